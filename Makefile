@@ -1,0 +1,61 @@
+# Everything a contributor types. Each environment has a stamp file, so a second run installs nothing.
+
+PYTHON    ?= python3
+VENV      ?= .venv
+DEMO_VENV ?= .venv-demo
+JOBS      ?= 2
+
+BIN  := $(VENV)/bin
+CORE := $(DEMO_VENV)/.stamp-core
+DEV  := $(VENV)/.stamp-dev
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint format docs bench floor clean
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
+
+demo: $(CORE)  ## core install on a bare machine, then `privet demo`
+	$(DEMO_VENV)/bin/privet demo
+
+test: $(DEV)  ## every test but the slow ones
+	$(BIN)/pytest -n $(JOBS) -rs
+
+test-slow: $(DEV)  ## the slow tests
+	$(BIN)/pytest -n $(JOBS) -rs -m slow
+
+lint: $(DEV)  ## style, types, import direction, architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/architecture
+
+format: $(DEV)  ## let ruff repair what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(DEV)  ## build the documentation, strictly, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: $(DEV)  ## run every benchmark; tables on screen, JSON in benchmarks/results/
+	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script; done
+
+floor: $(DEV)  ## raise the floor under the number of tests to today's count (never lowers it)
+	@count=$$($(BIN)/pytest --collect-only -q | sed -nE 's,^([0-9]+)(/[0-9]+)? tests collected.*,\1,p'); \
+	if [ "$$count" -gt "$$(cat tests/floor.txt)" ]; then echo "$$count" > tests/floor.txt; fi; \
+	cat tests/floor.txt
+
+clean:  ## remove environments, caches and builds
+	rm -rf $(VENV) $(DEMO_VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+# A venv survives a change of the stamp's dependencies; only the install is repeated.
+$(CORE): pyproject.toml constraints.txt
+	test -x $(DEMO_VENV)/bin/python || $(PYTHON) -m venv $(DEMO_VENV)
+	$(DEMO_VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(DEV): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@

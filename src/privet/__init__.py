@@ -1,0 +1,75 @@
+"""privet: a hedge around your data.
+
+Differential privacy under one price language and one budget ledger. Rooms load when first used, so
+`import privet` stays fast whatever is installed:
+
+>>> import privet as pv
+>>> pv.privacy.__name__
+'privet.privacy'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what `__getattr__` does at run time, spelt out for type checkers and editors
+    from privet import (
+        accounting,
+        audit,
+        deep,
+        errors,
+        learn,
+        ledger,
+        local,
+        mechanisms,
+        noise,
+        pate,
+        privacy,
+        queries,
+        report,
+        synth,
+        tables,
+        testing,
+        workloads,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "__version__",
+    "accounting",
+    "audit",
+    "deep",
+    "errors",
+    "learn",
+    "ledger",
+    "local",
+    "mechanisms",
+    "noise",
+    "pate",
+    "privacy",
+    "queries",
+    "report",
+    "synth",
+    "tables",
+    "testing",
+    "workloads",
+]
+
+# Names that users reach as `pv.Name`, with the room each lives in: {"Name": "room"}. A name listed here
+# also joins `__all__` and the imports for type checkers above; every other entry of `__all__` is a room.
+_HOMES: dict[str, str] = {}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a room, or a name out of its room, on first use (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module 'privet' has no attribute {name!r}")
+    if name not in _HOMES:
+        return import_module(f"privet.{name}")
+    value = getattr(import_module(f"privet.{_HOMES[name]}"), name)
+    globals()[name] = value  # the next look-up does not come back here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

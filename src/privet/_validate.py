@@ -1,0 +1,89 @@
+"""Checks of public parameters: each returns the clean value or raises `InvalidParameter`."""
+
+import math
+from numbers import Integral, Real
+
+from privet.errors import InvalidParameter
+
+__all__ = ["above", "at_least", "count", "finite", "fraction", "open_fraction"]
+
+
+def finite(name: str, value: object) -> float:
+    """A real number that is neither NaN nor infinite, as a float (and never -0.0).
+
+    >>> finite("sigma", 2)
+    2.0
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidParameter(f"{name} must be a real number, got {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidParameter(f"{name} is too large for a float") from None
+    if not math.isfinite(number):
+        raise InvalidParameter(f"{name} must be finite, got {number}")
+    return number + 0.0
+
+
+def at_least(name: str, value: object, low: float) -> float:
+    """A finite number >= low.
+
+    >>> at_least("epsilon", 0, 0.0)
+    0.0
+    """
+    number = finite(name, value)
+    if number < low:
+        raise InvalidParameter(f"{name} must be at least {low:g}, got {number}")
+    return number
+
+
+def above(name: str, value: object, low: float) -> float:
+    """A finite number > low.
+
+    >>> above("scale", 0.5, 0.0)
+    0.5
+    """
+    number = finite(name, value)
+    if not number > low:
+        raise InvalidParameter(f"{name} must be greater than {low:g}, got {number}")
+    return number
+
+
+def fraction(name: str, value: object) -> float:
+    """A number in [0, 1].
+
+    >>> fraction("q", 1)
+    1.0
+    """
+    number = finite(name, value)
+    if not 0.0 <= number <= 1.0:
+        raise InvalidParameter(f"{name} must lie in [0, 1], got {number}")
+    return number
+
+
+def open_fraction(name: str, value: object) -> float:
+    """A number in (0, 1).
+
+    >>> open_fraction("delta", 1e-5)
+    1e-05
+    """
+    number = finite(name, value)
+    if not 0.0 < number < 1.0:
+        raise InvalidParameter(f"{name} must lie strictly between 0 and 1, got {number}")
+    return number
+
+
+def count(name: str, value: object, low: int = 0) -> int:
+    """A whole number >= low (a float with a whole value is accepted).
+
+    >>> count("steps", 10.0)
+    10
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidParameter(f"{name} must be a whole number, got {type(value).__name__}")
+    if not isinstance(value, Integral) and not float(value).is_integer():
+        raise InvalidParameter(f"{name} must be a whole number, got {value}")
+    number = int(value)
+    if number < low:
+        raise InvalidParameter(f"{name} must be at least {low}, got {number}")
+    return number

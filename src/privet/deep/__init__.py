@@ -1,0 +1,3 @@
+"""Private deep learning: DP-SGD on PyTorch."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Private aggregation of teacher ensembles: teachers, aggregators, student."""
+
+__all__: list[str] = []

@@ -1,0 +1,35 @@
+"""The sparse vector technique: which of many queries is the first above a threshold."""
+
+from dataclasses import dataclass
+
+from privet._validate import at_least, count
+from privet.privacy.base import PrivacyLoss, register
+
+__all__ = ["AboveThresholdLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class AboveThresholdLoss(PrivacyLoss):
+    """AboveThreshold stopped after `positives` positive answers; negative answers are free.
+
+    The scales that earn this price: threshold noise Lap(Delta/e1) once, query noise Lap(2 c Delta/e2) (c Delta/e2 when
+    all queries move the same way), e1 + e2 = epsilon. The noisy value that crossed is not part of the output.
+
+    **Guarantee:** pure epsilon in total, whatever the number of negative answers.
+    **Reference:** Dwork & Roth 2014, section 3.6; Lyu, Su & Li 2017, theorem 2.
+
+    >>> AboveThresholdLoss(1.0).pure()
+    1.0
+    """
+
+    kind = "above_threshold"
+
+    epsilon: float
+    positives: int = 1
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), positives=count("positives", self.positives, 1))
+
+    def pure(self) -> float:
+        return self.epsilon

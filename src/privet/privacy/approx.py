@@ -1,0 +1,42 @@
+"""Approximate differential privacy as a statement about a mechanism that is not otherwise known."""
+
+import math
+from dataclasses import dataclass
+
+from privet._validate import at_least, fraction
+from privet.errors import InvalidParameter
+from privet.privacy.base import Approximate, PrivacyLoss, register
+
+__all__ = ["ApproxLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ApproxLoss(PrivacyLoss):
+    """A mechanism known to be (epsilon, delta)-DP at this one point.
+
+    It has no finite Rényi divergence: with probability delta anything may happen. Answers carry that delta along.
+
+    **Guarantee:** Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta for every event; not a statement about single
+    outcomes. **Reference:** Dwork et al. 2006; Kairouz, Oh & Viswanath 2015 for the worst pair.
+
+    >>> ApproxLoss(0.5, 1e-6).approximate()
+    Approximate(epsilon=0.5, delta=1e-06)
+    """
+
+    kind = "approx"
+    exact = True
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), delta=fraction("delta", self.delta))
+        if self.delta == 1.0:
+            raise InvalidParameter("delta = 1 promises nothing; expected delta < 1")
+
+    def pure(self) -> float:
+        return self.epsilon if self.delta == 0.0 else math.inf
+
+    def approximate(self) -> Approximate:
+        return Approximate(self.epsilon, self.delta)

@@ -1,0 +1,45 @@
+"""What every kind of price is built from: the unit, the loss variable, the question-answering base class, JSON."""
+
+from privet.privacy.base.binary import binary_rdp, binary_variable
+from privet.privacy.base.curve import lower_hull, variable_of_curve
+from privet.privacy.base.integer import shifted_geometric
+from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, renyi_of_pure
+from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon
+from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
+from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
+from privet.privacy.base.unit import Relation, Unit, same_unit
+from privet.privacy.base.variable import DIRECTIONS, AtomicVariable, Atoms, Direction, LossVariable, ReversedVariable
+
+__all__ = [
+    "DIRECTIONS",
+    "Approximate",
+    "AtomicVariable",
+    "Atoms",
+    "Direction",
+    "LossVariable",
+    "NormalVariable",
+    "OpaqueLoss",
+    "PrivacyLoss",
+    "RdpCurve",
+    "Relation",
+    "ReversedVariable",
+    "Unit",
+    "ZcdpBound",
+    "binary_rdp",
+    "binary_variable",
+    "delta_of_rdp",
+    "from_dict",
+    "from_json",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "lower_hull",
+    "register",
+    "registered_kinds",
+    "renyi_of_pure",
+    "renyi_of_variable",
+    "same_unit",
+    "shifted_geometric",
+    "to_json",
+    "variable_of_curve",
+    "variable_of_rdp",
+]

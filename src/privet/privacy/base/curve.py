@@ -1,0 +1,55 @@
+"""From any upper bound on a privacy profile to a dominating loss variable (connect the dots)."""
+
+from typing import cast
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.privacy.base.variable import AtomicVariable
+
+__all__ = ["lower_hull", "variable_of_curve"]
+
+
+def lower_hull(x: Array, y: Array) -> Array:
+    """Indices of the lower convex hull of points with increasing x.
+
+    Vertices where the polyline bends the wrong way are dropped all at once, again and again: a chord over a concave run
+    lies below the run, so no dropped vertex can belong to the hull.
+
+    >>> lower_hull(np.array([0.0, 1.0, 2.0]), np.array([0.0, 5.0, 0.0])).tolist()
+    [0, 2]
+    """
+    keep = np.arange(len(x))
+    while len(keep) > 2:
+        slope = np.diff(y[keep]) / np.diff(x[keep])
+        convex = np.concatenate(([True], np.diff(slope) >= 0.0, [True]))
+        if convex.all():
+            break
+        keep = keep[convex]
+    return keep
+
+
+def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
+    """A dominating variable of every pair whose profile is at most `deltas` at the (increasing) `epsilons`.
+
+    The true profile is convex and decreasing in gamma = exp(epsilon), is 1 at gamma = 0 and never below 1 - gamma. The
+    polyline through upper bounds (its lower hull included) is therefore an upper bound everywhere, and it is the profile
+    of the atoms returned here. Beyond the last node the bound stays flat: that mass goes to +infinity.
+
+    **Reference:** Doroshenko et al. 2022 (connect the dots); Zhu, Dong & Wang 2022, proposition 12.
+    """
+    gamma = np.concatenate(([0.0], np.exp(epsilons)))
+    delta = np.concatenate(([1.0], np.clip(np.maximum(deltas, -np.expm1(epsilons)), 0.0, 1.0)))
+    delta = np.minimum.accumulate(delta)
+    keep = lower_hull(gamma, delta)
+    gamma, delta = gamma[keep], delta[keep]
+    slope = np.concatenate((np.diff(delta) / np.diff(gamma), [0.0]))
+    q = np.maximum(np.diff(slope), 0.0)  # mass of Q at each kink after gamma = 0
+    inner = gamma[1:]
+    used = q > 0.0
+    q_only = max(0.0, 1.0 + float(slope[0]))  # slope -1 at 0 when Q has no mass of its own
+    p = inner * q
+    p_only = max(0.0, 1.0 - float(p.sum()))
+    return AtomicVariable(
+        cast(Array, np.log(inner[used])), p[used], q[used], max(p_only, float(delta[-1])), q_only, None
+    )

@@ -1,0 +1,185 @@
+"""`PrivacyLoss`: what one release costs, as a frozen value that needs no data and no randomness."""
+
+import json
+import math
+from abc import ABC
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+
+from privet._numerics import Array, ndtri
+from privet.errors import InvalidParameter, NoGuarantee
+from privet.privacy.base.binary import binary_rdp, binary_variable
+from privet.privacy.base.renyi import renyi_of_variable
+from privet.privacy.base.unit import Unit
+from privet.privacy.base.variable import DIRECTIONS, Direction, LossVariable
+
+__all__ = ["Approximate", "PrivacyLoss", "RdpCurve", "ZcdpBound", "renyi_of_pure"]
+
+
+class Approximate(NamedTuple):
+    """An (epsilon, delta) statement."""
+
+    epsilon: float
+    delta: float
+
+
+class RdpCurve(NamedTuple):
+    """Rényi divergence bounds at the orders asked for; they hold outside an event of probability `delta0`."""
+
+    values: Array
+    delta0: float
+
+
+class ZcdpBound(NamedTuple):
+    """rho-zCDP outside an event of probability `delta0`."""
+
+    rho: float
+    delta0: float
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyLoss(ABC):
+    """The price of a release: a frozen, hashable, serialisable value that answers questions.
+
+    Each question has a safe default derived from the others, so a new kind overrides only what it knows better.
+    An answer of infinity means "no such guarantee is known", never "free".
+
+    **Guarantee:** every answer is an upper bound on the true cost of every mechanism with this price, for the
+    neighbouring relation `unit`. **Sensitivity:** scales are in units of the sensitivity under that relation.
+    **Reference:** Zhu, Dong & Wang 2022 for dominating pairs as a common language.
+
+    >>> from privet import privacy
+    >>> privacy.LaplaceLoss(scale=2.0).pure()
+    0.5
+    """
+
+    kind: ClassVar[str] = ""
+    exact: ClassVar[bool] = False  # is the pair of `variable` attained by a mechanism that has this price?
+
+    unit: Unit = field(default=Unit(), kw_only=True)
+
+    def pure(self) -> float:
+        """Smallest epsilon known with delta = 0 (infinity when there is none)."""
+        return math.inf
+
+    def approximate(self) -> Approximate:
+        """One (epsilon, delta) statement for the classical composition theorems."""
+        return Approximate(self.pure(), 0.0)
+
+    def zcdp(self) -> ZcdpBound:
+        """Zero-concentrated DP: Rényi divergence of order a at most rho * a, for all a > 1.
+
+        Pure epsilon gives epsilon^2 / 2 (Bun & Steinke 2016, proposition 3.3).
+        """
+        epsilon, delta = self.approximate()
+        return ZcdpBound(epsilon * epsilon / 2.0, delta)
+
+    def gdp(self) -> float:
+        """mu such that the trade-off curve is nowhere below that of N(0, 1) against N(mu, 1).
+
+        Default from pure DP: the corner of the randomized-response curve lies on the curve of this mu, and a chord of a
+        convex curve lies above it.
+        """
+        epsilon = self.pure()
+        return math.inf if epsilon > 700.0 else -2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon)))
+
+    def gaussian(self) -> float | None:
+        """mu when the worst pair is exactly that of two unit normals mu apart, else None."""
+        return None
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        """Rényi divergence bound, the larger of both directions, at each order in `alphas` (all > 1)."""
+        orders = np.asarray(alphas, dtype=float)
+        epsilon, delta = self.approximate()
+        rho = self.zcdp()
+        lines = orders * rho.rho if math.isfinite(rho.rho) else np.full(orders.shape, math.inf)
+        if rho.delta0 != delta:  # never mix statements that set different events aside
+            return RdpCurve(lines, rho.delta0)
+        if delta == 0.0 and 0.0 < epsilon < math.inf:  # a bounded loss: read the divergence off the pair itself
+            both = [renyi_of_variable(self.variable(direction), orders) for direction in DIRECTIONS]
+            lines = np.minimum(lines, np.maximum(*both))
+        return RdpCurve(np.minimum(binary_rdp(epsilon, orders), lines), delta)
+
+    def variable(self, direction: Direction) -> LossVariable:
+        """The privacy-loss random variable of the worst pair, in one direction."""
+        epsilon, delta = self.approximate()
+        if not math.isfinite(epsilon) or delta >= 1.0:
+            raise NoGuarantee(f"no pair of distributions is known for the loss {self.kind!r}; ask for rdp() or zcdp()")
+        return binary_variable(epsilon, delta)
+
+    def profile(self, epsilon: Array | float, direction: Direction | None = None) -> Array:
+        """delta(epsilon): hockey-stick divergence for one direction, or the larger of both."""
+        if direction is not None:
+            return self.variable(direction).delta(epsilon)
+        return cast(Array, np.maximum(self.profile(epsilon, "remove"), self.profile(epsilon, "add")))
+
+    def grouped(self, size: int) -> "PrivacyLoss | None":
+        """The loss for `size` records at once when it has a closed form of the same family (same unit), else None."""
+        return None
+
+    def parts(self) -> "tuple[tuple[PrivacyLoss, int], ...]":
+        """Independent parts with their counts. Only the combinators override this."""
+        return ((self, 1),)
+
+    def alternatives(self) -> "tuple[PrivacyLoss, ...]":
+        """Losses of which this one is the worst: only `Parallel` has several."""
+        return (self,)
+
+    # --- value semantics -------------------------------------------------------------------------------------------
+
+    def body(self) -> dict[str, Any]:
+        """The fields as plain JSON values, without kind and unit."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "unit"}
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
+        """Rebuild from `body()`; a field that is missing takes its default (the old meaning)."""
+        return cls(**body, unit=unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary: kind, unit and fields of the normal form."""
+        unit = {key: value for key, value in vars(self.unit).items() if value is not None}
+        return {"kind": self.kind, "unit": unit, **self.body()}
+
+    @cached_property
+    def key(self) -> str:
+        """Canonical text: equal losses have equal keys, whatever the order and nesting they were built in."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PrivacyLoss) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def _set(self, **values: object) -> None:
+        """Store cleaned values during construction (the dataclass is frozen afterwards)."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def renyi_of_pure(epsilon: float, alphas: Array) -> Array:
+    """Rényi divergence of the worst pure epsilon-DP pair (randomized response).
+
+    >>> renyi_of_pure(1.0, np.array([2.0])).round(6).tolist()
+    [0.734968]
+    """
+    return binary_rdp(epsilon, np.asarray(alphas, dtype=float))
+
+
+def _plain(value: object) -> object:
+    """JSON form of a field: infinity as text, tuples as lists, nested losses as dictionaries, rationals as 'p/q'."""
+    if isinstance(value, PrivacyLoss):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return "inf" if math.isinf(value) else value
+    if value is None or isinstance(value, (int, str)):
+        return value
+    if hasattr(value, "numerator") and hasattr(value, "denominator"):
+        return f"{value.numerator}/{value.denominator}"
+    raise InvalidParameter(f"a loss cannot hold a {type(value).__name__}")

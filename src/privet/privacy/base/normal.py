@@ -1,0 +1,71 @@
+"""The loss variable of two normal distributions of equal variance, mu standard deviations apart."""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from privet._numerics import Array, log_ndtr, ndtri, normal_cells
+from privet.privacy.base.variable import LossVariable
+
+__all__ = ["NormalVariable", "gaussian_delta", "gaussian_epsilon"]
+
+
+@dataclass(frozen=True, eq=False)
+class NormalVariable(LossVariable):
+    """L is N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q; the pair is its own mirror image.
+
+    **Reference:** Balle & Wang 2018, lemma 3.
+    """
+
+    mu: float
+
+    def cells(self, nodes: Array) -> tuple[Array, Array]:
+        centre = nodes / self.mu
+        return normal_cells(centre - self.mu / 2.0), normal_cells(centre + self.mu / 2.0)
+
+    def span(self, tail: float) -> tuple[float, float]:
+        reach = self.mu * (self.mu / 2.0 - ndtri(max(tail, 1e-300)))
+        return -reach, reach
+
+    def reversed(self) -> LossVariable:
+        return self
+
+    def delta(self, epsilon: Array | float) -> Array:
+        return gaussian_delta(self.mu, np.asarray(epsilon, dtype=float))
+
+
+def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
+    """delta(epsilon) of mu-GDP in closed form, without cancellation in the tail.
+
+    **Reference:** Balle & Wang 2018, theorem 8; Dong, Roth & Su 2019, corollary 2.13.
+
+    >>> round(float(gaussian_delta(1.0, 0.0)), 10)
+    0.3829249225
+    """
+    e = np.asarray(epsilon, dtype=float)
+    first = log_ndtr(mu / 2.0 - e / mu)
+    second = e + log_ndtr(-mu / 2.0 - e / mu)
+    # exp(first) - exp(second) = exp(first) * (1 - exp(second - first)); second <= first always
+    return cast(Array, np.exp(first) * -np.expm1(np.minimum(second - first, 0.0)))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Smallest epsilon >= 0 with gaussian_delta(mu, epsilon) <= delta, found on the safe side.
+
+    >>> round(gaussian_epsilon(1.0, 1e-5), 8)
+    4.3771781
+    """
+    if mu == 0.0 or float(gaussian_delta(mu, 0.0)) <= delta:
+        return 0.0
+    low, high = 0.0, mu * mu / 2.0 + mu * math.sqrt(2.0 * math.log(1.0 / delta)) + 1e-300
+    for _ in range(200):  # bisection: the upper end always satisfies delta(high) <= delta
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if float(gaussian_delta(mu, middle)) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,216 @@
+"""Composition: the only place where counts exist."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import count
+from privet.errors import InvalidParameter, NoGuarantee
+from privet.privacy.base import (
+    Approximate,
+    AtomicVariable,
+    Direction,
+    LossVariable,
+    NormalVariable,
+    PrivacyLoss,
+    RdpCurve,
+    Unit,
+    ZcdpBound,
+    binary_variable,
+    from_dict,
+    register,
+    same_unit,
+)
+
+__all__ = ["Composed", "Repeated", "Total"]
+
+Parts = tuple[tuple[PrivacyLoss, int], ...]
+
+_MOST_ATOMS = 20_000
+
+
+class Total(PrivacyLoss):
+    """What `Composed` and `Repeated` share: every answer is derived from the flat list of parts with their counts.
+
+    >>> from privet import privacy
+    >>> issubclass(privacy.Composed, Total)
+    True
+    """
+
+    def pure(self) -> float:
+        return math.fsum(part.pure() * n for part, n in self.parts())
+
+    def approximate(self) -> Approximate:
+        epsilon = math.fsum(part.approximate().epsilon * n for part, n in self.parts())
+        return Approximate(epsilon, min(1.0, math.fsum(part.approximate().delta * n for part, n in self.parts())))
+
+    def zcdp(self) -> ZcdpBound:
+        bounds = [(part.zcdp(), n) for part, n in self.parts()]
+        return ZcdpBound(math.fsum(b.rho * n for b, n in bounds), _failure((b.delta0, n) for b, n in bounds))
+
+    def gdp(self) -> float:
+        return math.sqrt(math.fsum(part.gdp() ** 2 * n for part, n in self.parts()))
+
+    def gaussian(self) -> float | None:
+        squares = []
+        for part, n in self.parts():
+            mu = part.gaussian()
+            if mu is None:
+                return None
+            squares.append(mu * mu * n)
+        return math.sqrt(math.fsum(squares))
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        total = np.zeros(np.shape(alphas))
+        failures = []
+        for part, n in self.parts():
+            values, delta0 = part.rdp(alphas)
+            total = total + n * values
+            failures.append((delta0, n))
+        return RdpCurve(total, _failure(failures))
+
+    def variable(self, direction: Direction) -> LossVariable:
+        """The variable of the whole composition where it has a short exact form (all Gaussian, or few atoms)."""
+        parts = self.parts()
+        if not parts:
+            return binary_variable(0.0)
+        mu = self.gaussian()
+        if mu is not None:
+            return NormalVariable(mu) if mu > 0.0 else binary_variable(0.0)
+        if len(parts) == 1 and parts[0][1] == 1:
+            return parts[0][0].variable(direction)
+        exact = _convolve_atoms([(part.variable(direction), n) for part, n in parts])
+        if exact is not None:
+            return exact
+        if math.isfinite(self.approximate().epsilon) and self.approximate().delta < 1.0:
+            return super().variable(direction)
+        raise NoGuarantee(
+            "this composition has no closed-form pair; ask accounting.epsilon about it, or sample its single releases"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The normal form: flattened, sorted, equal parts merged; a single part once is that part itself."""
+        parts = self.parts()
+        if len(parts) == 1 and parts[0][1] == 1:
+            return parts[0][0].to_dict()
+        unit = {key: value for key, value in vars(self.unit).items() if value is not None}
+        if len(parts) == 1:
+            return {"kind": Repeated.kind, "unit": unit, "of": parts[0][0].to_dict(), "times": parts[0][1]}
+        listed = [{"of": part.to_dict(), "times": n} for part, n in parts]
+        return {"kind": Composed.kind, "unit": unit, "parts": listed}
+
+
+@register
+@dataclass(frozen=True, eq=False, init=False)
+class Composed(Total):
+    """Several releases about the same data, each possibly chosen after seeing the earlier outputs.
+
+    **Guarantee:** adaptive composition of *outputs*; when the losses themselves are chosen adaptively use a filter
+    (`accounting.filters`). **Reference:** Dwork & Roth 2014, section 3.5; Zhu, Dong & Wang 2022, theorem 10.
+
+    >>> from privet import privacy
+    >>> a, b = privacy.PureLoss(0.5), privacy.PureLoss(0.25)
+    >>> privacy.Composed((a, b)) == privacy.Composed((b, privacy.Composed((a,))))
+    True
+    """
+
+    kind = "composed"
+    losses: tuple[PrivacyLoss, ...]
+
+    def __init__(self, losses: Iterable[PrivacyLoss], *, unit: Unit | None = None) -> None:
+        items = tuple(losses)
+        for item in items:
+            if not isinstance(item, PrivacyLoss):
+                raise InvalidParameter(f"Composed takes losses, got {type(item).__name__}")
+        units = [item.unit for item in items] + ([unit] if unit is not None else [])
+        self._set(losses=items, unit=same_unit(units) if units else Unit())
+
+    @cached_property
+    def _parts(self) -> Parts:
+        return merge_parts((part, n) for loss in self.losses for part, n in loss.parts())
+
+    def parts(self) -> Parts:
+        return self._parts
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
+        entries = body["parts"]
+        return cls((Repeated(from_entry(entry), entry["times"]) for entry in entries), unit=unit)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Repeated(Total):
+    """The same release `times` times over. Zero times is free.
+
+    **Guarantee:** equal to composing it with itself; n singles and one n-fold have the same price, hash and JSON form.
+    **Reference:** as for `Composed`.
+
+    >>> from privet import privacy
+    >>> a = privacy.PureLoss(0.5)
+    >>> Repeated(a, 3) == privacy.Composed((a, a, a)), Repeated(Repeated(a, 2), 3) == Repeated(a, 6), Repeated(a, 1) == a
+    (True, True, True)
+    """
+
+    kind = "repeated"
+    of: PrivacyLoss
+    times: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, PrivacyLoss):
+            raise InvalidParameter(f"Repeated takes a loss, got {type(self.of).__name__}")
+        self._set(times=count("times", self.times), unit=self.of.unit)
+
+    @cached_property
+    def _parts(self) -> Parts:
+        return merge_parts((part, n * self.times) for part, n in self.of.parts())
+
+    def parts(self) -> Parts:
+        return self._parts
+
+
+def from_entry(entry: dict[str, Any]) -> PrivacyLoss:
+    """One entry of the JSON form of a composition."""
+    return from_dict(entry["of"])
+
+
+def merge_parts(parts: Iterable[tuple[PrivacyLoss, int]]) -> Parts:
+    """Equal parts once with the sum of their counts, in the order of their keys; free parts vanish."""
+    counts: dict[PrivacyLoss, int] = {}
+    for part, n in parts:
+        if n:
+            counts[part] = counts.get(part, 0) + n
+    return tuple(sorted(counts.items(), key=lambda item: item[0].key))
+
+
+def _failure(failures: Iterable[tuple[float, int]]) -> float:
+    """1 - product of (1 - delta0)^n: probability that any of the set-aside events happens."""
+    logs = [n * math.log1p(-delta0) if delta0 < 1.0 else -math.inf for delta0, n in failures if delta0 > 0.0]
+    return -math.expm1(math.fsum(logs)) if logs else 0.0
+
+
+def _convolve_atoms(variables: list[tuple[LossVariable, int]]) -> LossVariable | None:
+    """Exact sum of atomic variables while it stays small, else None."""
+    if not all(isinstance(variable, AtomicVariable) for variable, _ in variables):
+        return None
+    if sum(n for _, n in variables) > 64:
+        return None
+    losses, p, q = np.zeros(1), np.ones(1), np.ones(1)
+    for variable, n in variables:
+        atoms = variable.atoms()
+        for _ in range(n):
+            if len(losses) * len(atoms.losses) > _MOST_ATOMS:
+                return None
+            sums = np.add.outer(losses, atoms.losses).ravel()
+            _, first, where = np.unique(np.round(sums, 12), return_index=True, return_inverse=True)
+            losses = sums[first]
+            p = np.bincount(where, weights=np.outer(p, atoms.p).ravel())
+            q = np.bincount(where, weights=np.outer(q, atoms.q).ravel())
+    p_only = _failure((variable.p_only, n) for variable, n in variables)
+    q_only = _failure((variable.q_only, n) for variable, n in variables)
+    return AtomicVariable(losses, p, q, p_only, q_only)

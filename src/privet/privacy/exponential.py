@@ -1,0 +1,123 @@
+"""The exponential mechanism, through its bounded range."""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import at_least
+from privet.privacy.base import (
+    Direction,
+    LossVariable,
+    PrivacyLoss,
+    RdpCurve,
+    ZcdpBound,
+    binary_variable,
+    register,
+)
+
+__all__ = ["BoundedRangeVariable", "ExponentialLoss"]
+
+_THRESHOLDS = 257
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedRangeVariable(LossVariable):
+    """The envelope of all pairs whose loss lies in some interval [t - epsilon, t]: P-density of L ~ exp(L/2).
+
+    >>> round(float(BoundedRangeVariable(1.0).delta(0.0)), 10)
+    0.2449186624
+    """
+
+    epsilon: float
+
+    def cells(self, nodes: Array) -> tuple[Array, Array]:
+        e = self.epsilon
+        edges = np.clip(np.concatenate(([-np.inf], nodes, [np.inf])), -e, e)
+        low, width = edges[:-1], np.diff(edges)
+        total = 2.0 * math.sinh(e / 2.0)
+        p = np.exp(low / 2.0) * np.expm1(width / 2.0) / total
+        q = np.exp(-low / 2.0) * -np.expm1(-width / 2.0) / total
+        return cast(Array, p), cast(Array, q)
+
+    def span(self, tail: float) -> tuple[float, float]:
+        return -self.epsilon, self.epsilon
+
+    def reversed(self) -> LossVariable:
+        return self
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ExponentialLoss(PrivacyLoss):
+    """The exponential mechanism with weights exp(epsilon u / (2 Delta u)); `monotonic` utilities have half the range.
+
+    Several calls: the Rényi bound of the bounded range is often tighter than composing the one-call envelope, and both
+    hold adaptively; `accounting` takes the better one.
+
+    **Guarantee:** pure epsilon (epsilon/2 when monotonic), of bounded range equal to the same number; one call has
+    delta(e) <= (1 - exp((e - r)/2))^2/(1 - exp(-r)) with r the range. **Error:** utility within
+    (2 Delta u/epsilon) ln(|T|/beta) of the best with probability 1 - beta.
+    **Reference:** McSherry & Talwar 2007; Dong, Durfee & Rogers 2020.
+
+    >>> round(float(ExponentialLoss(1.0).profile(0.0)), 10)
+    0.2449186624
+    """
+
+    kind = "exponential"
+
+    epsilon: float
+    monotonic: bool = False
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), monotonic=bool(self.monotonic))
+
+    @property
+    def range(self) -> float:
+        """Length of the interval that holds the privacy loss."""
+        return self.epsilon / 2.0 if self.monotonic else self.epsilon
+
+    def pure(self) -> float:
+        return self.range
+
+    def zcdp(self) -> ZcdpBound:
+        return ZcdpBound(self.range**2 / 8.0, 0.0)
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        a = np.asarray(alphas, dtype=float)
+        values = [bounded_range_rdp(self.range, float(alpha)) for alpha in a.ravel()]
+        return RdpCurve(np.minimum(np.reshape(values, a.shape), a * self.zcdp().rho), 0.0)
+
+    def variable(self, direction: Direction) -> LossVariable:
+        return binary_variable(0.0) if self.range == 0.0 else BoundedRangeVariable(self.range)
+
+
+def bounded_range_rdp(epsilon: float, alpha: float) -> float:
+    """Largest Rényi divergence of order alpha over pairs with loss in [t - epsilon, t], all t.
+
+    The two-point pair with losses t and t - epsilon is the worst for each t. The moment is smooth and unimodal in t; a
+    grid refined three times comes within 1e-12 of its maximum, and a relative 1e-9 is charged on top.
+
+    >>> 0.12 < bounded_range_rdp(1.0, 1.0 + 1e-6) <= 0.125
+    True
+    """
+    if epsilon == 0.0:
+        return 0.0
+    t = np.linspace(0.0, epsilon, _THRESHOLDS)
+    for _ in range(3):
+        values = _two_point_moment(epsilon, alpha, t)
+        best = int(np.argmax(values))
+        step = t[1] - t[0]
+        t = np.linspace(max(0.0, t[best] - step), min(epsilon, t[best] + step), _THRESHOLDS)
+    return float(values[best]) * (1.0 + 1e-9) / (alpha - 1.0)
+
+
+def _two_point_moment(epsilon: float, alpha: float, t: Array) -> Array:
+    """ln E_Q[exp(alpha L)] for the pair with losses t (Q-mass q1) and t - epsilon."""
+    # q1 e^t + (1 - q1) e^{t - eps} = 1  =>  q1 = (1 - e^{t-eps}) / (e^t - e^{t-eps})
+    q1 = -np.expm1(t - epsilon) / (np.exp(t) * -math.expm1(-epsilon))
+    q1 = np.clip(q1, 0.0, 1.0)
+    shrunk = math.exp(-alpha * epsilon) if alpha * epsilon < 700 else 0.0
+    return cast(Array, alpha * t + np.log(q1 + (1.0 - q1) * shrunk + 1e-320))

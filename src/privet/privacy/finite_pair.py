@@ -1,0 +1,86 @@
+"""A price given by any finite pair of output distributions."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from privet._validate import fraction
+from privet.errors import InvalidParameter
+from privet.privacy.base import AtomicVariable, Direction, LossVariable, PrivacyLoss, register
+
+__all__ = ["FinitePairLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class FinitePairLoss(PrivacyLoss):
+    """A mechanism whose worst pair of neighbouring data sets has the output distributions `p` and `q`.
+
+    Direction "remove" compares p with q, "add" compares q with p. Probabilities may be exact (`Fraction`, or text such
+    as "1/3"); they are kept exact in the JSON form.
+
+    **Guarantee:** everything that the pair implies, and nothing more: only right if no other pair of neighbours is worse.
+    **Reference:** Zhu, Dong & Wang 2022 (dominating pairs).
+
+    >>> loss = FinitePairLoss(("1/2", "1/2"), ("1/3", "2/3"))
+    >>> round(float(loss.profile(0.0)), 6), loss.variable("remove").probability_above(0.0)
+    (0.166667, 0.5)
+    """
+
+    kind = "finite_pair"
+    exact = True
+
+    p: tuple[float | Fraction, ...]
+    q: tuple[float | Fraction, ...]
+
+    def __post_init__(self) -> None:
+        p, q = _distribution("p", self.p), _distribution("q", self.q)
+        if len(p) != len(q):
+            raise InvalidParameter(f"p and q must list the same outcomes, got {len(p)} and {len(q)} probabilities")
+        self._set(p=p, q=q)
+
+    def pure(self) -> float:
+        if any((a > 0) != (b > 0) for a, b in zip(self.p, self.q, strict=True)):
+            return float("inf")
+        return float(np.abs(self._forward.losses).max())
+
+    @cached_property
+    def _forward(self) -> AtomicVariable:
+        p = np.array([float(x) for x in self.p])
+        q = np.array([float(x) for x in self.q])
+        both = (p > 0.0) & (q > 0.0)
+        ratio = np.log(p[both]) - np.log(q[both])
+        losses, where = np.unique(np.round(ratio, 14), return_inverse=True)
+        # outcomes with the same loss are one outcome (merging loses nothing)
+        p_mass = np.bincount(where, weights=p[both], minlength=len(losses))
+        q_mass = np.bincount(where, weights=q[both], minlength=len(losses))
+        losses = np.log(p_mass) - np.log(q_mass)
+        return AtomicVariable(losses, p_mass, q_mass, float(p[q == 0.0].sum()), float(q[p == 0.0].sum()))
+
+    def variable(self, direction: Direction) -> LossVariable:
+        return self._forward if direction == "remove" else self._forward.reversed()
+
+
+def _distribution(name: str, values: object) -> tuple[float | Fraction, ...]:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise InvalidParameter(f"{name} must be a sequence of probabilities")
+    items = tuple(_probability(name, value) for value in values)
+    total = sum(items)
+    exact = all(isinstance(item, Fraction) for item in items)
+    if not items or (total != 1 if exact else abs(float(total) - 1.0) > 1e-9):
+        raise InvalidParameter(f"{name} must sum to 1, got {float(total)}")
+    return items
+
+
+def _probability(name: str, value: object) -> float | Fraction:
+    if isinstance(value, str):
+        try:
+            value = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise InvalidParameter(f"{name} holds {value!r}, which is not a probability") from None
+    if isinstance(value, (Fraction, int)) and not isinstance(value, bool):
+        fraction(name, float(value))
+        return Fraction(value)
+    return fraction(name, value)

@@ -1,0 +1,42 @@
+"""The geometric mechanism, parametrised by the ratio of neighbouring probabilities."""
+
+import math
+from dataclasses import dataclass
+
+from privet._validate import count, open_fraction
+from privet.privacy.base import Direction, LossVariable, PrivacyLoss, register, shifted_geometric
+
+__all__ = ["GeometricLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class GeometricLoss(PrivacyLoss):
+    """Integer noise with Pr[x] proportional to ratio^|x|: discrete Laplace of scale -1/ln(ratio).
+
+    A rational ratio can be sampled exactly without any logarithm.
+
+    **Guarantee:** pure -sensitivity ln(ratio). **Sensitivity:** an integer, l1.
+    **Reference:** Ghosh, Roughgarden & Sundararajan 2009.
+
+    >>> round(GeometricLoss(ratio=0.5).pure(), 6)
+    0.693147
+    """
+
+    kind = "geometric"
+    exact = True
+
+    ratio: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        self._set(ratio=open_fraction("ratio", self.ratio), sensitivity=count("sensitivity", self.sensitivity, 1))
+
+    def pure(self) -> float:
+        return -math.log(self.ratio) * self.sensitivity
+
+    def variable(self, direction: Direction) -> LossVariable:
+        return shifted_geometric(-math.log(self.ratio), self.sensitivity)
+
+    def grouped(self, size: int) -> PrivacyLoss:
+        return GeometricLoss(self.ratio, self.sensitivity * size, unit=self.unit)

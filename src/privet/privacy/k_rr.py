@@ -1,0 +1,46 @@
+"""k-ary randomized response."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from privet._validate import at_least, count
+from privet.privacy.base import AtomicVariable, Direction, LossVariable, PrivacyLoss, Unit, binary_variable, register
+
+__all__ = ["KRRLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class KRRLoss(PrivacyLoss):
+    """k-ary randomized response: the true value with probability e^eps/(e^eps + k - 1), else any other one.
+
+    **Guarantee:** pure epsilon, exact pair with the three losses epsilon, 0, -epsilon. The relation is replace: a
+    person's value is exchanged. **Reference:** Kairouz, Bonawitz & Ramage 2016.
+
+    >>> round(float(KRRLoss(k=1024, epsilon=2.0).profile(0.0)), 10)
+    0.006200625
+    """
+
+    kind = "k_rr"
+    exact = True
+
+    k: int
+    epsilon: float
+    unit: Unit = field(default=Unit("replace"), kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._set(k=count("k", self.k, 2), epsilon=at_least("epsilon", self.epsilon, 0.0))
+
+    def pure(self) -> float:
+        return self.epsilon
+
+    def variable(self, direction: Direction) -> LossVariable:
+        if self.k == 2 or self.epsilon == 0.0:
+            return binary_variable(self.epsilon)
+        lie = 1.0 / (math.exp(min(self.epsilon, 700.0)) + self.k - 1)
+        truth = 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))
+        p = np.array([lie, (self.k - 2) * lie, truth])
+        losses = np.array([-self.epsilon, 0.0, self.epsilon])
+        return AtomicVariable(losses, p, p[::-1].copy(), 0.0, 0.0, self.epsilon)

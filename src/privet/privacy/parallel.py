@@ -1,0 +1,118 @@
+"""Parallel composition over disjoint blocks of a public partition."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter, MixedUnits
+from privet.privacy.base import (
+    Approximate,
+    Direction,
+    LossVariable,
+    PrivacyLoss,
+    RdpCurve,
+    Unit,
+    ZcdpBound,
+    binary_variable,
+    register,
+    same_unit,
+    variable_of_curve,
+)
+
+__all__ = ["Parallel"]
+
+_NODES = 2001
+
+
+@register
+@dataclass(frozen=True, eq=False, init=False)
+class Parallel(PrivacyLoss):
+    """Releases on disjoint blocks of the data: one record touches one block, so the dearest block is the price.
+
+    The partition must be public. Under replace a record may *move* between blocks; then two blocks change, and the
+    price is `to_replace` of the blocks' add/remove losses. Pass `fixed_blocks=True` only if neighbours share the
+    attribute that assigns the block.
+
+    **Guarantee:** the pointwise largest of the blocks' curves. **Sensitivity:** as of each block.
+    **Reference:** McSherry 2009.
+
+    >>> from privet import privacy
+    >>> Parallel((privacy.PureLoss(0.5), privacy.PureLoss(1.0))).pure()
+    1.0
+    """
+
+    kind = "parallel"
+    blocks: tuple[PrivacyLoss, ...]
+    fixed_blocks: bool
+
+    def __init__(self, blocks: Iterable[PrivacyLoss], *, fixed_blocks: bool = False, unit: Unit | None = None) -> None:
+        items = tuple(blocks)
+        if not items or not all(isinstance(item, PrivacyLoss) for item in items):
+            raise InvalidParameter("Parallel takes at least one loss and nothing but losses")
+        shared = same_unit([item.unit for item in items] + ([unit] if unit is not None else []))
+        if not fixed_blocks and (shared.relation == "replace" or shared.group_size > 1):
+            raise MixedUnits(
+                "replacing a record (or changing a group) can touch several blocks; price the blocks under add_remove and "
+                "convert the whole with privacy.to_replace or Grouped, or pass fixed_blocks=True when the block is a "
+                "public attribute that neighbours share"
+            )
+        unique = tuple(sorted(set(items), key=lambda item: item.key))
+        self._set(blocks=unique, fixed_blocks=bool(fixed_blocks), unit=shared)
+
+    def alternatives(self) -> tuple[PrivacyLoss, ...]:
+        return self.blocks
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """The envelope of several different curves is not one attained pair."""
+        return len(self.blocks) == 1 and self.blocks[0].exact
+
+    def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
+        return self.blocks[0].parts() if len(self.blocks) == 1 else ((self, 1),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The normal form: blocks sorted, equal ones once; one block is that block."""
+        return self.blocks[0].to_dict() if len(self.blocks) == 1 else super().to_dict()
+
+    def pure(self) -> float:
+        return max(block.pure() for block in self.blocks)
+
+    def approximate(self) -> Approximate:
+        points = [block.approximate() for block in self.blocks]
+        return Approximate(max(p.epsilon for p in points), max(p.delta for p in points))
+
+    def zcdp(self) -> ZcdpBound:
+        bounds = [block.zcdp() for block in self.blocks]
+        return ZcdpBound(max(b.rho for b in bounds), max(b.delta0 for b in bounds))
+
+    def gdp(self) -> float:
+        return max(block.gdp() for block in self.blocks)
+
+    def gaussian(self) -> float | None:
+        mus = [block.gaussian() for block in self.blocks]
+        return max(mu for mu in mus if mu is not None) if None not in mus else None
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        curves = [block.rdp(alphas) for block in self.blocks]
+        return RdpCurve(np.max([c.values for c in curves], axis=0), max(c.delta0 for c in curves))
+
+    def variable(self, direction: Direction) -> LossVariable:
+        variables = [block.variable(direction) for block in self.blocks]
+        if len(variables) == 1:
+            return variables[0]
+        spans = [v.span(1e-40) for v in variables] + [
+            (float(a[0]), float(a[-1])) for a in (v.atoms().losses for v in variables) if len(a)
+        ]
+        low, high = min(s[0] for s in spans), max(s[1] for s in spans)
+        if high <= low:
+            return binary_variable(0.0, max(v.p_only for v in variables))
+        atoms = np.concatenate([v.atoms().losses for v in variables])
+        nodes = np.unique(np.concatenate((np.linspace(low, high, _NODES), atoms[:_NODES])))
+        return variable_of_curve(nodes, np.max([v.delta(nodes) for v in variables], axis=0))
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
+        return cls(body["blocks"], fixed_blocks=body.get("fixed_blocks", False), unit=unit)

@@ -1,0 +1,35 @@
+"""Pure differential privacy as a statement about a mechanism that is not otherwise known."""
+
+from dataclasses import dataclass
+
+from privet._validate import at_least
+from privet.privacy.base import PrivacyLoss, register
+
+__all__ = ["PureLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class PureLoss(PrivacyLoss):
+    """A mechanism known to be epsilon-DP, whatever it is.
+
+    **Guarantee:** Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] for every event. The worst such mechanism is randomized
+    response, whose pair prices compositions exactly. **Reference:** Dwork et al. 2006; Kairouz, Oh & Viswanath 2015.
+
+    >>> PureLoss(0.5).pure()
+    0.5
+    """
+
+    kind = "pure"
+    exact = True
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0))
+
+    def pure(self) -> float:
+        return self.epsilon
+
+    def grouped(self, size: int) -> PrivacyLoss:
+        return PureLoss(self.epsilon * size, unit=self.unit)

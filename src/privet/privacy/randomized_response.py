@@ -1,0 +1,51 @@
+"""Binary randomized response."""
+
+import math
+from dataclasses import dataclass, field
+
+from privet._validate import at_least, open_fraction
+from privet.errors import InvalidParameter
+from privet.privacy.base import PrivacyLoss, Unit, register
+
+__all__ = ["RandomizedResponseLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class RandomizedResponseLoss(PrivacyLoss):
+    """One bit, reported truthfully with probability e^eps/(1 + e^eps).
+
+    **Guarantee:** pure epsilon, exactly; the lie has probability 1/(1 + e^eps). Relation: replace.
+    **Reference:** Warner 1965; Kairouz, Oh & Viswanath 2015.
+
+    >>> round(RandomizedResponseLoss.from_lie_probability(0.25).epsilon, 10)  # a fair coin decides whether to answer
+    1.0986122887
+    """
+
+    kind = "randomized_response"
+    exact = True
+
+    epsilon: float
+    unit: Unit = field(default=Unit("replace"), kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0))
+
+    @classmethod
+    def from_lie_probability(cls, lie: float, *, unit: Unit | None = None) -> "RandomizedResponseLoss":
+        """The price of reporting the opposite bit with probability `lie` <= 1/2.
+
+        >>> round(RandomizedResponseLoss.from_lie_probability(0.5).epsilon, 3)
+        0.0
+        """
+        if open_fraction("lie", lie) > 0.5:
+            raise InvalidParameter(f"lie must be at most 1/2, got {lie}; flip the meaning of the answer instead")
+        return cls(math.log1p(-lie) - math.log(lie), unit=unit or Unit("replace"))
+
+    @property
+    def lie_probability(self) -> float:
+        """Probability of reporting the opposite bit: 1/(1 + e^epsilon)."""
+        return 1.0 / (1.0 + math.exp(self.epsilon)) if self.epsilon < 700.0 else math.exp(-self.epsilon)
+
+    def pure(self) -> float:
+        return self.epsilon

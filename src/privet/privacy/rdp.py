@@ -1,0 +1,71 @@
+"""A Rényi curve as a statement about a mechanism that is not otherwise known."""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import at_least, finite, fraction
+from privet.errors import InvalidParameter
+from privet.privacy.base import (
+    Approximate,
+    Direction,
+    LossVariable,
+    PrivacyLoss,
+    RdpCurve,
+    ZcdpBound,
+    register,
+    variable_of_rdp,
+)
+
+__all__ = ["RdpLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class RdpLoss(PrivacyLoss):
+    """A mechanism known by bounds on its Rényi divergence at some orders, outside an event of probability delta0.
+
+    Between two given orders the curve (a - 1) R(a) is convex, so the chord is a bound; R itself increases with the
+    order, so below the first order its value serves. Above the last order nothing is known.
+
+    **Guarantee:** Rényi divergence at most R(a) at every order a up to the last one given.
+    **Reference:** Mironov 2017; van Erven & Harremoës 2014, theorem 3 and corollary 2 (monotone, convex).
+
+    >>> RdpLoss((2.0, 4.0), (0.1, 0.2)).rdp([3.0]).values.round(6).tolist()
+    [0.175]
+    """
+
+    kind = "rdp"
+
+    alphas: tuple[float, ...]
+    values: tuple[float, ...]
+    delta0: float = 0.0
+
+    def __post_init__(self) -> None:
+        alphas = tuple(finite("alphas", a) for a in self.alphas)
+        values = tuple(at_least("values", v, 0.0) for v in self.values)
+        if not alphas or len(alphas) != len(values):
+            raise InvalidParameter("expected as many values as alphas, at least one")
+        if alphas[0] <= 1.0 or any(b <= a for a, b in zip(alphas, alphas[1:], strict=False)):
+            raise InvalidParameter("alphas must increase and be greater than 1")
+        self._set(alphas=alphas, values=values, delta0=fraction("delta0", self.delta0))
+
+    def zcdp(self) -> ZcdpBound:
+        return ZcdpBound(math.inf, self.delta0)
+
+    def approximate(self) -> Approximate:
+        return Approximate(math.inf, self.delta0)
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        orders = np.asarray(alphas, dtype=float)
+        known = np.asarray(self.alphas)
+        values = np.minimum.accumulate(np.asarray(self.values)[::-1])[::-1]  # R increases: a later bound serves earlier
+        moment = np.interp(orders, known, values * (known - 1.0)) / (orders - 1.0)
+        result = np.where(orders <= known[0], values[0], moment)
+        return RdpCurve(cast(Array, np.where(orders > known[-1], math.inf, result)), self.delta0)
+
+    def variable(self, direction: Direction) -> LossVariable:
+        return variable_of_rdp(self)

@@ -1,0 +1,40 @@
+"""Zero-concentrated differential privacy as a statement about a mechanism that is not otherwise known."""
+
+import math
+from dataclasses import dataclass
+
+from privet._validate import at_least
+from privet.privacy.base import Direction, LossVariable, PrivacyLoss, ZcdpBound, register, variable_of_rdp
+
+__all__ = ["ZcdpLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ZcdpLoss(PrivacyLoss):
+    """A mechanism known to be rho-zCDP.
+
+    **Guarantee:** Rényi divergence of every order a > 1 at most rho a. **Reference:** Bun & Steinke 2016.
+
+    >>> ZcdpLoss(0.5).zcdp()
+    ZcdpBound(rho=0.5, delta0=0.0)
+    """
+
+    kind = "zcdp"
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        self._set(rho=at_least("rho", self.rho, 0.0))
+
+    def pure(self) -> float:
+        return 0.0 if self.rho == 0.0 else math.inf
+
+    def zcdp(self) -> ZcdpBound:
+        return ZcdpBound(self.rho, 0.0)
+
+    def variable(self, direction: Direction) -> LossVariable:
+        return variable_of_rdp(self)
+
+    def grouped(self, size: int) -> PrivacyLoss:
+        return ZcdpLoss(self.rho * size * size, unit=self.unit)

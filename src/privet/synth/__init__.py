@@ -1,0 +1,3 @@
+"""Synthetic data: tables drawn from privately measured marginals."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Tables: schema, bounds, privacy unit, contribution bounding and the engines behind them."""
+
+__all__: list[str] = []

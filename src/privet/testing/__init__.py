@@ -1,0 +1,3 @@
+"""The laws that every loss, mechanism and estimator must pass, open to outside authors."""
+
+__all__: list[str] = []

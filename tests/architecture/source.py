@@ -1,0 +1,115 @@
+"""The repository as syntax trees: what the architecture tests ask questions of."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+TESTS = ROOT / "tests"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """One Python file: its dotted name, its path and its tree."""
+
+    name: str
+    path: Path
+    tree: ast.Module
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    @property
+    def package(self) -> str:
+        """The package that relative imports start from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+    def functions(self) -> Iterator[Function]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+    def where(self, node: ast.AST) -> str:
+        return f"{self.path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
+
+
+def read(path: Path, base: Path) -> Module:
+    parts = path.relative_to(base).with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+
+
+@cache
+def source_modules() -> tuple[Module, ...]:
+    return tuple(read(path, SRC) for path in sorted(SRC.rglob("*.py")))
+
+
+@cache
+def suite_modules() -> tuple[Module, ...]:
+    return tuple(read(path, ROOT) for path in sorted(TESTS.rglob("*.py")))
+
+
+def imports_of(module: Module, names: frozenset[str]) -> set[str]:
+    """The modules among `names` that `module` imports at run time, anywhere in its file."""
+    found: set[str] = set()
+    for node in run_time_nodes(module.tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & names
+        elif isinstance(node, ast.ImportFrom):
+            origin = absolute_origin(module, node)
+            for alias in node.names:
+                # `from a import b` means module a.b where there is one, else something inside a.
+                target = f"{origin}.{alias.name}"
+                found |= {target if target in names else origin} & names
+    return found - {module.name}
+
+
+def absolute_origin(module: Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.package.split(".")
+    stem = parts[: len(parts) - node.level + 1]
+    return ".".join([*stem, node.module] if node.module else stem)
+
+
+def run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node except those that only a type checker sees."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for other in child.orelse:
+                yield from run_time_nodes(other)
+            continue
+        yield child
+        yield from run_time_nodes(child)
+
+
+def import_graph(modules: tuple[Module, ...]) -> dict[str, set[str]]:
+    names = frozenset(module.name for module in modules)
+    return {module.name: imports_of(module, names) for module in modules}
+
+
+@cache
+def ordered_subrooms() -> dict[str, set[str]]:
+    """Per room, the files and sub-rooms that an import-linter `layers` contract puts in order."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    ordered: dict[str, set[str]] = {}
+    for contract in config["tool"]["importlinter"]["contracts"]:
+        for container in contract.get("containers", []):
+            for layer in contract["layers"]:
+                units = layer.replace("|", ":").split(":")
+                ordered.setdefault(container, set()).update(unit.strip(" ()") for unit in units)
+    return ordered
+
+
+def body_lines(function: Function) -> int:
+    """Lines from `def` to the end, the docstring not counted."""
+    total = (function.end_lineno or function.lineno) - function.lineno + 1
+    if ast.get_docstring(function, clean=False) is None:
+        return total
+    docstring = function.body[0]
+    return total - ((docstring.end_lineno or docstring.lineno) - docstring.lineno + 1)

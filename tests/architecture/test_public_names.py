@@ -1,0 +1,90 @@
+"""What is public is so on purpose, exists, is annotated and is documented."""
+
+import ast
+import inspect
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+
+from tests.architecture.source import Function, Module, source_modules
+
+NAMES = [module.name for module in source_modules()]
+
+
+def unannotated(function: Function) -> list[str]:
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return [
+        argument.arg
+        for argument in every
+        if argument is not None and argument.annotation is None and argument.arg not in ("self", "cls")
+    ]
+
+
+def undocumented(module: ModuleType) -> list[str]:
+    """Classes and functions of `__all__` without a docstring of their own."""
+    missing = []
+    for name in getattr(module, "__all__", []):
+        value = getattr(module, name)
+        if not (inspect.isclass(value) or inspect.isroutine(value)):
+            continue
+        text = value.__doc__ or ""
+        # A dataclass without a docstring is given its signature as one.
+        if not text.strip() or text.startswith(f"{name}("):
+            missing.append(name)
+    return missing
+
+
+def declares_all(module: Module) -> bool:
+    targets = [
+        target
+        for node in module.tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    ]
+    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+
+
+def test_every_package_says_what_it_exports():
+    assert [m.name for m in source_modules() if m.is_package and not declares_all(m)] == []
+
+
+def test_every_module_has_a_docstring():
+    assert [m.name for m in source_modules() if not ast.get_docstring(m.tree)] == []
+
+
+def test_every_argument_is_annotated():
+    missing = [
+        f"{module.where(function)} {function.name}({', '.join(unannotated(function))})"
+        for module in source_modules()
+        for function in module.functions()
+        if unannotated(function)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_exported_exists_once(name):
+    module = import_module(name)
+    exported = getattr(module, "__all__", [])
+    assert len(set(exported)) == len(exported)
+    assert [entry for entry in exported if not hasattr(module, entry)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_exported_is_documented(name):
+    assert undocumented(import_module(name)) == []
+
+
+def test_the_signature_that_dataclass_writes_is_no_docstring():
+    @dataclass
+    class Bare:
+        field: int
+
+    Bare.__qualname__ = "Bare"
+    fake = ModuleType("fake")
+    fake.Bare = Bare
+    fake.__all__ = ["Bare"]
+    assert undocumented(fake) == ["Bare"]
