@@ -75,9 +75,9 @@ def normal_cells(x: Array) -> Array:
     >>> normal_cells(np.array([0.0])).tolist()
     [0.5, 0.5]
     """
-    width = np.diff(x, prepend=-np.inf, append=np.inf)
     reach = np.maximum(np.maximum(np.abs(np.append(x, np.inf)), np.abs(np.concatenate(([-np.inf], x)))), 3.0)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # an empty cell between two infinite points counts as wide
+        width = np.diff(x, prepend=-np.inf, append=np.inf)
         narrow = width * reach <= 0.2
     mass = np.zeros(len(x) + 1)
     index = np.flatnonzero(narrow)

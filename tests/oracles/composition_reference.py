@@ -121,26 +121,37 @@ def sampled_gaussian(
         alpha = s + 1 if direction == "remove" else -s
         top = max(float(np.max(np.real(alpha))), 0.0)
         nodes, log_weights = _line_nodes(s, noise_multiplier=z, top=top, refine=refine)
-        ratio = _log_ratio(nodes, q=q, noise_multiplier=z)
-        small = np.abs(np.expm1(np.minimum(ratio, 1.0))) * np.max(np.abs(alpha)) < 0.5
-        near = _power_series(alpha, np.expm1(ratio[small]), np.exp(log_weights[small]))
-        far = _expectation(_power_beyond_line, alpha, ratio[~small], log_weights[~small])
-        return np.log1p(near + far)
+        return _log1p(_mean_power(alpha, _log_ratio(nodes, q=q, noise_multiplier=z), log_weights))
 
     return log_mgf
+
+
+def _mean_power(alpha: Complex, ratio: Real, log_weights: Real) -> Complex:
+    """Weighted sum of w^alpha - 1 - alpha (w-1) with w = exp(ratio): a series where w is near 1."""
+    small = np.abs(np.expm1(np.minimum(ratio, 1.0))) * np.max(np.abs(alpha)) < 0.5
+    near = _power_series(alpha, np.expm1(ratio[small]), np.exp(log_weights[small]))
+    return near + _expectation(_power_beyond_line, alpha, ratio[~small], log_weights[~small])
 
 
 def _power_beyond_line(alpha: Complex, ratio: Real, log_weights: Real) -> Complex:
     return _weighted_expm1(alpha * ratio, log_weights) - alpha * np.real(_weighted_expm1(ratio, log_weights))
 
 
+def _log1p(value: Complex) -> Complex:
+    """ln(1 + value); numpy's own complex log1p takes ln|1 + value| and loses the small real part."""
+    real, imag = np.real(value), np.imag(value)
+    return 0.5 * np.log1p(real * (2 + real) + imag**2) + 1j * np.arctan2(imag, 1 + real)
+
+
 def _power_series(alpha: Complex, excess: Real, weights: Real) -> Complex:
     """Weighted sum of (1+y)^alpha - 1 - alpha y by the binomial series; needs |alpha y| <= 1/2."""
     total = np.zeros(np.shape(alpha), dtype=complex)
-    coefficient = alpha
+    unit = float(np.max(np.abs(excess), initial=1e-300))
+    coefficient, powers = alpha * unit, weights * (excess / unit)
     for k in range(2, 60):
-        coefficient = coefficient * (alpha - k + 1) / k
-        total = total + coefficient * float(np.sum(weights * excess**k))
+        coefficient = coefficient * ((alpha - k + 1) / k * unit)
+        powers = powers * (excess / unit)
+        total = total + coefficient * float(np.sum(powers))
     return total
 
 
@@ -148,13 +159,10 @@ def fixed_size_gaussian(*, q: float, noise_multiplier: float, refine: float = 1.
     """Sampling without replacement under `replace`: the self-mirrored curve q h(1 + (gamma-1)/q), gamma >= 1.
 
     Above L=0 the pair is that of Poisson sampling; below it is its mirror, where P(L=-l) = Q(L=l); the
-    remaining mass sits at 0. Hence M(s) - 1 = E_Q[w^(s+1) - w + w^-s - 1 ; w > 1].
+    remaining mass sits at 0. Hence M(s) - 1 = E_Q[w^(s+1) - w + w^-s - 1 ; w > 1], which is the sum of the two
+    terms of the Poisson case, alpha = s+1 and alpha = -s, over the half line.
     """
     z = noise_multiplier
-
-    def terms(s: Complex, x: Real, log_weights: Real) -> Complex:
-        ratio = _log_ratio(x, q=q, noise_multiplier=z)
-        return _weighted_expm1(s * ratio, log_weights + ratio) + _weighted_expm1(-s * ratio, log_weights)
 
     def log_mgf(s: Complex) -> Complex:
         top = max(float(np.max(np.real(s))) + 1.0, 0.5) + _SIGMAS * z
@@ -162,7 +170,8 @@ def fixed_size_gaussian(*, q: float, noise_multiplier: float, refine: float = 1.
         panels = max(8, math.ceil((top - 0.5) * band / 6.0 * refine))
         nodes, weights = _gauss_panels(0.5, top, panels)
         log_weights = np.log(weights) + _log_normal(nodes, noise_multiplier=z)
-        return np.log1p(_expectation(terms, s, nodes, log_weights))
+        ratio = _log_ratio(nodes, q=q, noise_multiplier=z)
+        return _log1p(_mean_power(s + 1, ratio, log_weights) + _mean_power(-s, ratio, log_weights))
 
     return log_mgf
 
@@ -266,8 +275,8 @@ class Line:
         alias = 2 * (math.exp(min(alias_up, 0.0)) + math.exp(min(alias_down, 0.0)))
         scale = math.exp(top - value) / math.pi
         tail = float(np.max(np.abs(terms[-len(terms) // 8 :]))) * float(np.imag(self.s[-1])) * scale
-        work = sum(count for _, count in self.total.parts) + float(np.max(np.abs(self.s))) * abs(epsilon)
-        rounding = 16 * _UNIT_ROUNDOFF * (len(terms) + work) * float(np.sum(np.abs(terms))) * self.step * scale
+        steps = 1.0 + math.log2(len(terms)) + np.abs(self.log_values) + np.abs(self.s * epsilon)
+        rounding = 64 * _UNIT_ROUNDOFF * float(np.sum(np.abs(terms) * steps)) * self.step * scale
         return alias, tail + rounding
 
 

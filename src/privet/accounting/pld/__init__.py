@@ -1,0 +1,1 @@
+"""Two-sided numerical composition of privacy-loss distributions."""

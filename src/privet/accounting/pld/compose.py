@@ -1,0 +1,175 @@
+"""Many-fold convolution of grid laws by one FFT, exponentially tilted, with every error bounded.
+
+The law of the sum is computed as w_j = p_j exp(t e_j - K): its bulk sits at the losses that decide delta, so rounding
+noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet._numerics import UNIT_ROUNDOFF, Array
+from privet.accounting.pld.plan import Plan
+from privet.accounting.pld.rounding import GridLaw
+
+__all__ = ["ComposedLaw", "compose", "smooth_length"]
+
+_NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
+
+
+@dataclass(frozen=True, eq=False)
+class ComposedLaw:
+    """Tilted masses of the sum on consecutive nodes, and what the computation may have got wrong."""
+
+    losses: Array  # nodes of the window
+    weight: Array  # tilted masses (may be slightly negative by rounding)
+    tilt: float
+    log_scale: float  # K
+    infinite: float  # mass at +infinity
+    above: float  # bound on the mass above the window
+    bin_error: float  # bound on the error of each tilted mass
+    wrapped: float  # bound on the tilted mass that wrapped around into the window
+    mass_error: float  # relative error of the masses of the sum
+    shift: float  # losses may be off by this much
+    step: float
+
+    def charge(self, epsilon: Array) -> Array:
+        """Bound on the error of delta(epsilon) from rounding of the transform and (for a lower bound) wrapping."""
+        t, h = self.tilt, self.step
+        if t * h > 1e-12 and t > 0.0:
+            bins = min(1.0 / (h * t * (1.0 + t)) + 1.0, float(len(self.weight)))
+        else:
+            bins = float(len(self.weight))
+        peak = math.exp(-t * math.log1p(1.0 / t)) / (1.0 + t) if t > 0.0 else 1.0  # max of e^{-tx}(1 - e^{-x})
+        exponent = np.minimum(self.log_scale - t * epsilon, 700.0)
+        return np.exp(exponent) * (self.bin_error * bins + self.wrapped * peak)
+
+
+def smooth_length(length: int) -> int:
+    """The smallest number of the form 2^a 3^b 5^c that is at least `length` (fast transforms).
+
+    >>> smooth_length(1001)
+    1024
+    """
+    best = 1 << (length - 1).bit_length()
+    five = 1
+    while five < best:
+        three = five
+        while three < best:
+            quotient = -(-length // three)
+            candidate = three << (quotient - 1).bit_length() if quotient > 1 else three
+            if length <= candidate < best:
+                best = candidate
+            three *= 3
+        five *= 5
+    return best
+
+
+def _log_moment(law: GridLaw, step: float, t: float) -> float:
+    """ln of the sum of p exp(t loss)."""
+    losses = (law.start + np.arange(len(law.mass))) * (step * t)
+    peak = float(losses.max())
+    total = float(law.mass @ np.exp(losses - peak))
+    return peak + math.log(total) if total > 0.0 else -math.inf
+
+
+def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> ComposedLaw:
+    """Law of the sum of independent losses, `n` copies of each grid law."""
+    t = plan.tilt
+    first = math.floor(plan.low / step)
+    length = smooth_length(math.ceil(plan.high / step) - first + 2)
+    log_moments = [_log_moment(law, step, t) for law, _ in laws]
+    total = math.fsum(n * value for (_, n), value in zip(laws, log_moments, strict=True))
+    spectrum, noise = _spectrum(laws, log_moments, step, t, length)
+    weight = np.fft.irfft(spectrum, length)
+    # the transform starts at loss 0: rotate so that the window's first node comes first
+    origin = sum(n * law.start for law, n in laws)
+    weight = np.roll(weight, (origin - first) % length)
+    last = (first + length - 1) * step
+    inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * float(np.abs(spectrum).sum())
+    bin_error = noise + inverse + math.exp(_NEGLIGIBLE)
+    tails = _tails(laws, step, plan, first * step, last, total)
+    mass_error = math.expm1(min(50.0, math.fsum(n * _mass_error(law, step, t) for law, n in laws)))
+    return ComposedLaw(
+        losses=(first + np.arange(length)) * step,
+        weight=weight,
+        tilt=t,
+        log_scale=total,
+        infinite=_infinite(laws),
+        above=tails[0],
+        bin_error=bin_error,
+        wrapped=tails[1],
+        mass_error=mass_error,
+        shift=math.fsum(n * (law.shift + 2.0 * law.error) for law, n in laws),
+        step=step,
+    )
+
+
+def _mass_error(law: GridLaw, step: float, t: float) -> float:
+    """Relative error of one tilted mass: of the mass itself and of the exponent t e - K."""
+    reach = max(abs(law.start), abs(law.start + len(law.mass))) * step
+    return law.error + UNIT_ROUNDOFF * (8.0 + 4.0 * t * reach)
+
+
+def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
+    """1 - product of (1 - mass at infinity)^n."""
+    logs = [n * math.log1p(-law.infinite) if law.infinite < 1.0 else -math.inf for law, n in laws if law.infinite > 0.0]
+    return -math.expm1(math.fsum(logs)) if logs else 0.0
+
+
+def _spectrum(
+    laws: list[tuple[GridLaw, int]], log_moments: list[float], step: float, t: float, length: int
+) -> tuple[Array, float]:
+    """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
+
+    Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
+    and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here. A
+    power n taken through the complex logarithm adds 8 u n. Products of numbers of modulus at most |F_k| + error then
+    differ by at most the sum of n (error + 8 u) times that modulus.
+    """
+    bins = length // 2 + 1
+    log_modulus = np.zeros(bins)
+    transforms, relative = [], 0.0
+    for (law, n), log_moment in zip(laws, log_moments, strict=True):
+        losses = (law.start + np.arange(len(law.mass))) * (step * t)
+        tilted = law.mass * np.exp(losses - log_moment)
+        if len(tilted) > length:
+            tilted = np.bincount(np.arange(len(tilted)) % length, weights=tilted, minlength=length)
+        error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
+        transform = np.fft.rfft(tilted, length)
+        with np.errstate(divide="ignore"):
+            log_modulus += n * np.log(np.abs(transform) + error)
+        transforms.append((transform, n))
+        relative += n * error
+    keep = np.flatnonzero(log_modulus > _NEGLIGIBLE)
+    power = np.zeros(len(keep), dtype=complex)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for transform, n in transforms:
+            power += n * np.log(transform[keep])
+    result = np.zeros(bins, dtype=complex)
+    result[keep] = np.exp(power)
+    modulus = np.exp(np.minimum(log_modulus[keep], 50.0))
+    noise = 2.0 / length * relative * float(modulus.sum()) * math.exp(min(50.0, relative))
+    return result, noise
+
+
+def _tails(
+    laws: list[tuple[GridLaw, int]], step: float, plan: Plan, low: float, high: float, total: float
+) -> tuple[float, float]:
+    """Chernoff bounds: mass above the window (untilted), and tilted mass outside the window (it wraps around)."""
+
+    def moment(order: float) -> float:
+        return math.fsum(n * _log_moment(law, step, order) for law, n in laws)
+
+    largest = sum(n * (law.start + len(law.mass) - 1) for law, n in laws) * step
+    smallest = sum(n * law.start for law, n in laws) * step
+    above = 0.0 if largest <= high else math.exp(min(0.0, moment(plan.top_order) - plan.top_order * high))
+    wrapped = 0.0
+    if largest > high:
+        order = plan.high_order
+        wrapped += math.exp(min(0.0, moment(plan.tilt + order) - total - order * high))
+    if smallest < low:
+        order = plan.low_order
+        wrapped += math.exp(min(0.0, moment(plan.tilt - order) - total + order * low))
+    return above, wrapped

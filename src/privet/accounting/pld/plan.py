@@ -1,0 +1,176 @@
+"""Planning a composition: tilt, window and grid step, from a coarse summary of each part.
+
+Nothing here is certified and nothing needs to be: a bad plan gives a wide interval, never a wrong one.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.privacy import Direction, PrivacyLoss
+
+__all__ = ["Plan", "Summary", "make_plan", "step_tail", "summary_of"]
+
+_POINTS = 600
+_TOP_TAIL = 1e-8  # share of delta that may lie above the window
+_WRAPPED = 1e-10  # tilted mass that may wrap around
+_STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """A few hundred losses with the logarithm of their mass: enough for moments."""
+
+    losses: Array
+    log_mass: Array
+
+    def cumulants(self, t: float) -> tuple[float, float, float]:
+        """ln E exp(t L) with its first and second derivative."""
+        exponent = t * self.losses + self.log_mass
+        peak = float(exponent.max())
+        weight = np.exp(exponent - peak)
+        total = float(weight.sum())
+        weight /= total
+        mean = float(weight @ self.losses)
+        return peak + math.log(total), mean, float(weight @ (self.losses - mean) ** 2)
+
+
+@lru_cache(maxsize=512)
+def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
+    """The coarse law of one part, cut at the same tail as the grid laws (beyond it the mass sits at infinity)."""
+    variable = loss.variable(direction)
+    p, q = variable.cells(variable.points(_POINTS, tail))
+    p[-1] = 0.0
+    seen = (p > 0.0) & (q > 0.0)
+    atoms, atom_mass, _ = variable.atoms()
+    heavy = atom_mass > 0.0
+    losses = np.concatenate((np.log(p[seen] / q[seen]), atoms[heavy]))
+    mass = np.concatenate((p[seen], atom_mass[heavy]))
+    if len(losses) == 0:
+        losses, mass = np.zeros(1), np.ones(1)
+    return Summary(losses, np.log(mass))
+
+
+def step_tail(delta: float, steps: int) -> float:
+    """Mass of one step that may go to infinity; a power of ten, so that neighbouring questions share their grids."""
+    return 10.0 ** math.floor(math.log10(max(delta * _STEP_TAIL / steps, 1e-290)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where to look and how finely: exponential tilt t, window [low, high], the scale of one step's loss."""
+
+    tilt: float
+    low: float
+    high: float
+    top_order: float
+    low_order: float
+    high_order: float
+    step_scale: float
+
+
+class _Sum:
+    """Cumulants of the whole composition."""
+
+    def __init__(self, parts: list[tuple[Summary, int]]) -> None:
+        self.parts = parts
+        self.top = sum(n * float(s.losses.max()) for s, n in parts)
+        self.bottom = sum(n * float(s.losses.min()) for s, n in parts)
+
+    def __call__(self, t: float) -> tuple[float, float, float]:
+        rows = [(n, s.cumulants(t)) for s, n in self.parts]
+        return tuple(math.fsum(n * row[i] for n, row in rows) for i in range(3))  # type: ignore[return-value]
+
+    def order_for(self, log_inverse: float, most: float) -> float:
+        """t with t K'(t) - K(t) = ln(1/delta): the Chernoff order of the delta-quantile, at most `most`."""
+        low, high = math.log(1e-9 * most), math.log(most)
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            t = math.exp(middle)
+            value, mean, _ = self(t)
+            if t * mean - value < log_inverse:
+                low = middle
+            else:
+                high = middle
+            if high - low < 0.03:
+                break
+        return math.exp(low)
+
+    def quantile(self, tilt: float, value: float, log_inverse: float, unit: float, sign: float) -> tuple[float, float]:
+        """Chernoff quantile of the law tilted by `tilt`, above (sign 1) or below (sign -1): the order and the loss."""
+        best_order, best = 0.0, math.inf
+        order = 0.25 * unit
+        for _ in range(40):
+            loss = (self(tilt + sign * order)[0] - value + log_inverse) / order
+            if loss >= best:
+                break
+            best_order, best = order, loss
+            order *= 1.3
+        return best_order, best
+
+    def order_at(self, epsilon: float, most: float) -> float:
+        """t >= 0 with K'(t) = epsilon: the tilt that centres the law on epsilon."""
+        if self(0.0)[1] >= epsilon:
+            return 0.0
+        low, high = 0.0, most
+        for _ in range(40):
+            middle = 0.5 * (low + high) if low > 0.0 else high / 64.0
+            if self(middle)[1] < epsilon:
+                low = middle
+            else:
+                high = middle
+            if high - low < 0.03 * high:
+                break
+        return low
+
+
+def make_plan(
+    parts: list[tuple[PrivacyLoss, int]], direction: Direction, *, delta: float, epsilon: float | None = None
+) -> Plan:
+    """Plan for the epsilon at `delta`; or, when `epsilon` is given, for the delta there (`delta` is then a guess)."""
+    steps = sum(n for _, n in parts)
+    total = _Sum([(summary_of(loss, direction, step_tail(delta, steps)), n) for loss, n in parts])
+    spread0 = math.sqrt(max(total(0.0)[2], 1e-300))
+    most = (4.0 * math.sqrt(2.0 * math.log(1.0 / delta)) + 2.0) / spread0
+    if epsilon is None:
+        best = total.order_for(math.log(1.0 / delta), most)
+        target = (total(best)[0] + math.log(1.0 / delta)) / best
+    else:
+        best, target = total.order_at(epsilon, most), epsilon
+    floor = total(best)[0] - best * target
+    allowed = min(9.0, max(0.5, 9.0 - math.log(steps / 1e3)))  # the tilt may leave the noise exp(allowed) above its best
+    tilt = _least_tilt(total, best, target, floor + allowed)
+    value, mean, variance = total(tilt)
+    spread = math.sqrt(max(variance, 1e-300))
+    log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
+    top_order, top = total.quantile(0.0, 0.0, -log_top, 1.0 / spread0, 1.0)
+    high_order, high = total.quantile(tilt, value, -math.log(_WRAPPED), 1.0 / spread, 1.0)
+    low_order, low = total.quantile(tilt, value, -math.log(_WRAPPED), 1.0 / spread, -1.0)
+    return Plan(
+        tilt=tilt,
+        low=max(min(-low, target - spread), total.bottom),
+        high=max(min(max(high, top, target + spread), total.top), total.bottom),
+        top_order=top_order,
+        low_order=low_order,
+        high_order=high_order,
+        step_scale=min(spread, spread0) / math.sqrt(steps),
+    )
+
+
+def _least_tilt(total: _Sum, best: float, target: float, most: float) -> float:
+    """The smallest tilt that keeps rounding noise within its allowance at the target (heavy tails stay quiet)."""
+    if total(0.0)[0] <= most:
+        return 0.0
+    low, high = 0.0, best
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        if total(middle)[0] - middle * target <= most:
+            high = middle
+        else:
+            low = middle
+        if high - low < 0.05 * high:
+            break
+    return high
