@@ -1,0 +1,32 @@
+"""What a price means in numbers: pure functions from losses to certified bounds. Keeps no state."""
+
+from privet.accounting.advanced import Advanced, advanced_epsilon, per_step_epsilon, per_step_epsilon_corollary
+from privet.accounting.base import Accountant, Bound
+from privet.accounting.basic import Basic
+from privet.accounting.gdp import Gdp
+from privet.accounting.optimal import Optimal, optimal_delta, optimal_epsilon
+from privet.accounting.pld import PLD
+from privet.accounting.rdp import Rdp
+from privet.accounting.tightest import Tightest, delta, epsilon
+from privet.accounting.zcdp import Zcdp, zcdp_epsilon
+
+__all__ = [
+    "PLD",
+    "Accountant",
+    "Advanced",
+    "Basic",
+    "Bound",
+    "Gdp",
+    "Optimal",
+    "Rdp",
+    "Tightest",
+    "Zcdp",
+    "advanced_epsilon",
+    "delta",
+    "epsilon",
+    "optimal_delta",
+    "optimal_epsilon",
+    "per_step_epsilon",
+    "per_step_epsilon_corollary",
+    "zcdp_epsilon",
+]

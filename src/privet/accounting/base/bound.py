@@ -1,0 +1,48 @@
+"""`Bound`: a number with its certificate."""
+
+import math
+from dataclasses import dataclass
+
+from privet.errors import InternalError, NoGuarantee
+from privet.privacy import Unit
+
+__all__ = ["Bound"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A certified enclosure of a privacy figure: `upper` is what you may promise, `lower` is what nobody can beat.
+
+    `lower` is 0 when the loss is known only through upper bounds. `float(bound)` is the upper end.
+
+    **Guarantee:** lower <= true value of the composed worst pair <= upper. **Error:** `slack` = upper - lower.
+
+    >>> from privet import accounting, privacy
+    >>> bound = accounting.epsilon(privacy.PureLoss(0.5), delta=1e-9)
+    >>> bound.lower <= 0.5 and round(float(bound), 6)
+    0.5
+    """
+
+    lower: float
+    upper: float
+    method: str
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.upper) or math.isnan(self.lower) or math.isinf(self.upper):
+            raise NoGuarantee(f"the method {self.method!r} proves nothing finite for this loss")
+        if self.lower > self.upper * (1.0 + 1e-9) + 1e-300:
+            raise InternalError(f"{self.method}: lower end {self.lower} above upper end {self.upper}")
+
+    @property
+    def slack(self) -> float:
+        """Width of the enclosure."""
+        return self.upper - self.lower
+
+    def __float__(self) -> float:
+        return self.upper
+
+    def __str__(self) -> str:
+        if self.lower > 0.0:
+            return f"{self.upper:.6g} (at least {self.lower:.6g}; {self.method}; {self.unit.describe()})"
+        return f"{self.upper:.6g} ({self.method}; {self.unit.describe()})"

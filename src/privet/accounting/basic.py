@@ -1,0 +1,33 @@
+"""Basic composition: epsilons and deltas add up."""
+
+from dataclasses import dataclass
+
+from privet.accounting.base import Accountant, Bound
+from privet.errors import NoGuarantee
+from privet.privacy import PrivacyLoss
+
+__all__ = ["Basic"]
+
+
+@dataclass(frozen=True)
+class Basic(Accountant):
+    """Sum of the parts' (epsilon, delta) statements; parallel blocks count once (the dearest).
+
+    **Guarantee:** (sum of epsilon, sum of delta), adaptively. **Reference:** Dwork & Roth 2014, theorem 3.16.
+
+    >>> from privet import privacy
+    >>> Basic().epsilon(privacy.Repeated(privacy.ApproxLoss(0.1, 1e-7), 10), 1e-6).upper
+    1.0
+    """
+
+    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+        epsilon, spent = loss.approximate()
+        if spent > delta * (1.0 + 1e-12):
+            raise NoGuarantee(f"basic composition spends delta {spent:.3g}, more than the target {delta:.3g}")
+        return Bound(0.0, epsilon, "basic composition", loss.unit)
+
+    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+        total, spent = loss.approximate()
+        if total > epsilon:
+            raise NoGuarantee(f"basic composition spends epsilon {total:.6g}, more than the target {epsilon:.6g}")
+        return Bound(0.0, spent, "basic composition", loss.unit)

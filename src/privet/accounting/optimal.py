@@ -1,0 +1,93 @@
+"""Optimal composition of equal (epsilon, delta) parts (Kairouz, Oh & Viswanath)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet._numerics import special
+from privet.accounting.base import Accountant, Bound
+from privet.errors import NoGuarantee
+from privet.privacy import PrivacyLoss
+
+__all__ = ["Optimal", "optimal_delta", "optimal_epsilon"]
+
+_MOST_STEPS = 2_000_000
+_ROUNDING = 1e-11
+
+
+def optimal_delta(epsilon: float, delta: float, steps: int, at: float) -> float:
+    """Total delta at total epsilon `at` of `steps` mechanisms, each (epsilon, delta)-DP and nothing more is known.
+
+    **Reference:** Kairouz, Oh & Viswanath 2015, theorem 3.3.
+
+    >>> f"{optimal_delta(0.1, 0.0, 100, 4.774567588108):.6e}"
+    '1.000000e-06'
+    """
+    truthful = np.arange(steps + 1)[::-1]  # number of truthful answers, loss (2 truthful - steps) epsilon, decreasing
+    losses = (2.0 * truthful - steps) * epsilon
+    above = losses > at
+    k, losses = truthful[above], losses[above]
+    gammaln = special().gammaln
+    log_choose = gammaln(steps + 1.0) - gammaln(k + 1.0) - gammaln(steps - k + 1.0)
+    log_mass = log_choose + k * epsilon - steps * (epsilon + math.log1p(math.exp(-epsilon)))
+    excess = float(np.sum(np.exp(log_mass) * -np.expm1(at - losses)))
+    return -math.expm1(steps * math.log1p(-delta) + math.log1p(-min(excess, 1.0))) if excess < 1.0 else 1.0
+
+
+def optimal_epsilon(epsilon: float, delta: float, steps: int, target: float) -> float:
+    """Smallest total epsilon at total delta `target`, on the safe side.
+
+    >>> round(optimal_epsilon(0.1, 0.0, 100, 1e-6), 10)
+    4.7745675881
+    """
+    if steps * math.log1p(-delta) <= math.log1p(-target):
+        raise NoGuarantee(f"the parts alone fail with probability above the target {target:.3g}")
+    if optimal_delta(epsilon, delta, steps, 0.0) <= target:
+        return 0.0
+    low, high = 0.0, steps * epsilon
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if not low < middle < high or high - low < 1e-14 * high:
+            break
+        if optimal_delta(epsilon, delta, steps, middle) <= target:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@dataclass(frozen=True)
+class Optimal(Accountant):
+    """The exact composition of equal parts of which only (epsilon, delta) is known.
+
+    **Guarantee:** tight over all mechanisms with that statement; two-sided when the loss says no more than it.
+    **Reference:** Kairouz, Oh & Viswanath 2015; unequal parts are #P-hard (Murtagh & Vadhan 2016): use PLD.
+
+    >>> from privet import privacy
+    >>> round(Optimal().epsilon(privacy.Repeated(privacy.ApproxLoss(0.1, 1e-9), 100), 1e-6).upper, 8)
+    4.78772376
+    """
+
+    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+        part, steps = _single_part(loss)
+        epsilon, delta0 = part.approximate()
+        value = optimal_epsilon(epsilon, delta0, steps, delta)
+        lower = value * (1.0 - _ROUNDING) if part.kind in ("pure", "approx", "randomized_response") else 0.0
+        return Bound(lower, value * (1.0 + _ROUNDING), "optimal composition (KOV)", loss.unit)
+
+    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+        part, steps = _single_part(loss)
+        own, delta0 = part.approximate()
+        value = optimal_delta(own, delta0, steps, epsilon)
+        lower = value * (1.0 - _ROUNDING) if part.kind in ("pure", "approx", "randomized_response") else 0.0
+        return Bound(lower, min(1.0, value * (1.0 + _ROUNDING)), "optimal composition (KOV)", loss.unit)
+
+
+def _single_part(loss: PrivacyLoss) -> tuple[PrivacyLoss, int]:
+    parts = loss.parts()
+    if len(parts) != 1 or not math.isfinite(parts[0][0].approximate().epsilon):
+        raise NoGuarantee("optimal composition needs equal parts with a finite (epsilon, delta); use PLD otherwise")
+    if parts[0][1] > _MOST_STEPS:
+        raise NoGuarantee(f"optimal composition is summed term by term, up to {_MOST_STEPS} steps; use PLD")
+    return parts[0]

@@ -1,0 +1,115 @@
+"""The default accountant: the best valid bound of all methods."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from privet._validate import at_least, fraction
+from privet.accounting.base import Accountant, Bound
+from privet.accounting.basic import Basic
+from privet.accounting.gdp import Gdp
+from privet.accounting.optimal import Optimal
+from privet.accounting.pld import PLD
+from privet.accounting.rdp import Rdp
+from privet.accounting.zcdp import Zcdp
+from privet.errors import NoGuarantee
+from privet.privacy import PrivacyLoss
+
+__all__ = ["Tightest", "delta", "epsilon"]
+
+_FEW_STEPS = 100_000  # up to here the closed sum of optimal composition is quicker than a transform
+
+
+@dataclass(frozen=True)
+class Tightest(Accountant):
+    """Closed forms where they are exact, otherwise the smallest upper and the largest lower end of all methods.
+
+    **Guarantee:** every candidate is valid on its own, so the best is; the winner is named in `Bound.method`.
+    **Error:** relative width about `tol` where the worst pair is attained.
+
+    >>> from privet import privacy
+    >>> Tightest().epsilon(privacy.GaussianLoss(1.0), 1e-5).method
+    'GDP (exact)'
+    """
+
+    tol: float = 1e-4
+
+    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+        return self._best(loss, lambda accountant, part: accountant.epsilon(part, delta), pure=delta == 0.0)
+
+    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+        return self._best(loss, lambda accountant, part: accountant.delta(part, epsilon), pure=False)
+
+    def _best(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound], *, pure: bool) -> Bound:
+        worst: Bound | None = None
+        for alternative in loss.alternatives():
+            bound = _combine([*self._candidates(alternative, ask, pure=pure)], alternative)
+            if worst is None or bound.upper > worst.upper:
+                worst = Bound(max(bound.lower, worst.lower if worst else 0.0), bound.upper, bound.method, loss.unit)
+        assert worst is not None
+        return worst
+
+    def _candidates(
+        self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound], *, pure: bool
+    ) -> "list[Bound]":
+        if pure:
+            return _try([Basic()], loss, ask)
+        if loss.gaussian() is not None:
+            return _try([Gdp()], loss, ask)
+        parts = loss.parts()
+        if len(parts) == 1 and parts[0][0].kind in ("pure", "approx", "randomized_response"):
+            if parts[0][1] <= _FEW_STEPS:
+                return _try([Optimal()], loss, ask)
+        return _try([Basic(), Rdp(), PLD(self.tol)], loss, ask) or _try([Zcdp(), Gdp()], loss, ask)
+
+
+def _try(
+    accountants: list[Accountant], loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]
+) -> list[Bound]:
+    found = []
+    for accountant in accountants:
+        try:
+            found.append(ask(accountant, loss))
+        except NoGuarantee:
+            continue
+    return found
+
+
+def _combine(found: list[Bound], loss: PrivacyLoss) -> Bound:
+    if not found:
+        raise NoGuarantee(
+            f"no accountant proves a finite bound for this loss ({loss.kind}); with delta = 0 only pure DP does, and a "
+            "target below the failure probability that the parts set aside cannot be met"
+        )
+    best = min(found, key=lambda bound: bound.upper)
+    lower = max(bound.lower for bound in found)
+    return Bound(min(lower, best.upper) if lower <= best.upper * (1.0 + 1e-9) else lower, best.upper, best.method, loss.unit)
+
+
+def epsilon(loss: PrivacyLoss, *, delta: float, accountant: Accountant | None = None) -> Bound:
+    """The price in epsilon at a given delta.
+
+    Choose delta well below one over the number of people: it is the probability that the promise may fail entirely.
+
+    **Guarantee:** every mechanism with this loss is (upper, delta)-DP. **Error:** `Bound.slack`.
+
+    >>> from privet import privacy
+    >>> loss = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(noise_multiplier=4.0), q=0.01), 10_000)
+    >>> round(epsilon(loss, delta=1e-5).upper, 3)
+    0.947
+    """
+    target = fraction("delta", delta)
+    if target == 1.0:
+        raise NoGuarantee("delta = 1 promises nothing; expected delta < 1")
+    return (accountant or Tightest()).epsilon(loss, target)
+
+
+def delta(loss: PrivacyLoss, *, epsilon: float, accountant: Accountant | None = None) -> Bound:
+    """The price in delta at a given epsilon >= 0.
+
+    **Guarantee:** every mechanism with this loss is (epsilon, upper)-DP. **Error:** `Bound.slack`.
+
+    >>> from privet import privacy
+    >>> round(delta(privacy.GaussianLoss(1.0), epsilon=1.0).upper, 8)
+    0.12693674
+    """
+    return (accountant or Tightest()).delta(loss, at_least("epsilon", epsilon, 0.0))
