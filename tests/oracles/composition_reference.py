@@ -128,7 +128,7 @@ def sampled_gaussian(
 
 def _mean_power(alpha: Complex, ratio: Real, log_weights: Real) -> Complex:
     """Weighted sum of w^alpha - 1 - alpha (w-1) with w = exp(ratio): a series where w is near 1."""
-    small = np.abs(np.expm1(np.minimum(ratio, 1.0))) * np.max(np.abs(alpha)) < 0.5
+    small = np.abs(np.expm1(np.minimum(ratio, 1.0))) * max(1.0, float(np.max(np.abs(alpha)))) < 0.5
     near = _power_series(alpha, np.expm1(ratio[small]), np.exp(log_weights[small]))
     return near + _expectation(_power_beyond_line, alpha, ratio[~small], log_weights[~small])
 

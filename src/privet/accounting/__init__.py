@@ -3,11 +3,13 @@
 from privet.accounting.advanced import Advanced, advanced_epsilon, per_step_epsilon, per_step_epsilon_corollary
 from privet.accounting.base import Accountant, Bound
 from privet.accounting.basic import Basic
+from privet.accounting.calibrate import calibrate
 from privet.accounting.gdp import Gdp
 from privet.accounting.optimal import Optimal, optimal_delta, optimal_epsilon
 from privet.accounting.pld import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import Tightest, delta, epsilon
+from privet.accounting.tradeoff import advantage, tpr_at, tradeoff
 from privet.accounting.zcdp import Zcdp, zcdp_epsilon
 
 __all__ = [
@@ -22,11 +24,15 @@ __all__ = [
     "Tightest",
     "Zcdp",
     "advanced_epsilon",
+    "advantage",
+    "calibrate",
     "delta",
     "epsilon",
     "optimal_delta",
     "optimal_epsilon",
     "per_step_epsilon",
     "per_step_epsilon_corollary",
+    "tpr_at",
+    "tradeoff",
     "zcdp_epsilon",
 ]

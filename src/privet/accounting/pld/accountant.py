@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.accounting.base import Accountant, Bound
-from privet.accounting.pld.engine import Interval, delta_interval, epsilon_interval
+from privet.accounting.pld.engine import Interval, delta_interval, epsilon_interval, profile_curves
 from privet.privacy import PrivacyLoss
 
-__all__ = ["PLD"]
-
-_MOST_STEPS = 10**12
+__all__ = ["PLD", "profile_nodes"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,18 @@ class PLD(Accountant):
         parts = list(loss.parts())
         interval = delta_interval(parts, epsilon, self.tol) if parts else Interval(0.0, 0.0)
         return _bound(loss, interval)
+
+
+def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Array]]:
+    """Certified upper bounds on the whole profile (epsilon nodes, deltas), one pair of arrays per direction.
+
+    >>> from privet import privacy
+    >>> nodes, deltas = profile_nodes(privacy.LaplaceLoss(2.0))[0]
+    >>> bool((deltas >= privacy.LaplaceLoss(2.0).profile(nodes) - 1e-12).all())
+    True
+    """
+    parts = list(loss.parts())
+    return profile_curves(parts, tol) if parts else [(np.zeros(1), np.zeros(1))]
 
 
 def _bound(loss: PrivacyLoss, interval: Interval) -> Bound:

@@ -3,17 +3,21 @@
 import math
 from dataclasses import dataclass
 
-from privet.accounting.pld.answer import delta_bound, epsilon_bound
+import numpy as np
+
+from privet._numerics import Array
+from privet.accounting.pld.answer import delta_bound, delta_curve, epsilon_bound
 from privet.accounting.pld.compose import ComposedLaw, compose
 from privet.accounting.pld.plan import Plan, make_plan, step_tail
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.privacy import Direction, PrivacyLoss
 
-__all__ = ["Interval", "composed_laws", "delta_interval", "epsilon_interval"]
+__all__ = ["Interval", "composed_laws", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
 _WIDTH_LAW = 0.14  # measured: relative width of the interval is about 0.14 (h / std of one loss)^2
 _PASSES = 5
+_CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
 
 Parts = list[tuple[PrivacyLoss, int]]
 
@@ -89,3 +93,16 @@ def delta_interval(parts: Parts, epsilon: float, tol: float) -> Interval:
             break
         wanted *= 0.1
     return best
+
+
+def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
+    """(epsilon nodes, certified upper deltas) of the whole curve, one entry per direction; for trade-off questions."""
+    curves = []
+    for direction in _directions(parts):
+        plan = make_plan(parts, direction, delta=_CURVE_FLOOR, untilted=True)
+        step = _grid_step(parts, plan, tol)
+        tail = step_tail(_CURVE_FLOOR, sum(n for _, n in parts))
+        law = compose([(upper_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
+        deltas = delta_curve(law, "upper")
+        curves.append((law.losses + law.shift, np.where(np.isfinite(deltas), deltas, 1.0)))
+    return curves

@@ -128,7 +128,12 @@ class _Sum:
 
 
 def make_plan(
-    parts: list[tuple[PrivacyLoss, int]], direction: Direction, *, delta: float, epsilon: float | None = None
+    parts: list[tuple[PrivacyLoss, int]],
+    direction: Direction,
+    *,
+    delta: float,
+    epsilon: float | None = None,
+    untilted: bool = False,
 ) -> Plan:
     """Plan for the epsilon at `delta`; or, when `epsilon` is given, for the delta there (`delta` is then a guess)."""
     steps = sum(n for _, n in parts)
@@ -142,7 +147,7 @@ def make_plan(
         best, target = total.order_at(epsilon, most), epsilon
     floor = total(best)[0] - best * target
     allowed = min(9.0, max(0.5, 9.0 - math.log(steps / 1e3)))  # the tilt may leave the noise exp(allowed) above its best
-    tilt = _least_tilt(total, best, target, floor + allowed)
+    tilt = 0.0 if untilted else _least_tilt(total, best, target, floor + allowed)
     value, mean, variance = total(tilt)
     spread = math.sqrt(max(variance, 1e-300))
     log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
