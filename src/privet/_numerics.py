@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 UNIT_ROUNDOFF = 2.0**-53
 
-_LEGENDRE = np.polynomial.legendre.leggauss(4)
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 @cache
@@ -69,28 +69,39 @@ def ndtri(p: float) -> float:
 def normal_cells(x: Array) -> Array:
     """Standard normal mass of (-inf, x0], (x0, x1], ..., (xn, inf) for increasing x.
 
-    Narrow cells are integrated (four Gauss-Legendre points: relative error below 1e-14), wide ones are differences on the
-    side of the smaller tail; so every cell keeps its leading digits, down to masses of 1e-300.
+    Narrow cells are integrated by the Taylor series around their middle (Hermite polynomials, relative error below
+    1e-13), wide ones are differences on the side of the smaller tail; so every cell keeps its leading digits, down to
+    masses of 1e-300.
 
     >>> normal_cells(np.array([0.0])).tolist()
     [0.5, 0.5]
     """
-    reach = np.maximum(np.maximum(np.abs(np.append(x, np.inf)), np.abs(np.concatenate(([-np.inf], x)))), 3.0)
-    with np.errstate(invalid="ignore"):  # an empty cell between two infinite points counts as wide
-        width = np.diff(x, prepend=-np.inf, append=np.inf)
-        narrow = width * reach <= 0.2
     mass = np.zeros(len(x) + 1)
+    with np.errstate(invalid="ignore"):  # an empty cell between two infinite points counts as wide
+        width = np.diff(x)
+        middle = x[:-1] + 0.5 * width
+        narrow = (width * np.maximum(np.abs(middle), 3.0)) <= 0.2
     index = np.flatnonzero(narrow)
-    middle, half = 0.5 * (x[index - 1] + x[index]), 0.5 * width[index]
-    for node, weight in zip(*_LEGENDRE, strict=True):
-        mass[index] += weight * np.exp(-0.5 * (middle + half * node) ** 2)
-    mass[index] *= half / math.sqrt(2.0 * math.pi)
-    wide = np.flatnonzero(~narrow)
-    low, high = np.concatenate(([-np.inf], x))[wide], np.append(x, np.inf)[wide]
-    left = np.where(high <= 0.0, 1.0, -1.0)  # mirror cells of the upper half into the lower tail
-    difference = ndtr(np.where(left > 0.0, high, -low)) - ndtr(np.where(left > 0.0, low, -high))
-    mass[wide] = np.maximum(difference, 0.0)
+    wide = np.concatenate(([True], ~narrow, [True]))
+    if len(index):
+        first, last = int(index[0]), int(index[-1]) + 1
+        square, width = middle[first:last] ** 2, width[first:last]
+        with np.errstate(invalid="ignore", over="ignore"):  # wide cells among the narrow ones are overwritten below
+            mass[first + 1 : last + 1] = np.exp(-0.5 * square) * _taylor(square, width * width) * width * _DENSITY
+    edges = np.concatenate(([-np.inf], x, [np.inf]))
+    where = np.flatnonzero(wide)
+    low, high = edges[where], edges[where + 1]
+    left = high <= 0.0  # cells of the upper half are mirrored into the lower tail
+    mass[where] = np.maximum(ndtr(np.where(left, high, -low)) - ndtr(np.where(left, low, -high)), 0.0)
     return mass
+
+
+def _taylor(square: Array, width2: Array) -> Array:
+    """Mean over a cell of the normal density relative to its middle: sum of He_2k(m) (w/2)^2k / (2k+1)!."""
+    he2 = square - 1.0
+    he4 = (square - 6.0) * square + 3.0
+    he6 = ((square - 15.0) * square + 45.0) * square - 15.0
+    return 1.0 + width2 * (he2 / 24.0 + width2 * (he4 / 1920.0 + width2 * (he6 / 322560.0)))
 
 
 def log1mexp(x: float) -> float:

@@ -198,10 +198,10 @@ class Composition:
         return sum((count * part(s) for part, count in self.parts), start=np.zeros(np.shape(s), dtype=complex))
 
     def at(self, s: float) -> float:
-        """The same at one real point; infinity where it exceeds what a double can hold."""
+        """The same at one real point; 1e300 where it exceeds what a double can hold."""
         with np.errstate(over="ignore", invalid="ignore"):
             value = float(np.real(self.log_mgf(np.array([complex(s)]))[0]))
-        return value if math.isfinite(value) else math.inf
+        return value if math.isfinite(value) else 1e300
 
 
 def repeated(part: LogMgf, count: int) -> Composition:

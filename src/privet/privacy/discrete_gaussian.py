@@ -70,4 +70,5 @@ def _shifted_discrete_gaussian(sigma: float, shift: int) -> LossVariable:
     step = shift / (2.0 * sigma * sigma)
     losses = step * (shift - 2.0 * x)
     seen = (p > 0.0) & (q > 0.0)
-    return AtomicVariable(losses[seen], p[seen], q[seen], float(p[q == 0.0].sum()), float(q[p == 0.0].sum()), step)
+    p_only = float(p[q == 0.0].sum())
+    return AtomicVariable(losses[seen], p[seen], q[seen], p_only, float(q[p == 0.0].sum()), (step * shift, 2.0 * step))

@@ -68,6 +68,11 @@ class SplicedVariable(LossVariable):
             np.concatenate((p[::-1], [self._at_zero], q)),
         )
 
+    @property
+    def lattice(self) -> tuple[float, float] | None:
+        positive = self._positive_atoms.losses
+        return (0.0, np.inf if len(positive) == 0 else float(positive[0])) if len(positive) <= 1 else None
+
     def cells(self, nodes: Array) -> tuple[Array, Array]:
         split = int(np.searchsorted(nodes, 0.0))  # nodes[split:] >= 0
         p_up, q_up = self._positive_cells(nodes[split:])

@@ -43,4 +43,4 @@ class KRRLoss(PrivacyLoss):
         truth = 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))
         p = np.array([lie, (self.k - 2) * lie, truth])
         losses = np.array([-self.epsilon, 0.0, self.epsilon])
-        return AtomicVariable(losses, p, p[::-1].copy(), 0.0, 0.0, self.epsilon)
+        return AtomicVariable(losses, p, p[::-1].copy(), 0.0, 0.0, (0.0, self.epsilon))

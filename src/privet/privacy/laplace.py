@@ -36,10 +36,6 @@ class LaplaceVariable(LossVariable):
         """The largest loss."""
         return 1.0 / self.scale
 
-    @property
-    def lattice(self) -> float | None:
-        return self.epsilon
-
     def atoms(self) -> Atoms:
         e = self.epsilon
         side = np.array([math.exp(-e) / 2.0, 0.5])

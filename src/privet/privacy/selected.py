@@ -22,7 +22,7 @@ from privet.privacy.base import (
 
 __all__ = ["Selected"]
 
-_ORDERS = 1.0 + np.geomspace(1e-2, 1e5, 250)
+_ORDERS = 1.0 + np.geomspace(1e-2, 1e5, 1000)
 
 
 @register

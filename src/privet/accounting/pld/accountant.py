@@ -39,13 +39,15 @@ class PLD(Accountant):
 
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         parts = list(loss.parts())
-        interval = epsilon_interval(parts, delta, self.tol) if parts else Interval(0.0, 0.0)
-        return _bound(loss, interval)
+        exact = all(part.exact for part, _ in parts)
+        interval = epsilon_interval(parts, delta, self.tol, two_sided=exact) if parts else Interval(0.0, 0.0)
+        return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         parts = list(loss.parts())
-        interval = delta_interval(parts, epsilon, self.tol) if parts else Interval(0.0, 0.0)
-        return _bound(loss, interval)
+        exact = all(part.exact for part, _ in parts)
+        interval = delta_interval(parts, epsilon, self.tol, two_sided=exact) if parts else Interval(0.0, 0.0)
+        return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
 
 def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Array]]:
@@ -58,8 +60,3 @@ def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Arr
     """
     parts = list(loss.parts())
     return profile_curves(parts, tol) if parts else [(np.zeros(1), np.zeros(1))]
-
-
-def _bound(loss: PrivacyLoss, interval: Interval) -> Bound:
-    attained = all(part.exact for part, _ in loss.parts())
-    return Bound(interval.lower if attained else 0.0, interval.upper, "PLD", loss.unit)

@@ -8,81 +8,85 @@ import numpy as np
 from privet._numerics import Array
 from privet.accounting.pld.compose import ComposedLaw
 
-__all__ = ["delta_bound", "delta_curve", "epsilon_bound"]
+__all__ = ["Profile", "Side"]
 
 Side = Literal["upper", "lower"]
 
 
-def _suffix(law: ComposedLaw, side: Side) -> tuple[Array, Array, float]:
-    """Suffix sums over nodes above each node: P-mass and Q-mass, relative to a reference loss."""
-    reference = float(law.losses[len(law.losses) // 2])
-    weight = np.maximum(law.weight, 0.0) if side == "upper" else law.weight
-    offset = law.losses - reference
-    mass = weight * np.exp(-law.tilt * offset)
-    p = np.cumsum(mass[::-1])[::-1]
-    q = np.cumsum((mass * np.exp(-offset))[::-1])[::-1]
-    return p, q, reference
+class Profile:
+    """The profile of a composed law, bounded on one side.
 
-
-def _scale(law: ComposedLaw, reference: float) -> float:
-    return math.exp(min(700.0, law.log_scale - law.tilt * reference))
-
-
-def _constant(law: ComposedLaw, side: Side) -> tuple[float, float]:
-    """What is added to delta, and the factor that covers relative errors of the masses."""
-    if side == "upper":
-        return law.infinite + law.above, 1.0 + law.mass_error + 1e-13 * math.log2(len(law.losses) + 2)
-    return 0.0, 1.0 - min(1.0, law.mass_error + 1e-13 * math.log2(len(law.losses) + 2))
-
-
-def delta_curve(law: ComposedLaw, side: Side) -> Array:
-    """delta at every node of the window (bounded on the given side), before the shift of losses is applied."""
-    p, q, reference = _suffix(law, side)
-    constant, factor = _constant(law, side)
-    raw = _scale(law, reference) * np.maximum(p - np.exp(law.losses - reference) * q, 0.0) * factor
-    charge = law.charge(law.losses)
-    return np.minimum(raw + constant + charge, 1.0) if side == "upper" else np.maximum(raw - charge, 0.0)
-
-
-def epsilon_bound(law: ComposedLaw, delta: float, side: Side) -> float:
-    """Largest epsilon with delta(epsilon) >= delta (lower) or smallest with delta(epsilon) <= delta (upper).
-
-    Above each node the curve is p - exp(e) q with constants, so the crossing inside a cell is found in closed form.
-    Returns -inf or +inf when the law cannot tell.
+    Between two nodes the curve is p - exp(e) q with constants, so crossings are found in closed form. Masses are kept
+    relative to a reference loss in the middle of the window, so that undoing the tilt neither over- nor underflows.
     """
-    with np.errstate(all="ignore"):
-        curve = delta_curve(law, side)
-    if not np.all(np.isfinite(curve)) or (side == "upper" and law.infinite + law.above >= delta):
-        return math.inf if side == "upper" else -math.inf  # a tilt that overflows can tell nothing
-    crossing = np.flatnonzero(curve > delta)
-    if len(crossing) == 0:
-        return float(law.losses[0]) + law.shift if side == "upper" else -math.inf
-    last = int(crossing[-1])
-    if last == len(curve) - 1:
-        return math.inf if side == "upper" else float(law.losses[last]) - law.shift
-    p, q, reference = _suffix(law, side)
-    constant, factor = _constant(law, side)
-    charge = float(law.charge(law.losses[last : last + 1])[0])
-    target = (delta - constant - charge if side == "upper" else delta + charge) / (factor * _scale(law, reference))
-    gap = float(p[last + 1]) - target
-    inside = reference + math.log(gap / float(q[last + 1])) if gap > 0.0 and q[last + 1] > 0.0 else -math.inf
-    low, high = float(law.losses[last]), float(law.losses[last + 1])
-    if side == "upper":
-        return (inside if low <= inside <= high else high) + law.shift
-    return (inside if low <= inside <= high else low) - law.shift
 
+    def __init__(self, law: ComposedLaw, side: Side) -> None:
+        self.law, self.side = law, side
+        self.reference = float(law.losses[len(law.losses) // 2])
+        relative = 1e-13 * math.log2(len(law.losses) + 2) + law.mass_error  # of sums and of masses
+        self.constant = law.infinite + law.above if side == "upper" else 0.0
+        self.factor = 1.0 + relative if side == "upper" else 1.0 - min(1.0, relative)
+        self.scale = math.exp(min(700.0, law.log_scale - law.tilt * self.reference)) * self.factor
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.untilt = np.exp(-law.tilt * (law.losses - self.reference)) if law.tilt > 0.0 else 1.0
+            mass = (np.maximum(law.weight, 0.0) if side == "upper" else law.weight) * self.untilt
+            decay = np.exp(self.reference - law.losses)
+            self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
+            self.q = np.cumsum((mass * decay)[::-1])[::-1]
+            raw = self.p - self.q / decay
+        self.raw = raw
 
-def delta_bound(law: ComposedLaw, epsilon: float, side: Side) -> float:
-    """delta at one epsilon, from the node at or below it (upper) or above it (lower) and the exact shape in between."""
-    moved = epsilon - law.shift if side == "upper" else epsilon + law.shift
-    if moved < float(law.losses[0]):
-        return min(1.0, max(0.0, -math.expm1(moved)) + 1.0) if side == "upper" else 0.0
-    if moved >= float(law.losses[-1]):
-        return min(1.0, law.infinite + law.above + float(law.charge(law.losses[-1:])[0])) if side == "upper" else 0.0
-    p, q, reference = _suffix(law, side)
-    constant, factor = _constant(law, side)
-    index = int(np.searchsorted(law.losses, moved, side="right"))
-    value = float(p[index]) - math.exp(moved - reference) * float(q[index])
-    raw = _scale(law, reference) * max(value, 0.0) * factor
-    charge = float(law.charge(np.array([moved]))[0])
-    return min(1.0, raw + constant + charge) if side == "upper" else max(0.0, raw - charge)
+    def _charge(self) -> Array:
+        """Error of delta at each node."""
+        scale = self.scale / self.factor * self.law.error_weight
+        with np.errstate(over="ignore"):
+            return np.broadcast_to(scale * self.untilt, self.raw.shape)
+
+    def deltas(self) -> Array:
+        """delta at every node of the window, before the shift of the losses is applied."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            raw, charge = self.scale * np.maximum(self.raw, 0.0), self._charge()
+            if self.side == "upper":
+                return np.minimum(raw + self.constant + charge, 1.0)
+            return np.maximum(raw - charge, 0.0)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta (lower).
+
+        Infinite, on the honest side, when the law cannot tell.
+        """
+        curve, losses, shift = self.deltas(), self.law.losses, self.law.shift
+        nothing = math.inf if self.side == "upper" else -math.inf
+        if not np.all(np.isfinite(curve)) or self.constant >= delta:
+            return nothing
+        crossing = np.flatnonzero(curve > delta)
+        if len(crossing) == 0:
+            return float(losses[0]) + shift if self.side == "upper" else nothing
+        last = int(crossing[-1])
+        if last == len(curve) - 1:
+            return nothing if self.side == "upper" else float(losses[last]) - shift
+        charge = float(self._charge()[last])  # charges fall with the loss: the one on the left covers the cell
+        target = (delta - self.constant - charge if self.side == "upper" else delta + charge) / self.scale
+        gap = float(self.p[last + 1]) - target
+        weight = float(self.q[last + 1])
+        low, high = float(losses[last]), float(losses[last + 1])
+        inside = self.reference + math.log(gap / weight) if gap > 0.0 and weight > 0.0 else math.nan
+        if self.side == "upper":
+            return (inside if low <= inside <= high else high) + shift
+        return (inside if low <= inside <= high else low) - shift
+
+    def delta(self, epsilon: float) -> float:
+        """delta at one epsilon."""
+        losses = self.law.losses
+        upper = self.side == "upper"
+        at = epsilon - self.law.shift if upper else epsilon + self.law.shift
+        if at < float(losses[0]):
+            return 1.0 if upper else 0.0
+        index = int(np.searchsorted(losses, at, side="right"))
+        charge = float(self._charge()[index - 1])
+        if index == len(losses):
+            return min(1.0, self.constant + charge) if upper else 0.0
+        value = self.scale * (float(self.p[index]) - math.exp(at - self.reference) * float(self.q[index]))
+        if not math.isfinite(value) or not math.isfinite(charge):
+            return 1.0 if upper else 0.0
+        return min(1.0, max(value, 0.0) + self.constant + charge) if upper else max(0.0, value - charge)

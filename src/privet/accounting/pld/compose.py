@@ -34,16 +34,14 @@ class ComposedLaw:
     shift: float  # losses may be off by this much
     step: float
 
-    def charge(self, epsilon: Array) -> Array:
-        """Bound on the error of delta(epsilon) from rounding of the transform and (for a lower bound) wrapping."""
+    @property
+    def error_weight(self) -> float:
+        """Bound on the error of delta(e), in units of exp(K - t e): rounding of the transform, and wrapping."""
         t, h = self.tilt, self.step
-        if t * h > 1e-12 and t > 0.0:
-            bins = min(1.0 / (h * t * (1.0 + t)) + 1.0, float(len(self.weight)))
-        else:
-            bins = float(len(self.weight))
-        peak = math.exp(-t * math.log1p(1.0 / t)) / (1.0 + t) if t > 0.0 else 1.0  # max of e^{-tx}(1 - e^{-x})
-        exponent = np.minimum(self.log_scale - t * epsilon, 700.0)
-        return np.exp(exponent) * (self.bin_error * bins + self.wrapped * peak)
+        # sum over nodes above e of e^{-t x}(1 - e^{-x}), and the largest of these weights
+        bins = min(1.0 / (h * t * (1.0 + t)) + 1.0, float(len(self.weight))) if t > 0.0 else float(len(self.weight))
+        peak = math.exp(-t * math.log1p(1.0 / t)) / (1.0 + t) if t > 0.0 else 1.0
+        return self.bin_error * bins + self.wrapped * peak
 
 
 def smooth_length(length: int) -> int:
@@ -66,49 +64,49 @@ def smooth_length(length: int) -> int:
     return best
 
 
-def _log_moment(law: GridLaw, step: float, t: float) -> float:
+def _log_moment(law: GridLaw, t: float) -> float:
     """ln of the sum of p exp(t loss)."""
-    losses = (law.start + np.arange(len(law.mass))) * (step * t)
-    peak = float(losses.max())
-    total = float(law.mass @ np.exp(losses - peak))
+    if t == 0.0:
+        return math.log(float(law.mass.sum()))
+    exponents = law.losses() * t
+    peak = float(max(exponents[0], exponents[-1]))
+    total = float(law.mass @ np.exp(exponents - peak))
     return peak + math.log(total) if total > 0.0 else -math.inf
 
 
 def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> ComposedLaw:
     """Law of the sum of independent losses, `n` copies of each grid law."""
     t = plan.tilt
-    first = math.floor(plan.low / step)
-    length = smooth_length(math.ceil(plan.high / step) - first + 2)
-    log_moments = [_log_moment(law, step, t) for law, _ in laws]
+    offset = math.fsum(n * law.offset for law, n in laws)
+    first = math.floor((plan.low - offset) / step)
+    length = smooth_length(math.ceil((plan.high - offset) / step) - first + 2)
+    log_moments = [_log_moment(law, t) for law, _ in laws]
     total = math.fsum(n * value for (_, n), value in zip(laws, log_moments, strict=True))
-    spectrum, noise = _spectrum(laws, log_moments, step, t, length)
-    weight = np.fft.irfft(spectrum, length)
-    # the transform starts at loss 0: rotate so that the window's first node comes first
+    spectrum, noise = _spectrum(laws, log_moments, t, length)
+    # the transform starts at the sum of the first nodes: rotate so that the window's first node comes first
     origin = sum(n * law.start for law, n in laws)
-    weight = np.roll(weight, (origin - first) % length)
-    last = (first + length - 1) * step
+    weight = np.roll(np.fft.irfft(spectrum, length), (origin - first) % length)
+    losses = offset + (first + np.arange(length)) * step
     inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * float(np.abs(spectrum).sum())
-    bin_error = noise + inverse + math.exp(_NEGLIGIBLE)
-    tails = _tails(laws, step, plan, first * step, last, total)
-    mass_error = math.expm1(min(50.0, math.fsum(n * _mass_error(law, step, t) for law, n in laws)))
+    above, wrapped = _tails(laws, plan, float(losses[0]), float(losses[-1]), total)
     return ComposedLaw(
-        losses=(first + np.arange(length)) * step,
+        losses=losses,
         weight=weight,
         tilt=t,
         log_scale=total,
         infinite=_infinite(laws),
-        above=tails[0],
-        bin_error=bin_error,
-        wrapped=tails[1],
-        mass_error=mass_error,
+        above=above,
+        bin_error=noise + inverse + math.exp(_NEGLIGIBLE),
+        wrapped=wrapped,
+        mass_error=math.expm1(min(50.0, math.fsum(n * _mass_error(law, t) for law, n in laws))),
         shift=math.fsum(n * (law.shift + 2.0 * law.error) for law, n in laws),
         step=step,
     )
 
 
-def _mass_error(law: GridLaw, step: float, t: float) -> float:
+def _mass_error(law: GridLaw, t: float) -> float:
     """Relative error of one tilted mass: of the mass itself and of the exponent t e - K."""
-    reach = max(abs(law.start), abs(law.start + len(law.mass))) * step
+    reach = abs(law.offset) + max(abs(law.start), abs(law.start + len(law.mass))) * law.step
     return law.error + UNIT_ROUNDOFF * (8.0 + 4.0 * t * reach)
 
 
@@ -119,7 +117,7 @@ def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
 
 
 def _spectrum(
-    laws: list[tuple[GridLaw, int]], log_moments: list[float], step: float, t: float, length: int
+    laws: list[tuple[GridLaw, int]], log_moments: list[float], t: float, length: int
 ) -> tuple[Array, float]:
     """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
 
@@ -132,8 +130,7 @@ def _spectrum(
     log_modulus = np.zeros(bins)
     transforms, relative = [], 0.0
     for (law, n), log_moment in zip(laws, log_moments, strict=True):
-        losses = (law.start + np.arange(len(law.mass))) * (step * t)
-        tilted = law.mass * np.exp(losses - log_moment)
+        tilted = law.mass * (np.exp(law.losses() * t - log_moment) if t > 0.0 else math.exp(-log_moment))
         if len(tilted) > length:
             tilted = np.bincount(np.arange(len(tilted)) % length, weights=tilted, minlength=length)
         error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
@@ -155,21 +152,20 @@ def _spectrum(
 
 
 def _tails(
-    laws: list[tuple[GridLaw, int]], step: float, plan: Plan, low: float, high: float, total: float
+    laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float, total: float
 ) -> tuple[float, float]:
     """Chernoff bounds: mass above the window (untilted), and tilted mass outside the window (it wraps around)."""
 
     def moment(order: float) -> float:
-        return math.fsum(n * _log_moment(law, step, order) for law, n in laws)
+        return math.fsum(n * _log_moment(law, order) for law, n in laws)
 
-    largest = sum(n * (law.start + len(law.mass) - 1) for law, n in laws) * step
-    smallest = sum(n * law.start for law, n in laws) * step
-    above = 0.0 if largest <= high else math.exp(min(0.0, moment(plan.top_order) - plan.top_order * high))
-    wrapped = 0.0
-    if largest > high:
-        order = plan.high_order
-        wrapped += math.exp(min(0.0, moment(plan.tilt + order) - total - order * high))
-    if smallest < low:
-        order = plan.low_order
-        wrapped += math.exp(min(0.0, moment(plan.tilt - order) - total + order * low))
+    smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
+    largest = math.fsum(n * (law.offset + (law.start + len(law.mass) - 1) * law.step) for law, n in laws)
+    rounding = 1e-9 * laws[0][0].step
+    above = wrapped = 0.0
+    if largest > high + rounding:
+        above = math.exp(min(0.0, moment(plan.top_order) - plan.top_order * high))
+        wrapped += math.exp(min(0.0, moment(plan.tilt + plan.high_order) - total - plan.high_order * high))
+    if smallest < low - rounding:
+        wrapped += math.exp(min(0.0, moment(plan.tilt - plan.low_order) - total + plan.low_order * low))
     return above, wrapped

@@ -1,18 +1,19 @@
 """The two-sided engine: plan, round, compose, answer; refine the grid until the interval is narrow enough."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.accounting.pld.answer import delta_bound, delta_curve, epsilon_bound
-from privet.accounting.pld.compose import ComposedLaw, compose
+from privet.accounting.pld.answer import Profile
+from privet.accounting.pld.compose import compose
 from privet.accounting.pld.plan import Plan, make_plan, step_tail
 from privet.accounting.pld.rounding import lower_law, upper_law
-from privet.privacy import Direction, PrivacyLoss
+from privet.privacy import AtomicVariable, Direction, PrivacyLoss
 
-__all__ = ["Interval", "composed_laws", "delta_interval", "epsilon_interval", "profile_curves"]
+__all__ = ["Interval", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
 _WIDTH_LAW = 0.14  # measured: relative width of the interval is about 0.14 (h / std of one loss)^2
@@ -38,60 +39,89 @@ def _directions(parts: Parts) -> tuple[Direction, ...]:
 
 def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of 2^(1/4)."""
-    spacing = {v for v in (loss.variable("remove").lattice for loss, _ in parts)}
     wanted = max(plan.step_scale * math.sqrt(tol / _WIDTH_LAW), (plan.high - plan.low) / _MOST_NODES, 1e-300)
-    lattice = spacing.pop() if len(spacing) == 1 else None
-    if lattice is not None and lattice >= wanted:
-        return lattice / math.ceil(lattice / wanted - 1e-9)
+    variables = [(loss.variable("remove"), n) for loss, n in parts]
+    lattices = {v.lattice[1]: n for v, n in variables if v.lattice is not None and math.isfinite(v.lattice[1])}
+    if lattices:
+        spacing = max(lattices, key=lambda s: lattices[s])
+        discrete = all(isinstance(v, AtomicVariable) for v, _ in variables)
+        if discrete and len(lattices) == 1 and all(v.lattice is not None for v, _ in variables):
+            if (plan.high - plan.low) / spacing < _MOST_NODES:
+                return spacing  # every atom lies on the grid: nothing is rounded
+        if spacing >= wanted:
+            return spacing / math.ceil(spacing / wanted - 1e-9)
     return 2.0 ** (math.floor(4.0 * math.log2(wanted)) / 4.0)
 
 
-def composed_laws(
-    parts: Parts, direction: Direction, plan: Plan, step: float, delta: float
-) -> tuple[ComposedLaw, ComposedLaw]:
-    """Upper and lower law of the composition in one direction."""
+def _profiles(
+    parts: Parts, direction: Direction, plan: Plan, step: float, delta: float, *, two_sided: bool
+) -> tuple[Profile, Profile | None]:
+    """Upper and lower profile of the composition in one direction."""
     tail = step_tail(delta, sum(n for _, n in parts))
     upper = compose([(upper_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
+    if not two_sided:
+        return Profile(upper, "upper"), None
     lower = compose([(lower_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
-    return upper, lower
+    return Profile(upper, "upper"), Profile(lower, "lower")
 
 
-def epsilon_interval(parts: Parts, delta: float, tol: float) -> Interval:
+def _refined(best: Interval, new: Interval) -> Interval:
+    return Interval(max(best.lower, new.lower), min(best.upper, new.upper))
+
+
+def epsilon_interval(parts: Parts, delta: float, tol: float, *, two_sided: bool = True) -> Interval:
     """Enclose the smallest epsilon >= 0 for this delta; the width aimed at is tol * epsilon."""
-    best = Interval(0.0, math.inf)
     plans = {d: make_plan(parts, d, delta=delta) for d in _directions(parts)}
-    wanted, before = tol, math.inf
-    for _ in range(_PASSES):
-        lower, upper = 0.0, 0.0
+
+    def once(share: float) -> Interval:
+        ends = []
         for direction, plan in plans.items():
-            laws = composed_laws(parts, direction, plan, _grid_step(parts, plan, wanted), delta)
-            upper = max(upper, epsilon_bound(laws[0], delta, "upper"))
-            lower = max(lower, epsilon_bound(laws[1], delta, "lower"))
-        best = Interval(max(best.lower, lower), min(best.upper, upper))
+            step = _grid_step(parts, plan, share)
+            upper, lower = _profiles(parts, direction, plan, step, delta, two_sided=two_sided)
+            ends.append((lower.epsilon(delta) if lower else 0.0, upper.epsilon(delta)))
+        return Interval(max(0.0, *(e[0] for e in ends)), max(0.0, *(e[1] for e in ends)))
+
+    return _refine(once, tol, lambda interval: tol * max(interval.upper, 0.05), two_sided=two_sided)
+
+
+def delta_interval(parts: Parts, epsilon: float, tol: float, *, two_sided: bool = True) -> Interval:
+    """Enclose delta(epsilon), the larger of both directions; the relative width aimed at is tol."""
+    guess = 1e-12  # refined below: the plan needs the size of delta to place its tails
+
+    def once(share: float) -> Interval:
+        nonlocal guess
+        ends = []
+        for direction in _directions(parts):
+            plan = make_plan(parts, direction, delta=guess, epsilon=epsilon)
+            step = _grid_step(parts, plan, share)
+            upper, lower = _profiles(parts, direction, plan, step, guess, two_sided=two_sided)
+            ends.append((lower.delta(epsilon) if lower else 0.0, upper.delta(epsilon)))
+        result = Interval(max(e[0] for e in ends), max(e[1] for e in ends))
+        guess = min(guess, max(1e-280, result.upper)) if result.upper > guess else max(1e-280, result.upper * 1e-3)
+        return result
+
+    return _refine(once, tol / 10.0, lambda interval: tol * interval.upper, two_sided=two_sided, start=Interval(0.0, 1.0))
+
+
+def _refine(
+    once: Callable[[float], Interval],
+    tol: float,
+    allowed: Callable[[Interval], float],
+    *,
+    two_sided: bool,
+    start: Interval = Interval(0.0, math.inf),
+) -> Interval:
+    """Repeat with a finer grid until the interval is narrow enough, or refining no longer helps."""
+    best, share, before = start, tol if two_sided else tol / 4.0, math.inf
+    for _ in range(_PASSES):
+        best = _refined(best, once(share))
         width = best.upper - best.lower
-        if width <= tol * max(best.upper, 0.05) or (math.isfinite(width) and width > 0.8 * before):
+        if width <= allowed(best) or (not two_sided and math.isfinite(width)):
+            break
+        if math.isfinite(width) and width > 0.8 * before:
             break
         before = width
-        wanted *= min(0.25, max(1e-3, 0.7 * tol * best.upper / width)) if math.isfinite(width) else 0.1
-    return best
-
-
-def delta_interval(parts: Parts, epsilon: float, tol: float) -> Interval:
-    """Enclose delta(epsilon), the larger of both directions; the relative width aimed at is tol."""
-    best = Interval(0.0, 1.0)
-    wanted = tol / 10.0
-    for _ in range(_PASSES):
-        lower, upper = 0.0, 0.0
-        for direction in _directions(parts):
-            plan = make_plan(parts, direction, delta=1e-9, epsilon=epsilon)
-            scale = max(1e-280, best.upper if best.upper < 1.0 else 1e-12)
-            laws = composed_laws(parts, direction, plan, _grid_step(parts, plan, wanted), scale)
-            upper = max(upper, delta_bound(laws[0], epsilon, "upper"))
-            lower = max(lower, delta_bound(laws[1], epsilon, "lower"))
-        best = Interval(max(best.lower, lower), min(best.upper, upper))
-        if best.upper - best.lower <= tol * best.upper:
-            break
-        wanted *= 0.1
+        share *= min(0.6, max(1e-2, 0.8 * allowed(best) / width)) if math.isfinite(width) else 0.1
     return best
 
 
@@ -103,6 +133,6 @@ def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
         step = _grid_step(parts, plan, tol)
         tail = step_tail(_CURVE_FLOOR, sum(n for _, n in parts))
         law = compose([(upper_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
-        deltas = delta_curve(law, "upper")
+        deltas = Profile(law, "upper").deltas()
         curves.append((law.losses + law.shift, np.where(np.isfinite(deltas), deltas, 1.0)))
     return curves

@@ -14,7 +14,7 @@ from privet.privacy import Direction, PrivacyLoss
 
 __all__ = ["Plan", "Summary", "make_plan", "step_tail", "summary_of"]
 
-_POINTS = 600
+_POINTS = 250
 _TOP_TAIL = 1e-8  # share of delta that may lie above the window
 _WRAPPED = 1e-10  # tilted mass that may wrap around
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
@@ -95,7 +95,7 @@ class _Sum:
                 low = middle
             else:
                 high = middle
-            if high - low < 0.03:
+            if high - low < 0.1:
                 break
         return math.exp(low)
 
@@ -103,12 +103,12 @@ class _Sum:
         """Chernoff quantile of the law tilted by `tilt`, above (sign 1) or below (sign -1): the order and the loss."""
         best_order, best = 0.0, math.inf
         order = 0.25 * unit
-        for _ in range(40):
+        for _ in range(30):
             loss = (self(tilt + sign * order)[0] - value + log_inverse) / order
             if loss >= best:
                 break
             best_order, best = order, loss
-            order *= 1.3
+            order *= 1.5
         return best_order, best
 
     def order_at(self, epsilon: float, most: float) -> float:

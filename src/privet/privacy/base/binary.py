@@ -21,11 +21,11 @@ def binary_variable(epsilon: float, delta: float = 0.0) -> AtomicVariable:
     """
     rest = 1.0 - delta
     if epsilon == 0.0:
-        return AtomicVariable(np.zeros(1), np.array([rest]), np.array([rest]), delta, delta, None)
+        return AtomicVariable(np.zeros(1), np.array([rest]), np.array([rest]), delta, delta)
     lie = rest / (1.0 + math.exp(epsilon)) if epsilon < 700.0 else rest * math.exp(-epsilon)
     truth = rest / (1.0 + math.exp(-epsilon))
     losses = np.array([-epsilon, epsilon])
-    return AtomicVariable(losses, np.array([lie, truth]), np.array([truth, lie]), delta, delta, epsilon)
+    return AtomicVariable(losses, np.array([lie, truth]), np.array([truth, lie]), delta, delta)
 
 
 def binary_rdp(epsilon: float, alphas: Array) -> Array:

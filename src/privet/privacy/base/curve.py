@@ -51,5 +51,5 @@ def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
     p = inner * q
     p_only = max(0.0, 1.0 - float(p.sum()))
     return AtomicVariable(
-        cast(Array, np.log(inner[used])), p[used], q[used], max(p_only, float(delta[-1])), q_only, None
+        cast(Array, np.log(inner[used])), p[used], q[used], max(p_only, float(delta[-1])), q_only
     )

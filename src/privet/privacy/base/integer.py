@@ -29,4 +29,4 @@ def shifted_geometric(decay: float, shift: int) -> LossVariable:
     inner = norm * np.exp(-decay * x)
     p = np.concatenate(([end * math.exp(-decay * shift)], inner[::-1], [end]))
     losses = decay * (2.0 * np.arange(shift + 1) - shift)
-    return AtomicVariable(losses, p, p[::-1].copy(), 0.0, 0.0, decay)
+    return AtomicVariable(losses, p, p[::-1].copy(), 0.0, 0.0, (-decay * shift, 2.0 * decay))

@@ -57,9 +57,15 @@ class LossVariable(ABC):
         return 0.0
 
     @property
-    def lattice(self) -> float | None:
-        """A spacing such that every atom is a multiple of it, or None when there is no such short spacing."""
-        return None
+    def lattice(self) -> tuple[float, float] | None:
+        """(offset, spacing) such that every atom is offset + a multiple of spacing; None when no such pair is known.
+
+        A single atom fits every spacing (infinity), two atoms are a lattice of their own.
+        """
+        losses = self.atoms().losses
+        if len(losses) == 1:
+            return float(losses[0]), np.inf
+        return (float(losses[0]), float(losses[1] - losses[0])) if len(losses) == 2 else None
 
     def atoms(self) -> Atoms:
         """Finite atoms, sorted by loss."""
@@ -122,8 +128,9 @@ class ReversedVariable(LossVariable):
         return self.of.p_only
 
     @property
-    def lattice(self) -> float | None:
-        return self.of.lattice
+    def lattice(self) -> tuple[float, float] | None:
+        lattice = self.of.lattice
+        return None if lattice is None else (-lattice[0], lattice[1])
 
     def atoms(self) -> Atoms:
         losses, p, q = self.of.atoms()
@@ -157,7 +164,7 @@ class AtomicVariable(LossVariable):
     q: Array
     p_only_mass: float = 0.0
     q_only_mass: float = 0.0
-    spacing: float | None = None
+    known_lattice: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not (len(self.losses) == len(self.p) == len(self.q)) or np.any(np.diff(self.losses) <= 0.0):
@@ -172,8 +179,8 @@ class AtomicVariable(LossVariable):
         return self.q_only_mass
 
     @property
-    def lattice(self) -> float | None:
-        return self.spacing
+    def lattice(self) -> tuple[float, float] | None:
+        return super().lattice if self.known_lattice is None else self.known_lattice
 
     @cached_property
     def _atoms(self) -> Atoms:
