@@ -143,7 +143,7 @@ def krr_composed_delta(epsilon: object, *, k: int, budget: object, count: int) -
     norm = mp.exp(b) + k - 1
     total = mpf(0)
     for i in range(count + 1):
-        for j in range(count - i + 1):
+        for j in range(count - i + 1) if k > 2 else (count - i,):
             loss = (i - j) * b
             if loss > e:
                 ways = comb(count, i) * comb(count - i, j) * mpf(k - 2) ** (count - i - j)

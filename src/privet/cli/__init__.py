@@ -1,5 +1,9 @@
 """The command line: thin commands that turn arguments into calls of the rooms below."""
 
-from privet.cli.app import app, main
+# Importing a command registers it; the order here is the order of the help.
+from privet.cli.price import price
+from privet.cli.calibrate import calibrate  # isort: skip
+from privet.cli.demo import demo  # isort: skip
+from privet.cli.base import app, main
 
-__all__ = ["app", "main"]
+__all__ = ["app", "calibrate", "demo", "main", "price"]

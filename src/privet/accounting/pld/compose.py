@@ -68,10 +68,14 @@ def _log_moment(law: GridLaw, t: float) -> float:
     """ln of the sum of p exp(t loss)."""
     if t == 0.0:
         return math.log(float(law.mass.sum()))
-    exponents = law.losses() * t
-    peak = float(max(exponents[0], exponents[-1]))
-    total = float(law.mass @ np.exp(exponents - peak))
-    return peak + math.log(total) if total > 0.0 else -math.inf
+    losses = law.losses()
+    peak = float(losses[-1] if t > 0.0 else losses[0]) * t
+    count = min(len(losses), int(600.0 / (abs(t) * law.step)) + 1)  # beyond, exp underflows
+    near = slice(len(losses) - count, None) if t > 0.0 else slice(count)
+    total = float((law.mass[near] * np.exp(losses[near] * t - peak)).sum())  # not @: BLAS would start threads
+    if count < len(losses):  # what was left out is at most the rest of the mass at the edge of the slice
+        total += float(law.mass.sum()) * math.exp(-600.0)
+    return peak + math.log(total)
 
 
 def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> ComposedLaw:

@@ -70,6 +70,7 @@ class Plan:
     low_order: float
     high_order: float
     step_scale: float
+    target: float  # rough epsilon
 
 
 class _Sum:
@@ -162,6 +163,7 @@ def make_plan(
         low_order=low_order,
         high_order=high_order,
         step_scale=min(spread, spread0) / math.sqrt(steps),
+        target=target,
     )
 
 

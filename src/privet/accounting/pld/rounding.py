@@ -22,6 +22,10 @@ _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained sha
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
 _CONTINUOUS_ERROR = 5e-13  # relative error of a cell mass (normal_cells, measured against 40 digits in the tests)
 _ATOM_ERROR = 4e-15
+_WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
+_MOST_ROUGH = 2000
+_ROUNDS = 6
+_HEAVY_END = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +82,27 @@ def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) ->
 
 
 def _offset(variable: LossVariable, step: float) -> float:
-    """Where the grid of this part starts: on its atoms when they are far enough apart to be seen."""
+    """Where the grid of this part starts: on its atoms when they are far enough apart to be seen.
+
+    A law that piles up at one end of its support (small sampling rates) has no neighbour there to borrow from; its grid is
+    placed so that the last cell is balanced by itself.
+    """
     lattice = variable.lattice
-    return 0.0 if lattice is None or lattice[1] < step * (1.0 - 1e-9) else lattice[0]
+    if lattice is not None:
+        return lattice[0] if lattice[1] >= step * (1.0 - 1e-9) else 0.0
+    low, high = variable.span(1e-15)
+    if high - low < 4.0 * step:
+        return low
+    at_low, at_high = variable.cells(np.array([low + step, high - step]))[0][[0, 2]]
+    if max(at_low, at_high) < _HEAVY_END:
+        return 0.0
+    offset = low + step / 2.0 if at_low > at_high else high - step / 2.0
+    for _ in range(8):
+        p, q = variable.cells(np.array([offset - step / 2.0, offset + step / 2.0]))
+        if not (p[1] > 0.0 and q[1] > 0.0):
+            break
+        offset = math.log(p[1] / q[1])
+    return offset
 
 
 def _trim(p_atoms: Array, tail: float) -> tuple[float, slice]:
@@ -139,21 +161,45 @@ def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
     """Merge the cells around each node into a law on the nodes, by garbling only."""
     if not np.any(p):
         return np.zeros(len(p))
-    growth = np.exp(node)
-    share, up, down = _shares(p, q, growth)
-    stuck = share > _MOST_BORROWED
-    if stuck.any():  # e.g. the last half cell of a bounded law: let the neighbour that can be served take it in
-        p, q = p.copy(), q.copy()
-        for mask, move in ((stuck & up, -1), (stuck & down, 1)):
-            index = np.flatnonzero(mask)
-            index = index[(index + move >= 0) & (index + move < len(p))]
-            index = index[(p[index + move] > 0.0) & ~stuck[index + move]]
-            np.add.at(p, index + move, p[index])
-            np.add.at(q, index + move, q[index])
-            p[index] = q[index] = 0.0
+    p, q, growth = p.copy(), q.copy(), np.exp(node)
+    settled = np.zeros(len(p))
+    heavy = _WORTH_SETTLING * float(p.sum())
+    for _ in range(_ROUNDS):  # edges, jumps and lone atoms first: they need more than their next neighbour
         share, up, down = _shares(p, q, growth)
         stuck = share > _MOST_BORROWED
-    return _lend(p, q, np.where(up & ~stuck, share, 0.0), np.where(down & ~stuck, share, 0.0), stuck, node, step)
+        rough = np.flatnonzero(stuck & (p > heavy))
+        if len(rough) == 0 or len(rough) > _MOST_ROUGH:
+            break
+        if not any([_settle(p, q, growth, settled, int(index)) for index in rough]):
+            break
+    share, up, down = _shares(p, q, growth)
+    stuck = share > _MOST_BORROWED
+    rest = _lend(p, q, np.where(up & ~stuck, share, 0.0), np.where(down & ~stuck, share, 0.0), stuck, node, step)
+    return settled + rest
+
+
+def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bool:
+    """Merge a cell with as many neighbours as it takes to balance it on a node: upwards, else downwards."""
+    surplus = p[index] > growth[index] * q[index]
+    for move, reach in ((1, 32), (-1, 32), (1, len(p)), (-1, len(p))):
+        target = index + (1 if surplus else 0) if move == 1 else index - (0 if surplus else 1)
+        if not 0 <= target < len(p) or p[index] == 0.0:
+            continue
+        near = slice(index, index + reach) if move == 1 else slice(max(0, index - reach + 1), index + 1)
+        excess = (p[near] - growth[target] * q[near])[::move] * move
+        total = np.cumsum(excess)
+        enough = int(np.argmax(total >= 0.0))
+        if enough == 0:  # not enough supply within reach (total[0] is negative by the choice of the target)
+            continue
+        taken = np.ones(enough + 1)
+        taken[enough] = min(1.0, -float(total[enough - 1]) / float(excess[enough]))
+        part = slice(index, index + enough + 1) if move == 1 else slice(index - enough, index + 1)
+        taken = taken[::move]
+        settled[target] += float(taken @ p[part])
+        p[part] *= 1.0 - taken
+        q[part] *= 1.0 - taken
+        return True
+    return False
 
 
 def _shares(p: Array, q: Array, growth: Array) -> tuple[Array, Array, Array]:

@@ -39,15 +39,19 @@ def plain(value: float) -> str:
         return "0"
     if 1e3 <= size < 1e9:
         return f"{value:,.0f}" if size >= 1e4 or value == int(value) else f"{value:,.1f}"
-    return f"{value:.5g}"
+    return f"{value:.6g}"
 
 
 def percent_up(share: float) -> str:
     """A share as a percentage, rounded up: for what is at most so much.
 
-    >>> percent_up(0.720501), percent_up(0.0191501), percent_up(1.0)
-    ('72.1%', '1.92%', '100%')
+    Close to certainty the digits that count are those of the rest.
+
+    >>> percent_up(0.720501), percent_up(0.0191501), percent_up(0.9999599), percent_up(1.0)
+    ('72.1%', '1.92%', '99.996%', '100%')
     """
+    if 0.99 < share < 1.0:
+        return f"{100.0 - round_down(100.0 * (1.0 - share), 2):.12g}%"
     return f"{round_up(100.0 * share, 3):g}%"
 
 

@@ -34,7 +34,7 @@ _METHODS: tuple[tuple[str, Callable[[], Accountant], str], ...] = (
     ("advanced composition", accounting.Advanced, "grows with the root of the steps"),
     ("zCDP", accounting.Zcdp, "one number for all Rényi orders"),
     ("RDP (moments)", accounting.Rdp, "Rényi divergences add up, best order"),
-    ("GDP", accounting.Gdp, "exact for Gaussian noise"),
+    ("GDP", accounting.Gdp, "Gaussian trade-off curve"),
     ("optimal composition", accounting.Optimal, "best for equal (epsilon, delta) parts"),
     ("PLD", accounting.PLD, "composes the worst pair itself"),
 )
@@ -70,6 +70,8 @@ def ladder_of(loss: PrivacyLoss, delta: float) -> tuple[Step, ...]:
         noise_multiplier, q, steps = shape
         rungs = ladder(noise_multiplier, q, steps, delta)
         return tuple(Step(r.name, r.claimed, r.as_formula, r.sound, r.delta, r.note) for r in rungs)
+    if len(loss.alternatives()) > 1:  # blocks side by side: the dearest counts, whichever that is for each method
+        return ()
     steps_found = [step for method in _METHODS if (step := _step(loss, delta, *method)) is not None]
     return tuple(sorted(steps_found, key=lambda step: -(step.sound or 0.0)))
 

@@ -1,0 +1,31 @@
+"""Filters and odometers: what may still run when every loss is chosen after seeing earlier outputs.
+
+A composition theorem is about losses fixed in advance. A *filter* is a stopping rule with a theorem of its own: it
+holds although the next loss depends on what was released before. Rules are frozen values; what was spent is an
+immutable `FilterState`, of which the ledger keeps the latest. For losses fixed in advance ask `accounting.epsilon`.
+"""
+
+from privet.accounting.filters.any_of import AnyOf, basic_or_zcdp
+from privet.accounting.filters.base import Balance, Filter, FilterState, Rule
+from privet.accounting.filters.odometer import Odometer, OdometerState
+from privet.accounting.filters.plans import best_order_for, plan_point, pld_filter
+from privet.accounting.filters.rules import AdvancedFilter, BasicFilter, GdpFilter, RdpFilter, ZcdpFilter
+
+__all__ = [
+    "AdvancedFilter",
+    "AnyOf",
+    "Balance",
+    "BasicFilter",
+    "Filter",
+    "FilterState",
+    "GdpFilter",
+    "Odometer",
+    "OdometerState",
+    "RdpFilter",
+    "Rule",
+    "ZcdpFilter",
+    "basic_or_zcdp",
+    "best_order_for",
+    "pld_filter",
+    "plan_point",
+]

@@ -1,0 +1,59 @@
+"""Amounts: prices and limits as integers in units of 10^-40, so that sums are exact and their order is free."""
+
+import math
+
+from privet.errors import InternalError
+
+__all__ = ["COMPUTED", "Amount", "add", "to_amount", "to_float"]
+
+Amount = int | None  # None is infinite: no such guarantee is known
+
+COMPUTED = 1.0 - 1e-12  # limits that come out of a formula or a bisection give this much away
+
+_DIGITS = 40
+_ONE = 10**_DIGITS
+_ROUNDING = 48  # a computed number may be off by a relative 2^-48; a short decimal is meant as it is written
+
+
+def to_amount(value: float, *, up: bool) -> Amount:
+    """A price (up) or a limit (down) as an integer.
+
+    Up to 15 digits identify a decimal, so 0.1 is read as the 1/10 that its author wrote and ten of them fill a budget
+    of 1.0 exactly; anything longer was computed and is moved to the safe side by a relative 2^-48.
+
+    >>> 10 * to_amount(0.1, up=True) == to_amount(1.0, up=False)
+    True
+    """
+    value = float(value)
+    if not value >= 0.0:
+        raise InternalError(f"a price or a limit came out as {value}")
+    if math.isinf(value):
+        return None
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, part = mantissa.partition(".")
+    digits, shift = whole + part, int(exponent or 0) - len(part) + _DIGITS
+    if len(digits.strip("0")) <= 15:
+        numerator, denominator = int(digits) * int(10 ** max(shift, 0)), int(10 ** max(-shift, 0))
+    else:
+        numerator, denominator = value.as_integer_ratio()
+        numerator *= ((1 << _ROUNDING) + (1 if up else -1)) * _ONE
+        denominator <<= _ROUNDING
+    return -(-numerator // denominator) if up else numerator // denominator
+
+
+def to_float(amount: Amount) -> float:
+    """For reading only: decisions are made on the integers.
+
+    >>> to_float(None)
+    inf
+    """
+    return math.inf if amount is None else amount / _ONE
+
+
+def add(a: Amount, b: Amount) -> Amount:
+    """Infinity absorbs.
+
+    >>> add(1, None) is None
+    True
+    """
+    return None if a is None or b is None else a + b

@@ -1,0 +1,77 @@
+"""Several rules at once, each with its share of delta."""
+
+import math
+from dataclasses import dataclass
+
+from privet._validate import open_fraction
+from privet.accounting.filters.base import Filter, Rule
+from privet.accounting.filters.rules import BasicFilter, ZcdpFilter
+from privet.errors import InvalidParameter
+
+__all__ = ["AnyOf", "basic_or_zcdp"]
+
+
+@dataclass(frozen=True)
+class AnyOf(Filter):
+    """Grant a request while at least one of several rules still holds with it. The rules' deltas must be shares.
+
+    Every granted request enters the sums of *all* rules, a refused one none; a rule that was crossed never recovers.
+
+    **Guarantee:** (largest epsilon, *sum* of the deltas). Proof: sums never decrease, so a rule that holds at the end
+    held throughout. Cut an output event S by the first rule that holds at the end. On the part S_j the run is, request
+    by request, the run under rule j alone (what all refuse, j refuses): P(S_j) <= e^epsilon Q(S_j) + delta_j. Add up.
+    Giving each rule all of delta is *not* a filter: outputs then choose the rule, and the tests hold a counterexample.
+    **Reference:** docs/explanation/adaptive-budgets.
+
+    >>> from privet import privacy
+    >>> filter = AnyOf((BasicFilter(epsilon=3.0), ZcdpFilter(epsilon=3.0, delta=1e-6)))
+    >>> filter.start().what_fits(privacy.PureLoss(0.5)), filter.start().what_fits(privacy.GaussianLoss(50.0))
+    (6, 925)
+    """
+
+    name = "any-of"
+    of: tuple[Rule, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of", tuple(self.of))
+        if not self.of or not all(isinstance(rule, Rule) for rule in self.of):
+            raise InvalidParameter("AnyOf takes at least one rule and nothing but rules")
+        if self.delta >= 1.0:
+            raise InvalidParameter("the deltas of the rules are shares of one delta and must add up to less than 1")
+
+    @property
+    def theorem(self) -> str:
+        return f"any of {len(self.of)} with delta split: " + " | ".join(rule.theorem for rule in self.of)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self.of
+
+    @property
+    def epsilon(self) -> float:
+        """The promise: the largest of the rules' epsilons."""
+        return max(rule.epsilon for rule in self.of)
+
+    @property
+    def delta(self) -> float:
+        """The promise: the sum of the rules' deltas."""
+        return math.fsum(rule.delta for rule in self.of)
+
+
+def basic_or_zcdp(epsilon: float, *, delta: float, approximate: bool = True) -> Filter:
+    """The default rule of a budget: basic or zCDP, whichever is kinder to what is asked.
+
+    Half of delta pays for the deltas of basic composition; of the other half zCDP sets a fifth aside. A budget that
+    only sees losses without a delta (`approximate=False`) leaves all of delta to the conversion. delta = 0: pure DP.
+
+    **Guarantee:** (epsilon, delta)-DP by `AnyOf`.
+
+    >>> [round(rule.limits[0], 8) for rule in basic_or_zcdp(1.0, delta=1e-5).rules]
+    [1.0, 0.02776203]
+    """
+    if delta == 0.0:
+        return BasicFilter(epsilon)
+    if not approximate:
+        return AnyOf((BasicFilter(epsilon), ZcdpFilter(epsilon, delta=delta)))
+    half = open_fraction("delta", delta) / 2.0
+    return AnyOf((BasicFilter(epsilon, delta=half), ZcdpFilter(epsilon, delta=half, delta0=half / 5.0)))

@@ -1,0 +1,224 @@
+"""What every filter is: a frozen rule, and the immutable value of what was spent under it."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+from privet._validate import above, at_least, open_fraction
+from privet._validate import count as whole_number
+from privet.accounting.filters.amounts import COMPUTED, Amount, add, to_amount, to_float
+from privet.errors import BudgetExceeded, InvalidParameter
+from privet.privacy import PrivacyLoss, Unit
+from privet.privacy.base import same_unit
+
+__all__ = ["Balance", "Filter", "FilterState", "Rule"]
+
+
+class Balance(NamedTuple):
+    """One running sum of one rule, as floats for reading; the integers in `FilterState.sums` decide."""
+
+    rule: str
+    currency: str
+    spent: float
+    limit: float
+    remaining: float
+
+
+@dataclass(frozen=True)
+class Filter(ABC):
+    """A stopping rule for adaptively chosen losses. Stateless: `start()` gives the first `FilterState`.
+
+    **Guarantee:** whatever is charged, in whatever way the next loss is chosen, everything released while `charge` does
+    not refuse is together (epsilon, delta)-DP. **Reference:** `theorem`.
+
+    >>> from privet.accounting.filters import BasicFilter
+    >>> state = BasicFilter(epsilon=1.0).start()
+    >>> isinstance(state.filter, Filter), state.filter.theorem
+    (True, 'Rogers, Roth, Ullman & Vadhan 2016')
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def theorem(self) -> str:
+        """The theorem that makes this a filter."""
+
+    @property
+    @abstractmethod
+    def rules(self) -> "tuple[Rule, ...]":
+        """The rules that keep sums; a request passes when one of them still holds with it."""
+
+    def start(self, unit: Unit | None = None) -> "FilterState":
+        """Nothing spent. Without a unit the first charge decides about it."""
+        return FilterState(self, tuple((0,) * len(rule.currencies) for rule in self.rules), unit)
+
+
+@dataclass(frozen=True)
+class Rule(Filter):
+    """A filter that adds up prices in its currencies and compares each sum with a limit fixed at opening.
+
+    **Guarantee:** as of `Filter`. **Reference:** that of the concrete rule.
+
+    >>> from privet.accounting.filters import AnyOf, ZcdpFilter
+    >>> issubclass(ZcdpFilter, Rule) and not issubclass(AnyOf, Rule)
+    True
+    """
+
+    currencies: ClassVar[tuple[str, ...]]
+    source: ClassVar[str]
+    epsilon: float
+    delta: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", above("epsilon", self.epsilon, 0.0))
+        object.__setattr__(self, "delta", open_fraction("delta", self.delta))
+
+    @property
+    def theorem(self) -> str:
+        return self.source
+
+    @property
+    def rules(self) -> "tuple[Rule, ...]":
+        return (self,)
+
+    @property
+    @abstractmethod
+    def limits(self) -> tuple[float, ...]:
+        """What each sum may reach."""
+
+    @abstractmethod
+    def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
+        """What one release costs in each currency."""
+
+    @abstractmethod
+    def pure_room(self, remaining: float) -> float:
+        """A pure epsilon whose price in the first currency fits into what remains of it."""
+
+    @cached_property
+    def caps(self) -> tuple[int, ...]:
+        """The limits as integers, rounded down."""
+        return tuple(to_amount(limit, up=False) or 0 for limit in self.limits)
+
+    def _rest(self, delta0: float) -> float:
+        """What is left of delta for the conversion once delta0 is set aside."""
+        rest = self.delta - at_least("delta0", delta0, 0.0)
+        if rest <= 0.0:
+            raise InvalidParameter(
+                f"delta0 must be smaller than delta = {self.delta:g}: the conversion needs a share too"
+            )
+        return rest
+
+
+@dataclass(frozen=True)
+class FilterState:
+    """What was spent under a filter: an immutable value; `charge` returns the next one.
+
+    A charge costs one price and one addition of integers per rule, however many came before. `sums` are the amounts
+    that a ledger stores, one tuple per rule, in units of 10^-40 (None: infinite).
+
+    **Guarantee:** a state never exceeds its filter; a refused charge changes nothing.
+
+    >>> from privet import privacy
+    >>> from privet.accounting.filters import BasicFilter
+    >>> state = BasicFilter(epsilon=1.0).start().charge(privacy.PureLoss(0.1), 9)
+    >>> state.accepts(privacy.PureLoss(0.1)), state.accepts(privacy.PureLoss(0.101))
+    (True, False)
+    """
+
+    filter: Filter
+    sums: tuple[tuple[Amount, ...], ...]
+    unit: Unit | None = None
+
+    def charge(self, loss: PrivacyLoss, count: int = 1) -> "FilterState":
+        """The state after `count` releases with this loss, or `BudgetExceeded`."""
+        unit = self._check(loss)
+        requested = self._requested(loss, count)
+        after = self._plus(requested)
+        if not any(_holds(rule, sums) for rule, sums in zip(self.filter.rules, after, strict=True)):
+            raise BudgetExceeded(self._refusal(requested))
+        return FilterState(self.filter, after, unit)
+
+    def accepts(self, loss: PrivacyLoss, count: int = 1) -> bool:
+        """Would `charge` go through?"""
+        self._check(loss)
+        after = self._plus(self._requested(loss, count))
+        return any(_holds(rule, sums) for rule, sums in zip(self.filter.rules, after, strict=True))
+
+    def what_fits(self, loss: PrivacyLoss) -> float:
+        """How many more releases with this loss fit: a whole number, or infinity when it is free."""
+        self._check(loss)
+        best = 0.0
+        for rule, sums, prices in zip(self.filter.rules, self.sums, self._requested(loss, 1), strict=True):
+            if not _holds(rule, sums) or None in prices:
+                continue
+            pairs = zip(rule.caps, sums, prices, strict=True)
+            best = max(best, min((cap - (s or 0)) // p if p else math.inf for cap, s, p in pairs))
+        return best
+
+    @property
+    def largest_pure(self) -> float:
+        """The largest epsilon of one more pure release that is known to fit."""
+        rooms = [
+            rule.pure_room(to_float(rule.caps[0] - (sums[0] or 0))) * COMPUTED
+            for rule, sums in zip(self.filter.rules, self.sums, strict=True)
+            if _holds(rule, sums)
+        ]
+        return max(rooms)
+
+    @property
+    def balances(self) -> tuple[Balance, ...]:
+        """Spent, limit and remaining, per rule and currency; a rule that no longer holds has nothing remaining."""
+        rows = []
+        for rule, sums in zip(self.filter.rules, self.sums, strict=True):
+            alive = _holds(rule, sums)
+            for currency, s, cap in zip(rule.currencies, sums, rule.caps, strict=True):
+                left = to_float(cap - s) if alive and s is not None else 0.0
+                rows.append(Balance(rule.name, currency, to_float(s), to_float(cap), left))
+        return tuple(rows)
+
+    @property
+    def remaining(self) -> dict[str, float]:
+        """What is left, by rule and currency."""
+        return {f"{row.rule} {row.currency}": row.remaining for row in self.balances}
+
+    def _check(self, loss: PrivacyLoss) -> Unit:
+        if not isinstance(loss, PrivacyLoss):
+            raise InvalidParameter(f"a filter charges a loss, got {type(loss).__name__}")
+        return loss.unit if self.unit is None else same_unit([self.unit, loss.unit])
+
+    def _requested(self, loss: PrivacyLoss, count: int) -> tuple[tuple[Amount, ...], ...]:
+        times = whole_number("count", count)
+        parts = [(part, n * times) for part, n in loss.parts() if n * times]
+        return tuple(_total(rule, parts) for rule in self.filter.rules)
+
+    def _plus(self, requested: tuple[tuple[Amount, ...], ...]) -> tuple[tuple[Amount, ...], ...]:
+        pairs = zip(self.sums, requested, strict=True)
+        return tuple(tuple(add(s, r) for s, r in zip(sums, more, strict=True)) for sums, more in pairs)
+
+    def _refusal(self, requested: tuple[tuple[Amount, ...], ...]) -> str:
+        rows = zip(self.balances, (amount for more in requested for amount in more), strict=True)
+        told = "; ".join(
+            f"{row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, requested "
+            f"{'more than any finite amount' if more is None else format(to_float(more), '.9g')}, "
+            f"remaining {row.remaining * (1.0 - 1e-9):.9g}"
+            for row, more in rows
+        )
+        return (
+            f"the {self.filter.name} filter ({self.filter.theorem}) refuses this charge. {told}. One more pure release "
+            f"of epsilon up to {self.largest_pure * (1.0 - 1e-9):.9g} would still fit"
+        )
+
+
+def _total(rule: Rule, parts: list[tuple[PrivacyLoss, int]]) -> tuple[Amount, ...]:
+    total: tuple[Amount, ...] = (0,) * len(rule.currencies)
+    for part, n in parts:
+        prices = (to_amount(price, up=True) for price in rule.price(part))
+        total = tuple(add(t, None if p is None else n * p) for t, p in zip(total, prices, strict=True))
+    return total
+
+
+def _holds(rule: Rule, sums: tuple[Amount, ...]) -> bool:
+    return all(s is not None and s <= cap for s, cap in zip(sums, rule.caps, strict=True))

@@ -1,0 +1,193 @@
+"""The rules: one class per theorem about adaptively chosen losses."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from privet._numerics import invert_decreasing, ndtr
+from privet._validate import above
+from privet.accounting.filters.amounts import COMPUTED
+from privet.accounting.filters.base import Rule
+from privet.accounting.rdp import epsilon_of_renyi
+from privet.accounting.zcdp import zcdp_epsilon
+from privet.errors import InvalidParameter
+from privet.privacy import PrivacyLoss
+from privet.privacy.base import gaussian_delta
+
+__all__ = ["AdvancedFilter", "BasicFilter", "GdpFilter", "RdpFilter", "ZcdpFilter"]
+
+_NORMAL = 1.0 - 1e-10  # covers the rounding of the normal distribution function
+
+
+@dataclass(frozen=True)
+class BasicFilter(Rule):
+    """Epsilons and deltas add up; with delta = 0 the filter for pure DP.
+
+    **Guarantee:** sum epsilon_i <= epsilon and sum delta_i <= delta give (epsilon, delta)-DP, adaptively.
+    **Reference:** Rogers, Roth, Ullman & Vadhan 2016, section 5.
+
+    >>> from privet import privacy
+    >>> BasicFilter(epsilon=1.0).start().charge(privacy.PureLoss(0.1), 10).remaining["basic epsilon"]
+    0.0
+    """
+
+    name = "basic"
+    source = "Rogers, Roth, Ullman & Vadhan 2016"
+    currencies = ("epsilon", "delta")
+
+    def __post_init__(self) -> None:
+        if self.delta == 0.0:
+            object.__setattr__(self, "epsilon", above("epsilon", self.epsilon, 0.0))
+        else:
+            super().__post_init__()
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        return self.epsilon, self.delta
+
+    def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
+        return loss.approximate()
+
+    def pure_room(self, remaining: float) -> float:
+        return remaining
+
+
+@dataclass(frozen=True)
+class AdvancedFilter(Rule):
+    """Advanced composition with adaptive parameters: sqrt(2 ln(1/delta') S) + S/2 <= epsilon, S = sum epsilon_i^2.
+
+    `delta0` is the part of delta set aside for the parts' own deltas; delta' = delta - delta0.
+
+    **Guarantee:** (epsilon, delta)-DP. **Reference:** Whitehouse, Ramdas, Rogers & Wu 2023, theorem 1.
+
+    >>> from privet import privacy
+    >>> AdvancedFilter(epsilon=1.0, delta=1e-5).start().what_fits(privacy.PureLoss(0.01))
+    416
+    """
+
+    name = "advanced"
+    source = "Whitehouse, Ramdas, Rogers & Wu 2023"
+    currencies = ("sum of epsilon^2", "delta")
+    delta0: float = field(default=0.0, kw_only=True)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        twice_log = -2.0 * math.log(self._rest(self.delta0))
+        root = 2.0 * self.epsilon / (math.sqrt(twice_log + 2.0 * self.epsilon) + math.sqrt(twice_log))
+        return root * root * COMPUTED, self.delta0
+
+    def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
+        epsilon, delta = loss.approximate()
+        return epsilon * epsilon, delta
+
+    def pure_room(self, remaining: float) -> float:
+        return math.sqrt(remaining)
+
+
+@dataclass(frozen=True)
+class ZcdpFilter(Rule):
+    """rho adds up. Every order obeys the same stopping rule, so the best one may be chosen for the conversion.
+
+    `delta0` is the part of delta set aside for parts that are only delta0-approximate zCDP; the rest is converted.
+
+    **Guarantee:** sum rho_i <= rho*, sum delta0_i <= delta0 give delta0-approximate rho*-zCDP: (epsilon, delta)-DP.
+    **Reference:** Feldman & Zrnic 2021; Whitehouse et al. 2023 for delta0; Canonne, Kamath & Steinke 2020 (conversion).
+
+    >>> from privet import privacy
+    >>> rule = ZcdpFilter(epsilon=1.0, delta=1e-5)
+    >>> round(rule.limits[0], 8), rule.start().what_fits(privacy.GaussianLoss(50.0))
+    (0.0305566, 152)
+    """
+
+    name = "zCDP"
+    source = "Feldman & Zrnic 2021; Whitehouse, Ramdas, Rogers & Wu 2023"
+    currencies = ("rho", "delta0")
+    delta0: float = field(default=0.0, kw_only=True)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        rest = self._rest(self.delta0)
+        most = self.epsilon
+        while zcdp_epsilon(most, rest) <= self.epsilon:  # happens for a large delta only
+            most *= 2.0
+        minus_log = invert_decreasing(lambda x: zcdp_epsilon(math.exp(-x), rest), self.epsilon, -math.log(most), 700.0)
+        return math.exp(-minus_log) * COMPUTED, self.delta0
+
+    def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
+        return loss.zcdp()
+
+    def pure_room(self, remaining: float) -> float:
+        return math.sqrt(2.0 * remaining)
+
+
+@dataclass(frozen=True)
+class RdpFilter(Rule):
+    """Rényi divergences of one order add up; the order is fixed when the budget is opened.
+
+    Picking afterwards the order that still fits is not covered by the theorem (outputs would choose it): use `AnyOf`
+    with a share of delta per order. `best_order_for` suggests an order for an expected workload.
+
+    **Guarantee:** sum R_i(alpha) <= B, sum delta0_i <= delta0 give (epsilon, delta)-DP.
+    **Reference:** Feldman & Zrnic 2021, theorem 3.1; delta0 as for `ZcdpFilter`.
+
+    >>> from privet import privacy
+    >>> step = privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.01)
+    >>> RdpFilter(epsilon=3.0, delta=1e-5, alpha=8.0).start().what_fits(step) > 1500
+    True
+    """
+
+    name = "RDP"
+    source = "Feldman & Zrnic 2021, at one order fixed in advance"
+    currencies = ("Rényi divergence", "delta0")
+    alpha: float = field(kw_only=True)
+    delta0: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", above("alpha", self.alpha, 1.0))
+        if self.limits[0] <= 0.0:
+            raise InvalidParameter(
+                f"order {self.alpha:g} proves nothing at ({self.epsilon:g}, {self.delta:g}); take a larger order"
+            )
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        overhead = epsilon_of_renyi(self.alpha, 0.0, self._rest(self.delta0))
+        return self.epsilon - overhead - 1e-12 * (self.epsilon + abs(overhead)), self.delta0
+
+    def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
+        values, delta0 = loss.rdp(np.array([self.alpha]))
+        return float(values[0]), delta0
+
+    def pure_room(self, remaining: float) -> float:
+        return max(remaining, math.sqrt(2.0 * remaining / self.alpha))
+
+
+@dataclass(frozen=True)
+class GdpFilter(Rule):
+    """Squares of mu add up. The kindest rule for Gaussian releases; a loss without a finite mu is refused.
+
+    **Guarantee:** sum mu_i^2 <= mu*^2 gives mu*-GDP, hence (epsilon, delta)-DP.
+    **Reference:** Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023.
+
+    >>> from privet import privacy
+    >>> GdpFilter(epsilon=1.0, delta=1e-5).start().what_fits(privacy.GaussianLoss(50.0))
+    179
+    """
+
+    name = "GDP"
+    source = "Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023"
+    currencies = ("sum of mu^2",)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        noise = invert_decreasing(lambda z: float(gaussian_delta(1.0 / z, self.epsilon)), self.delta, 1e-3, 1e12)
+        return (noise**-2.0 * _NORMAL,)
+
+    def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
+        return (loss.gdp() ** 2,)
+
+    def pure_room(self, remaining: float) -> float:
+        tail = float(ndtr(-math.sqrt(remaining) / 2.0))
+        return math.log1p(-tail) - math.log(tail)

@@ -1,0 +1,268 @@
+"""Example prices of every kind, families of them, and random ones."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from privet import privacy
+from privet.privacy import PrivacyLoss, Unit
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = [
+    "Family",
+    "assert_every_kind_has_examples",
+    "example_families",
+    "example_losses",
+    "loss_strategy",
+]
+
+_REPLACE = Unit("replace")
+
+T = TypeVar("T")
+
+
+class Family(NamedTuple):
+    """Prices along one parameter, from the dearest to the cheapest."""
+
+    name: str
+    make: Callable[[Any], PrivacyLoss]
+    parameters: tuple[Any, ...]
+
+
+def example_losses() -> dict[str, tuple[PrivacyLoss, ...]]:
+    """Several example instances of every registered kind.
+
+    An outside kind adds its own examples to a copy of this table and passes it to the laws.
+
+    >>> sorted(example_losses())[:4]
+    ['above_threshold', 'approx', 'composed', 'discrete_gaussian']
+    """
+    return {**_statements(), **_mechanisms(), **_combinators()}
+
+
+def assert_every_kind_has_examples(examples: Mapping[str, tuple[PrivacyLoss, ...]] | None = None) -> None:
+    """Fail when a registered kind has no example, or an example listed under a kind is not of that class.
+
+    >>> assert_every_kind_has_examples()
+    """
+    table = example_losses() if examples is None else examples
+    for kind, cls in privacy.registered_kinds().items():
+        found = table.get(kind, ())
+        if not found:
+            raise AssertionError(f"the kind {kind!r} has no examples: no law has ever seen it")
+        for loss in found:
+            if type(loss) is not cls:
+                raise AssertionError(f"{loss!r} is listed under {kind!r} but is a {type(loss).__name__}")
+
+
+def _statements() -> dict[str, tuple[PrivacyLoss, ...]]:
+    """Prices that state a guarantee of a mechanism that is not otherwise known."""
+    p = privacy
+    return {
+        "pure": (p.PureLoss(0.5), p.PureLoss(1.0, unit=_REPLACE), p.PureLoss(0.0)),
+        "approx": (p.ApproxLoss(0.5, 1e-6), p.ApproxLoss(0.1, 0.0), p.ApproxLoss(0.0, 1e-6), p.ApproxLoss(1.0, 0.01)),
+        "zcdp": (p.ZcdpLoss(0.1), p.ZcdpLoss(0.0)),
+        "rdp": (
+            p.RdpLoss((2.0, 4.0, 8.0, 32.0), (0.1, 0.2, 0.4, 1.6)),
+            p.RdpLoss((1.5, 8.0, 64.0), (0.05, 0.3, 2.5), delta0=1e-7),
+        ),
+        "gdp": (p.GdpLoss(0.5), p.GdpLoss(0.0)),
+        "finite_pair": (
+            p.FinitePairLoss(("1/2", "1/2"), ("1/3", "2/3")),
+            p.FinitePairLoss((0.6, 0.3, 0.1), (0.2, 0.3, 0.5), unit=_REPLACE),
+            p.FinitePairLoss((0.999999, 1e-6, 0.0), (0.75, 0.2499, 1e-4)),
+            p.FinitePairLoss((Fraction(1, 5),) * 5, (Fraction(1, 10), *(Fraction(9, 40),) * 4)),
+            p.FinitePairLoss((1.0,), (1.0,)),
+        ),
+    }
+
+
+def _mechanisms() -> dict[str, tuple[PrivacyLoss, ...]]:
+    """Prices of named mechanisms."""
+    p = privacy
+    return {
+        "laplace": (p.LaplaceLoss(2.0), p.LaplaceLoss(0.5, unit=_REPLACE), p.LaplaceLoss(float("inf"))),
+        "gaussian": (p.GaussianLoss(2.0), p.GaussianLoss(0.7, unit=_REPLACE), p.GaussianLoss(float("inf"))),
+        "discrete_laplace": (p.DiscreteLaplaceLoss(2.0), p.DiscreteLaplaceLoss(4.0, sensitivity=3)),
+        "discrete_gaussian": (
+            p.DiscreteGaussianLoss(2.0),
+            p.DiscreteGaussianLoss(3.0, sensitivity=2),
+            p.DiscreteGaussianLoss(5.0, sensitivity=2, dimension=4),
+        ),
+        "geometric": (p.GeometricLoss(0.5), p.GeometricLoss(0.9, sensitivity=4)),
+        "exponential": (p.ExponentialLoss(1.0), p.ExponentialLoss(1.0, monotonic=True), p.ExponentialLoss(0.0)),
+        "permute_and_flip": (p.PermuteAndFlipLoss(0.5),),
+        "randomized_response": (p.RandomizedResponseLoss(1.0986122886681098),),
+        "k_rr": (p.KRRLoss(3, 1.3862943611198906), p.KRRLoss(1024, 2.0), p.KRRLoss(2, 0.5)),
+        "above_threshold": (p.AboveThresholdLoss(0.5), p.AboveThresholdLoss(1.0, positives=3)),
+    }
+
+
+def _combinators() -> dict[str, tuple[PrivacyLoss, ...]]:
+    """Prices built from other prices."""
+    p = privacy
+    skewed = p.FinitePairLoss((0.999999, 1e-6), (0.75, 0.25), unit=_REPLACE)
+    sampled = p.PoissonSampled(p.GaussianLoss(1.0), q=0.1)
+    return {
+        "composed": (
+            p.Composed((p.PureLoss(0.2), p.ApproxLoss(0.3, 1e-7), p.LaplaceLoss(4.0))),
+            p.Composed((sampled, p.GaussianLoss(4.0))),
+            p.Composed((p.GaussianLoss(2.0), p.GdpLoss(0.3))),
+            p.Composed(()),
+        ),
+        "repeated": (
+            p.Repeated(p.PureLoss(0.1), 10),
+            p.Repeated(p.KRRLoss(4, 0.5), 3),
+            p.Repeated(sampled, 5),
+            p.Repeated(p.LaplaceLoss(1.0), 0),
+        ),
+        "parallel": (
+            p.Parallel((p.PureLoss(0.5), p.PureLoss(0.25))),
+            p.Parallel((p.GaussianLoss(2.0), p.LaplaceLoss(2.0))),
+            p.Parallel((p.KRRLoss(3, 1.0), p.KRRLoss(5, 1.0)), fixed_blocks=True),
+        ),
+        "poisson_sampled": (
+            sampled,
+            p.PoissonSampled(p.LaplaceLoss(1.0), q=0.2),
+            p.PoissonSampled(p.ApproxLoss(1.0, 1e-6), q=0.5),
+            p.PoissonSampled(p.Repeated(p.GaussianLoss(3.0), 4), q=0.25),
+            p.PoissonSampled(p.GaussianLoss(1.0, unit=Unit("zero_out")), q=0.5),
+            p.PoissonSampled(p.FinitePairLoss((0.9, 0.1), (0.4, 0.6)), q=0.3),
+            p.PoissonSampled(p.PureLoss(1.0), q=0.0),
+        ),
+        "fixed_sampled": (
+            p.FixedSampled(p.GaussianLoss(1.0, unit=_REPLACE), m=10, n=100),
+            p.FixedSampled(p.LaplaceLoss(1.0, unit=_REPLACE), m=1, n=5),
+            p.FixedSampled(skewed, m=1, n=2),
+            p.FixedSampled(p.KRRLoss(3, 1.0), m=3, n=10),
+            p.FixedSampled(p.PureLoss(1.0, unit=_REPLACE), m=0, n=10),
+        ),
+        "grouped": (
+            p.Grouped(p.PureLoss(0.2), 3),
+            p.Grouped(p.ApproxLoss(0.5, 1e-6), 3),
+            p.Grouped(p.GaussianLoss(4.0), 2, relation="replace"),
+            p.Grouped(p.PoissonSampled(p.GaussianLoss(2.0), q=0.1), 2),
+            p.Grouped(p.Repeated(p.LaplaceLoss(8.0), 3), 2),
+            p.Grouped(p.KRRLoss(3, 0.5), 1),
+        ),
+        "selected": (
+            p.Selected(p.PureLoss(0.25), mean=10.0),
+            p.Selected(p.GaussianLoss(5.0), mean=10.0, eta=0.0),
+            p.Selected(p.GaussianLoss(5.0), mean=10.0, poisson=True),
+        ),
+    }
+
+
+def example_families() -> tuple[Family, ...]:
+    """More noise, fewer steps, a smaller rate, a smaller group: the price must not rise along any of these.
+
+    >>> example_families()[0].make(2.0)
+    GaussianLoss(unit=Unit(relation='add_remove', group_size=1, person=None), noise_multiplier=2.0)
+    """
+    p = privacy
+    gauss = p.PoissonSampled(p.GaussianLoss(1.0), q=0.1)
+    base = p.GaussianLoss(1.0, unit=_REPLACE)
+    return (
+        Family("gaussian noise", p.GaussianLoss, (0.5, 1.0, 1.01, 2.0, 50.0, float("inf"))),
+        Family("laplace noise", p.LaplaceLoss, (0.5, 1.0, 1.01, 2.0, 50.0, float("inf"))),
+        Family("discrete laplace noise", p.DiscreteLaplaceLoss, (0.5, 1.0, 1.01, 10.0)),
+        Family("discrete gaussian noise", p.DiscreteGaussianLoss, (0.7, 1.0, 2.0, 10.0)),
+        Family("geometric noise", p.GeometricLoss, (0.1, 0.5, 0.51, 0.99)),
+        Family("pure", p.PureLoss, (2.0, 1.0, 0.99, 0.1, 0.0)),
+        Family("approximate epsilon", lambda e: p.ApproxLoss(e, 1e-7), (2.0, 1.0, 0.99, 0.0)),
+        Family("approximate delta", lambda d: p.ApproxLoss(0.5, d), (1e-6, 1e-7, 0.0)),
+        Family("exponential", p.ExponentialLoss, (2.0, 1.0, 0.99, 0.0)),
+        Family("randomized response", p.RandomizedResponseLoss, (2.0, 1.0, 0.0)),
+        Family("k-RR, more values", lambda k: p.KRRLoss(k, 1.0), (2, 3, 4, 100)),
+        Family("zcdp", p.ZcdpLoss, (1.0, 0.5, 0.01, 0.0)),
+        Family("gdp", p.GdpLoss, (1.0, 0.5, 0.01, 0.0)),
+        Family("fewer steps", lambda n: p.Repeated(p.LaplaceLoss(4.0), n), (20, 19, 2, 1, 0)),
+        Family("fewer sampled steps", lambda n: p.Repeated(gauss, n), (20, 19, 2, 1, 0)),
+        Family("smaller q, gaussian", lambda q: p.PoissonSampled(p.GaussianLoss(1.0), q), (1.0, 0.9, 0.1, 0.01, 0.0)),
+        Family("smaller q, laplace", lambda q: p.PoissonSampled(p.LaplaceLoss(1.0), q), (1.0, 0.9, 0.1, 0.0)),
+        Family("smaller m", lambda m: p.FixedSampled(base, m, 100), (100, 99, 50, 1, 0)),
+        Family("smaller group", lambda k: p.Grouped(p.LaplaceLoss(8.0), k), (4, 3, 2, 1)),
+        Family("smaller sampled group", lambda k: p.Grouped(gauss, k), (3, 2, 1)),
+        Family("fewer expected runs", lambda m: p.Selected(p.GaussianLoss(5.0), m), (100.0, 10.0, 1.0)),
+    )
+
+
+def loss_strategy(*, relation: str = "add_remove", extreme: bool = False) -> "SearchStrategy[PrivacyLoss]":
+    """A hypothesis strategy for random prices, nested combinators included, all with the same unit.
+
+    With `extreme` the parameters run over hundreds of orders of magnitude and counts up to 10^12: for tests that only
+    demand an honest answer or a clear refusal. hypothesis is loaded here, not with the package.
+
+    >>> from hypothesis import given
+    >>> @given(loss_strategy())
+    ... def test(loss):
+    ...     assert loss.unit.relation == "add_remove"
+    >>> test()
+    """
+    from hypothesis import strategies as st
+
+    def nested(children: "SearchStrategy[PrivacyLoss]") -> "SearchStrategy[PrivacyLoss]":
+        few = st.lists(children, min_size=0 if extreme else 1, max_size=3)
+        times = st.sampled_from([0, 1, 2, 1000, 10**9, 10**12]) if extreme else st.integers(0, 4)
+        choices: list[SearchStrategy[PrivacyLoss]] = [
+            st.builds(lambda losses: privacy.Composed(losses, unit=Unit(relation)), few),  # type: ignore[arg-type]
+            st.builds(privacy.Repeated, children, times),
+            st.builds(privacy.Selected, children, st.sampled_from([1.0, 3.0, 20.0]), st.sampled_from([0.0, 1.0])),
+        ]
+        blocks = st.lists(children, min_size=1, max_size=3)
+        if relation == "replace":
+            choices.append(st.builds(privacy.FixedSampled, children, st.integers(0, 5), st.just(5)))
+            choices.append(st.builds(lambda items: privacy.Parallel(items, fixed_blocks=True), blocks))
+        else:
+            rates = st.sampled_from([0.0, 5e-324, 1e-300, 1e-9, 0.5, 1.0 - 1e-16, 1.0] if extreme else [0.0, 0.1, 0.5, 1.0])
+            choices.append(st.builds(privacy.PoissonSampled, children, rates))
+            choices.append(st.builds(privacy.Parallel, blocks))
+        return st.one_of(choices)
+
+    return st.recursive(_leaves(Unit(relation), extreme=extreme), nested, max_leaves=4)  # type: ignore[arg-type]
+
+
+def _leaves(unit: Unit, *, extreme: bool) -> "SearchStrategy[PrivacyLoss]":
+    from hypothesis import strategies as st
+
+    p = privacy
+    positive: SearchStrategy[float]
+    epsilon: SearchStrategy[float]
+    if extreme:
+        corners = [5e-324, 1e-310, 1e-200, 1e-17, 1e-9, 0.5, 30.0, 699.0, 710.0, 800.0, 1e5, 1e200, 1.7e308]
+        positive = st.sampled_from(corners)
+        epsilon = st.sampled_from([0.0, *corners])
+    else:
+        positive = st.floats(0.5, 20.0)
+        epsilon = st.one_of(st.just(0.0), st.floats(0.05, 2.0))
+    sensitivity = st.integers(1, 3)
+    pairs = st.lists(st.integers(1, 20), min_size=2, max_size=4).flatmap(
+        lambda p_weights: st.permutations(p_weights).map(lambda q_weights: _pair(p_weights, list(q_weights), unit))
+    )
+    return st.one_of(
+        st.builds(p.PureLoss, epsilon, unit=st.just(unit)),
+        st.builds(p.ApproxLoss, epsilon, st.sampled_from([0.0, 1e-9, 1e-7]), unit=st.just(unit)),
+        st.builds(p.LaplaceLoss, positive, unit=st.just(unit)),
+        st.builds(p.GaussianLoss, positive, unit=st.just(unit)),
+        st.builds(p.DiscreteLaplaceLoss, positive, sensitivity, unit=st.just(unit)),
+        st.builds(p.DiscreteGaussianLoss, positive, sensitivity, unit=st.just(unit)),
+        st.builds(p.ExponentialLoss, epsilon, st.booleans(), unit=st.just(unit)),
+        st.builds(p.KRRLoss, st.integers(2, 6), epsilon, unit=st.just(unit)),
+        st.builds(p.AboveThresholdLoss, epsilon, unit=st.just(unit)),
+        st.builds(p.ZcdpLoss, epsilon, unit=st.just(unit)),
+        st.builds(p.GdpLoss, epsilon, unit=st.just(unit)),
+        st.builds(lambda v: p.RdpLoss((2.0, 8.0, 64.0), (v, 2.0 * v, 9.0 * v), unit=unit), epsilon.filter(_small)),
+        pairs,
+    )
+
+
+def _small(value: float) -> bool:
+    return value < 1e300
+
+
+def _pair(p_weights: list[int], q_weights: list[int], unit: Unit) -> PrivacyLoss:
+    total = sum(p_weights)
+    p, q = (tuple(Fraction(w, total) for w in weights) for weights in (p_weights, q_weights))
+    return privacy.FinitePairLoss(p, q, unit=unit)
