@@ -62,6 +62,16 @@ def laplace(scale: float) -> LogMgf:
     return log_mgf
 
 
+def bounded_range(epsilon: float) -> LogMgf:
+    """Envelope of the exponential mechanism: P-density of L proportional to e^(L/2) on [-epsilon, epsilon]."""
+
+    def log_mgf(s: Complex) -> Complex:
+        half = s + 0.5
+        return np.log(np.sinh(half * epsilon) / half) - math.log(2 * math.sinh(epsilon / 2))
+
+    return log_mgf
+
+
 def _log_ratio(x: Real, *, q: float, noise_multiplier: float) -> Real:
     """ln(1 - q + q exp((2x-1)/(2 z^2))), exact for tiny q and safe for large x."""
     exponent = (2 * x - 1) / (2 * noise_multiplier**2)
@@ -365,6 +375,25 @@ def _polish(contour: Line, log_target: float, guess: float) -> float:
     return float(
         brentq(lambda e: contour.log_delta(e) - log_target, guess - reach, guess + reach, xtol=1e-15, rtol=1e-15)
     )
+
+
+def renyi_epsilon(total: Composition, delta: float) -> float:
+    """Epsilon by the best real Renyi order of one direction: what a perfect RDP accountant returns."""
+
+    def price(s: float) -> float:  # s = alpha - 1
+        return total.at(s) / s + math.log(s / (1 + s)) - math.log((1 + s) * delta) / s
+
+    return _lowest(price)[1]
+
+
+def tradeoff(total: Composition, fpr: float) -> float:
+    """Least false-negative rate of one direction: the convex dual sup over epsilon of 1 - delta - e^epsilon a."""
+
+    def loss(e: float) -> float:
+        return delta(total, e, refine=1.5).value + math.exp(e) * fpr - 1.0
+
+    found = minimize_scalar(loss, bounds=(-3.0, 6.0), method="bounded", options={"xatol": 1e-7})
+    return -float(found.fun)
 
 
 def worst(estimates: Sequence[Estimate]) -> Estimate:

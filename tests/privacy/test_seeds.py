@@ -1,7 +1,7 @@
 """The lectures' statements about privacy, their examples and counter-examples, through the public interface.
 
-Where a statement is checked by a helper (over all events, over all tests, ...), a broken twin of the mechanism or of the
-check shows that the helper can say no.
+Where a statement is checked by a helper (over all events, over all tests, ...), a broken twin of the mechanism or of
+the check shows that the helper can say no.
 """
 
 import math
@@ -10,7 +10,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet import accounting, privacy
@@ -27,15 +27,15 @@ def exact(weights):
 
 
 def laws(outcomes, zeros=True):
-    weight = st.integers(0 if zeros else 1, 9)
-    return st.lists(weight, min_size=outcomes, max_size=outcomes).filter(any).map(exact)
+    weights = st.tuples(*[st.integers(0 if zeros else 1, 9)] * outcomes)
+    return (weights.filter(any) if zeros else weights).map(exact)
 
 
-def tuples_of_laws(count, zeros=True, most=5):
+def tuples_of_laws(count, zeros=True, most=4):
     return st.integers(2, most).flatmap(lambda n: st.tuples(*[laws(n, zeros)] * count))
 
 
-gammas = st.fractions(min_value=1, max_value=5, max_denominator=12)
+gammas = st.integers(12, 60).map(lambda n: Fraction(n, 12))  # from 1 to 5
 
 
 def k_rr_channel(k, odds):
@@ -94,7 +94,7 @@ def test_the_data_set_with_a_random_number_is_not_private_at_all(m):
     assert float(loss.rdp(np.array([2.0])).values[0]) == math.inf
 
 
-@given(tuples_of_laws(2, most=6), gammas, st.fractions(min_value=0, max_value=1, max_denominator=12))
+@given(tuples_of_laws(2, most=5), gammas, st.integers(0, 12).map(lambda n: Fraction(n, 12)))
 def test_the_hockey_stick_decides_the_definition(pair, gamma, delta):
     assert holds_for_every_event(*pair, gamma, delta) == (worst(*pair, gamma) <= delta)
 
@@ -121,6 +121,11 @@ def test_a_loss_bounded_with_probability_one_minus_delta_implies_privacy(pair, g
     epsilon = math.log(gamma) + 1e-9  # a hair above, so that an atom at ln gamma is on the same side in floats
     assert float(variable.delta(epsilon)) <= variable.probability_above(epsilon) + 1e-12
     assert variable.probability_above(epsilon) <= float(tail) + 1e-12
+
+
+@pytest.mark.xfail(raises=ValueError, reason="a pair without common outcomes breaks the plan of the PLD accountant")
+def test_accountants_agree_that_disjoint_laws_are_not_private():
+    assert accounting.delta(privacy.FinitePairLoss((1, 0), (0, 1)), epsilon=0.0).upper == 1.0
 
 
 def test_releasing_everything_with_probability_delta_is_zero_delta_private():
@@ -173,9 +178,7 @@ def test_golden_values_of_k_rr():
     assert accounting.epsilon(three, delta=1e-6).upper == pytest.approx(6.9314642118, abs=2e-6)
 
 
-@given(
-    st.integers(2, 4).flatmap(lambda n: st.tuples(laws(n), laws(n), st.lists(laws(3), min_size=n, max_size=n))), gammas
-)
+@given(st.integers(2, 4).flatmap(lambda n: st.tuples(laws(n), laws(n), st.tuples(*[laws(3)] * n))), gammas)
 def test_post_processing_never_costs_and_contracts(case, gamma):
     p, q, channel = case
     before = divergences.hockey_stick(p, q, gamma)
@@ -264,6 +267,13 @@ def test_group_privacy_of_approximate_losses(epsilon, delta, size, total, failur
         accounting.Basic().epsilon(group, size * delta)  # the forgotten factor: k delta is not enough
 
 
+@pytest.mark.xfail(raises=RuntimeWarning, reason="the chained curve runs to epsilon 1000 and its exponential overflows")
+def test_the_default_accountant_prices_groups_of_approximate_losses():
+    group = privacy.Grouped(privacy.ApproxLoss(0.5, 1e-6), 3)
+    assert accounting.delta(group, epsilon=1.5).upper == pytest.approx(5.367003099e-6, rel=1e-9)
+    assert accounting.epsilon(group, delta=5.3671e-6).upper <= 1.5 * (1 + 1e-9)
+
+
 def chain_bound(p, q, r, gamma_1, gamma_2, *, factor=True):
     first = divergences.hockey_stick(p, q, gamma_1)
     return first + (gamma_1 if factor else 1) * divergences.hockey_stick(q, r, gamma_2)
@@ -276,7 +286,6 @@ def test_the_chain_bound_of_groups(triple, gamma_1, gamma_2):
 
 
 def test_the_chain_bound_rejects_a_forgotten_factor_and_swapped_orders():
-    p, q, r = exact([4, 2, 1]), exact([2, 4, 1]), exact([1, 4, 2])
     p, q, r = exact([10, 0]), exact([5, 5]), exact([2, 8])
     truth = divergences.hockey_stick(p, r, 2 * Fraction(3, 2))
     assert truth == Fraction(2, 5)
@@ -287,29 +296,35 @@ def test_the_chain_bound_rejects_a_forgotten_factor_and_swapped_orders():
     assert truth > swapped
 
 
-@given(st.lists(st.integers(1, 9), min_size=2, max_size=4).flatmap(
-    lambda weights: st.tuples(st.just(exact(weights)), st.lists(laws(len(weights), zeros=False), min_size=len(weights),
-                                                               max_size=len(weights)))))  # fmt: skip
-def test_a_group_of_two_links_of_a_chain_is_priced_above_the_truth(case):
+@given(st.integers(2, 4).flatmap(lambda n: st.tuples(laws(n), st.tuples(*[laws(n)] * n))), gammas)
+def test_the_formula_for_groups_holds_along_a_markov_chain(case, gamma):
     start, channel = case
-    laws_along = [start]
-    for _ in range(2):
-        laws_along.append(divergences.push_forward(laws_along[-1], channel))
-    p, q, r = laws_along
-    for gamma in (Fraction(1), Fraction(3, 2), Fraction(4)):
-        link = max(worst(p, q, gamma), worst(q, r, gamma))
-        assert worst(p, r, gamma**2) <= link * (1 + gamma)
+    second = divergences.push_forward(start, channel)
+    third = divergences.push_forward(second, channel)
+    link = max(worst(start, second, gamma), worst(second, third, gamma))
+    assert worst(start, third, gamma**2) <= link * (1 + gamma)  # (gamma^2 - 1)/(gamma - 1), also at gamma = 1
 
 
-def test_the_grouped_price_of_a_pair_covers_every_chain_of_it():
-    q_of = {0: exact([5, 3, 2]), 1: exact([4, 3, 3]), 2: exact([3, 4, 3])}
-    pair = privacy.FinitePairLoss(q_of[0], q_of[1])
-    second = privacy.FinitePairLoss(q_of[1], q_of[2])
-    epsilon = max(pair.pure(), second.pure())
-    group = privacy.Grouped(privacy.PureLoss(epsilon), 2)
-    for at in (0.0, 0.1, 0.3):
-        assert float(group.profile(at)) >= worst(q_of[0], q_of[2], math.exp(at))
-    assert group.pure() >= privacy.FinitePairLoss(q_of[0], q_of[2]).pure()
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 9), min_size=3, max_size=5))
+def test_the_price_of_a_group_covers_a_chain_of_equal_links(weights):
+    p, q, r = (exact(weights[shift:] + weights[:shift]) for shift in range(3))  # one rotation a link: equal curves
+    link = privacy.FinitePairLoss(p, q)
+    group = privacy.Grouped(link, 2)
+    assert group.pure() * (1 + 1e-12) >= privacy.FinitePairLoss(p, r).pure()
+    for epsilon in (0.0, 0.2, 0.7, 1.5):
+        truth = float(worst(p, r, math.exp(epsilon)))
+        assert float(group.profile(epsilon)) >= truth * (1 - 1e-12)
+        lecture = float(link.profile(epsilon / 2)) * (1 + math.exp(epsilon / 2))
+        assert truth <= lecture + 1e-12
+
+
+def test_a_group_priced_as_one_record_is_refuted_by_a_chain():
+    p, q, r = exact([4, 2, 1, 1, 2]), exact([2, 4, 2, 1, 1]), exact([1, 2, 4, 2, 1])
+    once, group = privacy.FinitePairLoss(p, q), privacy.Grouped(privacy.FinitePairLoss(p, q), 2)
+    truth = float(worst(p, r, 2))
+    assert truth == pytest.approx(0.2)
+    assert float(once.profile(math.log(2))) < 1e-12 < truth <= float(group.profile(math.log(2)))
 
 
 # --- composition ----------------------------------------------------------------------------------------------------
@@ -348,6 +363,14 @@ def test_the_accountant_encloses_the_exact_product(times):
         assert bound.lower <= truth * (1 + 1e-12) + 1e-15
         assert truth <= bound.upper * (1 + 1e-12)
         assert bound.upper <= truth * (1 + 1e-3) + 1e-9
+
+
+@pytest.mark.xfail(reason="the reversed variable of a finite pair is not convolved, a looser pair stands in")
+def test_both_directions_of_a_composition_have_the_same_total_variation():
+    loss = privacy.Repeated(privacy.FinitePairLoss(HALF, THIRD), 3)
+    truth = float(divergences.total_variation(product_law(*[HALF] * 3), product_law(*[THIRD] * 3)))
+    assert float(loss.profile(0.0, "remove")) == pytest.approx(truth, rel=1e-12)
+    assert float(loss.profile(0.0, "add")) == pytest.approx(truth, rel=1e-12)
 
 
 def test_parallel_composition_is_the_dearest_block():

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from privet._validate import above, finite, fraction, open_fraction
 from privet.accounting.base import Accountant
+from privet.accounting.pld import PLD
+from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import Tightest
 from privet.accounting.tradeoff import tpr_at
 from privet.errors import InvalidParameter, NoGuarantee, Unreachable
@@ -13,20 +15,10 @@ from privet.privacy import PrivacyLoss
 
 __all__ = ["calibrate"]
 
-_COARSE = 1e-3  # relative width while searching
-_FINE = 3e-5  # relative width of the deciding bound
-_CLOSE = 2e-4  # the answer lands within this share below the target
+_CLOSE = 1e-4  # the answer lands within this share below the target
 
 Make = Callable[[float], PrivacyLoss]
-
-
-@dataclass(frozen=True)
-class _Target:
-    """What is measured, and what it may be at most."""
-
-    name: str
-    value: float
-    measure: Callable[[PrivacyLoss, float], float]  # (loss, tolerance) -> certified upper end
+Measure = Callable[[PrivacyLoss], float]
 
 
 def calibrate(
@@ -44,28 +36,39 @@ def calibrate(
 ) -> float:
     """The best scalar s whose loss `make(s)` meets the target: the smallest noise, the most steps, the largest q.
 
-    Targets: `epsilon` with `delta` (either may be 0 only for pure losses), `advantage`, `tpr` at `fpr`, or `mu` (GDP). The
-    direction (does the cost fall or rise with s?) is found by trying. The returned value is the end of the bracket that
-    satisfies the target with the *upper* bound; integer parameters are rounded to the safe side.
+    Targets: `epsilon` with `delta` (delta may be left out for pure losses), `advantage`, `tpr` at `fpr`, or `mu` (GDP).
+    Whether the cost falls or rises with s is found by trying. With `integer=True` s is a whole number.
 
-    **Guarantee:** the certified upper bound of make(result) is at most the target. **Error:** within 0.02% of the target.
+    **Guarantee:** the certified upper bound of make(result), by the same accountant, is at most the target.
+    **Error:** within 0.01% below the target (where a real parameter can come that close).
 
     >>> from privet import privacy
     >>> s = calibrate(lambda z: privacy.GaussianLoss(noise_multiplier=z), epsilon=1.0, delta=1e-5)
     >>> round(s, 3)
     3.731
     """
-    target = _target(epsilon, delta, advantage, tpr, fpr, mu, accountant)
+    goal = _goal(epsilon, delta, advantage, tpr, fpr, mu, accountant)
     low, high = finite("bounds[0]", bounds[0]), finite("bounds[1]", bounds[1])
     if not 0.0 < low < high:
         raise InvalidParameter(f"bounds must satisfy 0 < low < high, got {bounds}")
     if integer:
-        return _whole(make, target, math.ceil(low), math.floor(high))
-    search = _Search(make, target, low, high)
-    return search.run()
+        low, high = max(1.0, math.ceil(low)), math.floor(high)
+    answer = _Search(make, goal, low, high, integer=integer).run()
+    return int(answer) if integer else answer
 
 
-def _target(
+@dataclass(frozen=True)
+class _Goal:
+    """What is measured and what it may be at most: a rough measure to find the place, a quick one, and the judge."""
+
+    name: str
+    value: float
+    rough: Measure
+    quick: Measure
+    judge: Measure
+
+
+def _goal(
     epsilon: float | None,
     delta: float | None,
     advantage: float | None,
@@ -73,139 +76,156 @@ def _target(
     fpr: float | None,
     mu: float | None,
     accountant: Accountant | None,
-) -> _Target:
-    def tuned(tolerance: float) -> Accountant:
-        if accountant is None:
-            return Tightest(tolerance)
-        return replace(accountant, tol=tolerance) if hasattr(accountant, "tol") else accountant  # type: ignore[type-var]
-
-    given = [name for name, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr), ("mu", mu)) if v is not None]
-    if len(given) != 1:
+) -> _Goal:
+    named = {"epsilon": epsilon, "advantage": advantage, "tpr": tpr, "mu": mu}
+    if sum(value is not None for value in named.values()) != 1:
         raise InvalidParameter("give exactly one target: epsilon (with delta), advantage, tpr (with fpr) or mu")
+    judge = accountant or Tightest()
+    quick = Tightest(two_sided=False) if accountant is None else judge
     if epsilon is not None:
-        at = fraction("delta", delta if delta is not None else 0.0)
-        return _Target("epsilon", above("epsilon", epsilon, 0.0), lambda s, tol: tuned(tol).epsilon(s, at).upper)
+        at = fraction("delta", 0.0 if delta is None else delta)
+        rough: Accountant = Rdp() if accountant is None and at > 0.0 else quick
+        return _Goal(
+            "epsilon",
+            above("epsilon", epsilon, 0.0),
+            *(_epsilon_of(method, at) for method in (rough, quick, judge)),
+        )
     if advantage is not None:
-        return _Target("advantage", open_fraction("advantage", advantage), lambda s, tol: tuned(tol).delta(s, 0.0).upper)
+        measures = [_delta_of(method) for method in (PLD(1e-2), quick, judge)]
+        return _Goal("advantage", open_fraction("advantage", advantage), *measures)
     if mu is not None:
-        return _Target("mu", above("mu", mu, 0.0), lambda s, _: s.gdp())
+        return _Goal("mu", above("mu", mu, 0.0), *(lambda loss: loss.gdp(),) * 3)
     if fpr is None:
         raise InvalidParameter("a target tpr needs the fpr at which it holds")
     rate = open_fraction("fpr", fpr)
     assert tpr is not None
     if not rate < open_fraction("tpr", tpr):
         raise InvalidParameter(f"every attack reaches tpr = fpr = {rate}; the target tpr must be larger")
-    return _Target("tpr", tpr, lambda s, _: tpr_at(s, rate))
+    return _Goal("tpr", tpr, *(lambda loss: tpr_at(loss, rate),) * 3)
+
+
+def _epsilon_of(accountant: Accountant, delta: float) -> Measure:
+    return lambda loss: accountant.epsilon(loss, delta).upper
+
+
+def _delta_of(accountant: Accountant) -> Measure:
+    return lambda loss: accountant.delta(loss, 0.0).upper
 
 
 class _Search:
-    """Root finding on ln s against ln measure, with a coarse grid first and the fine one to decide."""
+    """Root finding on ln s against ln measure: bracket and narrow with the rough measure, then secants with the quick
+    one; the judge has the last word, and only a point that the judge accepts is returned."""
 
-    def __init__(self, make: Make, target: _Target, low: float, high: float) -> None:
-        self.make, self.target, self.low, self.high = make, target, low, high
-
-    def measure(self, s: float, tolerance: float) -> float:
-        """The certified upper end, infinity where nothing is proved."""
-        try:
-            return self.target.measure(self.make(s), tolerance)
-        except NoGuarantee:
-            return math.inf
+    def __init__(self, make: Make, goal: _Goal, low: float, high: float, *, integer: bool) -> None:
+        self.make, self.goal, self.low, self.high, self.integer = make, goal, low, high, integer
 
     def run(self) -> float:
-        start = min(max(1.0, self.low), self.high)
-        sign = self._direction(start)
-        good, bad = self._bracket(start, sign)
-        good, bad = self._narrow(good, bad, _COARSE, 3e-4)
-        return self._finish(good, bad, sign)
+        start = self._snap(min(max(1.0, self.low), self.high))
+        falls = self._falls(start)
+        good, bad = self._bracket(start, falls)
+        point, slope = self._rough_root(good, bad, falls)
+        return self._polish(point, slope, falls)
 
-    def _direction(self, start: float) -> float:
-        """+1 when the cost falls with s (noise), -1 when it rises (steps, sampling rate)."""
-        probes = [min(self.high, start * f) for f in (1.0, 4.0, 16.0)]
-        values = [self.measure(s, 0.05) for s in probes]
-        if all(math.isinf(v) for v in values):
-            return 1.0
-        falls = values[0] >= values[1] >= values[2]
-        rises = values[0] <= values[1] <= values[2]
-        if falls == rises:  # flat, or neither: look at the ends of the allowed range
-            return 1.0 if self.measure(self.low, 0.05) >= self.measure(self.high, 0.05) else -1.0
-        return 1.0 if falls else -1.0
+    def _snap(self, s: float) -> float:
+        return float(round(s)) if self.integer else s
 
-    def _bracket(self, start: float, sign: float) -> tuple[float, float]:
-        """A point that meets the target and a neighbour that does not."""
-        factor = 2.0**sign
-        s = start
-        if self.measure(s, _COARSE) <= self.target.value:
-            factor = 1.0 / factor
-        meets = self.measure(s, _COARSE) <= self.target.value
-        while True:
-            following = min(max(s * factor, self.low), self.high)
-            if following == s:
-                if meets:
-                    return s, s
-                raise Unreachable(
-                    f"no value between {self.low:g} and {self.high:g} reaches {self.target.name} <= {self.target.value:g}; "
-                    f"at {s:g} it is still {self.measure(s, _COARSE):.6g}"
-                )
-            if (self.measure(following, _COARSE) <= self.target.value) != meets:
-                return (s, following) if meets else (following, s)
-            s, factor = following, factor * factor if abs(math.log(factor)) < 4.0 else factor
-
-    def _narrow(self, good: float, bad: float, tolerance: float, close: float) -> tuple[float, float]:
-        """Shrink the bracket by secant steps in log-log scale, safeguarded by bisection."""
-        goal = math.log(self.target.value)
-        x_good, x_bad = math.log(good), math.log(bad)
-        y_good, y_bad = self._log(good, tolerance), self._log(bad, tolerance)
-        for iteration in range(60):
-            if abs(x_good - x_bad) < 1e-13 or goal - y_good < close:
-                break
-            share = (goal - y_good) / (y_bad - y_good) if math.isfinite(y_bad) and y_bad > y_good else 0.5
-            share = min(max(share, 0.02), 0.98) if iteration % 4 != 3 else 0.5
-            x = x_good + share * (x_bad - x_good)
-            y = self._log(math.exp(x), tolerance)
-            if y <= goal:
-                x_good, y_good = x, y
-            else:
-                x_bad, y_bad = x, y
-        return math.exp(x_good), math.exp(x_bad)
-
-    def _log(self, s: float, tolerance: float) -> float:
-        value = self.measure(s, tolerance)
+    def _log(self, measure: Measure, s: float) -> float:
+        """ln of the certified upper end; +inf where nothing is proved."""
+        try:
+            value = measure(self.make(int(s) if self.integer else s))
+        except NoGuarantee:
+            return math.inf
         return math.log(value) if value > 0.0 else -745.0
 
-    def _finish(self, good: float, bad: float, sign: float) -> float:
-        """Decide with the fine grid: the coarse answer is only a guess (its upper end is a little too high)."""
-        if good == bad:
-            return good
-        value = self.target.value
-        if self.measure(good, _FINE) > value:  # cannot happen for a finer grid, but never trust it
-            return self._narrow(bad if sign < 0 else self.high, good, _FINE, _CLOSE)[0]
-        edge = good
-        for _ in range(40):  # walk towards the costly side until the fine bound exceeds the target
-            edge = edge * (1.0 - 1e-3 * sign)
-            if not self.low <= edge <= self.high or self.measure(edge, _FINE) > value:
+    def _falls(self, start: float) -> bool:
+        """Does the cost fall with s (noise), or rise (steps, sampling rate)?"""
+        points = [start, *(self._snap(min(max(start * f, self.low), self.high)) for f in (0.25, 4.0, 16.0))]
+        values = [(s, self._log(self.goal.rough, s)) for s in sorted(set(points))]
+        finite_values = [value for value in values if math.isfinite(value[1])]
+        if len(finite_values) < 2 or finite_values[0][1] == finite_values[-1][1]:
+            ends = [self._log(self.goal.rough, s) for s in (self.low, self.high)]
+            return ends[0] >= ends[1]
+        return finite_values[0][1] > finite_values[-1][1]
+
+    def _bracket(self, start: float, falls: bool) -> tuple[float, float]:
+        """A point that meets the target under the rough measure and one that does not (equal ends: all of them meet)."""
+        target = math.log(self.goal.value)
+        meets = self._log(self.goal.rough, start) <= target
+        factor = 2.0 if falls != meets else 0.5
+        s = start
+        while True:
+            following = self._snap(min(max(s * factor, self.low), self.high))
+            if following == s:
+                return (s, s) if meets else (math.nan, s)
+            if (self._log(self.goal.rough, following) <= target) != meets:
+                return (s, following) if meets else (following, s)
+            s, factor = following, min(factor * factor, 2.0**16) if factor > 1.0 else max(factor * factor, 2.0**-16)
+
+    def _rough_root(self, good: float, bad: float, falls: bool) -> tuple[float, float]:
+        """Where the rough measure meets the target (to 1%), and d ln(measure)/d ln(s) there."""
+        default = -1.0 if falls else 1.0
+        if math.isnan(good) or good == bad:
+            return bad, default
+        target = math.log(self.goal.value)
+        for _ in range(60):
+            if abs(math.log(good / bad)) < 0.02 or (self.integer and abs(good - bad) <= 1.0):
                 break
-            good = edge
-        edge = min(max(edge, self.low), self.high)
-        return good if edge == good else self._narrow(good, edge, _FINE, _CLOSE)[0]
+            middle = self._snap(math.sqrt(good * bad))
+            if self._log(self.goal.rough, middle) <= target:
+                good = middle
+            else:
+                bad = middle
+        values = self._log(self.goal.rough, good), self._log(self.goal.rough, bad)
+        if not all(map(math.isfinite, values)) or values[0] == values[1]:
+            return good, default
+        slope = (values[1] - values[0]) / math.log(bad / good)
+        return good, slope if (slope < 0.0) == falls else default
 
+    def _polish(self, s: float, slope: float, falls: bool) -> float:
+        """Secant steps until the judge accepts a point close below the target."""
+        target = math.log(self.goal.value)
+        aim = target - 0.3 * _CLOSE
+        good = bad = math.nan
+        previous: tuple[float, float] | None = None
+        for iteration in range(80):
+            value = self._log(self.goal.quick, s)
+            if value <= target:
+                value = self._log(self.goal.judge, s)
+            if value <= target:
+                good = s
+                if target - value <= _CLOSE or s == (self.low if falls else self.high):
+                    break
+            else:
+                bad = s
+                if s == (self.high if falls else self.low):
+                    raise Unreachable(
+                        f"no value between {self.low:g} and {self.high:g} reaches {self.goal.name} <= "
+                        f"{self.goal.value:g}; at {s:g} it is still {math.exp(min(value, 700.0)):.6g}"
+                    )
+            if self._closed(good, bad):
+                break
+            if previous is not None and math.isfinite(value) and math.isfinite(previous[1]) and s != previous[0]:
+                secant = (value - previous[1]) / math.log(s / previous[0])
+                slope = secant if (secant < 0.0) == falls and secant != 0.0 else slope
+            previous = (s, value)
+            s = self._next(s, value - aim, slope, good, bad, bisect=iteration % 6 == 5 or not math.isfinite(value))
+        return good
 
-def _whole(make: Make, target: _Target, low: int, high: int) -> float:
-    """Integer parameters (steps, sizes): bisection on whole numbers, always ending on one that meets the target."""
-    search = _Search(make, target, float(low), float(high))
-    falls = search.measure(float(low), 0.05) >= search.measure(float(min(high, 4 * low + 4)), 0.05)
-    good, bad = (high, low - 1) if falls else (low, high + 1)
-    # doubling first: the far end may be astronomically large
-    step = 1
-    while not falls and low + step < high and search.measure(low + step, _FINE) <= target.value:
-        good, step = low + step, 2 * step
-    if not falls:
-        bad = min(bad, low + step)
-    if search.measure(good, _FINE) > target.value:
-        raise Unreachable(f"no whole number from {low} to {high} reaches {target.name} <= {target.value:g}")
-    while abs(good - bad) > 1:
-        middle = (good + bad) // 2
-        if search.measure(middle, _FINE) <= target.value:
-            good = middle
-        else:
-            bad = middle
-    return good
+    def _closed(self, good: float, bad: float) -> bool:
+        if math.isnan(good) or math.isnan(bad):
+            return False
+        return abs(good - bad) <= 1.0 if self.integer else abs(math.log(good / bad)) < 1e-12
+
+    def _next(self, s: float, miss: float, slope: float, good: float, bad: float, *, bisect: bool) -> float:
+        """The secant point, kept strictly inside the bracket as far as it is known."""
+        known = not (math.isnan(good) or math.isnan(bad))
+        step = -miss / slope if math.isfinite(miss) else (0.7 if slope < 0.0 else -0.7)
+        guess = s * math.exp(min(max(step, -1.0), 1.0))
+        if known and (bisect or not min(good, bad) < guess < max(good, bad)):
+            guess = math.sqrt(good * bad)
+        guess = self._snap(min(max(guess, self.low), self.high))
+        if self.integer and guess in (s, good, bad):
+            toward = bad if s == good else good
+            direction = math.copysign(1.0, (toward if known else s * math.exp(step)) - s)
+            guess = min(max(s + direction, self.low), self.high)
+        return guess

@@ -24,7 +24,8 @@ class Tightest(Accountant):
     """Closed forms where they are exact, otherwise the smallest upper and the largest lower end of all methods.
 
     **Guarantee:** every candidate is valid on its own, so the best is; the winner is named in `Bound.method`.
-    **Error:** relative width about `tol` where the worst pair is attained.
+    **Error:** width about `tol` (absolute below 1, relative above) where the worst pair is attained; `two_sided=False`
+    leaves the lower end out, for speed.
 
     >>> from privet import privacy
     >>> Tightest().epsilon(privacy.GaussianLoss(1.0), 1e-5).method
@@ -32,6 +33,7 @@ class Tightest(Accountant):
     """
 
     tol: float = 1e-4
+    two_sided: bool = True
 
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         return self._best(loss, lambda accountant, part: accountant.epsilon(part, delta), pure=delta == 0.0)
@@ -59,7 +61,7 @@ class Tightest(Accountant):
         if len(parts) == 1 and parts[0][0].kind in ("pure", "approx", "randomized_response"):
             if parts[0][1] <= _FEW_STEPS:
                 return _try([Optimal()], loss, ask)
-        return _try([Basic(), Rdp(), PLD(self.tol)], loss, ask) or _try([Zcdp(), Gdp()], loss, ask)
+        return _try([Basic(), Rdp(), PLD(self.tol, self.two_sided)], loss, ask) or _try([Zcdp(), Gdp()], loss, ask)
 
 
 def _try(

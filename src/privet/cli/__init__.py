@@ -2,6 +2,7 @@
 
 # Importing a command registers it; the order here is the order of the help.
 from privet.cli.price import price
+
 from privet.cli.calibrate import calibrate  # isort: skip
 from privet.cli.demo import demo  # isort: skip
 from privet.cli.base import app, main

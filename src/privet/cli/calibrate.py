@@ -50,7 +50,8 @@ def calibrate(
     find: Annotated[
         Literal["noise", "steps", "q"],
         typer.Option(
-            help="What to look for: the kind's own parameter, the most steps, or the largest q.", rich_help_panel=_TARGET
+            help="What to look for: the kind's own parameter, the most steps, or the largest q.",
+            rich_help_panel=_TARGET,
         ),
     ] = "noise",
     epsilon: Annotated[
@@ -65,9 +66,7 @@ def calibrate(
         float | None,
         typer.Option(help="Instead: no attack's true-positive rate exceeds this ...", rich_help_panel=_TARGET),
     ] = None,
-    fpr: Annotated[
-        float | None, typer.Option(help="... at this false-positive rate.", rich_help_panel=_TARGET)
-    ] = None,
+    fpr: Annotated[float | None, typer.Option(help="... at this false-positive rate.", rich_help_panel=_TARGET)] = None,
     accountant: o.AccountantOption = "auto",
     json: o.JsonOption = False,
     plot: o.PlotOption = None,

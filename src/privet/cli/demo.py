@@ -14,14 +14,18 @@ def demo() -> None:
     """A short tour: price a private training run, calibrate its noise, read the result."""
     from privet import privacy, report
 
-    _chapter(1, "A price needs no data", "privet price gaussian --noise-multiplier 4 --q 0.01 --steps 10000 --delta 1e-5")
+    _chapter(
+        1, "A price needs no data", "privet price gaussian --noise-multiplier 4 --q 0.01 --steps 10000 --delta 1e-5"
+    )
     typer.echo("A model is trained with 10,000 noisy gradient steps, each on a random 1% of the people.")
     typer.echo("How much epsilon is that? It depends on who counts:\n")
     step = privacy.PoissonSampled(privacy.GaussianLoss(noise_multiplier=4.0), q=0.01)
     quote = report.quote(privacy.Repeated(step, 10_000), delta=1e-5)
     show_quote(quote)
 
-    _chapter(2, "From a target to the noise", "privet calibrate gaussian --epsilon 3 --delta 1e-5 --q 0.00427 --steps 14062")
+    _chapter(
+        2, "From a target to the noise", "privet calibrate gaussian --epsilon 3 --delta 1e-5 --q 0.00427 --steps 14062"
+    )
     found = report.calibration(_training, parameter="noise_multiplier", epsilon=3.0, delta=1e-5)
     for name, value in found.facts():
         typer.echo(f"  {name:<17} {value}")

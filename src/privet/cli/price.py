@@ -65,7 +65,9 @@ def price(
     check_plot(plot)
     loss = Release.from_options(context.params).loss()
     if (delta is None) == (epsilon is None):
-        raise InvalidParameter("ask one question: --delta 1e-5 (the answer is epsilon) or --epsilon 1 (the answer is delta)")
+        raise InvalidParameter(
+            "ask one question: --delta 1e-5 (the answer is epsilon) or --epsilon 1 (the answer is delta)"
+        )
     counted = accountant_named(accountant, tol)
 
     from privet.report import quote

@@ -25,8 +25,8 @@ class DiscreteGaussianLoss(PrivacyLoss):
     sensitivity also the exact pair, by summing the law. In several dimensions no scalar pair dominates: zCDP only.
     **Sensitivity:** l2; an integer when dimension is 1. **Reference:** Canonne, Kamath & Steinke 2020, theorem 4.
 
-    >>> DiscreteGaussianLoss(sigma=10.0).zcdp().rho
-    0.005
+    >>> DiscreteGaussianLoss(sigma=4.0).zcdp().rho
+    0.03125
     """
 
     kind = "discrete_gaussian"

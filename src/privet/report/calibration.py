@@ -110,9 +110,7 @@ def _cheaper(value: float, up: bool, integer: bool) -> float:
     return _safe(value * (1.0 + _NUDGE if up else 1.0 - _NUDGE), up)
 
 
-def _target(
-    epsilon: float | None, advantage: float | None, tpr: float | None, fpr: float | None
-) -> tuple[str, float]:
+def _target(epsilon: float | None, advantage: float | None, tpr: float | None, fpr: float | None) -> tuple[str, float]:
     given = [(name, v) for name, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr)) if v is not None]
     if len(given) != 1:
         raise InvalidParameter("give one target: epsilon, advantage, or tpr with fpr")

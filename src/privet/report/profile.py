@@ -1,7 +1,8 @@
 """Picture: the privacy profile, delta against epsilon."""
 
-import math
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from privet._validate import open_fraction
 from privet.accounting import Tightest
@@ -11,32 +12,41 @@ from privet.report.base import PALETTE, Figure, label, new_figure, plain, round_
 
 __all__ = ["profile_figure", "profile_points"]
 
-_TOLERANCE = 2e-3  # finer than a line is wide
-_POINTS = 28
+_COUNTED = Tightest(tol=5e-4)  # finer than a line is wide
+_POINTS = 32
+_BEYOND = 1.12  # how far past its end a curve that levels off is followed
 
 
 def profile_points(
     loss: PrivacyLoss, *, smallest: float = 1e-12, points: int = _POINTS
 ) -> tuple[list[float], list[float]]:
-    """Certified points (epsilon, delta) of one profile, for deltas evenly spaced on the log scale from 1/2 downwards.
+    """Certified points (epsilon, delta) of one profile, from epsilon = 0 to where delta falls to `smallest`.
 
-    Deltas that the loss cannot promise (it has already set more aside) are left out.
+    A loss that has set a failure probability aside never gets there: its curve ends level.
 
     >>> from privet import privacy
     >>> epsilons, deltas = profile_points(privacy.LaplaceLoss(scale=2.0), points=5)
-    >>> max(epsilons) <= 0.5001 and len(epsilons) == len(deltas) == 5
-    True
+    >>> epsilons[0], round(max(epsilons), 6), round(deltas[0], 6)
+    (0.0, 0.5, 0.221199)
     """
-    top, bottom = math.log(0.5), math.log(open_fraction("smallest", smallest))
-    epsilons, deltas = [], []
-    for index in range(points):
-        delta = math.exp(top + (bottom - top) * index / (points - 1))
+    end, reached = _end(loss, open_fraction("smallest", smallest))
+    spread = np.linspace(0.0, end, points)[:-1]
+    steep = end * (1.0 - 0.5 ** np.arange(5, 14))  # a bounded loss drops to nothing just before its end
+    nodes = np.unique(np.concatenate((spread, steep, [] if reached else [end, end * _BEYOND])))
+    curve = [(float(e), _COUNTED.delta(loss, float(e)).upper) for e in nodes]
+    curve = [(e, d) for e, d in curve if d > smallest] + ([(end, smallest)] if reached else [])
+    return [e for e, _ in curve], [d for _, d in curve]
+
+
+def _end(loss: PrivacyLoss, smallest: float) -> tuple[float, bool]:
+    """epsilon at the smallest delta that the loss can promise, and whether that is the one asked for."""
+    delta = smallest
+    while delta < 0.9:
         try:
-            epsilons.append(Tightest(_TOLERANCE).epsilon(loss, delta).upper)
+            return _COUNTED.epsilon(loss, delta).upper, delta == smallest
         except NoGuarantee:
-            continue
-        deltas.append(delta)
-    return epsilons, deltas
+            delta *= 10.0
+    raise NoGuarantee("no accountant proves a finite epsilon for this loss at any delta")
 
 
 def profile_figure(
@@ -45,9 +55,9 @@ def profile_figure(
     mark: Sequence[tuple[float, float]] = (),
     smallest: float = 1e-12,
 ) -> Figure:
-    """delta against epsilon for one or several losses, each labelled at its end; `mark` points out (epsilon, delta) pairs.
+    """delta against epsilon for one or several losses; `mark` points out (epsilon, delta) pairs.
 
-    **Guarantee:** the curves are certified upper ends. **Error:** 0.2% in epsilon.
+    **Guarantee:** the curves are certified upper ends. **Error:** 0.05% in epsilon.
 
     >>> from privet import privacy
     >>> figure = profile_figure({"Laplace, scale 2": privacy.LaplaceLoss(scale=2.0)})
@@ -57,26 +67,24 @@ def profile_figure(
     if not losses:
         raise InvalidParameter("a profile needs at least one loss")
     figure, axes = new_figure()
-    for index, (name, loss) in enumerate(losses.items()):
-        epsilons, deltas = profile_points(loss, smallest=smallest)
-        if not epsilons:
-            raise NoGuarantee(f"no accountant proves a finite epsilon for {name!r} at any delta up to 1/2")
+    curves = {name: profile_points(loss, smallest=smallest) for name, loss in losses.items()}
+    ranked = sorted(curves, key=lambda name: -curves[name][0][-1])  # the names from dear to cheap, as the curves lie
+    for index, name in enumerate(ranked):
         colour = PALETTE[index % len(PALETTE)]
-        axes.plot(epsilons, deltas, color=colour, linewidth=2.2, solid_capstyle="round")
-        if len(losses) > 1:
-            axes.annotate(
-                name, (epsilons[-1], deltas[-1]), (6, -2), textcoords="offset points", color=colour, fontsize=9.5
-            )
+        axes.plot(*curves[name], color=colour, linewidth=2.2, solid_capstyle="round", label=name)
     for epsilon, delta in mark:
+        if delta < smallest:
+            continue
         axes.plot([epsilon], [delta], "o", color=strong, markersize=6, zorder=5)
         axes.plot([0.0, epsilon, epsilon], [delta, delta, smallest / 10.0], color=strong, linewidth=0.8, linestyle=":")
-        words = f"ε ≤ {plain(round_up(epsilon, 4))}  at  δ = {plain(delta)}"
+        words = f"ε ≤ {plain(round_up(epsilon, 4))}  at  δ = {plain(round_up(delta, 3))}"
         axes.annotate(words, (epsilon, delta), (9, 7), textcoords="offset points", color=strong, fontsize=10)
+    if len(losses) > 1:  # the upper right is always empty: profiles fall
+        axes.legend(loc="upper right", frameon=False, fontsize=9.5, labelcolor="linecolor", handlelength=1.4)
     axes.set_yscale("log")
     axes.set_ylim(smallest, 1.0)
-    axes.set_xlim(left=0.0)
-    axes.margins(x=0.18 if len(losses) > 1 else 0.06)
-    only = next(iter(losses)) if len(losses) == 1 else "certified upper ends"
-    title(axes, "A price is a curve, not a point", only)
-    label(axes, "ε  (how much the odds may change, on the log scale)", "δ  (share that may escape the promise)")
+    longest = max(max(epsilons) for epsilons, _ in curves.values())
+    axes.set_xlim(0.0, longest * 1.15 if longest > 0.0 else 1.0)
+    title(axes, "A price is a curve, not a point", ranked[0] if len(ranked) == 1 else "certified upper ends")
+    label(axes, "ε  (log of the factor by which odds may change)", "δ  (share that may escape the promise)")
     return figure

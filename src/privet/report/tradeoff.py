@@ -1,11 +1,25 @@
 """Picture: the trade-off curve, what every attack must miss at each rate of false alarms."""
 
+from typing import Any
+
 import numpy as np
 
 from privet import accounting
 from privet._validate import open_fraction
 from privet.privacy import PrivacyLoss
-from privet.report.base import Figure, accent, label, muted, new_figure, percent_down, percent_up, strong, title
+from privet.report.base import (
+    Figure,
+    accent,
+    label,
+    muted,
+    new_figure,
+    percent_down,
+    percent_up,
+    plain,
+    round_up,
+    strong,
+    title,
+)
 
 __all__ = ["tradeoff_figure"]
 
@@ -24,31 +38,39 @@ def tradeoff_figure(loss: PrivacyLoss, *, name: str = "", fpr: float = 0.01) -> 
     open_fraction("fpr", fpr)
     rates = np.unique(np.concatenate((np.geomspace(1e-6, 0.02, 60), np.linspace(0.0, 1.0, 201), [fpr])))
     missed = accounting.tradeoff(loss, rates)
-    figure, axes = new_figure(6.2, 5.6)
+    figure, axes = new_figure(6.2, 5.8)
     axes.fill_between(rates, 0.0, missed, color=accent, alpha=0.13, linewidth=0.0)
     axes.plot([0.0, 1.0], [1.0, 0.0], color=muted, linewidth=1.3, linestyle=(0, (5, 3)))
-    axes.plot(rates, missed, color=accent, linewidth=2.2)
-
-    axes.text(0.27, 0.27, "no attack gets here\n(certified)", color=accent, fontsize=10.5, ha="center", va="center")
-    axes.annotate(
-        "blind guessing", (0.72, 0.28), (8, 6), textcoords="offset points", color="#5f656b", fontsize=9.5, va="bottom"
-    )
-    at = float(missed[np.searchsorted(rates, fpr)])
-    axes.plot([fpr], [at], "o", color=strong, markersize=6, zorder=5, clip_on=False)
-    words = f"at {percent_up(fpr)} false alarms every attack\nmisses at least {percent_down(at)} of the time"
-    axes.annotate(
-        words,
-        (fpr, at),
-        (0.30, min(0.97, at + 0.06)),
-        color=strong,
-        fontsize=10,
-        va="top",
-        arrowprops={"arrowstyle": "-", "color": strong, "linewidth": 0.8, "shrinkB": 5},
-    )
+    axes.plot(rates, missed, color=accent, linewidth=2.2, clip_on=False)
+    _name_the_regions(axes, rates, missed)
+    _point_at(axes, fpr, float(missed[np.searchsorted(rates, fpr)]))
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(0.0, 1.0)
     axes.set_aspect("equal")
-    gap = float(np.max(1.0 - rates - missed))
-    title(axes, f"The best attack gains at most {percent_up(gap)} over guessing", name or "trade-off of both errors")
+    gap = 100.0 * float(np.max(1.0 - rates - missed))
+    title(axes, f"At most {plain(round_up(gap, 3))} points better than guessing", name)
     label(axes, "false-positive rate: innocent, but accused", "false-negative rate: present, but missed")
     return figure
+
+
+def _name_the_regions(axes: Any, rates: Any, missed: Any) -> None:
+    corner = float(rates[np.argmin(np.abs(missed - rates))])  # where the curve meets the other diagonal
+    if corner > 0.2:  # else the region is too small to write into
+        words = "no attack gets here\n(certified)"
+        axes.text(0.55 * corner, 0.55 * corner, words, color=accent, fontsize=10.5, ha="center", va="center")
+    # Along the line, just above it: 45 degrees on equal axes.
+    axes.text(0.70, 0.32, "blind guessing", color="#5f656b", fontsize=9.5, ha="center", va="center", rotation=-45)
+
+
+def _point_at(axes: Any, fpr: float, missed: float) -> None:
+    axes.plot([fpr], [missed], "o", color=strong, markersize=6, zorder=5, clip_on=False)
+    words = f"an attack that accuses {percent_up(fpr)} of the innocent\nmisses at least {percent_down(missed)} of the others"
+    axes.annotate(
+        words,
+        (fpr, missed),
+        (0.34, 0.93),
+        color=strong,
+        fontsize=10,
+        va="center",
+        arrowprops={"arrowstyle": "-", "color": strong, "linewidth": 0.8, "shrinkB": 5, "relpos": (0.0, 0.5)},
+    )

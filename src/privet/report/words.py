@@ -44,12 +44,11 @@ def _odds(meaning: Meaning, unit: Unit) -> str:
     factor = f"by a factor of at most {plain(round_up(meaning.odds_factor, 4))} (e^epsilon)"
     belief = f"starts at even odds (50%) ends at {percent_up(meaning.posterior)} at most"
     if meaning.delta == 0.0:
-        return (
-            f"Odds: whatever is published, it changes anyone's odds {about} {factor}. An attacker who {belief}."
-        )
+        return f"Odds: whatever is published, it changes anyone's odds {about} {factor}. An attacker who {belief}."
     return (
-        f"Odds: the result betrays no more than this would: with probability {plain(meaning.delta)} everything is revealed, "
-        f"otherwise the odds {about} change {factor}. In that other case an attacker who {belief}."
+        f"Odds: the result tells nobody more than an oracle would that reveals everything with probability "
+        f"{plain(meaning.delta)} and otherwise changes the odds {about} {factor}. "
+        f"In that other case an attacker who {belief}."
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from privet import privacy
 from privet.privacy import PrivacyLoss, Unit
@@ -19,9 +19,6 @@ __all__ = [
 ]
 
 _REPLACE = Unit("replace")
-
-T = TypeVar("T")
-
 
 class Family(NamedTuple):
     """Prices along one parameter, from the dearest to the cheapest."""
@@ -238,9 +235,8 @@ def _leaves(unit: Unit, *, extreme: bool) -> "SearchStrategy[PrivacyLoss]":
         positive = st.floats(0.5, 20.0)
         epsilon = st.one_of(st.just(0.0), st.floats(0.05, 2.0))
     sensitivity = st.integers(1, 3)
-    pairs = st.lists(st.integers(1, 20), min_size=2, max_size=4).flatmap(
-        lambda p_weights: st.permutations(p_weights).map(lambda q_weights: _pair(p_weights, list(q_weights), unit))
-    )
+    weights = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=4)
+    pairs = weights.filter(_has_mass).map(lambda items: _pair(items, unit))
     return st.one_of(
         st.builds(p.PureLoss, epsilon, unit=st.just(unit)),
         st.builds(p.ApproxLoss, epsilon, st.sampled_from([0.0, 1e-9, 1e-7]), unit=st.just(unit)),
@@ -262,7 +258,10 @@ def _small(value: float) -> bool:
     return value < 1e300
 
 
-def _pair(p_weights: list[int], q_weights: list[int], unit: Unit) -> PrivacyLoss:
-    total = sum(p_weights)
-    p, q = (tuple(Fraction(w, total) for w in weights) for weights in (p_weights, q_weights))
+def _has_mass(weights: list[tuple[int, int]]) -> bool:
+    return all(sum(side) > 0 for side in zip(*weights, strict=True))
+
+
+def _pair(weights: list[tuple[int, int]], unit: Unit) -> PrivacyLoss:
+    p, q = (tuple(Fraction(weight, sum(side)) for weight in side) for side in zip(*weights, strict=True))
     return privacy.FinitePairLoss(p, q, unit=unit)

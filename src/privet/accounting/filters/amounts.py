@@ -13,6 +13,8 @@ COMPUTED = 1.0 - 1e-12  # limits that come out of a formula or a bisection give 
 _DIGITS = 40
 _ONE = 10**_DIGITS
 _ROUNDING = 48  # a computed number may be off by a relative 2^-48; a short decimal is meant as it is written
+_INFLATED = ((1 << _ROUNDING) + 1) * _ONE
+_DEFLATED = ((1 << _ROUNDING) - 1) * _ONE
 
 
 def to_amount(value: float, *, up: bool) -> Amount:
@@ -24,19 +26,24 @@ def to_amount(value: float, *, up: bool) -> Amount:
     >>> 10 * to_amount(0.1, up=True) == to_amount(1.0, up=False)
     True
     """
+    if value == 0.0:
+        return 0
     value = float(value)
-    if not value >= 0.0:
+    if not value > 0.0:
         raise InternalError(f"a price or a limit came out as {value}")
-    if math.isinf(value):
+    if value == math.inf:
         return None
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, part = mantissa.partition(".")
-    digits, shift = whole + part, int(exponent or 0) - len(part) + _DIGITS
-    if len(digits.strip("0")) <= 15:
-        numerator, denominator = int(digits) * int(10 ** max(shift, 0)), int(10 ** max(-shift, 0))
+    digits = whole + part
+    if len(digits) <= 15 or len(digits.strip("0")) <= 15:
+        shift = _DIGITS - len(part) + (int(exponent) if exponent else 0)
+        if shift >= 0:
+            return int(digits) * int(10**shift)
+        numerator, denominator = int(digits), int(10**-shift)
     else:
         numerator, denominator = value.as_integer_ratio()
-        numerator *= ((1 << _ROUNDING) + (1 if up else -1)) * _ONE
+        numerator *= _INFLATED if up else _DEFLATED
         denominator <<= _ROUNDING
     return -(-numerator // denominator) if up else numerator // denominator
 

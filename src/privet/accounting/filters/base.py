@@ -15,6 +15,8 @@ from privet.privacy.base import same_unit
 
 __all__ = ["Balance", "Filter", "FilterState", "Rule"]
 
+Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
+
 
 class Balance(NamedTuple):
     """One running sum of one rule, as floats for reading; the integers in `FilterState.sums` decide."""
@@ -54,6 +56,16 @@ class Filter(ABC):
     def start(self, unit: Unit | None = None) -> "FilterState":
         """Nothing spent. Without a unit the first charge decides about it."""
         return FilterState(self, tuple((0,) * len(rule.currencies) for rule in self.rules), unit)
+
+    def resume(self, sums: Sums, unit: Unit) -> "FilterState":
+        """The state whose `sums` were stored: one whole amount >= 0 (or None for infinity) per rule and currency."""
+        stored = tuple(tuple(amounts) for amounts in sums)
+        if [len(amounts) for amounts in stored] != [len(rule.currencies) for rule in self.rules]:
+            raise InvalidParameter("the stored sums do not have the currencies of this filter")
+        for amount in (amount for amounts in stored for amount in amounts):
+            if amount is not None and (isinstance(amount, bool) or not isinstance(amount, int) or amount < 0):
+                raise InvalidParameter("stored sums are whole numbers >= 0 in units of 10^-40, or None for infinity")
+        return FilterState(self, stored, unit)
 
 
 @dataclass(frozen=True)
@@ -129,23 +141,22 @@ class FilterState:
     """
 
     filter: Filter
-    sums: tuple[tuple[Amount, ...], ...]
+    sums: Sums
     unit: Unit | None = None
 
     def charge(self, loss: PrivacyLoss, count: int = 1) -> "FilterState":
         """The state after `count` releases with this loss, or `BudgetExceeded`."""
         unit = self._check(loss)
         requested = self._requested(loss, count)
-        after = self._plus(requested)
-        if not any(_holds(rule, sums) for rule, sums in zip(self.filter.rules, after, strict=True)):
+        after, granted = self._plus(requested)
+        if not granted:
             raise BudgetExceeded(self._refusal(requested))
         return FilterState(self.filter, after, unit)
 
     def accepts(self, loss: PrivacyLoss, count: int = 1) -> bool:
         """Would `charge` go through?"""
         self._check(loss)
-        after = self._plus(self._requested(loss, count))
-        return any(_holds(rule, sums) for rule, sums in zip(self.filter.rules, after, strict=True))
+        return self._plus(self._requested(loss, count))[1]
 
     def what_fits(self, loss: PrivacyLoss) -> float:
         """How many more releases with this loss fit: a whole number, or infinity when it is free."""
@@ -166,7 +177,7 @@ class FilterState:
             for rule, sums in zip(self.filter.rules, self.sums, strict=True)
             if _holds(rule, sums)
         ]
-        return max(rooms)
+        return max(rooms, default=0.0)
 
     @property
     def balances(self) -> tuple[Balance, ...]:
@@ -189,16 +200,21 @@ class FilterState:
             raise InvalidParameter(f"a filter charges a loss, got {type(loss).__name__}")
         return loss.unit if self.unit is None else same_unit([self.unit, loss.unit])
 
-    def _requested(self, loss: PrivacyLoss, count: int) -> tuple[tuple[Amount, ...], ...]:
+    def _requested(self, loss: PrivacyLoss, count: int) -> Sums:
         times = whole_number("count", count)
         parts = [(part, n * times) for part, n in loss.parts() if n * times]
         return tuple(_total(rule, parts) for rule in self.filter.rules)
 
-    def _plus(self, requested: tuple[tuple[Amount, ...], ...]) -> tuple[tuple[Amount, ...], ...]:
-        pairs = zip(self.sums, requested, strict=True)
-        return tuple(tuple(add(s, r) for s, r in zip(sums, more, strict=True)) for sums, more in pairs)
+    def _plus(self, requested: Sums) -> tuple[Sums, bool]:
+        """The sums with the request, and whether a rule still holds with it."""
+        after, granted = [], False
+        for rule, sums, more in zip(self.filter.rules, self.sums, requested, strict=True):
+            total = tuple(map(add, sums, more))
+            granted = granted or _holds(rule, total)
+            after.append(total)
+        return tuple(after), granted
 
-    def _refusal(self, requested: tuple[tuple[Amount, ...], ...]) -> str:
+    def _refusal(self, requested: Sums) -> str:
         rows = zip(self.balances, (amount for more in requested for amount in more), strict=True)
         told = "; ".join(
             f"{row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, requested "
@@ -213,12 +229,16 @@ class FilterState:
 
 
 def _total(rule: Rule, parts: list[tuple[PrivacyLoss, int]]) -> tuple[Amount, ...]:
-    total: tuple[Amount, ...] = (0,) * len(rule.currencies)
+    total: list[Amount] = [0] * len(rule.currencies)
     for part, n in parts:
-        prices = (to_amount(price, up=True) for price in rule.price(part))
-        total = tuple(add(t, None if p is None else n * p) for t, p in zip(total, prices, strict=True))
-    return total
+        for i, price in enumerate(rule.price(part)):
+            amount, sum_so_far = to_amount(price, up=True), total[i]
+            total[i] = None if amount is None or sum_so_far is None else sum_so_far + n * amount
+    return tuple(total)
 
 
 def _holds(rule: Rule, sums: tuple[Amount, ...]) -> bool:
-    return all(s is not None and s <= cap for s, cap in zip(sums, rule.caps, strict=True))
+    for amount, cap in zip(sums, rule.caps, strict=True):  # noqa: SIM110 - on the path of every charge
+        if amount is None or amount > cap:
+            return False
+    return True

@@ -71,6 +71,10 @@ class AdvancedFilter(Rule):
     currencies = ("sum of epsilon^2", "delta")
     delta0: float = field(default=0.0, kw_only=True)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._rest(self.delta0)
+
     @property
     def limits(self) -> tuple[float, ...]:
         twice_log = -2.0 * math.log(self._rest(self.delta0))
@@ -104,6 +108,10 @@ class ZcdpFilter(Rule):
     source = "Feldman & Zrnic 2021; Whitehouse, Ramdas, Rogers & Wu 2023"
     currencies = ("rho", "delta0")
     delta0: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._rest(self.delta0)
 
     @property
     def limits(self) -> tuple[float, ...]:

@@ -20,17 +20,20 @@ class Profile:
     relative to a reference loss in the middle of the window, so that undoing the tilt neither over- nor underflows.
     """
 
-    def __init__(self, law: ComposedLaw, side: Side) -> None:
+    def __init__(self, law: ComposedLaw, side: Side, floor: float = -math.inf) -> None:
         self.law, self.side = law, side
-        self.reference = float(law.losses[len(law.losses) // 2])
-        relative = 1e-13 * math.log2(len(law.losses) + 2) + law.mass_error  # of sums and of masses
+        first = max(0, int(np.searchsorted(law.losses, floor - law.shift)) - 2)  # nothing below the floor is asked
+        self.losses = losses = law.losses[first:]
+        weight = law.weight[first:]
+        self.reference = float(losses[len(losses) // 2])
+        relative = 1e-13 * math.log2(len(losses) + 2) + law.mass_error  # of sums and of masses
         self.constant = law.infinite + law.above if side == "upper" else 0.0
         self.factor = 1.0 + relative if side == "upper" else 1.0 - min(1.0, relative)
         self.scale = math.exp(min(700.0, law.log_scale - law.tilt * self.reference)) * self.factor
         with np.errstate(over="ignore", invalid="ignore"):
-            self.untilt = np.exp(-law.tilt * (law.losses - self.reference)) if law.tilt > 0.0 else 1.0
-            mass = (np.maximum(law.weight, 0.0) if side == "upper" else law.weight) * self.untilt
-            decay = np.exp(self.reference - law.losses)
+            self.untilt = np.exp(-law.tilt * (losses - self.reference)) if law.tilt > 0.0 else 1.0
+            mass = (np.maximum(weight, 0.0) if side == "upper" else weight) * self.untilt
+            decay = np.exp(self.reference - losses)
             self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
             self.q = np.cumsum((mass * decay)[::-1])[::-1]
             raw = self.p - self.q / decay
@@ -43,7 +46,7 @@ class Profile:
             return np.broadcast_to(scale * self.untilt, self.raw.shape)
 
     def deltas(self) -> Array:
-        """delta at every node of the window, before the shift of the losses is applied."""
+        """delta at every node (`losses`), before the shift of the losses is applied."""
         with np.errstate(over="ignore", invalid="ignore"):
             raw, charge = self.scale * np.maximum(self.raw, 0.0), self._charge()
             if self.side == "upper":
@@ -55,7 +58,7 @@ class Profile:
 
         Infinite, on the honest side, when the law cannot tell.
         """
-        curve, losses, shift = self.deltas(), self.law.losses, self.law.shift
+        curve, losses, shift = self.deltas(), self.losses, self.law.shift
         nothing = math.inf if self.side == "upper" else -math.inf
         if not np.all(np.isfinite(curve)) or self.constant >= delta:
             return nothing
@@ -77,7 +80,7 @@ class Profile:
 
     def delta(self, epsilon: float) -> float:
         """delta at one epsilon."""
-        losses = self.law.losses
+        losses = self.losses
         upper = self.side == "upper"
         at = epsilon - self.law.shift if upper else epsilon + self.law.shift
         if at < float(losses[0]):

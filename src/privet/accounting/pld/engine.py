@@ -54,15 +54,15 @@ def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
 
 
 def _profiles(
-    parts: Parts, direction: Direction, plan: Plan, step: float, delta: float, *, two_sided: bool
+    parts: Parts, direction: Direction, plan: Plan, step: float, delta: float, *, two_sided: bool, floor: float = 0.0
 ) -> tuple[Profile, Profile | None]:
-    """Upper and lower profile of the composition in one direction."""
+    """Upper and lower profile of the composition in one direction, from `floor` upwards."""
     tail = step_tail(delta, sum(n for _, n in parts))
     upper = compose([(upper_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
     if not two_sided:
-        return Profile(upper, "upper"), None
+        return Profile(upper, "upper", floor), None
     lower = compose([(lower_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
-    return Profile(upper, "upper"), Profile(lower, "lower")
+    return Profile(upper, "upper", floor), Profile(lower, "lower", floor)
 
 
 def _refined(best: Interval, new: Interval) -> Interval:
@@ -102,7 +102,7 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, two_sided: bool 
         for direction in _directions(parts):
             plan = make_plan(parts, direction, delta=guess, epsilon=epsilon)
             step = _grid_step(parts, plan, share)
-            upper, lower = _profiles(parts, direction, plan, step, guess, two_sided=two_sided)
+            upper, lower = _profiles(parts, direction, plan, step, guess, two_sided=two_sided, floor=epsilon)
             ends.append((lower.delta(epsilon) if lower else 0.0, upper.delta(epsilon)))
         result = Interval(max(e[0] for e in ends), max(e[1] for e in ends))
         guess = min(guess, max(1e-280, result.upper)) if result.upper > guess else max(1e-280, result.upper * 1e-3)
@@ -120,7 +120,7 @@ def _refine(
     start: Interval = Interval(0.0, math.inf),
 ) -> Interval:
     """Repeat with a finer grid until the interval is narrow enough, or refining no longer helps."""
-    best, share, before = start, tol if two_sided else tol / 4.0, math.inf
+    best, share, before = start, tol, math.inf
     for _ in range(_PASSES):
         best = _refined(best, once(share))
         width = best.upper - best.lower

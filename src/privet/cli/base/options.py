@@ -69,7 +69,9 @@ KindArgument = Annotated[KindName | None, typer.Argument(help="Kind of release."
 
 JsonLossOption = Annotated[
     Path | None,
-    typer.Option(help="Read the release from a file instead: a loss as JSON.", metavar="FILE", rich_help_panel=_RELEASE),
+    typer.Option(
+        help="Read the release from a file instead: a loss as JSON.", metavar="FILE", rich_help_panel=_RELEASE
+    ),
 ]
 NoiseMultiplierOption = Annotated[
     float | None,
@@ -143,7 +145,7 @@ JsonOption = Annotated[
 PlotOption = Annotated[
     Path | None,
     typer.Option(
-        help="Draw a picture (.png, .svg, .pdf); needs privet[plot].",
+        help="Draw a picture (.png, .svg, .pdf); needs the extra 'plot'.",
         metavar="FILE",
         rich_help_panel=_OUTPUT,
     ),

@@ -71,5 +71,7 @@ def show_quote(quote: "Quote", found: "Calibration | None" = None) -> None:
     out.print(report.facts_table([("Answer", words), ("Method", quote.bound.method)], width=_MARGIN))
     out.print(Text("\nWhat this means for one person", style="bold"))
     sentences = report.meaning_in_words(quote.meaning, unit)
-    facts = [(head, rest) for head, _, rest in (sentence.partition(": ") for sentence in sentences)]
+    facts = [
+        (head, rest[:1].upper() + rest[1:]) for head, _, rest in (sentence.partition(": ") for sentence in sentences)
+    ]
     out.print(report.facts_table(facts, width=_MARGIN))

@@ -97,7 +97,14 @@ def accountant_named(name: str, tol: float | None) -> "Accountant":
         return numerical[name](open_fraction("--tol", 1e-4 if tol is None else tol))
     if tol is not None:
         raise InvalidParameter(f"--tol sets the width of a numerical interval; the accountant {name!r} has none")
-    closed = (accounting.Rdp, accounting.Zcdp, accounting.Gdp, accounting.Basic, accounting.Advanced, accounting.Optimal)
+    closed = (
+        accounting.Rdp,
+        accounting.Zcdp,
+        accounting.Gdp,
+        accounting.Basic,
+        accounting.Advanced,
+        accounting.Optimal,
+    )
     return {cls.__name__.lower(): cls for cls in closed}[name]()
 
 
@@ -223,5 +230,6 @@ def read_loss(path: Path) -> "PrivacyLoss":
 def _listed(names: "Mapping[str, str] | set[str] | list[str]") -> str:
     """Options as they are typed."""
     return " and ".join(
-        "a kind" if name == "kind" else "--" + name.replace("_", "-") for name in (sorted(names) if isinstance(names, set) else names)
+        "a kind" if name == "kind" else "--" + name.replace("_", "-")
+        for name in (sorted(names) if isinstance(names, set) else names)
     )

@@ -165,7 +165,7 @@ def renyi_of_pure(epsilon: float, alphas: Array) -> Array:
     """Rényi divergence of the worst pure epsilon-DP pair (randomized response).
 
     >>> renyi_of_pure(1.0, np.array([2.0])).round(6).tolist()
-    [0.734968]
+    [0.735326]
     """
     return binary_rdp(epsilon, np.asarray(alphas, dtype=float))
 

@@ -60,7 +60,7 @@ def renyi_of_variable(variable: LossVariable, alphas: Array, count: int = 4001) 
 
     >>> from privet import privacy
     >>> float(renyi_of_variable(privacy.PureLoss(1.0).variable("remove"), np.array([2.0]))[0].round(6))
-    0.734968
+    0.735326
     """
     orders = np.asarray(alphas, dtype=float)
     if variable.p_only > 0.0:

@@ -76,9 +76,7 @@ def ladder_of(loss: PrivacyLoss, delta: float) -> tuple[Step, ...]:
     return tuple(sorted(steps_found, key=lambda step: -(step.sound or 0.0)))
 
 
-def _step(
-    loss: PrivacyLoss, delta: float, name: str, accountant: Callable[[], Accountant], note: str
-) -> Step | None:
+def _step(loss: PrivacyLoss, delta: float, name: str, accountant: Callable[[], Accountant], note: str) -> Step | None:
     if delta == 0.0 and name != "basic composition":  # without a delta there is nothing to trade
         return None
     try:

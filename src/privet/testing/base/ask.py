@@ -1,7 +1,7 @@
 """Asking questions that may honestly be refused."""
 
 from privet.accounting import PLD, Accountant, Advanced, Basic, Bound, Gdp, Optimal, Rdp, Tightest, Zcdp
-from privet.errors import NoGuarantee
+from privet.errors import InternalError, NoGuarantee
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 
 __all__ = ["DELTA", "accountants", "delta_of", "epsilon_of", "variable_of"]
@@ -29,6 +29,8 @@ def epsilon_of(accountant: Accountant, loss: PrivacyLoss, delta: float = DELTA) 
         return accountant.epsilon(loss, delta)
     except NoGuarantee:
         return None
+    except InternalError as error:
+        raise AssertionError(f"{type(accountant).__name__} contradicts itself about {loss!r}: {error}") from error
 
 
 def delta_of(accountant: Accountant, loss: PrivacyLoss, epsilon: float) -> Bound | None:
@@ -42,6 +44,8 @@ def delta_of(accountant: Accountant, loss: PrivacyLoss, epsilon: float) -> Bound
         return accountant.delta(loss, epsilon)
     except NoGuarantee:
         return None
+    except InternalError as error:
+        raise AssertionError(f"{type(accountant).__name__} contradicts itself about {loss!r}: {error}") from error
 
 
 def variable_of(loss: PrivacyLoss, direction: Direction) -> LossVariable | None:

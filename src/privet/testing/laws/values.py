@@ -1,0 +1,118 @@
+"""Laws of prices as values: equality, hashing, normal form, JSON."""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+
+from privet import privacy
+from privet.errors import PrivetError
+from privet.privacy import PrivacyLoss
+
+__all__ = [
+    "check_equal_is_interchangeable",
+    "check_hashable",
+    "check_json_round_trip",
+    "check_nested_is_flat",
+    "check_order_does_not_matter",
+    "check_singles_are_one_fold",
+]
+
+
+def _same(one: PrivacyLoss, other: PrivacyLoss, law: str) -> None:
+    assert one == other, f"{law}: {one!r} != {other!r}"
+    assert hash(one) == hash(other), f"{law}: equal losses hash differently: {one!r} and {other!r}"
+    assert privacy.to_json(one) == privacy.to_json(other), f"{law}: equal losses have different texts: {one!r}, {other!r}"
+
+
+def check_hashable(loss: PrivacyLoss) -> None:
+    """A price is a frozen value: hashable, equal to its copy, unequal to other things, impossible to change.
+
+    >>> check_hashable(privacy.PureLoss(0.5))
+    """
+    copy = privacy.from_json(privacy.to_json(loss))
+    assert len({loss, copy}) == 1, f"a price and its copy are two entries of a set: {loss!r}"
+    assert loss != loss.key, f"a price equals a text: {loss!r}"
+    assert loss != privacy.PureLoss(0.123456789, unit=loss.unit), f"a price equals one that it is not: {loss!r}"
+    for field in dataclasses.fields(loss):
+        try:
+            setattr(loss, field.name, None)
+        except AttributeError:
+            continue
+        raise AssertionError(f"the field {field.name} of {type(loss).__name__} can be overwritten")
+
+
+def check_json_round_trip(loss: PrivacyLoss) -> None:
+    """Writing and reading gives the same price, the same text and the same answers.
+
+    >>> check_json_round_trip(privacy.LaplaceLoss(2.0))
+    """
+    text = privacy.to_json(loss)
+    back = privacy.from_json(text)
+    assert back == loss, f"JSON round trip: {loss!r} came back as {back!r}"
+    assert privacy.to_json(back) == text, f"JSON round trip: the text changed from {text} to {privacy.to_json(back)}"
+    assert back.unit == loss.unit, f"JSON round trip: the unit {loss.unit} came back as {back.unit}"
+    for question in ("pure", "approximate", "zcdp", "gdp", "gaussian", "parts"):
+        before, after = getattr(loss, question)(), getattr(back, question)()
+        assert before == after, f"JSON round trip: {question}() of {loss!r} was {before}, is now {after}"
+
+
+def check_singles_are_one_fold(loss: PrivacyLoss, times: int = 3) -> None:
+    """n single compositions and one n-fold are one price; once is the price itself. (Numbers: `check_counts`.)
+
+    >>> check_singles_are_one_fold(privacy.LaplaceLoss(2.0))
+    """
+    _same(privacy.Composed((loss,) * times), privacy.Repeated(loss, times), f"{times} singles are one {times}-fold")
+    _same(privacy.Repeated(loss, 1), loss, "once is the price itself")
+    _same(privacy.Composed((loss,)), loss, "a composition of one is the price itself")
+    more = privacy.Composed((privacy.Repeated(loss, times - 1), loss))
+    _same(more, privacy.Repeated(loss, times), "n - 1 and one more are n")
+
+
+def check_order_does_not_matter(losses: Sequence[PrivacyLoss]) -> None:
+    """Every order of the parts of a composition, and of the blocks of a parallel one, is one price.
+
+    >>> check_order_does_not_matter([privacy.PureLoss(0.5), privacy.GaussianLoss(2.0)])
+    """
+    orders = list(itertools.islice(itertools.permutations(losses), 24))
+    for order in orders[1:]:
+        _same(privacy.Composed(order), privacy.Composed(orders[0]), "order does not matter")
+        same_parts = privacy.Composed(order).parts() == privacy.Composed(orders[0]).parts()
+        assert same_parts, f"order does not matter: the parts of {privacy.Composed(order)!r} depend on their order"
+        blocks = [privacy.Parallel(items, fixed_blocks=True) for items in (order, orders[0])]
+        _same(blocks[0], blocks[1], "order of blocks does not matter")
+
+
+def check_nested_is_flat(losses: Sequence[PrivacyLoss]) -> None:
+    """Compositions of compositions are the flat composition; repetitions of repetitions multiply.
+
+    >>> check_nested_is_flat([privacy.PureLoss(0.5), privacy.GaussianLoss(2.0)])
+    """
+    flat = privacy.Composed(losses)
+    _same(privacy.Composed((privacy.Composed(losses[:1]), privacy.Composed(losses[1:]))), flat, "nested is flat")
+    _same(privacy.Composed((flat, flat)), privacy.Repeated(flat, 2), "a composition twice is its double")
+    _same(privacy.Repeated(privacy.Repeated(flat, 2), 3), privacy.Repeated(flat, 6), "2 x 3 = 6")
+    twice = privacy.Composed([privacy.Repeated(loss, 2) for loss in losses])
+    _same(privacy.Repeated(flat, 2), twice, "doubling the whole doubles the parts")
+    _same(privacy.Composed((*losses, privacy.Repeated(losses[0], 0))), flat, "what never happens is no part")
+
+
+def check_equal_is_interchangeable(loss: PrivacyLoss) -> None:
+    """Two spellings of one price give one price inside every combinator.
+
+    >>> check_equal_is_interchangeable(privacy.LaplaceLoss(2.0))
+    """
+    spelt = privacy.Composed((privacy.Repeated(loss, 1),))
+    wraps = {
+        "PoissonSampled": lambda x: privacy.PoissonSampled(x, 0.5),
+        "FixedSampled": lambda x: privacy.FixedSampled(x, 1, 2),
+        "Grouped": lambda x: privacy.Grouped(x, 2),
+        "Selected": lambda x: privacy.Selected(x, 3.0),
+        "Parallel": lambda x: privacy.Parallel((x, privacy.PureLoss(0.7, unit=x.unit)), fixed_blocks=True),
+        "Composed": lambda x: privacy.Composed((x, privacy.PureLoss(0.7, unit=x.unit))),
+    }
+    for name, wrap in wraps.items():
+        try:
+            plain = wrap(loss)
+        except PrivetError:
+            continue
+        _same(wrap(spelt), plain, f"equal losses are interchangeable inside {name}")
