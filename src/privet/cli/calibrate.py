@@ -74,8 +74,8 @@ def calibrate(
 ) -> None:
     """Which noise meets a target? The least that does, on the safe side of the target.
 
-    The value that is printed is then priced on its own, and that price is shown. --delta is always needed: it is the delta
-    at which the result is stated.
+    The value that is printed is then priced on its own, and that price is shown. --delta is always needed: the result
+    is stated at it.
     """
     check_plot(plot)
     if delta is None:

@@ -1,10 +1,14 @@
 """`privet demo`: a short tour that needs nothing but the core install."""
 
 import json
+from typing import TYPE_CHECKING
 
 import typer
 
 from privet.cli.base import app, show_quote
+
+if TYPE_CHECKING:
+    from privet.privacy import PrivacyLoss
 
 __all__ = ["demo"]
 
@@ -38,7 +42,7 @@ def demo() -> None:
     typer.echo("\nNext: privet price --help, or the tutorial docs/tutorials/first-price.md")
 
 
-def _training(noise_multiplier: float) -> "object":
+def _training(noise_multiplier: float) -> "PrivacyLoss":
     from privet import privacy
 
     return privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(noise_multiplier), q=0.00427), 14_062)

@@ -60,7 +60,8 @@ def price(
 ) -> None:
     """What does a release cost? No data is needed.
 
-    Prints the certified epsilon at a delta (or delta at an epsilon), how it was counted, and what it means for one person.
+    Prints the certified epsilon at a delta (or delta at an epsilon), how it was counted, and what it means for one
+    person.
     """
     check_plot(plot)
     loss = Release.from_options(context.params).loss()

@@ -5,7 +5,7 @@ from privet.report.calibration import Calibration, calibration
 from privet.report.ladder import ladder_figure
 from privet.report.profile import profile_figure
 from privet.report.quote import Quote, quote
-from privet.report.table import facts_table, ladder_table
+from privet.report.table import facts_table, ladder_notes, ladder_table
 from privet.report.tradeoff import tradeoff_figure
 from privet.report.words import answer_in_words, describe, meaning_in_words
 
@@ -20,6 +20,7 @@ __all__ = [
     "facts_table",
     "ladder_figure",
     "ladder_of",
+    "ladder_notes",
     "ladder_table",
     "meaning_in_words",
     "posterior",

@@ -64,8 +64,8 @@ def calibration(
 ) -> Calibration:
     """The best value of a parameter for one target, rounded to six digits on the safe side and priced again.
 
-    **Guarantee:** `achieved`, the certified upper bound of make(value), is at most the target. **Error:** about 0.03% of
-    the target is left unused.
+    **Guarantee:** `achieved`, the certified upper bound of make(value), is at most the target. **Error:** about 0.03%
+    of the target is left unused.
 
     >>> from privet import privacy
     >>> found = calibration(privacy.GaussianLoss, parameter="noise_multiplier", epsilon=1.0, delta=1e-5)
@@ -73,14 +73,14 @@ def calibration(
     True
     """
     target, limit = _target(epsilon, advantage, tpr, fpr)
-    keywords: dict[str, Any] = {"integer": integer, "accountant": accountant}
+    keywords: dict[str, Any] = {target: limit, "integer": integer, "accountant": accountant}
     if bounds is not None:
         keywords["bounds"] = bounds
     if target == "epsilon":
         keywords["delta"] = delta
     if target == "tpr":
         keywords["fpr"] = fpr
-    exact = accounting.calibrate(make, **{target: limit}, **keywords)
+    exact = accounting.calibrate(make, **keywords)
 
     def achieved(value: float) -> float:
         loss = make(value)

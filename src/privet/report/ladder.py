@@ -24,7 +24,7 @@ def ladder_figure(steps: Sequence[Step], *, name: str = "") -> Figure:
     >>> len(ladder_figure(steps).axes[0].patches)
     2
     """
-    drawn = [step for step in steps if step.sound is not None and step.sound > 0.0]
+    drawn = [step for step in steps if step.whole and step.sound is not None and step.sound > 0.0]
     if not drawn:
         raise InvalidParameter("a ladder needs at least one method that proves a positive epsilon")
     figure, axes = new_figure(7.8, 1.6 + 0.5 * len(drawn))
@@ -36,14 +36,14 @@ def ladder_figure(steps: Sequence[Step], *, name: str = "") -> Figure:
         axes.barh(place, value - low, left=low, height=0.56, color=colour, linewidth=0.0)
         _write(axes, place, step, value, bold=value == best)
     small = min(step.delta for step in drawn)
-    names = [step.name if step.delta == small else f"{step.name} (δ = {plain(step.delta)})" for step in drawn]
+    names = [step.name if step.delta == small else f"{step.name} (δ = {step.delta:.2g})" for step in drawn]
     axes.set_yticks(range(len(drawn)), names, fontsize=10)
     axes.tick_params(axis="y", length=0, labelcolor=strong)
     axes.spines["left"].set_visible(False)
     axes.grid(False, axis="y")
     axes.invert_yaxis()
-    share = worst / best
-    cheaper = f"Counted tightly, epsilon is {plain(round(share) if share > 10.0 else round(share, 1))} times smaller"
+    share = values[0] / best
+    cheaper = f"Counted tightly, epsilon is {plain(float(f'{share:.3g}'))} times smaller"
     title(axes, cheaper if share > 1.5 else "What each method proves", name)
     return figure
 

@@ -13,7 +13,7 @@ from privet.report.base import PALETTE, Figure, label, new_figure, plain, round_
 __all__ = ["profile_figure", "profile_points"]
 
 _COUNTED = Tightest(tol=5e-4)  # finer than a line is wide
-_POINTS = 32
+_POINTS = 24
 _BEYOND = 1.12  # how far past its end a curve that levels off is followed
 
 
@@ -31,7 +31,7 @@ def profile_points(
     """
     end, reached = _end(loss, open_fraction("smallest", smallest))
     spread = np.linspace(0.0, end, points)[:-1]
-    steep = end * (1.0 - 0.5 ** np.arange(5, 14))  # a bounded loss drops to nothing just before its end
+    steep = end * (1.0 - 0.5 ** np.array([5, 7, 9, 12]))  # a bounded loss drops to nothing just before its end
     nodes = np.unique(np.concatenate((spread, steep, [] if reached else [end, end * _BEYOND])))
     curve = [(float(e), _COUNTED.delta(loss, float(e)).upper) for e in nodes]
     curve = [(e, d) for e, d in curve if d > smallest] + ([(end, smallest)] if reached else [])

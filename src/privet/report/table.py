@@ -6,44 +6,54 @@ from typing import TYPE_CHECKING
 from privet.report.base import Step, plain, round_up
 
 if TYPE_CHECKING:
+    from rich.box import Box
     from rich.table import Table
 
-__all__ = ["facts_table", "ladder_table"]
+__all__ = ["facts_table", "ladder_notes", "ladder_table"]
 
 
 def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
-    """The ladder from naive to tight; the columns of claims and formulas appear only where there are any.
+    """The ladder from naive to tight; the columns of claims, formulas and other deltas appear only where there are any.
+
+    With claims in it the table is wide, and what each method assumes goes into `ladder_notes`.
 
     >>> from privet.report.base import Step
     >>> table = ladder_table([Step("tight", None, None, 0.947, 1e-5, "composes the worst pair")], delta=1e-5)
     >>> [column.header for column in table.columns]
-    ['method', 'epsilon proved', 'how']
+    ['method', 'proved', 'how']
     """
     from rich.table import Table
     from rich.text import Text
 
-    claims = any(step.claimed is not None for step in steps)
-    formulas = any(step.formula is not None for step in steps)
-    elsewhere = any(step.delta != delta for step in steps)
+    wide = _is_wide(steps)
     table = Table(box=_lines(), title=f"epsilon at delta {plain(delta)}, from naive to tight", title_justify="left")
     table.add_column("method", no_wrap=True)
-    if claims:
-        table.add_column("slides say", justify="right")
-    if formulas:
-        table.add_column("their formula", justify="right")
-    table.add_column("epsilon proved", justify="right")
-    if elsewhere:
-        table.add_column("at delta", justify="right")
-    table.add_column("how", ratio=1)
-    best = min((step.sound for step in steps if step.sound is not None), default=None)
+    headers = ["slides say", "formula", "proved", "at delta"] if wide else ["proved"]
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    if not wide:
+        table.add_column("how")
+    best = min((step.sound for step in steps if step.whole and step.sound is not None), default=None)
     for step in steps:
-        cells = [step.name]
-        cells += [_number(step.claimed)] if claims else []
-        cells += [_number(step.formula)] if formulas else []
-        cells += [_number(step.sound, up=True)]
-        cells += [plain(step.delta)] if elsewhere else []
-        table.add_row(*map(Text, cells), Text(step.note), style="bold green" if step.sound == best else None)
+        proved = _number(step.sound, up=True)
+        claims = [_number(step.claimed), _number(step.formula), proved, plain(step.delta)]
+        cells = [step.name, *claims] if wide else [step.name, proved, step.note]
+        table.add_row(*map(Text, cells), style="bold green" if step.whole and step.sound == best else None)
     return table
+
+
+def ladder_notes(steps: Sequence[Step]) -> "Table | None":
+    """What each line of a wide ladder stands for and assumes; None where the table says it itself.
+
+    >>> from privet.report.base import Step
+    >>> ladder_notes([Step("naive", 12000.0, 11996.3, 11996.3, 0.1, "T epsilon, T delta")]).row_count
+    1
+    """
+    return facts_table([(step.name, step.note) for step in steps]) if _is_wide(steps) else None
+
+
+def _is_wide(steps: Sequence[Step]) -> bool:
+    return any(step.claimed is not None or step.formula is not None for step in steps)
 
 
 def facts_table(facts: Sequence[tuple[str, str]], *, width: int = 0) -> "Table":
@@ -63,7 +73,7 @@ def facts_table(facts: Sequence[tuple[str, str]], *, width: int = 0) -> "Table":
     return table
 
 
-def _lines() -> "object":
+def _lines() -> "Box":
     from rich import box
 
     return box.SIMPLE_HEAD

@@ -27,8 +27,8 @@ __all__ = ["tradeoff_figure"]
 def tradeoff_figure(loss: PrivacyLoss, *, name: str = "", fpr: float = 0.01) -> Figure:
     """False-negative against false-positive rate: the diagonal is blind guessing, the shaded region is out of reach.
 
-    **Guarantee:** no attack on any mechanism with this loss lies in the shaded region (nor in its mirror image above the
-    diagonal, which is the same attack with its answers exchanged). **Reference:** Dong, Roth & Su 2019.
+    **Guarantee:** no attack on any mechanism with this loss lies in the shaded region (nor in its mirror image above
+    the diagonal, which is the same attack with its answers exchanged). **Reference:** Dong, Roth & Su 2019.
 
     >>> from privet import privacy
     >>> figure = tradeoff_figure(privacy.GaussianLoss(1.0))
@@ -41,7 +41,7 @@ def tradeoff_figure(loss: PrivacyLoss, *, name: str = "", fpr: float = 0.01) -> 
     figure, axes = new_figure(6.2, 5.8)
     axes.fill_between(rates, 0.0, missed, color=accent, alpha=0.13, linewidth=0.0)
     axes.plot([0.0, 1.0], [1.0, 0.0], color=muted, linewidth=1.3, linestyle=(0, (5, 3)))
-    axes.plot(rates, missed, color=accent, linewidth=2.2, clip_on=False)
+    axes.plot(rates, missed, color=accent, linewidth=2.2)
     _name_the_regions(axes, rates, missed)
     _point_at(axes, fpr, float(missed[np.searchsorted(rates, fpr)]))
     axes.set_xlim(0.0, 1.0)
@@ -59,12 +59,13 @@ def _name_the_regions(axes: Any, rates: Any, missed: Any) -> None:
         words = "no attack gets here\n(certified)"
         axes.text(0.55 * corner, 0.55 * corner, words, color=accent, fontsize=10.5, ha="center", va="center")
     # Along the line, just above it: 45 degrees on equal axes.
-    axes.text(0.70, 0.32, "blind guessing", color="#5f656b", fontsize=9.5, ha="center", va="center", rotation=-45)
+    axes.text(0.725, 0.335, "blind guessing", color="#5f656b", fontsize=9.5, ha="center", va="center", rotation=-45)
 
 
 def _point_at(axes: Any, fpr: float, missed: float) -> None:
     axes.plot([fpr], [missed], "o", color=strong, markersize=6, zorder=5, clip_on=False)
-    words = f"an attack that accuses {percent_up(fpr)} of the innocent\nmisses at least {percent_down(missed)} of the others"
+    words = f"an attack that accuses {percent_up(fpr)} of the innocent\n"
+    words += f"misses at least {percent_down(missed)} of the others"
     axes.annotate(
         words,
         (fpr, missed),

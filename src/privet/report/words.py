@@ -21,8 +21,8 @@ def meaning_in_words(meaning: Meaning, unit: Unit) -> tuple[str, ...]:
     """One sentence a fact: odds, best guess, rare alarms, delta. Upper bounds are rounded up, never down.
 
     **Guarantee:** the first sentence compares the result with an experiment that it garbles (see `Meaning`), which is
-    what (epsilon, delta) means for every event at once; "the odds stay within e^epsilon with probability 1 - delta" would
-    be false. **Reference:** Kairouz, Oh & Viswanath 2015; Kifer et al. 2022 on explaining it.
+    what (epsilon, delta) means for every event at once; "the odds stay within e^epsilon with probability 1 - delta"
+    would be false. **Reference:** Kairouz, Oh & Viswanath 2015; Kifer et al. 2022 on explaining it.
 
     >>> from privet import privacy
     >>> from privet.report.base import what_it_means
@@ -54,8 +54,9 @@ def _odds(meaning: Meaning, unit: Unit) -> str:
 
 def _guess(meaning: Meaning) -> str:
     return (
-        f"Best guess: at even odds, the best attack there can be is right {percent_up(meaning.accuracy)} of the time at "
-        f"most (a coin: 50%). Its true-positive rate exceeds its false-positive rate by at most {plain(round_up(meaning.advantage, 4))}."
+        f"Best guess: at even odds, the best attack there can be is right {percent_up(meaning.accuracy)} of the time "
+        f"at most (a coin: 50%). Its true-positive rate exceeds its false-positive rate by at most "
+        f"{plain(round_up(meaning.advantage, 4))}."
     )
 
 
@@ -71,8 +72,8 @@ def _delta(meaning: Meaning) -> str:
         return "Delta: it is 0, so there is no exception to the odds."
     people = plain(round_up(1.0 / meaning.delta, 2))
     return (
-        f"Delta: {plain(meaning.delta)} is the share that may escape the promise. Keep it far below one over the number of "
-        f"people: this one suits far fewer than {people} of them."
+        f"Delta: {plain(meaning.delta)} is the share that may escape the promise. Keep it far below one over the "
+        f"number of people: this one suits far fewer than {people} of them."
     )
 
 

@@ -6,8 +6,10 @@ noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.plan import Plan
@@ -45,25 +47,16 @@ class ComposedLaw:
 
 
 def smooth_length(length: int) -> int:
-    """The smallest number of the form 2^a 3^b 5^c that is at least `length` (fast transforms).
+    """The smallest number m * 2^k >= length with m = 4, 5 or 6: fast to transform, and few enough to share transforms.
 
-    >>> smooth_length(1001)
-    1024
+    >>> smooth_length(1001), smooth_length(1025)
+    (1024, 1280)
     """
-    best = 1 << (length - 1).bit_length()
-    five = 1
-    while five < best:
-        three = five
-        while three < best:
-            quotient = -(-length // three)
-            candidate = three << (quotient - 1).bit_length() if quotient > 1 else three
-            if length <= candidate < best:
-                best = candidate
-            three *= 3
-        five *= 5
-    return best
+    power = max(0, (length - 1).bit_length() - 3)
+    return next(m << power for m in (4, 5, 6, 8) if m << power >= length)
 
 
+@lru_cache(maxsize=1024)
 def _log_moment(law: GridLaw, t: float) -> float:
     """ln of the sum of p exp(t loss)."""
     if t == 0.0:
@@ -84,9 +77,8 @@ def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Compose
     offset = math.fsum(n * law.offset for law, n in laws)
     first = math.floor((plan.low - offset) / step)
     length = smooth_length(math.ceil((plan.high - offset) / step) - first + 2)
-    log_moments = [_log_moment(law, t) for law, _ in laws]
-    total = math.fsum(n * value for (_, n), value in zip(laws, log_moments, strict=True))
-    spectrum, noise = _spectrum(laws, log_moments, t, length)
+    total = math.fsum(n * _log_moment(law, t) for law, n in laws)
+    spectrum, noise = _spectrum(laws, t, length)
     # the transform starts at the sum of the first nodes: rotate so that the window's first node comes first
     origin = sum(n * law.start for law, n in laws)
     weight = np.roll(np.fft.irfft(spectrum, length), (origin - first) % length)
@@ -120,39 +112,42 @@ def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
     return -math.expm1(math.fsum(logs)) if logs else 0.0
 
 
-def _spectrum(
-    laws: list[tuple[GridLaw, int]], log_moments: list[float], t: float, length: int
-) -> tuple[Array, float]:
-    """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
+@lru_cache(maxsize=64)
+def _log_transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
+    """Logarithm of the transform of the tilted law, of its modulus with the error added, and that error.
 
     Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
-    and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here. A
-    power n taken through the complex logarithm adds 8 u n. Products of numbers of modulus at most |F_k| + error then
-    differ by at most the sum of n (error + 8 u) times that modulus.
+    and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here.
     """
-    bins = length // 2 + 1
-    log_modulus = np.zeros(bins)
-    transforms, relative = [], 0.0
-    for (law, n), log_moment in zip(laws, log_moments, strict=True):
-        tilted = law.mass * (np.exp(law.losses() * t - log_moment) if t > 0.0 else math.exp(-log_moment))
-        if len(tilted) > length:
-            tilted = np.bincount(np.arange(len(tilted)) % length, weights=tilted, minlength=length)
-        error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
-        transform = np.fft.rfft(tilted, length)
-        with np.errstate(divide="ignore"):
-            log_modulus += n * np.log(np.abs(transform) + error)
-        transforms.append((transform, n))
-        relative += n * error
+    tilted = law.mass * (np.exp(law.losses() * t - _log_moment(law, t)) if t > 0.0 else math.exp(-_log_moment(law, t)))
+    if len(tilted) > length:
+        tilted = np.bincount(np.arange(len(tilted)) % length, weights=tilted, minlength=length)
+    error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
+    transform = np.fft.rfft(tilted, length)
+    with np.errstate(divide="ignore"):
+        return np.log(transform), np.log(np.abs(transform) + error), error
+
+
+def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float]:
+    """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
+
+    A power n taken through the complex logarithm adds 8 u n to the error. Products of numbers of modulus at most
+    |F_k| + error then differ by at most the sum of n (error + 8 u) times that modulus.
+    """
+    parts = [(*_log_transform(law, t, length), n) for law, n in laws]
+    log_modulus = np.zeros(length // 2 + 1)
+    for _, modulus, _, n in parts:
+        log_modulus += n * modulus
     keep = np.flatnonzero(log_modulus > _NEGLIGIBLE)
     power = np.zeros(len(keep), dtype=complex)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for transform, n in transforms:
-            power += n * np.log(transform[keep])
-    result = np.zeros(bins, dtype=complex)
-    result[keep] = np.exp(power)
-    modulus = np.exp(np.minimum(log_modulus[keep], 50.0))
-    noise = 2.0 / length * relative * float(modulus.sum()) * math.exp(min(50.0, relative))
-    return result, noise
+    with np.errstate(invalid="ignore"):
+        for logarithm, _, _, n in parts:
+            power += n * logarithm[keep]
+    result = np.zeros(length // 2 + 1, dtype=complex)
+    result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
+    relative = math.fsum(n * (error + 8.0 * UNIT_ROUNDOFF) for _, _, error, n in parts)
+    total = float(np.exp(np.minimum(log_modulus[keep], 50.0)).sum())
+    return result, 2.0 / length * relative * total * math.exp(min(50.0, relative))
 
 
 def _tails(

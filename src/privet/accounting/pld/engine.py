@@ -16,7 +16,7 @@ from privet.privacy import AtomicVariable, Direction, PrivacyLoss
 __all__ = ["Interval", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
-_WIDTH_LAW = 0.2  # measured: relative width of the interval is 0.1 to 0.2 (h / std of one loss)^2
+_WIDTH_LAW = 0.16  # measured: relative width of the interval is 0.1 to 0.2 (h / std of one loss)^2
 _PASSES = 5
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
 
@@ -38,7 +38,7 @@ def _directions(parts: Parts) -> tuple[Direction, ...]:
 
 
 def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
-    """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of 2^(1/4)."""
+    """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of sqrt(2)."""
     wanted = max(plan.step_scale * math.sqrt(tol / _WIDTH_LAW), (plan.high - plan.low) / _MOST_NODES, 1e-300)
     variables = [(loss.variable("remove"), n) for loss, n in parts]
     lattices = {v.lattice[1]: n for v, n in variables if v.lattice is not None and math.isfinite(v.lattice[1])}
@@ -50,7 +50,7 @@ def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
                 return spacing  # every atom lies on the grid: nothing is rounded
         if spacing >= wanted:
             return spacing / math.ceil(spacing / wanted - 1e-9)
-    return 2.0 ** (math.floor(4.0 * math.log2(wanted)) / 4.0)
+    return 2.0 ** (math.floor(2.0 * math.log2(wanted)) / 2.0)
 
 
 def _profiles(

@@ -27,16 +27,6 @@ class Summary:
     losses: Array
     log_mass: Array
 
-    def cumulants(self, t: float) -> tuple[float, float, float]:
-        """ln E exp(t L) with its first and second derivative."""
-        exponent = t * self.losses + self.log_mass
-        peak = float(exponent.max())
-        weight = np.exp(exponent - peak)
-        total = float(weight.sum())
-        weight /= total
-        mean = float(weight @ self.losses)
-        return peak + math.log(total), mean, float(weight @ (self.losses - mean) ** 2)
-
 
 @lru_cache(maxsize=512)
 def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
@@ -55,8 +45,8 @@ def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
 
 
 def step_tail(delta: float, steps: int) -> float:
-    """Mass of one step that may go to infinity; a power of ten, so that neighbouring questions share their grids."""
-    return 10.0 ** math.floor(math.log10(max(delta * _STEP_TAIL / steps, 1e-290)))
+    """Mass of one step that may go to infinity; a power of a hundred, so that neighbouring questions share their grids."""
+    return 100.0 ** math.floor(0.5 * math.log10(max(delta * _STEP_TAIL / steps, 1e-290)))
 
 
 @dataclass(frozen=True)
@@ -74,16 +64,30 @@ class Plan:
 
 
 class _Sum:
-    """Cumulants of the whole composition."""
+    """Cumulants of the whole composition: one row per distinct part."""
 
     def __init__(self, parts: list[tuple[Summary, int]]) -> None:
-        self.parts = parts
+        width = max(len(s.losses) for s, _ in parts)
+        self.losses = np.zeros((len(parts), width))
+        self.log_mass = np.full((len(parts), width), -np.inf)
+        for row, (summary, _) in enumerate(parts):
+            self.losses[row, : len(summary.losses)] = summary.losses
+            self.log_mass[row, : len(summary.losses)] = summary.log_mass
+        self.counts = np.array([float(n) for _, n in parts])
         self.top = sum(n * float(s.losses.max()) for s, n in parts)
         self.bottom = sum(n * float(s.losses.min()) for s, n in parts)
 
     def __call__(self, t: float) -> tuple[float, float, float]:
-        rows = [(n, s.cumulants(t)) for s, n in self.parts]
-        return tuple(math.fsum(n * row[i] for n, row in rows) for i in range(3))  # type: ignore[return-value]
+        """ln E exp(t L) with its first and second derivative."""
+        exponent = t * self.losses + self.log_mass
+        peak = exponent.max(axis=1)
+        weight = np.exp(exponent - peak[:, None])
+        total = weight.sum(axis=1)
+        weight /= total[:, None]
+        mean = (weight * self.losses).sum(axis=1)
+        variance = (weight * (self.losses - mean[:, None]) ** 2).sum(axis=1)
+        sums = [float((self.counts * row).sum()) for row in (peak + np.log(total), mean, variance)]
+        return sums[0], sums[1], sums[2]
 
     def order_for(self, log_inverse: float, most: float) -> float:
         """t with t K'(t) - K(t) = ln(1/delta): the Chernoff order of the delta-quantile, at most `most`."""
@@ -103,13 +107,13 @@ class _Sum:
     def quantile(self, tilt: float, value: float, log_inverse: float, unit: float, sign: float) -> tuple[float, float]:
         """Chernoff quantile of the law tilted by `tilt`, above (sign 1) or below (sign -1): the order and the loss."""
         best_order, best = 0.0, math.inf
-        order = 0.25 * unit
-        for _ in range(30):
+        order = unit
+        for _ in range(40):
             loss = (self(tilt + sign * order)[0] - value + log_inverse) / order
             if loss >= best:
                 break
             best_order, best = order, loss
-            order *= 1.5
+            order *= math.sqrt(2.0)
         return best_order, best
 
     def order_at(self, epsilon: float, most: float) -> float:
@@ -147,14 +151,14 @@ def make_plan(
     else:
         best, target = total.order_at(epsilon, most), epsilon
     floor = total(best)[0] - best * target
-    allowed = min(9.0, max(0.5, 9.0 - math.log(steps / 1e3)))  # the tilt may leave the noise exp(allowed) above its best
-    tilt = 0.0 if untilted else _least_tilt(total, best, target, floor + allowed)
+    allowed = min(7.0, max(0.5, 7.0 - math.log(steps / 1e3)))  # the tilt may leave the noise exp(allowed) above its best
+    tilt = 0.0 if untilted else _rounded(_least_tilt(total, best, target, floor + allowed), math.sqrt(2.0 / max(-floor, 1.0)))
     value, mean, variance = total(tilt)
     spread = math.sqrt(max(variance, 1e-300))
     log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
-    top_order, top = total.quantile(0.0, 0.0, -log_top, 1.0 / spread0, 1.0)
-    high_order, high = total.quantile(tilt, value, -math.log(_WRAPPED), 1.0 / spread, 1.0)
-    low_order, low = total.quantile(tilt, value, -math.log(_WRAPPED), 1.0 / spread, -1.0)
+    top_order, top = total.quantile(0.0, 0.0, -log_top, _rounded(1.0 / spread0), 1.0)
+    high_order, high = total.quantile(tilt, value, -math.log(_WRAPPED), _rounded(1.0 / spread), 1.0)
+    low_order, low = total.quantile(tilt, value, -math.log(_WRAPPED), _rounded(1.0 / spread), -1.0)
     return Plan(
         tilt=tilt,
         low=max(min(-low, target - spread), total.bottom),
@@ -165,6 +169,15 @@ def make_plan(
         step_scale=min(spread, spread0) / math.sqrt(steps),
         target=target,
     )
+
+
+def _rounded(value: float, most: float = 0.5) -> float:
+    """Down to a power of sqrt(2) (or a finer ladder): neighbouring questions then share their transforms.
+
+    For tiny delta the tilt must be met more closely: missing it by a share x costs a factor exp(x^2 ln(1/delta)).
+    """
+    rung = min(0.5, most)
+    return 2.0 ** (math.floor(math.log2(value) / rung) * rung) if value > 0.0 else 0.0
 
 
 def _least_tilt(total: _Sum, best: float, target: float, most: float) -> float:

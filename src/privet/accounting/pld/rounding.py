@@ -62,7 +62,7 @@ class _Cells:
         return self.offset + (self.start + np.arange(self.n)) * step
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> _Cells:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
@@ -116,6 +116,7 @@ def _trim(p_atoms: Array, tail: float) -> tuple[float, slice]:
     return lost, slice(max(0, below - 1), len(p_atoms) - above)
 
 
+@lru_cache(maxsize=256)
 def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> GridLaw:
     """A law on the grid that dominates the variable."""
     cells = _cells(loss, direction, step, tail)
@@ -133,9 +134,10 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
     mass[1:] += up
     mass[0] += cells.p[0] + cells.p[1]  # below the grid: moved up
     infinite = float(cells.p[2 * n] + cells.p[2 * n + 1] + cells.p_only)
-    return GridLaw(cells.offset, cells.start, step, mass, infinite, cells.error, 0.0)
+    return _law(cells, step, mass, infinite, 0.0)
 
 
+@lru_cache(maxsize=256)
 def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> GridLaw:
     """A law on the grid that the variable dominates; what lies beyond the grid is dropped."""
     cells = _cells(loss, direction, step, tail)
@@ -154,7 +156,14 @@ def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
         p = p + np.bincount(place[~aligned], weights=p_atoms[~aligned], minlength=n)
         q = q + np.bincount(place[~aligned], weights=q_atoms[~aligned], minlength=n)
     mass = exact + _contract(p, q, cells.nodes(step), step)
-    return GridLaw(cells.offset, cells.start, step, mass, 0.0, cells.error, shift)
+    return _law(cells, step, mass, 0.0, shift)
+
+
+def _law(cells: _Cells, step: float, mass: Array, infinite: float, shift: float) -> GridLaw:
+    """The law without the empty nodes at its ends."""
+    seen = np.flatnonzero(mass)
+    first, last = (int(seen[0]), int(seen[-1]) + 1) if len(seen) else (0, 1)
+    return GridLaw(cells.offset, cells.start + first, step, mass[first:last], infinite, cells.error, shift)
 
 
 def _contract(p: Array, q: Array, node: Array, step: float) -> Array:

@@ -66,6 +66,9 @@ def show_quote(quote: "Quote", found: "Calibration | None" = None) -> None:
         out.print(report.facts_table(found.facts()), "")
     if quote.ladder:
         out.print(report.ladder_table(quote.ladder, delta=quote.delta))
+        if (notes := report.ladder_notes(quote.ladder)) is not None:
+            out.print(Text("What each line stands for", style="bold"))
+            out.print(notes, "")
     answer = "epsilon" if quote.asked == "delta" else "delta"
     words = report.answer_in_words(quote.bound, answer=answer, asked=quote.asked, given=quote.given)
     out.print(report.facts_table([("Answer", words), ("Method", quote.bound.method)], width=_MARGIN))

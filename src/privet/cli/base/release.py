@@ -142,7 +142,8 @@ class Release:
 
     def with_value(self, option: str, value: float) -> Self:
         """The same release with one option set."""
-        return replace(self, **{option: value})
+        changes: dict[str, Any] = {option: value}
+        return replace(self, **changes)
 
     def loss(self) -> "PrivacyLoss":
         """The loss: the kind, then sampling, then repetition."""
@@ -189,9 +190,11 @@ class Release:
         return None if self.sample_size is None else Unit("replace")
 
     def _check_sampling(self) -> None:
+        if self.steps is not None and self.steps < 0:
+            raise InvalidParameter(f"--steps must be at least 0, got {self.steps}")
         if self.q is not None and (self.sample_size is not None or self.population is not None):
             raise InvalidParameter(
-                "--q (each record by its own coin) and --sample-size of --population (a fixed number without replacement) "
+                "--q (a coin for each record) and --sample-size of --population (a fixed number without replacement) "
                 "are different samplers; give the one that you run"
             )
         if (self.sample_size is None) != (self.population is None):

@@ -41,6 +41,8 @@ def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
     gamma = np.concatenate(([0.0], np.exp(epsilons)))
     delta = np.concatenate(([1.0], np.clip(np.maximum(deltas, -np.expm1(epsilons)), 0.0, 1.0)))
     delta = np.minimum.accumulate(delta)
+    apart = np.concatenate(([True], np.diff(gamma) > 1e-14 * gamma[1:]))  # nodes that rounding made equal count once
+    gamma, delta = gamma[apart], delta[apart]
     keep = lower_hull(gamma, delta)
     gamma, delta = gamma[keep], delta[keep]
     slope = np.concatenate((np.diff(delta) / np.diff(gamma), [0.0]))

@@ -25,8 +25,13 @@ def delta_of_rdp(alphas: Array, values: Array, epsilon: float) -> float:
     >>> 0.0 < delta_of_rdp(np.array([2.0, 8.0]), np.array([0.1, 0.4]), 2.0) < 1e-4
     True
     """
-    logs = (alphas - 1.0) * (values - epsilon) + alphas * np.log1p(-1.0 / alphas) - np.log(alphas - 1.0)
-    return math.exp(min(0.0, float(np.min(logs))))
+    return float(_deltas_of_rdp(alphas, values, np.array([epsilon]))[0])
+
+
+def _deltas_of_rdp(alphas: Array, values: Array, epsilons: Array) -> Array:
+    constant = (alphas - 1.0) * values + alphas * np.log1p(-1.0 / alphas) - np.log(alphas - 1.0)
+    logs = constant[None, :] - np.multiply.outer(epsilons, alphas - 1.0)
+    return cast(Array, np.exp(np.minimum(0.0, logs.min(axis=1))))
 
 
 @lru_cache(maxsize=64)
@@ -45,7 +50,7 @@ def variable_of_rdp(loss: "PrivacyLoss") -> LossVariable:
         return binary_variable(0.0, 1.0 if len(values) == 0 else delta0)
     top = float(np.min(values + math.log(1e40) / (alphas - 1.0)))
     nodes = np.unique(np.concatenate((np.linspace(-top, top, 2001), np.geomspace(1e-6 * top, top, 400))))
-    one_sided = np.array([delta_of_rdp(alphas, values, float(e)) for e in np.abs(nodes)])
+    one_sided = _deltas_of_rdp(alphas, values, np.abs(nodes))
     # the mirror image gives the negative side: h(1/g) <= 1 - 1/g + h(g)/g
     below = np.minimum(nodes, 0.0)
     mirrored = -np.expm1(below) + np.exp(below) * one_sided

@@ -34,9 +34,9 @@ class Meaning:
     - `advantage`: true-positive minus false-positive rate; `accuracy`: share of right guesses at even odds;
     - `tpr`: true-positive rate of an attack whose false-positive rate is `fpr`.
 
-    **Guarantee:** for the two data sets that `PrivacyLoss.unit` calls neighbours, (epsilon, delta)-DP makes the result a
-    garbling of an experiment that reveals everything with probability delta and otherwise moves the odds by a factor of
-    at most e^epsilon. It does *not* say that the odds after seeing the result itself stay within e^epsilon with
+    **Guarantee:** for the two data sets that `PrivacyLoss.unit` calls neighbours, (epsilon, delta)-DP makes the result
+    a garbling of an experiment that reveals everything with probability delta and otherwise moves the odds by a factor
+    of at most e^epsilon. It does *not* say that the odds after seeing the result itself stay within e^epsilon with
     probability 1 - delta. **Reference:** Kairouz, Oh & Viswanath 2015, theorem 2.
 
     >>> from privet import privacy

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from privet import accounting
 from privet.accounting import Accountant
 from privet.errors import NoGuarantee
-from privet.privacy import GaussianLoss, PoissonSampled, PrivacyLoss
+from privet.privacy import GaussianLoss, PoissonSampled, PrivacyLoss, Unit
 
 __all__ = ["Step", "ladder_of", "sampled_gaussian"]
 
@@ -16,6 +16,7 @@ class Step:
     """One rung: a method, what was claimed for it, what its formula gives, what it proves, and at which delta.
 
     `claimed` and `formula` are None where nobody claimed anything; `sound` is None where the method proves nothing.
+    `whole` is False for a figure about one step, which is shown for orientation and is no price of the run.
 
     >>> Step("tight", None, None, 0.947, 1e-5, "composes the worst pair").sound
     0.947
@@ -27,6 +28,7 @@ class Step:
     sound: float | None
     delta: float
     note: str
+    whole: bool = True
 
 
 _METHODS: tuple[tuple[str, Callable[[], Accountant], str], ...] = (
@@ -48,10 +50,10 @@ def sampled_gaussian(loss: PrivacyLoss) -> tuple[float, float, int] | None:
     (4.0, 0.01, 10000)
     """
     parts = loss.parts()
-    if len(parts) != 1 or loss.unit.relation == "replace" or loss.unit.group_size != 1:
+    if len(parts) != 1 or loss.unit != Unit():
         return None
     part, steps = parts[0]
-    if isinstance(part, PoissonSampled) and isinstance(part.of, GaussianLoss):
+    if isinstance(part, PoissonSampled) and isinstance(part.of, GaussianLoss) and part.of.mu > 0.0:
         return part.of.noise_multiplier, part.q, steps
     return None
 
@@ -64,16 +66,34 @@ def ladder_of(loss: PrivacyLoss, delta: float) -> tuple[Step, ...]:
     'optimal composition'
     """
     shape = sampled_gaussian(loss)
-    if shape is not None and 0.0 < delta < 1.0 and shape[2] > 1:
-        from privet.accounting.lectures import ladder  # only here: most prices have no lecture
-
-        noise_multiplier, q, steps = shape
-        rungs = ladder(noise_multiplier, q, steps, delta)
-        return tuple(Step(r.name, r.claimed, r.as_formula, r.sound, r.delta, r.note) for r in rungs)
+    if shape is not None and delta > 0.0 and shape[2] > 1:
+        try:
+            return _lectured(*shape, delta)
+        except NoGuarantee:  # noise so small that the slides' formulas overflow
+            pass
     if len(loss.alternatives()) > 1:  # blocks side by side: the dearest counts, whichever that is for each method
         return ()
-    steps_found = [step for method in _METHODS if (step := _step(loss, delta, *method)) is not None]
-    return tuple(sorted(steps_found, key=lambda step: -(step.sound or 0.0)))
+    found = [step for method in _METHODS if (step := _step(loss, delta, *method)) is not None]
+    return tuple(sorted(found, key=lambda step: -(step.sound or 0.0)))
+
+
+def _lectured(noise_multiplier: float, q: float, steps: int, delta: float) -> tuple[Step, ...]:
+    """The lectures' ladder. Where the failure probabilities add up to 1 a method proves nothing."""
+    from privet.accounting.lectures import ladder  # only here: most prices have no lecture
+
+    rungs = ladder(noise_multiplier, q=q, steps=steps, delta=delta)
+    return tuple(
+        Step(
+            rung.name,
+            rung.claimed,
+            rung.as_formula,
+            rung.sound.upper if rung.delta < 1.0 else None,
+            rung.delta,
+            rung.note,
+            whole=rung.name != "per step",
+        )
+        for rung in rungs
+    )
 
 
 def _step(loss: PrivacyLoss, delta: float, name: str, accountant: Callable[[], Accountant], note: str) -> Step | None:
