@@ -83,7 +83,7 @@ def count(name: str, value: object, low: int = 0) -> int:
         raise InvalidParameter(f"{name} must be a whole number, got {type(value).__name__}")
     if not isinstance(value, Integral) and not float(value).is_integer():
         raise InvalidParameter(f"{name} must be a whole number, got {value}")
-    number = int(value)
+    number = int(float(value)) if not isinstance(value, Integral) else int(value)
     if number < low:
         raise InvalidParameter(f"{name} must be at least {low}, got {number}")
     return number

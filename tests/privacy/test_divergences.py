@@ -181,6 +181,19 @@ def test_infinity_is_a_legal_divergence():
     assert renyi((tiny, 1 - tiny, 0), (tiny, 0, 1 - tiny), 0.5) == pytest.approx(60 * math.log(10))
 
 
+def test_mass_that_is_not_shared_counts_below_order_one():
+    p, q = exact([4, 5, 1, 0]), exact([5, 4, 0, 1])
+    shared = 2 * math.sqrt(0.4 * 0.5)  # the tenth that the other law never shows contributes nothing
+    assert renyi(p, q, 0.5) == pytest.approx(-2 * math.log(shared), rel=1e-14)
+
+
+def test_a_small_loss_keeps_its_digits():
+    shift = Fraction(1, 10**12)
+    p = (HALF[0] + shift, HALF[1] - shift)
+    assert renyi(p, HALF, math.inf) == pytest.approx(2e-12, rel=1e-11, abs=0)
+    assert renyi([0.5 + 2**-40, 0.5 - 2**-40], HALF, math.inf) == pytest.approx(2**-39, rel=1e-11, abs=0)
+
+
 def test_the_largest_loss_survives_probabilities_below_the_smallest_float():
     tiny = Fraction(1, 10**400)
     q = (tiny, 1 - tiny)

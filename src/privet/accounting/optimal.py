@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -69,18 +70,20 @@ class Optimal(Accountant):
     4.78772376
     """
 
+    tight_kinds: ClassVar[frozenset[str]] = frozenset({"pure", "approx", "randomized_response"})
+
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         part, steps = _single_part(loss)
         epsilon, delta0 = part.approximate()
         value = optimal_epsilon(epsilon, delta0, steps, delta)
-        lower = value * (1.0 - _ROUNDING) if part.kind in ("pure", "approx", "randomized_response") else 0.0
+        lower = value * (1.0 - _ROUNDING) if part.kind in self.tight_kinds else 0.0
         return Bound(lower, value * (1.0 + _ROUNDING), "optimal composition (KOV)", loss.unit)
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         part, steps = _single_part(loss)
         own, delta0 = part.approximate()
         value = optimal_delta(own, delta0, steps, epsilon)
-        lower = value * (1.0 - _ROUNDING) if part.kind in ("pure", "approx", "randomized_response") else 0.0
+        lower = value * (1.0 - _ROUNDING) if part.kind in self.tight_kinds else 0.0
         return Bound(lower, min(1.0, value * (1.0 + _ROUNDING)), "optimal composition (KOV)", loss.unit)
 
 

@@ -58,10 +58,12 @@ class Tightest(Accountant):
         if loss.gaussian() is not None:
             return _try([Gdp()], loss, ask)
         parts = loss.parts()
-        if len(parts) == 1 and parts[0][0].kind in ("pure", "approx", "randomized_response"):
-            if parts[0][1] <= _FEW_STEPS:
-                return _try([Optimal()], loss, ask)
-        return _try([Basic(), Rdp(), PLD(self.tol, self.two_sided)], loss, ask) or _try([Zcdp(), Gdp()], loss, ask)
+        if len(parts) == 1 and parts[0][0].kind in Optimal.tight_kinds and parts[0][1] <= _FEW_STEPS:
+            return _try([Optimal()], loss, ask)
+        numerical = _try([PLD(self.tol, self.two_sided)], loss, ask)
+        if numerical and all(part.exact for part, _ in parts):
+            return numerical  # every other method bounds the same curve from further above
+        return [*numerical, *_try([Basic(), Rdp(), Zcdp(), Gdp()], loss, ask)]
 
 
 def _try(
@@ -84,7 +86,9 @@ def _combine(found: list[Bound], loss: PrivacyLoss) -> Bound:
         )
     best = min(found, key=lambda bound: bound.upper)
     lower = max(bound.lower for bound in found)
-    return Bound(min(lower, best.upper) if lower <= best.upper * (1.0 + 1e-9) else lower, best.upper, best.method, loss.unit)
+    return Bound(
+        min(lower, best.upper) if lower <= best.upper * (1.0 + 1e-9) else lower, best.upper, best.method, loss.unit
+    )
 
 
 def epsilon(loss: PrivacyLoss, *, delta: float, accountant: Accountant | None = None) -> Bound:

@@ -1,7 +1,7 @@
 """The attacker's view: trade-off curve, advantage, true-positive rate at a false-positive rate."""
 
 import math
-from typing import cast, overload
+from typing import overload
 
 import numpy as np
 
@@ -37,18 +37,18 @@ def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
     if rates.size == 0 or not np.all((rates >= 0.0) & (rates <= 1.0)):
         raise InvalidParameter("fpr must be a false-positive rate in [0, 1] (or an array of them)")
     curve = np.min([_one(alternative, rates) for alternative in loss.alternatives()], axis=0)
-    return float(curve) if curve.ndim == 0 else cast(Array, curve)
+    return float(curve) if curve.ndim == 0 else curve
 
 
 def _one(loss: PrivacyLoss, rates: Array) -> Array:
     mu = loss.gaussian()
     if mu is not None:
-        return cast(Array, ndtr(special().ndtri(1.0 - rates) - mu * (1.0 + 1e-12)) * (1.0 - 1e-10))
+        return ndtr(special().ndtri(1.0 - rates) - mu * (1.0 + 1e-12)) * (1.0 - 1e-10)
     try:
         curves = profile_nodes(loss)
     except NoGuarantee:
         curves = [_renyi_nodes(loss)]
-    return cast(Array, np.min([_dual(epsilons, deltas, rates) for epsilons, deltas in curves], axis=0))
+    return np.min([_dual(epsilons, deltas, rates) for epsilons, deltas in curves], axis=0)
 
 
 def _dual(epsilons: Array, deltas: Array, rates: Array) -> Array:

@@ -200,7 +200,9 @@ def _convolve_atoms(variables: list[tuple[LossVariable, int]]) -> LossVariable |
         return None
     if sum(n for _, n in variables) > 64:
         return None
-    losses, p, q = np.zeros(1), np.ones(1), np.ones(1)
+    losses: Array = np.zeros(1)
+    p: Array = np.ones(1)
+    q: Array = np.ones(1)
     for variable, n in variables:
         atoms = variable.atoms()
         for _ in range(n):

@@ -67,8 +67,8 @@ def renyi(p: Distribution, q: Distribution, alpha: float) -> float:
 
     Infinity is a value here: for alpha >= 1 when P can show what Q never shows, for alpha < 1 when nothing is shared.
 
-    **Error:** a float in any case; near alpha = 1 no digits are lost. **Reference:** Rényi 1961; van Erven & Harremoës
-    2014; Mironov 2017 for the use as a price.
+    **Error:** a float in any case; near alpha = 1 it joins KL smoothly.
+    **Reference:** Rényi 1961; van Erven & Harremoës 2014; Mironov 2017 for the use as a price.
 
     >>> round(renyi((0.75, 0.25), (0.25, 0.75), 2.0), 12) == round(math.log(7 / 3), 12)
     True

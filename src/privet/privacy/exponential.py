@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class BoundedRangeVariable(LossVariable):
         total = 2.0 * math.sinh(e / 2.0)
         p = np.exp(low / 2.0) * np.expm1(width / 2.0) / total
         q = np.exp(-low / 2.0) * -np.expm1(-width / 2.0) / total
-        return cast(Array, p), cast(Array, q)
+        return p, q
 
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
@@ -120,4 +119,4 @@ def _two_point_moment(epsilon: float, alpha: float, t: Array) -> Array:
     q1 = -np.expm1(t - epsilon) / (np.exp(t) * -math.expm1(-epsilon))
     q1 = np.clip(q1, 0.0, 1.0)
     shrunk = math.exp(-alpha * epsilon) if alpha * epsilon < 700 else 0.0
-    return cast(Array, alpha * t + np.log(q1 + (1.0 - q1) * shrunk + 1e-320))
+    return alpha * t + np.log(q1 + (1.0 - q1) * shrunk + 1e-320)

@@ -32,8 +32,8 @@ class FinitePairLoss(PrivacyLoss):
     kind = "finite_pair"
     exact = True
 
-    p: tuple[float | Fraction, ...]
-    q: tuple[float | Fraction, ...]
+    p: tuple[float | Fraction | str, ...]
+    q: tuple[float | Fraction | str, ...]
 
     def __post_init__(self) -> None:
         p, q = _distribution("p", self.p), _distribution("q", self.q)
@@ -42,7 +42,7 @@ class FinitePairLoss(PrivacyLoss):
         self._set(p=p, q=q)
 
     def pure(self) -> float:
-        if any((a > 0) != (b > 0) for a, b in zip(self.p, self.q, strict=True)):
+        if self._forward.p_only > 0.0 or self._forward.q_only > 0.0:
             return float("inf")
         return float(np.abs(self._forward.losses).max())
 

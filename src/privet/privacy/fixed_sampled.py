@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -232,4 +232,4 @@ def spliced_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
     top = float(np.max(logs))
     log_sum = top + math.log(float(np.exp(logs - top).sum()))
     moment = math.log1p(math.exp(log_sum)) if log_sum < 700.0 else log_sum
-    return cast(float, moment * (1.0 + 1e-12) / (alpha - 1.0))
+    return moment * (1.0 + 1e-12) / (alpha - 1.0)

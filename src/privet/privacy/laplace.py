@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class LaplaceVariable(LossVariable):
         low, width = edges[:-1], np.diff(edges)
         p = np.exp((low - e) / 2.0) * np.expm1(width / 2.0) / 2.0
         q = np.exp((-low - e) / 2.0) * -np.expm1(-width / 2.0) / 2.0
-        return cast(Array, p), cast(Array, q)
+        return p, q
 
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
@@ -59,7 +58,7 @@ class LaplaceVariable(LossVariable):
     def delta(self, epsilon: Array | float) -> Array:
         e = np.asarray(epsilon, dtype=float)
         inside = -np.expm1((np.minimum(e, self.epsilon) - self.epsilon) / 2.0) + 0.0
-        return cast(Array, np.where(e < -self.epsilon, -np.expm1(np.minimum(e, 0.0)), inside))
+        return np.where(e < -self.epsilon, -np.expm1(np.minimum(e, 0.0)), inside)
 
 
 @register
@@ -94,7 +93,7 @@ class LaplaceLoss(PrivacyLoss):
         x = (a * np.expm1(np.minimum((a - 1.0) * e, 600.0)) + (a - 1.0) * np.expm1(-a * e)) / (2.0 * a - 1.0)
         far = (a - 1.0) * e > 600.0
         log_mean = np.where(far, (a - 1.0) * e + np.log(a / (2.0 * a - 1.0)) + 1e-15, np.log1p(np.maximum(x, 0.0)))
-        return RdpCurve(cast(Array, np.minimum(log_mean / (a - 1.0), e)), 0.0)
+        return RdpCurve(np.minimum(log_mean / (a - 1.0), e), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         if math.isinf(self.scale):

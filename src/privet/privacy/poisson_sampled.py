@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class SampledVariable(LossVariable):
         """The loss after sampling of each loss before it."""
         with np.errstate(over="ignore"):
             near = np.log1p(self.q * np.expm1(losses))
-        return cast(Array, np.where(losses > 600.0, losses + math.log(self.q), near))
+        return np.where(losses > 600.0, losses + math.log(self.q), near)
 
     def atoms(self) -> Atoms:
         losses, p, q = self.of.atoms()
@@ -109,10 +109,11 @@ class PoissonSampled(PrivacyLoss):
                 "Poisson sampling is priced for adding or removing a record, not for replacing one; build the loss under "
                 "add_remove and convert with privacy.to_replace, or use FixedSampled"
             )
-        of, q = self.of, fraction("q", self.q)
-        if isinstance(of, PoissonSampled):
-            of, q = of.of, of.q * q
-        self._set(of=of, q=q, unit=of.unit)
+        inner, q = self.of, fraction("q", self.q)
+        if isinstance(inner, PoissonSampled):
+            self._set(of=inner.of, q=inner.q * q, unit=inner.unit)
+        else:
+            self._set(q=q, unit=inner.unit)
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -168,7 +169,7 @@ class PoissonSampled(PrivacyLoss):
         except NoGuarantee:
             return np.full(orders.shape, math.inf)
         if math.isfinite(self.of.pure()):
-            return cast(Array, np.maximum(renyi_of_variable(self.variable("remove"), orders), add))
+            return np.maximum(renyi_of_variable(self.variable("remove"), orders), add)
         return np.maximum(binomial_rdp(self.q, self.of, orders), add)
 
     def variable(self, direction: Direction) -> LossVariable:
@@ -243,4 +244,4 @@ def binomial_rdp(q: float, base: PrivacyLoss, orders: Array) -> Array:
         known.append(float(a))
         moments.append(math.log1p(total) * (1.0 + 1e-12))
     values = np.interp(orders, known, moments) / (orders - 1.0)
-    return cast(Array, np.where(orders > top, math.inf, values))
+    return np.where(orders > top, math.inf, values)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import cast
+from itertools import pairwise
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class RdpLoss(PrivacyLoss):
         values = tuple(at_least("values", v, 0.0) for v in self.values)
         if not alphas or len(alphas) != len(values):
             raise InvalidParameter("expected as many values as alphas, at least one")
-        if alphas[0] <= 1.0 or any(b <= a for a, b in zip(alphas, alphas[1:], strict=False)):
+        if alphas[0] <= 1.0 or any(b <= a for a, b in pairwise(alphas)):
             raise InvalidParameter("alphas must increase and be greater than 1")
         self._set(alphas=alphas, values=values, delta0=fraction("delta0", self.delta0))
 
@@ -65,7 +65,7 @@ class RdpLoss(PrivacyLoss):
         values = np.minimum.accumulate(np.asarray(self.values)[::-1])[::-1]  # R increases: a later bound serves earlier
         moment = np.interp(orders, known, values * (known - 1.0)) / (orders - 1.0)
         result = np.where(orders <= known[0], values[0], moment)
-        return RdpCurve(cast(Array, np.where(orders > known[-1], math.inf, result)), self.delta0)
+        return RdpCurve(np.where(orders > known[-1], math.inf, result), self.delta0)
 
     def variable(self, direction: Direction) -> LossVariable:
         return variable_of_rdp(self)

@@ -1,5 +1,6 @@
 """A calibrated parameter as it is printed: short, on the safe side, and priced once more on its own."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ class Calibration:
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """The result as names and values for a table."""
-        share = 100.0 * self.achieved / self.limit
+        share = math.floor(1e4 * self.achieved / self.limit) / 100.0
         value = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:.{_DIGITS}g}"
         return (
             (self.parameter.replace("_", " "), value),

@@ -119,7 +119,7 @@ def _log_transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.comp
     Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
     and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here.
     """
-    tilted = law.mass * (np.exp(law.losses() * t - _log_moment(law, t)) if t > 0.0 else math.exp(-_log_moment(law, t)))
+    tilted: Array = law.mass * np.exp(law.losses() * t - _log_moment(law, t))
     if len(tilted) > length:
         tilted = np.bincount(np.arange(len(tilted)) % length, weights=tilted, minlength=length)
     error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
@@ -150,9 +150,7 @@ def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     return result, 2.0 / length * relative * total * math.exp(min(50.0, relative))
 
 
-def _tails(
-    laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float, total: float
-) -> tuple[float, float]:
+def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float, total: float) -> tuple[float, float]:
     """Chernoff bounds: mass above the window (untilted), and tilted mass outside the window (it wraps around)."""
 
     def moment(order: float) -> float:

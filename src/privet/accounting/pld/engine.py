@@ -31,6 +31,9 @@ class Interval:
     upper: float
 
 
+_UNKNOWN = Interval(0.0, math.inf)
+
+
 def _directions(parts: Parts) -> tuple[Direction, ...]:
     """One direction is enough when every pair is its own mirror image."""
     variables = [loss.variable("remove") for loss, _ in parts]
@@ -45,12 +48,12 @@ def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     if lattices:
         spacing = max(lattices, key=lambda s: lattices[s])
         discrete = all(isinstance(v, AtomicVariable) for v, _ in variables)
-        if discrete and len(lattices) == 1 and all(v.lattice is not None for v, _ in variables):
-            if (plan.high - plan.low) / spacing < _MOST_NODES:
-                return spacing  # every atom lies on the grid: nothing is rounded
+        aligned = discrete and len(lattices) == 1 and all(v.lattice is not None for v, _ in variables)
+        if aligned and (plan.high - plan.low) / spacing < _MOST_NODES:
+            return spacing  # every atom lies on the grid: nothing is rounded
         if spacing >= wanted:
             return spacing / math.ceil(spacing / wanted - 1e-9)
-    return 2.0 ** (math.floor(2.0 * math.log2(wanted)) / 2.0)
+    return float(2.0 ** (math.floor(2.0 * math.log2(wanted)) / 2.0))
 
 
 def _profiles(
@@ -82,9 +85,7 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, two_sided: bool 
         return Interval(max(0.0, *(e[0] for e in ends)), max(0.0, *(e[1] for e in ends)))
 
     guess = max(0.05, *(plan.target for plan in plans.values()))
-    return _refine(
-        once, _width(guess, tol) / guess, lambda interval: _width(interval.upper, tol), two_sided=two_sided
-    )
+    return _refine(once, _width(guess, tol) / guess, lambda interval: _width(interval.upper, tol), two_sided=two_sided)
 
 
 def _width(epsilon: float, tol: float) -> float:
@@ -108,7 +109,9 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, two_sided: bool 
         guess = min(guess, max(1e-280, result.upper)) if result.upper > guess else max(1e-280, result.upper * 1e-3)
         return result
 
-    return _refine(once, tol / 10.0, lambda interval: tol * interval.upper, two_sided=two_sided, start=Interval(0.0, 1.0))
+    return _refine(
+        once, tol / 10.0, lambda interval: tol * interval.upper, two_sided=two_sided, start=Interval(0.0, 1.0)
+    )
 
 
 def _refine(
@@ -117,7 +120,7 @@ def _refine(
     allowed: Callable[[Interval], float],
     *,
     two_sided: bool,
-    start: Interval = Interval(0.0, math.inf),
+    start: Interval = _UNKNOWN,
 ) -> Interval:
     """Repeat with a finer grid until the interval is narrow enough, or refining no longer helps."""
     best, share, before = start, tol, math.inf

@@ -151,9 +151,15 @@ def make_plan(
     else:
         best, target = total.order_at(epsilon, most), epsilon
     floor = total(best)[0] - best * target
-    allowed = min(7.0, max(0.5, 7.0 - math.log(steps / 1e3)))  # the tilt may leave the noise exp(allowed) above its best
-    tilt = 0.0 if untilted else _rounded(_least_tilt(total, best, target, floor + allowed), math.sqrt(2.0 / max(-floor, 1.0)))
-    value, mean, variance = total(tilt)
+    allowed = min(
+        7.0, max(0.5, 7.0 - math.log(steps / 1e3))
+    )  # the tilt may leave the noise exp(allowed) above its best
+    tilt = (
+        0.0
+        if untilted
+        else _rounded(_least_tilt(total, best, target, floor + allowed), math.sqrt(2.0 / max(-floor, 1.0)))
+    )
+    value, _, variance = total(tilt)
     spread = math.sqrt(max(variance, 1e-300))
     log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
     top_order, top = total.quantile(0.0, 0.0, -log_top, _rounded(1.0 / spread0), 1.0)

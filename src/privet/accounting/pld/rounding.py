@@ -9,7 +9,6 @@ Both keep the P- and Q-mass, so the error of both is of second order in the grid
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
 
@@ -145,7 +144,7 @@ def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
     p = cells.p[1 : 2 * n : 2] + cells.p[2 : 2 * n + 1 : 2]
     q = cells.q[1 : 2 * n : 2] + cells.q[2 : 2 * n + 1 : 2]
     losses, p_atoms, q_atoms = cells.atoms
-    exact = np.zeros(n)
+    exact: Array = np.zeros(n)
     shift = 0.0
     if len(losses):
         place = np.rint((losses - cells.offset) / step).astype(np.int64) - cells.start
@@ -179,7 +178,8 @@ def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
         rough = np.flatnonzero(stuck & (p > heavy))
         if len(rough) == 0 or len(rough) > _MOST_ROUGH:
             break
-        if not any([_settle(p, q, growth, settled, int(index)) for index in rough]):
+        moved = [_settle(p, q, growth, settled, int(index)) for index in rough]
+        if not any(moved):
             break
     share, up, down = _shares(p, q, growth)
     stuck = share > _MOST_BORROWED
@@ -225,9 +225,7 @@ def _shares(p: Array, q: Array, growth: Array) -> tuple[Array, Array, Array]:
     return share, up, down
 
 
-def _lend(
-    p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array, node: Array, step: float
-) -> Array:
+def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array, node: Array, step: float) -> Array:
     """Retained shares r solve r_i + (what the neighbours borrow of i) = 1; then every node is exactly balanced.
 
     Each row of that system sums to at most 1 + 2 * 0.45 < 2, so plain iteration converges and r stays positive.
@@ -248,4 +246,4 @@ def _lend(
         loss = math.log(p[index] / q[index]) if q[index] > 0.0 else float(node[index]) - 2.0 * step
         place = math.floor((loss - float(node[0])) / step - 1e-9)
         mass[max(place, 0)] += retained[index] * p[index]
-    return cast(Array, mass)
+    return mass

@@ -1,7 +1,6 @@
 """The worst pair of all (epsilon, delta)-DP mechanisms: randomized response, plus a failure of probability delta."""
 
 import math
-from typing import cast
 
 import numpy as np
 
@@ -39,6 +38,11 @@ def binary_rdp(epsilon: float, alphas: Array) -> Array:
     a = np.asarray(alphas, dtype=float)
     small = (a * epsilon) < 500.0
     with np.errstate(over="ignore"):
-        x = np.expm1((a - 1.0) * epsilon) * -np.expm1(-a * epsilon) * np.exp(epsilon) / (1.0 + math.exp(min(epsilon, 700.0)))
+        x = (
+            np.expm1((a - 1.0) * epsilon)
+            * -np.expm1(-a * epsilon)
+            * np.exp(epsilon)
+            / (1.0 + math.exp(min(epsilon, 700.0)))
+        )
         near = np.log1p(np.where(small, x, 0.0)) / (a - 1.0)
-    return cast(Array, np.minimum(np.where(small, near, epsilon), epsilon))
+    return np.minimum(np.where(small, near, epsilon), epsilon)

@@ -1,7 +1,5 @@
 """From any upper bound on a privacy profile to a dominating loss variable (connect the dots)."""
 
-from typing import cast
-
 import numpy as np
 
 from privet._numerics import Array
@@ -52,6 +50,4 @@ def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
     q_only = max(0.0, 1.0 + float(slope[0]))  # slope -1 at 0 when Q has no mass of its own
     p = inner * q
     p_only = max(0.0, 1.0 - float(p.sum()))
-    return AtomicVariable(
-        cast(Array, np.log(inner[used])), p[used], q[used], max(p_only, float(delta[-1])), q_only
-    )
+    return AtomicVariable(np.log(inner[used]), p[used], q[used], max(p_only, float(delta[-1])), q_only)

@@ -5,7 +5,7 @@ import math
 from abc import ABC
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class ZcdpBound(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PrivacyLoss(ABC):
+class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     """The price of a release: a frozen, hashable, serialisable value that answers questions.
 
     Each question has a safe default derived from the others, so a new kind overrides only what it knows better.
@@ -114,7 +114,7 @@ class PrivacyLoss(ABC):
         """delta(epsilon): hockey-stick divergence for one direction, or the larger of both."""
         if direction is not None:
             return self.variable(direction).delta(epsilon)
-        return cast(Array, np.maximum(self.profile(epsilon, "remove"), self.profile(epsilon, "add")))
+        return np.maximum(self.profile(epsilon, "remove"), self.profile(epsilon, "add"))
 
     def grouped(self, size: int) -> "PrivacyLoss | None":
         """The loss for `size` records at once when it has a closed form of the same family (same unit), else None."""

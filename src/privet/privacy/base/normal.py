@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -48,7 +47,7 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     first = log_ndtr(mu / 2.0 - e / mu)
     second = e + log_ndtr(-mu / 2.0 - e / mu)
     # exp(first) - exp(second) = exp(first) * (1 - exp(second - first)); second <= first always
-    return cast(Array, np.exp(first) * -np.expm1(np.minimum(second - first, 0.0)))
+    return np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

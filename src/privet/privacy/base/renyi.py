@@ -2,7 +2,7 @@
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def delta_of_rdp(alphas: Array, values: Array, epsilon: float) -> float:
 def _deltas_of_rdp(alphas: Array, values: Array, epsilons: Array) -> Array:
     constant = (alphas - 1.0) * values + alphas * np.log1p(-1.0 / alphas) - np.log(alphas - 1.0)
     logs = constant[None, :] - np.multiply.outer(epsilons, alphas - 1.0)
-    return cast(Array, np.exp(np.minimum(0.0, logs.min(axis=1))))
+    return np.exp(np.minimum(0.0, logs.min(axis=1)))
 
 
 @lru_cache(maxsize=64)
@@ -85,4 +85,4 @@ def renyi_of_variable(variable: LossVariable, alphas: Array, count: int = 4001) 
     exponents = np.multiply.outer(orders - 1.0, losses) + logs
     peak = exponents.max(axis=-1)
     moment = peak + np.log(np.exp(exponents - peak[..., None]).sum(axis=-1))
-    return cast(Array, np.maximum(moment / (orders - 1.0), 0.0) * (1.0 + 1e-12))
+    return np.maximum(moment / (orders - 1.0), 0.0) * (1.0 + 1e-12)

@@ -121,4 +121,5 @@ class OpaqueLoss(PrivacyLoss):
             f"the price {vars(self)['unknown_kind']!r} is unknown to this version of privet; upgrade to read it"
         )
 
-    pure = approximate = zcdp = gdp = gaussian = rdp = variable = profile = grouped = parts = _refuse
+    pure = approximate = zcdp = gdp = gaussian = alternatives = _refuse
+    rdp = variable = profile = grouped = parts = _refuse  # type: ignore[assignment]

@@ -7,7 +7,7 @@ mass keeps its leading digits in the far tail, where a difference of curve value
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class LossVariable(ABC):
         """Hockey-stick divergence of order exp(epsilon) of the pair, for any real epsilon."""
         p, q = self.tails(epsilon)
         gamma = np.exp(np.minimum(np.asarray(epsilon, dtype=float), 700.0))
-        return cast(Array, np.clip(p - np.where(q > 0.0, gamma * q, 0.0), 0.0, 1.0))
+        return np.clip(p - np.where(q > 0.0, gamma * q, 0.0), 0.0, 1.0)
 
     def probability_above(self, epsilon: float) -> float:
         """P(L > epsilon): the PLRV tail. It is *not* delta(epsilon); it is only an upper bound on it."""
