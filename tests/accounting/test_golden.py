@@ -102,7 +102,8 @@ def test_small_noise_is_within_a_hundredth_of_a_percent() -> None:
 def test_bound_reads_as_its_upper_end() -> None:
     bound = accounting.epsilon(ROWS[1].loss, delta=1e-5)
     assert float(bound) == bound.upper
-    assert isinstance(bound.method, str) and bound.method
+    assert isinstance(bound.method, str)
+    assert bound.method
     assert bound.slack >= 0.0
 
 
@@ -259,7 +260,9 @@ def test_optimal_composition(budget: float, slack: float, count: int, delta: flo
     assert_contains(accounting.epsilon(loss, delta=delta), exact, relative=1e-10)
 
 
-@pytest.mark.parametrize(("scale", "count", "delta", "exact"), [(50.0, 100, 1e-5, 0.714572399585), (2.0, 10, 1e-6, 4.998978089447)])
+@pytest.mark.parametrize(
+    ("scale", "count", "delta", "exact"), [(50.0, 100, 1e-5, 0.714572399585), (2.0, 10, 1e-6, 4.998978089447)]
+)
 def test_composed_laplace(scale: float, count: int, delta: float, exact: float) -> None:
     bound = accounting.epsilon(privacy.Repeated(privacy.LaplaceLoss(scale=scale), count), delta=delta)
     assert_contains(bound, exact, relative=1e-10)  # exact: `closed_forms.laplace_composed_epsilon`, 160 digits
@@ -339,7 +342,9 @@ def test_fixed_size_sampling(m: int, n: int, z: float, count: int, exact: float)
 # --- groups, advanced composition, selection, calibration ---------------------------------------------
 
 
-@pytest.mark.parametrize(("budget", "slack", "size", "exact"), [(0.5, 1e-6, 3, 5.367003099159e-6), (1.0, 1e-5, 2, 3.718281828459e-5)])
+@pytest.mark.parametrize(
+    ("budget", "slack", "size", "exact"), [(0.5, 1e-6, 3, 5.367003099159e-6), (1.0, 1e-5, 2, 3.718281828459e-5)]
+)
 def test_group_of_an_approximate_loss(budget: float, slack: float, size: int, exact: float) -> None:
     # the formula is attained by a chain of binary laws (see tests/oracles/test_oracles.py), so nothing below is sound
     bound = accounting.delta(privacy.Grouped(privacy.ApproxLoss(budget, slack), size), epsilon=size * budget)

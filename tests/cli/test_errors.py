@@ -76,7 +76,7 @@ def test_what_privet_refuses_is_one_clear_line(privet, tmp_path, monkeypatch, co
     ("command", "hint"),
     [
         ("price quantum --delta 1e-5", "quantum"),
-        (f"{GAUSSIAN} --delta small", "small"),
+        (f"{GAUSSIAN} --delta small", "--delta"),
         (f"{GAUSSIAN} --delta 1e-5 --steps 1.5", "not a whole number"),
         (f"{GAUSSIAN} --delta 1e-5 --steps many", "not a whole number"),
         (f"{GAUSSIAN} --delta 1e-5 --accountant crystal-ball", "crystal-ball"),

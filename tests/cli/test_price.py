@@ -79,7 +79,9 @@ def test_a_given_epsilon_is_answered_with_delta(privet):
     ],
 )
 def test_the_accountant_can_be_chosen(privet, accountant, method):
-    outcome = privet("price", "laplace", "--scale", 10, "--steps", 20, "--delta", 1e-6, "--accountant", accountant, "--json")
+    outcome = privet(
+        "price", "laplace", "--scale", 10, "--steps", 20, "--delta", 1e-6, "--accountant", accountant, "--json"
+    )
     assert outcome.code == 0, outcome.err
     document = json.loads(outcome.out)
     assert document["bound"]["method"].startswith(method)

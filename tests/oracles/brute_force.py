@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 from typing import TypeVar
 
@@ -82,9 +82,7 @@ def membership_table(records: int, target: int, present: Distribution, absent: D
 
 def poisson_sampled(table: Table, dataset: Records, q: Fraction) -> Distribution:
     """Law of the output when each record is kept independently with probability q."""
-    weighted = (
-        (q ** len(s) * (1 - q) ** (len(dataset) - len(s)), table[s]) for s in subsets(dataset)
-    )
+    weighted = ((q ** len(s) * (1 - q) ** (len(dataset) - len(s)), table[s]) for s in subsets(dataset))
     return _mixture(weighted)
 
 
@@ -168,7 +166,5 @@ def solve_epsilon(curve: Callable[[mpf], mpf], delta: object, high: object) -> m
 
 def chain_hockey_sticks(chain: Sequence[Sequence[Fraction]], gamma: Fraction) -> tuple[Fraction, Fraction]:
     """For laws M(D0), ..., M(Dk): the largest step curve at gamma (both ways) and the end-to-end curve at gamma^k."""
-    steps = max(
-        max(hockey_stick(a, b, gamma), hockey_stick(b, a, gamma)) for a, b in zip(chain, chain[1:], strict=False)
-    )
+    steps = max(max(hockey_stick(a, b, gamma), hockey_stick(b, a, gamma)) for a, b in pairwise(chain))
     return steps, hockey_stick(chain[0], chain[-1], gamma ** (len(chain) - 1))

@@ -103,7 +103,7 @@ def discrete_gaussian_pmf(sigma: Number) -> Curve:
     """p(x) proportional to exp(-x^2 / (2 sigma^2)) on the integers."""
     s = mpf(sigma)
     reach = int(s * mp.sqrt(2 * mp.prec)) + 2
-    norm = mp.fsum(mp.exp(-mpf(x) ** 2 / (2 * s * s)) for x in range(-reach, reach + 1))
+    norm = mp.fsum(mp.exp(-(mpf(x) ** 2) / (2 * s * s)) for x in range(-reach, reach + 1))
     return lambda x: mp.exp(-(x**2) / (2 * s * s)) / norm
 
 

@@ -105,9 +105,7 @@ def _log_normal(x: Real, *, noise_multiplier: float) -> Real:
     return -0.5 * (x / noise_multiplier) ** 2 - math.log(noise_multiplier * math.sqrt(2 * math.pi))
 
 
-def _line_nodes(
-    s: Complex, *, noise_multiplier: float, top: float, refine: float
-) -> tuple[Real, Real]:
+def _line_nodes(s: Complex, *, noise_multiplier: float, top: float, refine: float) -> tuple[Real, Real]:
     """Trapezoidal nodes on the real line, fine enough for the oscillation of exp(i Im(s) L(x))."""
     z = noise_multiplier
     band = float(np.max(np.abs(np.imag(s)))) / z**2 + 14.0 / z
@@ -117,9 +115,7 @@ def _line_nodes(
     return nodes, math.log(step) + _log_normal(nodes, noise_multiplier=z)
 
 
-def sampled_gaussian(
-    *, q: float, noise_multiplier: float, direction: Direction, refine: float = 1.0
-) -> LogMgf:
+def sampled_gaussian(*, q: float, noise_multiplier: float, direction: Direction, refine: float = 1.0) -> LogMgf:
     """Poisson-sampled Gaussian: P = (1-q) N(0) + q N(1) against N(0), or the reverse ("add").
 
     With w = P/Q both are E_N(0)[w^alpha], alpha = s+1 (remove) or -s (add). As E[w] = 1, the sum is taken of
@@ -150,7 +146,10 @@ def _power_beyond_line(alpha: Complex, ratio: Real, log_weights: Real) -> Comple
 def _log1p(value: Complex) -> Complex:
     """ln(1 + value); numpy's own complex log1p takes ln|1 + value| and loses the small real part."""
     real, imag = np.real(value), np.imag(value)
-    return 0.5 * np.log1p(real * (2 + real) + imag**2) + 1j * np.arctan2(imag, 1 + real)
+    modulus = np.hypot(1 + real, imag)
+    near = 0.5 * np.log1p(np.maximum(real * (2 + real) + imag**2, -0.9))
+    far = np.log(np.maximum(modulus, 1e-300))
+    return np.where(modulus > 0.5, near, far) + 1j * np.arctan2(imag, 1 + real)
 
 
 def _power_series(alpha: Complex, excess: Real, weights: Real) -> Complex:
@@ -325,9 +324,7 @@ def _walk(total: Composition, c: float, step: float, peak: float) -> tuple[Compl
     raise ArithmeticError("the characteristic function decays too slowly for this inversion")
 
 
-def delta(
-    total: Composition, epsilon: float, *, refine: float = 1.0, abscissa: float | None = None
-) -> Estimate:
+def delta(total: Composition, epsilon: float, *, refine: float = 1.0, abscissa: float | None = None) -> Estimate:
     """delta(epsilon) of one direction, with its error budget."""
     contour = line(total, epsilon, refine=refine, abscissa=abscissa)
     value = math.exp(contour.log_delta(epsilon))
@@ -335,9 +332,7 @@ def delta(
     return Estimate(value=value, lower=value * (1 - alias - rest), upper=value * (1 + rest))
 
 
-def epsilon(
-    total: Composition, delta: float, *, refine: float = 1.0, abscissa: float | None = None
-) -> Estimate:
+def epsilon(total: Composition, delta: float, *, refine: float = 1.0, abscissa: float | None = None) -> Estimate:
     """The epsilon at which delta(epsilon) equals the target, for one direction.
 
     Errors of ln(delta) become errors of epsilon through the slope of ln(delta), taken numerically.

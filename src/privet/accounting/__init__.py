@@ -6,7 +6,7 @@ from privet.accounting.basic import Basic
 from privet.accounting.calibrate import calibrate
 from privet.accounting.gdp import Gdp
 from privet.accounting.optimal import Optimal, optimal_delta, optimal_epsilon
-from privet.accounting.pld import PLD
+from privet.accounting.pld import PLD, clear_caches
 from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import Tightest, delta, epsilon
 from privet.accounting.tradeoff import advantage, tpr_at, tradeoff
@@ -26,6 +26,7 @@ __all__ = [
     "advanced_epsilon",
     "advantage",
     "calibrate",
+    "clear_caches",
     "delta",
     "epsilon",
     "optimal_delta",

@@ -60,10 +60,13 @@ class Tightest(Accountant):
         parts = loss.parts()
         if len(parts) == 1 and parts[0][0].kind in Optimal.tight_kinds and parts[0][1] <= _FEW_STEPS:
             return _try([Optimal()], loss, ask)
+        simple = _try([Basic()], loss, ask)
+        if simple and simple[0].upper == 0.0:
+            return simple
         numerical = _try([PLD(self.tol, self.two_sided)], loss, ask)
         if numerical and all(part.exact for part, _ in parts):
-            return numerical  # every other method bounds the same curve from further above
-        return [*numerical, *_try([Basic(), Rdp(), Zcdp(), Gdp()], loss, ask)]
+            return [*numerical, *simple]  # every other method bounds the same curve from further above
+        return [*numerical, *simple, *_try([Rdp(), Zcdp(), Gdp()], loss, ask)]
 
 
 def _try(

@@ -196,7 +196,7 @@ def _failure(failures: Iterable[tuple[float, int]]) -> float:
 
 def _convolve_atoms(variables: list[tuple[LossVariable, int]]) -> LossVariable | None:
     """Exact sum of atomic variables while it stays small, else None."""
-    if not all(isinstance(variable, AtomicVariable) for variable, _ in variables):
+    if not all(variable.discrete for variable, _ in variables):
         return None
     if sum(n for _, n in variables) > 64:
         return None

@@ -12,6 +12,8 @@ from privet.privacy.base import AtomicVariable, Direction, LossVariable, Privacy
 
 __all__ = ["FinitePairLoss"]
 
+_LEAST = 1e-290  # a smaller mass would vanish among floats, and its loss with it
+
 
 @register
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,10 @@ def _probability(name: str, value: object) -> float | Fraction:
         except (ValueError, ZeroDivisionError):
             raise InvalidParameter(f"{name} holds {value!r}, which is not a probability") from None
     if isinstance(value, (Fraction, int)) and not isinstance(value, bool):
-        fraction(name, float(value))
+        if not 0 <= value <= 1 or 0 < value < _LEAST:
+            raise InvalidParameter(f"{name} must hold probabilities in [0, 1], zero or at least {_LEAST:g}")
         return Fraction(value)
-    return fraction(name, value)
+    number = fraction(name, value)
+    if 0.0 < number < _LEAST:
+        raise InvalidParameter(f"{name} must hold probabilities in [0, 1], zero or at least {_LEAST:g}")
+    return number

@@ -53,6 +53,10 @@ class SplicedVariable(LossVariable):
         return max(0.0, 1.0 - ((1.0 - self.q) * float(q) + self.q * float(p)) - float(q))
 
     @property
+    def discrete(self) -> bool:
+        return self.of.discrete
+
+    @property
     def p_only(self) -> float:
         return self.q * self.of.p_only
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, log1mexp
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.base import (
@@ -91,8 +91,9 @@ class Grouped(PrivacyLoss):
             return Approximate(self.size * epsilon, delta)
         if epsilon == 0.0:
             return Approximate(0.0, min(1.0, self.size * delta))
-        growth = math.expm1(min(700.0, self.size * epsilon)) / math.expm1(min(700.0, epsilon))
-        return Approximate(self.size * epsilon, min(1.0, delta * growth))
+        # (e^{k eps} - 1)/(e^eps - 1), in logarithms since either may overflow
+        growth = (self.size - 1) * epsilon + log1mexp(-self.size * epsilon) - log1mexp(-epsilon)
+        return Approximate(self.size * epsilon, math.exp(min(0.0, math.log(delta) + growth)))
 
     def zcdp(self) -> ZcdpBound:
         rho, delta0 = self.of.zcdp()
@@ -136,7 +137,7 @@ def to_replace(loss: PrivacyLoss) -> PrivacyLoss:
 @lru_cache(maxsize=32)
 def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
     """Chain `size` neighbours: the best split of epsilon between the first links and the last one."""
-    reach = _reach(loss)
+    reach = min(_reach(loss), 690.0 / size)
     single = np.linspace(0.0, reach, _NODES)
     single_delta = loss.profile(single)
     nodes, deltas = single, single_delta
@@ -154,10 +155,11 @@ def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
 
 
 def _reach(loss: PrivacyLoss) -> float:
-    """An epsilon beyond which the profile is negligible."""
+    """An epsilon beyond which the profile is negligible (or down to the mass that no epsilon covers)."""
     if math.isfinite(loss.pure()):
         return max(loss.pure(), 1e-12)
+    floor = max(loss.variable("remove").p_only, loss.variable("add").p_only)
     high = 1e-3
-    while float(loss.profile(high)) > 1e-30 and high < 500.0:
+    while float(loss.profile(high)) > 1e-30 + floor * (1.0 + 1e-9) and high < 500.0:
         high *= 1.25
     return high

@@ -42,6 +42,10 @@ class SampledVariable(LossVariable):
     q: float
 
     @property
+    def discrete(self) -> bool:
+        return self.of.discrete
+
+    @property
     def p_only(self) -> float:
         return self.q * self.of.p_only
 

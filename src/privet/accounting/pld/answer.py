@@ -27,7 +27,7 @@ class Profile:
         weight = law.weight[first:]
         self.reference = float(losses[len(losses) // 2])
         relative = 1e-13 * math.log2(len(losses) + 2) + law.mass_error  # of sums and of masses
-        self.constant = law.infinite + law.above if side == "upper" else 0.0
+        self.constant = law.infinite + law.above if side == "upper" else law.infinite
         self.factor = 1.0 + relative if side == "upper" else 1.0 - min(1.0, relative)
         self.scale = math.exp(min(700.0, law.log_scale - law.tilt * self.reference)) * self.factor
         with np.errstate(over="ignore", invalid="ignore"):
@@ -51,7 +51,7 @@ class Profile:
             raw, charge = self.scale * np.maximum(self.raw, 0.0), self._charge()
             if self.side == "upper":
                 return np.minimum(raw + self.constant + charge, 1.0)
-            return np.maximum(raw - charge, 0.0)
+            return np.maximum(raw - charge, 0.0) + self.constant
 
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta (lower).
@@ -60,7 +60,9 @@ class Profile:
         """
         curve, losses, shift = self.deltas(), self.losses, self.law.shift
         nothing = math.inf if self.side == "upper" else -math.inf
-        if not np.all(np.isfinite(curve)) or self.constant >= delta:
+        if self.constant >= delta:
+            return math.inf  # no epsilon at all
+        if not np.all(np.isfinite(curve)):
             return nothing
         crossing = np.flatnonzero(curve > delta)
         if len(crossing) == 0:
@@ -69,7 +71,7 @@ class Profile:
         if last == len(curve) - 1:
             return nothing if self.side == "upper" else float(losses[last]) - shift
         charge = float(self._charge()[last])  # charges fall with the loss: the one on the left covers the cell
-        target = (delta - self.constant - charge if self.side == "upper" else delta + charge) / self.scale
+        target = (delta - self.constant - charge if self.side == "upper" else delta - self.constant + charge) / self.scale
         gap = float(self.p[last + 1]) - target
         weight = float(self.q[last + 1])
         low, high = float(losses[last]), float(losses[last + 1])
@@ -84,12 +86,12 @@ class Profile:
         upper = self.side == "upper"
         at = epsilon - self.law.shift if upper else epsilon + self.law.shift
         if at < float(losses[0]):
-            return 1.0 if upper else 0.0
+            return 1.0 if upper else self.constant
         index = int(np.searchsorted(losses, at, side="right"))
         charge = float(self._charge()[index - 1])
         if index == len(losses):
-            return min(1.0, self.constant + charge) if upper else 0.0
+            return min(1.0, self.constant + charge) if upper else self.constant
         value = self.scale * (float(self.p[index]) - math.exp(at - self.reference) * float(self.q[index]))
         if not math.isfinite(value) or not math.isfinite(charge):
-            return 1.0 if upper else 0.0
-        return min(1.0, max(value, 0.0) + self.constant + charge) if upper else max(0.0, value - charge)
+            return 1.0 if upper else self.constant
+        return self.constant + (max(value, 0.0) + charge if upper else max(0.0, value - charge))

@@ -15,7 +15,7 @@ from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 
-__all__ = ["ComposedLaw", "compose", "smooth_length"]
+__all__ = ["CACHES", "ComposedLaw", "compose", "smooth_length"]
 
 _NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 
@@ -60,7 +60,7 @@ def smooth_length(length: int) -> int:
 def _log_moment(law: GridLaw, t: float) -> float:
     """ln of the sum of p exp(t loss)."""
     if t == 0.0:
-        return math.log(float(law.mass.sum()))
+        return math.log(max(float(law.mass.sum()), 1e-300))
     losses = law.losses()
     peak = float(losses[-1] if t > 0.0 else losses[0]) * t
     count = min(len(losses), int(600.0 / (abs(t) * law.step)) + 1)  # beyond, exp underflows
@@ -68,7 +68,7 @@ def _log_moment(law: GridLaw, t: float) -> float:
     total = float((law.mass[near] * np.exp(losses[near] * t - peak)).sum())  # not @: BLAS would start threads
     if count < len(losses):  # what was left out is at most the rest of the mass at the edge of the slice
         total += float(law.mass.sum()) * math.exp(-600.0)
-    return peak + math.log(total)
+    return peak + math.log(max(total, 1e-300))
 
 
 def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> ComposedLaw:
@@ -166,3 +166,6 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     if smallest < low - rounding:
         wrapped += math.exp(min(0.0, moment(plan.tilt - plan.low_order) - total + plan.low_order * low))
     return above, wrapped
+
+
+CACHES = (_log_moment, _log_transform)

@@ -8,12 +8,14 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.accounting.pld.answer import Profile
+from privet.accounting.pld.compose import CACHES as caches_of_compose
 from privet.accounting.pld.compose import compose
-from privet.accounting.pld.plan import Plan, make_plan, step_tail
+from privet.accounting.pld.plan import Plan, make_plan, step_tail, summary_of
+from privet.accounting.pld.rounding import CACHES as caches_of_rounding
 from privet.accounting.pld.rounding import lower_law, upper_law
-from privet.privacy import AtomicVariable, Direction, PrivacyLoss
+from privet.privacy import Direction, PrivacyLoss
 
-__all__ = ["Interval", "delta_interval", "epsilon_interval", "profile_curves"]
+__all__ = ["Interval", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
 _WIDTH_LAW = 0.16  # measured: relative width of the interval is 0.1 to 0.2 (h / std of one loss)^2
@@ -47,7 +49,7 @@ def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     lattices = {v.lattice[1]: n for v, n in variables if v.lattice is not None and math.isfinite(v.lattice[1])}
     if lattices:
         spacing = max(lattices, key=lambda s: lattices[s])
-        discrete = all(isinstance(v, AtomicVariable) for v, _ in variables)
+        discrete = all(v.discrete for v, _ in variables)
         aligned = discrete and len(lattices) == 1 and all(v.lattice is not None for v, _ in variables)
         if aligned and (plan.high - plan.low) / spacing < _MOST_NODES:
             return spacing  # every atom lies on the grid: nothing is rounded
@@ -147,3 +149,12 @@ def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
         deltas = Profile(law, "upper").deltas()
         curves.append((law.losses + law.shift, np.where(np.isfinite(deltas), deltas, 1.0)))
     return curves
+
+
+def clear_caches() -> None:
+    """Forget every grid law and transform: for honest timings and for memory.
+
+    >>> clear_caches()
+    """
+    for cached in (summary_of, upper_law, lower_law, *caches_of_compose, *caches_of_rounding):
+        cached.cache_clear()

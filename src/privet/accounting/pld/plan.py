@@ -106,15 +106,18 @@ class _Sum:
 
     def quantile(self, tilt: float, value: float, log_inverse: float, unit: float, sign: float) -> tuple[float, float]:
         """Chernoff quantile of the law tilted by `tilt`, above (sign 1) or below (sign -1): the order and the loss."""
-        best_order, best = 0.0, math.inf
-        order = unit
-        for _ in range(40):
-            loss = (self(tilt + sign * order)[0] - value + log_inverse) / order
-            if loss >= best:
-                break
-            best_order, best = order, loss
-            order *= math.sqrt(2.0)
-        return best_order, best
+
+        def loss(order: float) -> float:
+            return (self(tilt + sign * order)[0] - value + log_inverse) / order
+
+        order, best = unit, loss(unit)
+        for factor in (math.sqrt(2.0), math.sqrt(0.5)):
+            for _ in range(60):
+                following = loss(order * factor)
+                if not following < best:
+                    break
+                order, best = order * factor, following
+        return order, best
 
     def order_at(self, epsilon: float, most: float) -> float:
         """t >= 0 with K'(t) = epsilon: the tilt that centres the law on epsilon."""

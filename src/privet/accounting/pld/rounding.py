@@ -15,7 +15,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 
-__all__ = ["GridLaw", "lower_law", "upper_law"]
+__all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
@@ -54,7 +54,8 @@ class _Cells:
     p: Array
     q: Array
     atoms: tuple[Array, Array, Array]
-    p_only: float
+    p_only: float  # mass that an upper law sends to infinity
+    impossible: float  # mass that truly lies there
     error: float
 
     def nodes(self, step: float) -> Array:
@@ -77,7 +78,8 @@ def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) ->
     halves = offset + (2.0 * start - 1.0 + np.arange(2 * n + 1)) * (step / 2.0)
     p, q = variable.cells(halves) if continuous else (np.zeros(2 * n + 2), np.zeros(2 * n + 2))
     error = _CONTINUOUS_ERROR if continuous else _ATOM_ERROR
-    return _Cells(offset, start, n, p, q, (losses, p_atoms, q_atoms), variable.p_only + lost_above, error)
+    infinite = variable.p_only
+    return _Cells(offset, start, n, p, q, (losses, p_atoms, q_atoms), infinite + lost_above, infinite, error)
 
 
 def _offset(variable: LossVariable, step: float) -> float:
@@ -155,7 +157,7 @@ def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
         p = p + np.bincount(place[~aligned], weights=p_atoms[~aligned], minlength=n)
         q = q + np.bincount(place[~aligned], weights=q_atoms[~aligned], minlength=n)
     mass = exact + _contract(p, q, cells.nodes(step), step)
-    return _law(cells, step, mass, 0.0, shift)
+    return _law(cells, step, mass, cells.impossible * (1.0 - cells.error), shift)
 
 
 def _law(cells: _Cells, step: float, mass: Array, infinite: float, shift: float) -> GridLaw:
@@ -247,3 +249,6 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
         place = math.floor((loss - float(node[0])) / step - 1e-9)
         mass[max(place, 0)] += retained[index] * p[index]
     return mass
+
+
+CACHES = (_cells,)

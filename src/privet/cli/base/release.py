@@ -86,8 +86,8 @@ def kind_named(name: str) -> Kind:
 def accountant_named(name: str, tol: float | None) -> "Accountant":
     """The accountant behind a name; `tol` (relative width of the interval) belongs to auto and pld only.
 
-    >>> accountant_named("pld", 1e-3)
-    PLD(tol=0.001)
+    >>> accountant_named("pld", 1e-3).tol
+    0.001
     """
     from privet import accounting
     from privet._validate import open_fraction

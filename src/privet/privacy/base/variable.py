@@ -57,6 +57,11 @@ class LossVariable(ABC):
         return 0.0
 
     @property
+    def discrete(self) -> bool:
+        """Is there no continuous part?"""
+        return False
+
+    @property
     def lattice(self) -> tuple[float, float] | None:
         """(offset, spacing) such that every atom is offset + a multiple of spacing; None when no such pair is known.
 
@@ -128,6 +133,10 @@ class ReversedVariable(LossVariable):
         return self.of.p_only
 
     @property
+    def discrete(self) -> bool:
+        return self.of.discrete
+
+    @property
     def lattice(self) -> tuple[float, float] | None:
         lattice = self.of.lattice
         return None if lattice is None else (-lattice[0], lattice[1])
@@ -177,6 +186,10 @@ class AtomicVariable(LossVariable):
     @property
     def q_only(self) -> float:
         return self.q_only_mass
+
+    @property
+    def discrete(self) -> bool:
+        return True
 
     @property
     def lattice(self) -> tuple[float, float] | None:

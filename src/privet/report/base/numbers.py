@@ -8,8 +8,8 @@ __all__ = ["percent_down", "percent_up", "plain", "round_down", "round_up"]
 def round_up(value: float, digits: int = 5) -> float:
     """The smallest number of `digits` significant digits that is not below `value`.
 
-    >>> round_up(0.9469161), round_up(2.0)
-    (0.94692, 2.0)
+    >>> round_up(0.9469161), round_up(2.1), round_up(1e-5, 1)
+    (0.94692, 2.1, 1e-05)
     """
     return _rounded(value, digits, ROUND_CEILING)
 
@@ -24,8 +24,8 @@ def round_down(value: float, digits: int = 5) -> float:
 
 
 def _rounded(value: float, digits: int, rounding: str) -> float:
-    # Decimal(float) is exact, so the direction holds for the float that was meant.
-    return float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)))
+    # By its shortest decimal form: 2.1 is shown as 2.1 although the float lies a hair above it.
+    return float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(float(value)))))
 
 
 def plain(value: float) -> str:

@@ -14,7 +14,8 @@ from privet.testing.base.ask import variable_of
 
 __all__ = ["enclose_delta"]
 
-_MOST_OUTCOMES = 400_000
+_MOST_OUTCOMES = 40_000
+_MOST_CELLS = 4_000
 _TAIL = 1e-18
 
 Outcomes = tuple[Array, Array]  # P-mass and Q-mass of each outcome
@@ -54,7 +55,7 @@ def _one_direction(loss: PrivacyLoss, direction: Direction, epsilon: float) -> t
     if room < 1.0:
         return None
     continuous = sum(_is_continuous(variable) for variable in copies)
-    cells = int(room ** (1.0 / continuous)) if continuous else 0
+    cells = min(_MOST_CELLS, int(room ** (1.0 / continuous))) if continuous else 0
     if continuous and cells < 60:
         return None
     survives = math.prod(1.0 - variable.p_only for variable in copies)
@@ -67,7 +68,7 @@ def _one_direction(loss: PrivacyLoss, direction: Direction, epsilon: float) -> t
             p, q = np.outer(p, p_one).ravel(), np.outer(q, q_one).ravel()
             lost += infinite
         finite = np.maximum(p - math.exp(min(epsilon, 700.0)) * q, 0.0)
-        ends.append(math.fsum(finite.tolist()) + (1.0 - survives) + (lost if spread else 0.0))
+        ends.append(float(np.sum(finite)) + (1.0 - survives) + (lost if spread else 0.0))
     return ends[0], ends[1]
 
 
