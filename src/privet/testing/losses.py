@@ -20,6 +20,7 @@ __all__ = [
 
 _REPLACE = Unit("replace")
 
+
 class Family(NamedTuple):
     """Prices along one parameter, from the dearest to the cheapest."""
 
@@ -213,7 +214,9 @@ def loss_strategy(*, relation: str = "add_remove", extreme: bool = False) -> "Se
             choices.append(st.builds(privacy.FixedSampled, children, st.integers(0, 5), st.just(5)))
             choices.append(st.builds(lambda items: privacy.Parallel(items, fixed_blocks=True), blocks))
         else:
-            rates = st.sampled_from([0.0, 5e-324, 1e-300, 1e-9, 0.5, 1.0 - 1e-16, 1.0] if extreme else [0.0, 0.1, 0.5, 1.0])
+            rates = st.sampled_from(
+                [0.0, 5e-324, 1e-300, 1e-9, 0.5, 1.0 - 1e-16, 1.0] if extreme else [0.0, 0.1, 0.5, 1.0]
+            )
             choices.append(st.builds(privacy.PoissonSampled, children, rates))
             choices.append(st.builds(privacy.Parallel, blocks))
         return st.one_of(choices)

@@ -31,50 +31,53 @@ class Profile:
         self.factor = 1.0 + relative if side == "upper" else 1.0 - min(1.0, relative)
         self.scale = math.exp(min(700.0, law.log_scale - law.tilt * self.reference)) * self.factor
         with np.errstate(over="ignore", invalid="ignore"):
-            self.untilt = np.exp(-law.tilt * (losses - self.reference)) if law.tilt > 0.0 else 1.0
-            mass = (np.maximum(weight, 0.0) if side == "upper" else weight) * self.untilt
+            untilt = np.exp(-law.tilt * (losses - self.reference)) if law.tilt > 0.0 else 1.0
+            mass = (np.maximum(weight, 0.0) if side == "upper" else weight) * untilt
             decay = np.exp(self.reference - losses)
             self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
             self.q = np.cumsum((mass * decay)[::-1])[::-1]
-            raw = self.p - self.q / decay
-        self.raw = raw
 
-    def _charge(self) -> Array:
-        """Error of delta at each node."""
-        scale = self.scale / self.factor * self.law.error_weight
-        with np.errstate(over="ignore"):
-            return np.broadcast_to(scale * self.untilt, self.raw.shape)
+    def _charge(self, losses: Array) -> Array:
+        """Error of delta at the given losses, from the transform and from wrapping."""
+        law = self.law
+        return law.error_weight * np.exp(np.minimum(law.log_scale - law.tilt * losses, 700.0))
 
     def deltas(self) -> Array:
-        """delta at every node (`losses`), before the shift of the losses is applied."""
+        """delta at every node (`losses`), before the shift of the losses is applied; 1 or 0 where nothing is known."""
+        return self._deltas_at(np.arange(len(self.losses)))
+
+    def _deltas_at(self, index: Array) -> Array:
+        losses, upper = self.losses[index], self.side == "upper"
         with np.errstate(over="ignore", invalid="ignore"):
-            raw, charge = self.scale * np.maximum(self.raw, 0.0), self._charge()
-            if self.side == "upper":
-                return np.minimum(raw + self.constant + charge, 1.0)
-            return np.maximum(raw - charge, 0.0) + self.constant
+            raw = self.scale * np.maximum(self.p[index] - np.exp(losses - self.reference) * self.q[index], 0.0)
+            charge = self._charge(losses)
+            value = self.constant + (raw + charge if upper else np.maximum(raw - charge, 0.0))
+        return np.minimum(np.where(np.isfinite(value), value, 1.0 if upper else self.constant), 1.0)
 
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta (lower).
 
-        Infinite, on the honest side, when the law cannot tell.
+        The bound at one point is enough for either claim, so the crossing is found by bisection over the nodes. Infinite,
+        on the honest side, when the law cannot tell.
         """
-        curve, losses, shift = self.deltas(), self.losses, self.law.shift
-        nothing = math.inf if self.side == "upper" else -math.inf
+        losses, shift = self.losses, self.law.shift
         if self.constant >= delta:
             return math.inf  # no epsilon at all
-        if not np.all(np.isfinite(curve)):
-            return nothing
-        crossing = np.flatnonzero(curve > delta)
-        if len(crossing) == 0:
-            return float(losses[0]) + shift if self.side == "upper" else nothing
-        last = int(crossing[-1])
-        if last == len(curve) - 1:
-            return nothing if self.side == "upper" else float(losses[last]) - shift
-        charge = float(self._charge()[last])  # charges fall with the loss: the one on the left covers the cell
-        target = (delta - self.constant - charge if self.side == "upper" else delta - self.constant + charge) / self.scale
-        gap = float(self.p[last + 1]) - target
-        weight = float(self.q[last + 1])
-        low, high = float(losses[last]), float(losses[last + 1])
+        left, right = -1, len(losses)  # delta is above the target at `left` and not above it at `right`
+        while right - left > 1:
+            middle = (left + right) // 2
+            if float(self._deltas_at(np.array([middle]))[0]) > delta:
+                left = middle
+            else:
+                right = middle
+        if left < 0:
+            return float(losses[0]) + shift if self.side == "upper" else -math.inf
+        if right == len(losses):
+            return math.inf if self.side == "upper" else float(losses[left]) - shift
+        charge = float(self._charge(losses[left:right])[0])  # charges fall with the loss: this one covers the cell
+        target = (delta - self.constant + (charge if self.side == "lower" else -charge)) / self.scale
+        gap, weight = float(self.p[right]) - target, float(self.q[right])
+        low, high = float(losses[left]), float(losses[right])
         inside = self.reference + math.log(gap / weight) if gap > 0.0 and weight > 0.0 else math.nan
         if self.side == "upper":
             return (inside if low <= inside <= high else high) + shift
@@ -88,7 +91,7 @@ class Profile:
         if at < float(losses[0]):
             return 1.0 if upper else self.constant
         index = int(np.searchsorted(losses, at, side="right"))
-        charge = float(self._charge()[index - 1])
+        charge = float(self._charge(losses[index - 1 : index])[0])
         if index == len(losses):
             return min(1.0, self.constant + charge) if upper else self.constant
         value = self.scale * (float(self.p[index]) - math.exp(at - self.reference) * float(self.q[index]))

@@ -44,7 +44,8 @@ def _directions(parts: Parts) -> tuple[Direction, ...]:
 
 def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of sqrt(2)."""
-    wanted = max(plan.step_scale * math.sqrt(tol / _WIDTH_LAW), (plan.high - plan.low) / _MOST_NODES, 1e-300)
+    coarsest = max(plan.high - plan.low, plan.part_width) / _MOST_NODES
+    wanted = max(plan.step_scale * math.sqrt(tol / _WIDTH_LAW), coarsest, 1e-300)
     variables = [(loss.variable("remove"), n) for loss, n in parts]
     lattices = {v.lattice[1]: n for v, n in variables if v.lattice is not None and math.isfinite(v.lattice[1])}
     if lattices:

@@ -61,6 +61,7 @@ class Plan:
     high_order: float
     step_scale: float
     target: float  # rough epsilon
+    part_width: float  # width of the widest single law
 
 
 class _Sum:
@@ -74,6 +75,7 @@ class _Sum:
             self.losses[row, : len(summary.losses)] = summary.losses
             self.log_mass[row, : len(summary.losses)] = summary.log_mass
         self.counts = np.array([float(n) for _, n in parts])
+        self.part_width = max(float(np.ptp(s.losses)) for s, _ in parts)
         self.top = sum(n * float(s.losses.max()) for s, n in parts)
         self.bottom = sum(n * float(s.losses.min()) for s, n in parts)
 
@@ -89,50 +91,38 @@ class _Sum:
         sums = [float((self.counts * row).sum()) for row in (peak + np.log(total), mean, variance)]
         return sums[0], sums[1], sums[2]
 
+    def log_moments(self, orders: Array) -> tuple[Array, Array]:
+        """ln E exp(t L) and its derivative at many orders at once."""
+        exponent = np.multiply.outer(orders, self.losses) + self.log_mass
+        peak = exponent.max(axis=2)
+        weight = np.exp(exponent - peak[:, :, None])
+        total = weight.sum(axis=2)
+        mean = (weight * self.losses).sum(axis=2) / total
+        return ((peak + np.log(total)) * self.counts).sum(axis=1), (mean * self.counts).sum(axis=1)
+
     def order_for(self, log_inverse: float, most: float) -> float:
-        """t with t K'(t) - K(t) = ln(1/delta): the Chernoff order of the delta-quantile, at most `most`."""
-        low, high = math.log(1e-9 * most), math.log(most)
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            t = math.exp(middle)
-            value, mean, _ = self(t)
-            if t * mean - value < log_inverse:
-                low = middle
-            else:
-                high = middle
-            if high - low < 0.1:
-                break
-        return math.exp(low)
+        """The order of the best Chernoff bound (K(t) + ln(1/delta))/t on the delta-quantile, at most `most`."""
+        orders = most * 2.0 ** np.arange(-16.0, 0.125, 0.125)
+        return float(orders[np.argmin((self.log_moments(orders)[0] + log_inverse) / orders)])
 
     def quantile(self, tilt: float, value: float, log_inverse: float, unit: float, sign: float) -> tuple[float, float]:
         """Chernoff quantile of the law tilted by `tilt`, above (sign 1) or below (sign -1): the order and the loss."""
-
-        def loss(order: float) -> float:
-            return (self(tilt + sign * order)[0] - value + log_inverse) / order
-
-        order, best = unit, loss(unit)
-        for factor in (math.sqrt(2.0), math.sqrt(0.5)):
-            for _ in range(60):
-                following = loss(order * factor)
-                if not following < best:
-                    break
-                order, best = order * factor, following
-        return order, best
+        orders = unit * 2.0 ** np.arange(-6.0, 10.5, 0.5)
+        losses = (self.log_moments(tilt + sign * orders)[0] - value + log_inverse) / orders
+        best = int(np.argmin(losses))
+        return float(orders[best]), float(losses[best])
 
     def order_at(self, epsilon: float, most: float) -> float:
         """t >= 0 with K'(t) = epsilon: the tilt that centres the law on epsilon."""
-        if self(0.0)[1] >= epsilon:
-            return 0.0
-        low, high = 0.0, most
-        for _ in range(40):
-            middle = 0.5 * (low + high) if low > 0.0 else high / 64.0
-            if self(middle)[1] < epsilon:
-                low = middle
-            else:
-                high = middle
-            if high - low < 0.03 * high:
-                break
-        return low
+        orders = np.concatenate(([0.0], most * 2.0 ** np.arange(-24.0, 0.25, 0.25)))
+        below = np.flatnonzero(self.log_moments(orders)[1] < epsilon)
+        return float(orders[below[-1]]) if len(below) else 0.0
+
+    def least_tilt(self, best: float, target: float, most: float) -> float:
+        """The smallest tilt that keeps rounding noise within its allowance at the target (heavy tails stay quiet)."""
+        tilts = best * np.linspace(0.0, 1.0, 33)
+        quiet = np.flatnonzero(self.log_moments(tilts)[0] - tilts * target <= most)
+        return float(tilts[quiet[0]]) if len(quiet) else best
 
 
 def make_plan(
@@ -160,7 +150,7 @@ def make_plan(
     tilt = (
         0.0
         if untilted
-        else _rounded(_least_tilt(total, best, target, floor + allowed), math.sqrt(2.0 / max(-floor, 1.0)))
+        else _rounded(total.least_tilt(best, target, floor + allowed), math.sqrt(2.0 / max(-floor, 1.0)))
     )
     value, _, variance = total(tilt)
     spread = math.sqrt(max(variance, 1e-300))
@@ -177,6 +167,7 @@ def make_plan(
         high_order=high_order,
         step_scale=min(spread, spread0) / math.sqrt(steps),
         target=target,
+        part_width=total.part_width,
     )
 
 
@@ -187,19 +178,3 @@ def _rounded(value: float, most: float = 0.5) -> float:
     """
     rung = min(0.5, most)
     return 2.0 ** (math.floor(math.log2(value) / rung) * rung) if value > 0.0 else 0.0
-
-
-def _least_tilt(total: _Sum, best: float, target: float, most: float) -> float:
-    """The smallest tilt that keeps rounding noise within its allowance at the target (heavy tails stay quiet)."""
-    if total(0.0)[0] <= most:
-        return 0.0
-    low, high = 0.0, best
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        if total(middle)[0] - middle * target <= most:
-            high = middle
-        else:
-            low = middle
-        if high - low < 0.05 * high:
-            break
-    return high

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from privet._numerics import Array
+from privet.errors import NoGuarantee
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 
 __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
@@ -25,6 +26,7 @@ _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 _MOST_ROUGH = 2000
 _ROUNDS = 6
 _HEAVY_END = 1e-6
+_MOST_NODES = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,8 @@ def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) ->
     offset = _offset(variable, step)
     start = math.floor((min(ends) - offset) / step) - 1
     n = math.ceil((max(ends) - offset) / step) + 2 - start
+    if not n < _MOST_NODES:
+        raise NoGuarantee("the loss of one step is too wide for a grid of this fineness; use RDP, or more noise")
     halves = offset + (2.0 * start - 1.0 + np.arange(2 * n + 1)) * (step / 2.0)
     p, q = variable.cells(halves) if continuous else (np.zeros(2 * n + 2), np.zeros(2 * n + 2))
     error = _CONTINUOUS_ERROR if continuous else _ATOM_ERROR
@@ -129,7 +133,8 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
         place = np.floor((losses - cells.offset) / step).astype(np.int64) - cells.start
         p = p + np.bincount(place, weights=p_atoms, minlength=n - 1)[: n - 1]
         q = q + np.bincount(place, weights=q_atoms, minlength=n - 1)[: n - 1]
-    up = np.clip((p - np.exp(cells.nodes(step)[:-1]) * q) / -math.expm1(-step), 0.0, p)
+    growth = np.exp(np.minimum(cells.nodes(step)[:-1], 700.0))  # beyond, q is 0 and the mass moves up
+    up = np.clip((p - growth * q) / -math.expm1(-step), 0.0, p)
     mass = np.zeros(n)
     mass[:-1] = p - up
     mass[1:] += up
@@ -171,7 +176,7 @@ def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
     """Merge the cells around each node into a law on the nodes, by garbling only."""
     if not np.any(p):
         return np.zeros(len(p))
-    p, q, growth = p.copy(), q.copy(), np.exp(node)
+    p, q, growth = p.copy(), q.copy(), np.exp(np.minimum(node, 700.0))
     settled = np.zeros(len(p))
     heavy = _WORTH_SETTLING * float(p.sum())
     for _ in range(_ROUNDS):  # edges, jumps and lone atoms first: they need more than their next neighbour

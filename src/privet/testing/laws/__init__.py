@@ -121,6 +121,7 @@ LOSS_LAWS: tuple[Callable[..., None], ...] = (
     check_parallel_needs_fixed_blocks,
     check_parallel_is_the_worst_block,
     check_selection_costs_more,
+    check_not_below_pld,
 )
 """Laws of one loss: call each with the loss alone."""
 
@@ -131,6 +132,5 @@ ACCOUNTANT_LAWS: tuple[Callable[..., Any], ...] = (
     check_answers_where_it_can,
     check_question_round_trip,
     check_sound,
-    check_not_below_pld,
 )
 """Laws of one loss and one accountant: call each with both."""

@@ -177,7 +177,9 @@ def check_groups_cost_more(loss: PrivacyLoss, sizes: tuple[int, ...] = (1, 2, 3)
             assert other >= one, f"{question}() of {loss!r} falls from {one} to {other} in a larger group"
         renyi = [group.rdp(orders) for group in (small, large)]
         if renyi[0].delta0 == renyi[1].delta0:
-            assert np.all(renyi[1].values >= renyi[0].values * (1 - 1e-9)), f"Rényi curve of {loss!r} falls in a larger group"
+            assert np.all(renyi[1].values >= renyi[0].values * (1 - 1e-9)), (
+                f"Rényi curve of {loss!r} falls in a larger group"
+            )
         if variable_of(small, "remove") is not None:
             gap = float(np.max(small.profile(_EPSILONS) - large.profile(_EPSILONS)))
             assert gap <= 1e-9, f"the profile of {loss!r} falls by {gap} in a larger group"
@@ -187,7 +189,9 @@ def check_groups_cost_more(loss: PrivacyLoss, sizes: tuple[int, ...] = (1, 2, 3)
         if math.isfinite(epsilon):
             growth = math.fsum(math.exp(min(700.0, j * epsilon)) for j in range(size))
             found, expected = group.approximate(), (size * epsilon, min(1.0, delta * growth))
-            assert np.allclose(found, expected, rtol=1e-9, atol=0.0), f"a group of {size} of {loss!r}: {found}, not {expected}"
+            assert np.allclose(found, expected, rtol=1e-9, atol=0.0), (
+                f"a group of {size} of {loss!r}: {found}, not {expected}"
+            )
 
 
 def check_mixed_units_raise(loss: PrivacyLoss) -> None:

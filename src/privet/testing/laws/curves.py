@@ -50,7 +50,9 @@ def check_total_variation(loss: PrivacyLoss) -> None:
     """
     values = [float(variable.delta(0.0)) for _, variable in _variables(loss)]
     if len(values) == 2:
-        assert abs(values[0] - values[1]) <= _ROUNDING, f"total variation of {loss!r}: remove {values[0]}, add {values[1]}"
+        assert abs(values[0] - values[1]) <= _ROUNDING, (
+            f"total variation of {loss!r}: remove {values[0]}, add {values[1]}"
+        )
 
 
 def check_profile_shape(loss: PrivacyLoss) -> None:
@@ -143,7 +145,9 @@ def check_cells(loss: PrivacyLoss) -> None:
         inside = (loss_of_cell >= nodes[:-1][seen] - 1e-7) & (loss_of_cell <= nodes[1:][seen] + 1e-7)
         assert inside.all(), f"{law}: a cell's masses contradict its losses"
         from_cells = LossVariable.delta(variable, _EPSILONS)
-        assert np.allclose(variable.delta(_EPSILONS), from_cells, atol=_ROUNDING), f"{law}: the profile contradicts them"
+        assert np.allclose(variable.delta(_EPSILONS), from_cells, atol=_ROUNDING), (
+            f"{law}: the profile contradicts them"
+        )
 
 
 def check_span(loss: PrivacyLoss) -> None:
@@ -197,7 +201,9 @@ def check_renyi_covers_pair(loss: PrivacyLoss) -> None:
     for direction, variable in _variables(loss):
         p, q = _merged(variable, 1500)
         if variable.p_only > 0.0:
-            assert np.all(np.isinf(values)), f"Rényi bound of {loss!r} is finite though {direction} has an infinite loss"
+            assert np.all(np.isinf(values)), (
+                f"Rényi bound of {loss!r} is finite though {direction} has an infinite loss"
+            )
             continue
         logs = np.multiply.outer(orders, np.log(p)) - np.multiply.outer(orders - 1.0, np.log(q))
         peak = logs.max(axis=-1)

@@ -21,7 +21,9 @@ __all__ = [
 def _same(one: PrivacyLoss, other: PrivacyLoss, law: str) -> None:
     assert one == other, f"{law}: {one!r} != {other!r}"
     assert hash(one) == hash(other), f"{law}: equal losses hash differently: {one!r} and {other!r}"
-    assert privacy.to_json(one) == privacy.to_json(other), f"{law}: equal losses have different texts: {one!r}, {other!r}"
+    assert privacy.to_json(one) == privacy.to_json(other), (
+        f"{law}: equal losses have different texts: {one!r}, {other!r}"
+    )
 
 
 def check_hashable(loss: PrivacyLoss) -> None:
