@@ -198,7 +198,9 @@ class _Search:
             else:
                 bad = s
                 if s == (self.high if falls else self.low):
-                    reached = f"it is still {math.exp(value):.6g}" if math.isfinite(value) else "nothing finite is proved"
+                    reached = (
+                        f"it is still {math.exp(value):.6g}" if math.isfinite(value) else "nothing finite is proved"
+                    )
                     raise Unreachable(
                         f"no value between {self.low:g} and {self.high:g} reaches {self.goal.name} <= "
                         f"{self.goal.value:g}; at {s:g} {reached} (delta = 0 needs a pure loss)"

@@ -10,7 +10,7 @@ from privet._validate import above, at_least, open_fraction
 from privet._validate import count as whole_number
 from privet.accounting.filters.amounts import COMPUTED, Amount, add, to_amount, to_float
 from privet.errors import BudgetExceeded, InvalidParameter
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import PrivacyLoss, PureLoss, Unit
 from privet.privacy.base import same_unit
 
 __all__ = ["Balance", "Filter", "FilterState", "Rule"]
@@ -173,11 +173,15 @@ class FilterState:
     def largest_pure(self) -> float:
         """The largest epsilon of one more pure release that is known to fit."""
         rooms = [
-            rule.pure_room(to_float(rule.caps[0] - (sums[0] or 0))) * COMPUTED
+            rule.pure_room(to_float(rule.caps[0] - (sums[0] or 0)))
             for rule, sums in zip(self.filter.rules, self.sums, strict=True)
             if _holds(rule, sums)
         ]
-        return max(rooms, default=0.0)
+        for room in sorted(rooms, reverse=True):
+            for epsilon in (room, room * COMPUTED):  # reading amounts as floats may round up
+                if self.accepts(PureLoss(epsilon, unit=self.unit or Unit())):
+                    return epsilon
+        return 0.0
 
     @property
     def balances(self) -> tuple[Balance, ...]:
@@ -198,10 +202,12 @@ class FilterState:
     def _check(self, loss: PrivacyLoss) -> Unit:
         if not isinstance(loss, PrivacyLoss):
             raise InvalidParameter(f"a filter charges a loss, got {type(loss).__name__}")
-        return loss.unit if self.unit is None else same_unit([self.unit, loss.unit])
+        if self.unit is None or loss.unit is self.unit:
+            return loss.unit
+        return same_unit([self.unit, loss.unit])
 
     def _requested(self, loss: PrivacyLoss, count: int) -> Sums:
-        times = whole_number("count", count)
+        times = 1 if type(count) is int and count == 1 else whole_number("count", count)
         parts = [(part, n * times) for part, n in loss.parts() if n * times]
         return tuple(_total(rule, parts) for rule in self.filter.rules)
 
@@ -219,12 +225,12 @@ class FilterState:
         told = "; ".join(
             f"{row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, requested "
             f"{'more than any finite amount' if more is None else format(to_float(more), '.9g')}, "
-            f"remaining {row.remaining * (1.0 - 1e-9):.9g}"
+            f"remaining {_round_down(row.remaining)}"
             for row, more in rows
         )
         return (
             f"the {self.filter.name} filter ({self.filter.theorem}) refuses this charge. {told}. One more pure release "
-            f"of epsilon up to {self.largest_pure * (1.0 - 1e-9):.9g} would still fit"
+            f"of epsilon up to {_round_down(self.largest_pure)} would still fit"
         )
 
 
@@ -232,8 +238,9 @@ def _total(rule: Rule, parts: list[tuple[PrivacyLoss, int]]) -> tuple[Amount, ..
     total: list[Amount] = [0] * len(rule.currencies)
     for part, n in parts:
         for i, price in enumerate(rule.price(part)):
-            amount, sum_so_far = to_amount(price, up=True), total[i]
-            total[i] = None if amount is None or sum_so_far is None else sum_so_far + n * amount
+            if price:
+                amount = to_amount(price, up=True)
+                total[i] = add(total[i], None if amount is None else n * amount)
     return tuple(total)
 
 
@@ -242,3 +249,8 @@ def _holds(rule: Rule, sums: tuple[Amount, ...]) -> bool:
         if amount is None or amount > cap:
             return False
     return True
+
+
+def _round_down(value: float) -> str:
+    text = f"{value:.9g}"
+    return text if float(text) <= value else f"{value * (1.0 - 1e-9):.9g}"

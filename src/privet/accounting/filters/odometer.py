@@ -28,7 +28,7 @@ class Odometer:
     rho_j + 2 sqrt(rho_j ln(1/delta_j)). All rungs hold at once outside a probability of delta: report the lowest line.
     It follows that whoever stops, on whatever grounds, has P(S) <= integral over S of e^epsilon dQ + delta. In this
     form it extends to delta0-approximate zCDP, with delta + delta0, while the failures stay within the cap `delta0`.
-    **Reference:** Rogers et al. 2016 (odometers); Whitehouse et al. 2023, section 5 (supermartingales).
+    **Reference:** Rogers et al. 2016 (odometers); Whitehouse et al. 2023 (supermartingales).
 
     >>> from privet import privacy
     >>> state = Odometer(first_rho=0.01, delta=1e-6).start().charge(privacy.GaussianLoss(10.0), 3)

@@ -25,7 +25,7 @@ class BasicFilter(Rule):
     """Epsilons and deltas add up; with delta = 0 the filter for pure DP.
 
     **Guarantee:** sum epsilon_i <= epsilon and sum delta_i <= delta give (epsilon, delta)-DP, adaptively.
-    **Reference:** Rogers, Roth, Ullman & Vadhan 2016, section 5.
+    **Reference:** Rogers, Roth, Ullman & Vadhan 2016.
 
     >>> from privet import privacy
     >>> BasicFilter(epsilon=1.0).start().charge(privacy.PureLoss(0.1), 10).remaining["basic epsilon"]
@@ -59,7 +59,7 @@ class AdvancedFilter(Rule):
 
     `delta0` is the part of delta set aside for the parts' own deltas; delta' = delta - delta0.
 
-    **Guarantee:** (epsilon, delta)-DP. **Reference:** Whitehouse, Ramdas, Rogers & Wu 2023, theorem 1.
+    **Guarantee:** (epsilon, delta)-DP. **Reference:** Whitehouse, Ramdas, Rogers & Wu 2023.
 
     >>> from privet import privacy
     >>> AdvancedFilter(epsilon=1.0, delta=1e-5).start().what_fits(privacy.PureLoss(0.01))
@@ -137,7 +137,7 @@ class RdpFilter(Rule):
     with a share of delta per order. `best_order_for` suggests an order for an expected workload.
 
     **Guarantee:** sum R_i(alpha) <= B, sum delta0_i <= delta0 give (epsilon, delta)-DP.
-    **Reference:** Feldman & Zrnic 2021, theorem 3.1; delta0 as for `ZcdpFilter`.
+    **Reference:** Feldman & Zrnic 2021; delta0 as for `ZcdpFilter`.
 
     >>> from privet import privacy
     >>> step = privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.01)

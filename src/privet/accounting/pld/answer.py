@@ -37,20 +37,25 @@ class Profile:
             self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
             self.q = np.cumsum((mass * decay)[::-1])[::-1]
 
-    def _charge(self, losses: Array) -> Array:
-        """Error of delta at the given losses, from the transform and from wrapping."""
-        law = self.law
-        return law.error_weight * np.exp(np.minimum(law.log_scale - law.tilt * losses, 700.0))
+    def _charge(self, loss: float) -> float:
+        """Error of delta at a loss, from the transform and from wrapping."""
+        return self.law.error_weight * math.exp(min(self.law.log_scale - self.law.tilt * loss, 700.0))
+
+    def at_node(self, index: int) -> float:
+        """delta at one node, before the shift of the losses is applied; 1 (or the constant) where nothing is known."""
+        loss, upper = float(self.losses[index]), self.side == "upper"
+        value = float(self.p[index]) - math.exp(min(loss - self.reference, 700.0)) * float(self.q[index])
+        raw, charge = self.scale * max(value, 0.0), self._charge(loss)
+        if not math.isfinite(raw + value):
+            return 1.0 if upper else self.constant
+        return min(1.0, self.constant + (raw + charge if upper else max(raw - charge, 0.0)))
 
     def deltas(self) -> Array:
-        """delta at every node (`losses`), before the shift of the losses is applied; 1 or 0 where nothing is known."""
-        return self._deltas_at(np.arange(len(self.losses)))
-
-    def _deltas_at(self, index: Array) -> Array:
-        losses, upper = self.losses[index], self.side == "upper"
+        """delta at every node (`losses`)."""
+        law, upper = self.law, self.side == "upper"
         with np.errstate(over="ignore", invalid="ignore"):
-            raw = self.scale * np.maximum(self.p[index] - np.exp(losses - self.reference) * self.q[index], 0.0)
-            charge = self._charge(losses)
+            raw = self.scale * np.maximum(self.p - np.exp(self.losses - self.reference) * self.q, 0.0)
+            charge = law.error_weight * np.exp(np.minimum(law.log_scale - law.tilt * self.losses, 700.0))
             value = self.constant + (raw + charge if upper else np.maximum(raw - charge, 0.0))
         return np.minimum(np.where(np.isfinite(value), value, 1.0 if upper else self.constant), 1.0)
 
@@ -66,7 +71,7 @@ class Profile:
         left, right = -1, len(losses)  # delta is above the target at `left` and not above it at `right`
         while right - left > 1:
             middle = (left + right) // 2
-            if float(self._deltas_at(np.array([middle]))[0]) > delta:
+            if self.at_node(middle) > delta:
                 left = middle
             else:
                 right = middle
@@ -74,7 +79,7 @@ class Profile:
             return float(losses[0]) + shift if self.side == "upper" else -math.inf
         if right == len(losses):
             return math.inf if self.side == "upper" else float(losses[left]) - shift
-        charge = float(self._charge(losses[left:right])[0])  # charges fall with the loss: this one covers the cell
+        charge = self._charge(float(losses[left]))  # charges fall with the loss: this one covers the cell
         target = (delta - self.constant + (charge if self.side == "lower" else -charge)) / self.scale
         gap, weight = float(self.p[right]) - target, float(self.q[right])
         low, high = float(losses[left]), float(losses[right])
@@ -91,7 +96,7 @@ class Profile:
         if at < float(losses[0]):
             return 1.0 if upper else self.constant
         index = int(np.searchsorted(losses, at, side="right"))
-        charge = float(self._charge(losses[index - 1 : index])[0])
+        charge = self._charge(float(losses[index - 1]))
         if index == len(losses):
             return min(1.0, self.constant + charge) if upper else self.constant
         value = self.scale * (float(self.p[index]) - math.exp(at - self.reference) * float(self.q[index]))

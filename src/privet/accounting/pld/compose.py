@@ -75,8 +75,9 @@ def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Compose
     """Law of the sum of independent losses, `n` copies of each grid law."""
     t = plan.tilt
     offset = math.fsum(n * law.offset for law, n in laws)
-    first = math.floor((plan.low - offset) / step)
-    length = smooth_length(math.ceil((plan.high - offset) / step) - first + 2)
+    low, high = _window(laws, plan, step)
+    first = math.floor((low - offset) / step)
+    length = smooth_length(math.ceil((high - offset) / step) - first + 2)
     total = math.fsum(n * _log_moment(law, t) for law, n in laws)
     spectrum, noise = _spectrum(laws, t, length)
     # the transform starts at the sum of the first nodes: rotate so that the window's first node comes first
@@ -113,8 +114,8 @@ def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
 
 
 @lru_cache(maxsize=64)
-def _log_transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
-    """Logarithm of the transform of the tilted law, of its modulus with the error added, and that error.
+def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
+    """The transform of the tilted law, the logarithm of its modulus with the error added, and that error.
 
     Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
     and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here.
@@ -124,8 +125,7 @@ def _log_transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.comp
         tilted = np.bincount(np.arange(len(tilted)) % length, weights=tilted, minlength=length)
     error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
     transform = np.fft.rfft(tilted, length)
-    with np.errstate(divide="ignore"):
-        return np.log(transform), np.log(np.abs(transform) + error), error
+    return transform, np.log(np.abs(transform) + error), error
 
 
 def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float]:
@@ -134,20 +134,34 @@ def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     A power n taken through the complex logarithm adds 8 u n to the error. Products of numbers of modulus at most
     |F_k| + error then differ by at most the sum of n (error + 8 u) times that modulus.
     """
-    parts = [(*_log_transform(law, t, length), n) for law, n in laws]
+    parts = [(*_transform(law, t, length), n) for law, n in laws]
     log_modulus = np.zeros(length // 2 + 1)
     for _, modulus, _, n in parts:
         log_modulus += n * modulus
     keep = np.flatnonzero(log_modulus > _NEGLIGIBLE)
     power = np.zeros(len(keep), dtype=complex)
-    with np.errstate(invalid="ignore"):
-        for logarithm, _, _, n in parts:
-            power += n * logarithm[keep]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for transform, _, _, n in parts:
+            power += n * np.log(transform[keep])
     result = np.zeros(length // 2 + 1, dtype=complex)
     result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
     relative = math.fsum(n * (error + 8.0 * UNIT_ROUNDOFF) for _, _, error, n in parts)
     total = float(np.exp(np.minimum(log_modulus[keep], 50.0)).sum())
     return result, 2.0 / length * relative * total * math.exp(min(50.0, relative))
+
+
+def _support(laws: list[tuple[GridLaw, int]]) -> tuple[float, float]:
+    """Smallest and largest possible sum."""
+    smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
+    return smallest, smallest + math.fsum(n * (len(law.mass) - 1) * law.step for law, n in laws)
+
+
+def _window(laws: list[tuple[GridLaw, int]], plan: Plan, step: float) -> tuple[float, float]:
+    """The planned window, moved out to the ends of the support where they are near: then nothing lies outside."""
+    smallest, largest = _support(laws)
+    near = 0.1 * (plan.high - plan.low) + 16.0 * step
+    low = smallest if smallest >= plan.low - near else plan.low
+    return low, max(low, largest if largest <= plan.high + near else plan.high)
 
 
 def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float, total: float) -> tuple[float, float]:
@@ -156,9 +170,8 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     def moment(order: float) -> float:
         return math.fsum(n * _log_moment(law, order) for law, n in laws)
 
-    smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
-    largest = math.fsum(n * (law.offset + (law.start + len(law.mass) - 1) * law.step) for law, n in laws)
-    rounding = 1e-9 * laws[0][0].step
+    smallest, largest = _support(laws)
+    rounding = 1e-6 * laws[0][0].step
     above = wrapped = 0.0
     if largest > high + rounding:
         above = math.exp(min(0.0, moment(plan.top_order) - plan.top_order * high))
@@ -168,4 +181,4 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     return above, wrapped
 
 
-CACHES = (_log_moment, _log_transform)
+CACHES = (_log_moment, _transform)

@@ -126,7 +126,7 @@ def _refine(
     start: Interval = _UNKNOWN,
 ) -> Interval:
     """Repeat with a finer grid until the interval is narrow enough, or refining no longer helps."""
-    best, share, before = start, tol, math.inf
+    best, share, before = start, tol if two_sided else 2.0 * tol, math.inf  # half the width is the upper gap
     for _ in range(_PASSES):
         best = _refined(best, once(share))
         width = best.upper - best.lower

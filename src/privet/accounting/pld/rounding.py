@@ -39,7 +39,7 @@ class GridLaw:
     mass: Array
     infinite: float
     error: float  # relative error of each mass
-    shift: float  # losses may be overstated by this much (atoms that lie a hair beside their node)
+    shift: float  # losses may be off by this much (atoms that lie a hair beside their node)
 
     def losses(self) -> Array:
         """The nodes."""
@@ -128,19 +128,19 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
     n = cells.n
     p = cells.p[2 : 2 * n : 2] + cells.p[3 : 2 * n : 2]
     q = cells.q[2 : 2 * n : 2] + cells.q[3 : 2 * n : 2]
-    losses, p_atoms, q_atoms = cells.atoms
+    exact, shift, (losses, p_atoms, q_atoms) = _aligned(cells, step)
     if len(losses):
         place = np.floor((losses - cells.offset) / step).astype(np.int64) - cells.start
         p = p + np.bincount(place, weights=p_atoms, minlength=n - 1)[: n - 1]
         q = q + np.bincount(place, weights=q_atoms, minlength=n - 1)[: n - 1]
     growth = np.exp(np.minimum(cells.nodes(step)[:-1], 700.0))  # beyond, q is 0 and the mass moves up
     up = np.clip((p - growth * q) / -math.expm1(-step), 0.0, p)
-    mass = np.zeros(n)
-    mass[:-1] = p - up
+    mass = exact
+    mass[:-1] += p - up
     mass[1:] += up
     mass[0] += cells.p[0] + cells.p[1]  # below the grid: moved up
     infinite = float(cells.p[2 * n] + cells.p[2 * n + 1] + cells.p_only)
-    return _law(cells, step, mass, infinite, 0.0)
+    return _law(cells, step, mass, infinite, shift)
 
 
 @lru_cache(maxsize=256)
@@ -150,19 +150,24 @@ def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
     n = cells.n
     p = cells.p[1 : 2 * n : 2] + cells.p[2 : 2 * n + 1 : 2]
     q = cells.q[1 : 2 * n : 2] + cells.q[2 : 2 * n + 1 : 2]
-    losses, p_atoms, q_atoms = cells.atoms
-    exact: Array = np.zeros(n)
-    shift = 0.0
+    exact, shift, (losses, p_atoms, q_atoms) = _aligned(cells, step)
     if len(losses):
         place = np.rint((losses - cells.offset) / step).astype(np.int64) - cells.start
-        beside = (losses - cells.offset) / step - (cells.start + place)
-        aligned = np.abs(beside) <= _ALIGNED
-        exact = np.bincount(place[aligned], weights=p_atoms[aligned], minlength=n)
-        shift = float(max(0.0, -beside[aligned].min(initial=0.0)) * step)
-        p = p + np.bincount(place[~aligned], weights=p_atoms[~aligned], minlength=n)
-        q = q + np.bincount(place[~aligned], weights=q_atoms[~aligned], minlength=n)
+        p = p + np.bincount(place, weights=p_atoms, minlength=n)
+        q = q + np.bincount(place, weights=q_atoms, minlength=n)
     mass = exact + _contract(p, q, cells.nodes(step), step)
     return _law(cells, step, mass, cells.impossible * (1.0 - cells.error), shift)
+
+
+def _aligned(cells: _Cells, step: float) -> tuple[Array, float, tuple[Array, Array, Array]]:
+    """Atoms on their nodes (up to a hair, which is charged as a shift of the losses), and the atoms left over."""
+    losses, p, q = cells.atoms
+    place = np.rint((losses - cells.offset) / step)
+    beside = np.abs((losses - cells.offset) / step - place)
+    on = beside <= _ALIGNED
+    mass = np.bincount((place[on] - cells.start).astype(np.int64), weights=p[on], minlength=cells.n)
+    shift = float(beside[on].max(initial=0.0)) * step
+    return mass.astype(float), shift, (losses[~on], p[~on], q[~on])
 
 
 def _law(cells: _Cells, step: float, mass: Array, infinite: float, shift: float) -> GridLaw:
