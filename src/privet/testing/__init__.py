@@ -1,3 +1,115 @@
-"""The laws that every loss, mechanism and estimator must pass, open to outside authors."""
+"""The laws that every loss and accountant must pass, with example prices; open to outside authors.
 
-__all__: list[str] = []
+A new kind of loss runs through all of them in a few lines:
+
+>>> from privet import privacy, testing
+>>> loss = privacy.RandomizedResponseLoss(1.0)
+>>> for law in (testing.check_hashable, testing.check_json_round_trip, testing.check_mirror):  # or testing.LOSS_LAWS
+...     law(loss)
+>>> for accountant in testing.accountants():
+...     testing.check_counts(loss, accountant)  # or each of testing.ACCOUNTANT_LAWS
+
+Every law is a function that raises AssertionError with the loss and the numbers that break it.
+"""
+
+from privet.testing.base import Labelled, accountants, enclose_delta
+from privet.testing.laws import (
+    ACCOUNTANT_LAWS,
+    LOSS_LAWS,
+    check_answers_where_it_can,
+    check_bounds,
+    check_cells,
+    check_costs_nothing,
+    check_counts,
+    check_equal_is_interchangeable,
+    check_fixed_amplification,
+    check_fixed_needs_replace,
+    check_group_of_one,
+    check_groups_cost_more,
+    check_hashable,
+    check_json_round_trip,
+    check_masses,
+    check_mirror,
+    check_mixed_units_raise,
+    check_nested_is_flat,
+    check_nested_sampling_multiplies,
+    check_never_costs_more,
+    check_not_below_pld,
+    check_order_does_not_matter,
+    check_parallel_is_the_worst_block,
+    check_parallel_needs_fixed_blocks,
+    check_poisson_amplification,
+    check_post_processing,
+    check_profile_is_the_larger,
+    check_profile_shape,
+    check_question_round_trip,
+    check_renyi_covers_pair,
+    check_renyi_shape,
+    check_sampling_identity,
+    check_sampling_once_differs,
+    check_selection_costs_more,
+    check_singles_are_one_fold,
+    check_sound,
+    check_span,
+    check_statements_cover_pair,
+    check_targets_monotone,
+    check_total_variation,
+)
+from privet.testing.losses import (
+    Family,
+    assert_every_kind_has_examples,
+    example_families,
+    example_losses,
+    loss_strategy,
+)
+
+__all__ = [
+    "ACCOUNTANT_LAWS",
+    "Family",
+    "LOSS_LAWS",
+    "Labelled",
+    "accountants",
+    "assert_every_kind_has_examples",
+    "check_answers_where_it_can",
+    "check_bounds",
+    "check_cells",
+    "check_costs_nothing",
+    "check_counts",
+    "check_equal_is_interchangeable",
+    "check_fixed_amplification",
+    "check_fixed_needs_replace",
+    "check_group_of_one",
+    "check_groups_cost_more",
+    "check_hashable",
+    "check_json_round_trip",
+    "check_masses",
+    "check_mirror",
+    "check_mixed_units_raise",
+    "check_nested_is_flat",
+    "check_nested_sampling_multiplies",
+    "check_never_costs_more",
+    "check_not_below_pld",
+    "check_order_does_not_matter",
+    "check_parallel_is_the_worst_block",
+    "check_parallel_needs_fixed_blocks",
+    "check_poisson_amplification",
+    "check_post_processing",
+    "check_profile_is_the_larger",
+    "check_profile_shape",
+    "check_question_round_trip",
+    "check_renyi_covers_pair",
+    "check_renyi_shape",
+    "check_sampling_identity",
+    "check_sampling_once_differs",
+    "check_selection_costs_more",
+    "check_singles_are_one_fold",
+    "check_sound",
+    "check_span",
+    "check_statements_cover_pair",
+    "check_targets_monotone",
+    "check_total_variation",
+    "enclose_delta",
+    "example_families",
+    "example_losses",
+    "loss_strategy",
+]

@@ -12,52 +12,59 @@ __all__ = ["Profile", "Side"]
 
 Side = Literal["upper", "lower"]
 
+_LARGEST_EXPONENT = 600.0
+
 
 class Profile:
     """The profile of a composed law, bounded on one side.
 
     Between two nodes the curve is p - exp(e) q with constants, so crossings are found in closed form. Masses are kept
-    relative to a reference loss in the middle of the window, so that undoing the tilt neither over- nor underflows.
+    relative to the lowest loss that is asked about, so that undoing the tilt cannot overflow.
     """
 
     def __init__(self, law: ComposedLaw, side: Side, floor: float = -math.inf) -> None:
         self.law, self.side = law, side
-        first = max(0, int(np.searchsorted(law.losses, floor - law.shift)) - 2)  # nothing below the floor is asked
-        self.losses = losses = law.losses[first:]
-        weight = law.weight[first:]
-        self.reference = float(losses[len(losses) // 2])
+        # nothing below the floor is asked, and where undoing the tilt would overflow nothing is known
+        known = (law.log_scale - _LARGEST_EXPONENT) / law.tilt if law.tilt > 0.0 else -math.inf
+        first = int(np.searchsorted(law.losses, max(floor - law.shift - 2.0 * law.step, known)))
+        self.losses = losses = law.losses[min(first, len(law.losses) - 1) :]
+        weight = law.weight[len(law.weight) - len(losses) :]
+        self.reference = float(losses[0])
         relative = 1e-13 * math.log2(len(losses) + 2) + law.mass_error  # of sums and of masses
+        factor = 1.0 + relative if side == "upper" else 1.0 - min(1.0, relative)
         self.constant = law.infinite + law.above if side == "upper" else law.infinite
-        self.factor = 1.0 + relative if side == "upper" else 1.0 - min(1.0, relative)
-        self.scale = math.exp(min(700.0, law.log_scale - law.tilt * self.reference)) * self.factor
-        with np.errstate(over="ignore", invalid="ignore"):
-            untilt = np.exp(-law.tilt * (losses - self.reference)) if law.tilt > 0.0 else 1.0
-            mass = (np.maximum(weight, 0.0) if side == "upper" else weight) * untilt
-            decay = np.exp(self.reference - losses)
-            self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
-            self.q = np.cumsum((mass * decay)[::-1])[::-1]
+        self.scale = math.exp(min(_LARGEST_EXPONENT, law.log_scale - law.tilt * self.reference)) * factor
+        above = losses - self.reference  # never negative: the exponentials below can vanish but not overflow
+        mass = (np.maximum(weight, 0.0) if side == "upper" else weight) * np.exp(-law.tilt * above)
+        self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
+        self.q = np.cumsum((mass * np.exp(-above))[::-1])[::-1]
 
     def _charge(self, loss: float) -> float:
         """Error of delta at a loss, from the transform and from wrapping."""
         return self.law.error_weight * math.exp(min(self.law.log_scale - self.law.tilt * loss, 700.0))
 
     def at_node(self, index: int) -> float:
-        """delta at one node, before the shift of the losses is applied; 1 (or the constant) where nothing is known."""
-        loss, upper = float(self.losses[index]), self.side == "upper"
-        value = float(self.p[index]) - math.exp(min(loss - self.reference, 700.0)) * float(self.q[index])
-        raw, charge = self.scale * max(value, 0.0), self._charge(loss)
-        if not math.isfinite(raw + value):
-            return 1.0 if upper else self.constant
-        return min(1.0, self.constant + (raw + charge if upper else max(raw - charge, 0.0)))
+        """delta at one node, before the shift of the losses is applied."""
+        return self._delta(float(self.losses[index]), index, self._charge(float(self.losses[index])))
 
-    def deltas(self) -> Array:
-        """delta at every node (`losses`)."""
-        law, upper = self.law, self.side == "upper"
-        with np.errstate(over="ignore", invalid="ignore"):
-            raw = self.scale * np.maximum(self.p - np.exp(self.losses - self.reference) * self.q, 0.0)
-            charge = law.error_weight * np.exp(np.minimum(law.log_scale - law.tilt * self.losses, 700.0))
-            value = self.constant + (raw + charge if upper else np.maximum(raw - charge, 0.0))
-        return np.minimum(np.where(np.isfinite(value), value, 1.0 if upper else self.constant), 1.0)
+    def _delta(self, loss: float, index: int, charge: float) -> float:
+        """delta at a loss, given the first node above it; the honest extreme where nothing is known."""
+        upper, rise = self.side == "upper", loss - self.reference
+        if rise > _LARGEST_EXPONENT and not upper:
+            return self.constant  # the Q-sums have vanished: an upper bound may drop them, a lower one may not
+        weighted = math.exp(rise) * float(self.q[index]) if rise <= _LARGEST_EXPONENT else 0.0
+        value = self.scale * (float(self.p[index]) - weighted)
+        if not (math.isfinite(value) and math.isfinite(charge)):
+            return 1.0 if upper else self.constant
+        return min(1.0, self.constant + (max(value, 0.0) + charge if upper else max(value - charge, 0.0)))
+
+    def upper_deltas(self) -> Array:
+        """delta at every node (`losses`) from above: the whole curve at once."""
+        rise = self.losses - self.reference
+        weighted = np.where(rise <= _LARGEST_EXPONENT, np.exp(np.minimum(rise, _LARGEST_EXPONENT)) * self.q, 0.0)
+        charge = self.law.error_weight * np.exp(np.minimum(self.law.log_scale - self.law.tilt * self.losses, 700.0))
+        value = self.constant + self.scale * (self.p - weighted) + charge
+        return np.where(np.isfinite(value), np.clip(value, self.constant, 1.0), 1.0)
 
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta (lower).
@@ -99,7 +106,4 @@ class Profile:
         charge = self._charge(float(losses[index - 1]))
         if index == len(losses):
             return min(1.0, self.constant + charge) if upper else self.constant
-        value = self.scale * (float(self.p[index]) - math.exp(at - self.reference) * float(self.q[index]))
-        if not math.isfinite(value) or not math.isfinite(charge):
-            return 1.0 if upper else self.constant
-        return self.constant + (max(value, 0.0) + charge if upper else max(0.0, value - charge))
+        return self._delta(at, index, charge)

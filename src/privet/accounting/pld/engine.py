@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from privet._numerics import Array
 from privet.accounting.pld.answer import Profile
 from privet.accounting.pld.compose import CACHES as caches_of_compose
@@ -147,8 +145,8 @@ def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
         step = _grid_step(parts, plan, tol)
         tail = step_tail(_CURVE_FLOOR, sum(n for _, n in parts))
         law = compose([(upper_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
-        deltas = Profile(law, "upper").deltas()
-        curves.append((law.losses + law.shift, np.where(np.isfinite(deltas), deltas, 1.0)))
+        profile = Profile(law, "upper")
+        curves.append((profile.losses + law.shift, profile.upper_deltas()))
     return curves
 
 

@@ -1,7 +1,9 @@
 """Laws of combinators: sampling, groups, parallel blocks, selection, units."""
 
+import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -9,6 +11,7 @@ from privet import privacy
 from privet.accounting import PLD, Basic
 from privet.errors import MixedUnits, PrivetError
 from privet.privacy import PrivacyLoss, Unit
+from privet.privacy.base import DIRECTIONS
 from privet.testing.base import DELTA, epsilon_of, variable_of
 
 __all__ = [
@@ -117,8 +120,8 @@ def check_poisson_amplification(loss: PrivacyLoss) -> None:
         c = np.maximum(1.0 - gamma * (1.0 - q), 0.0)
         safe = np.where(c > 0.0, c, 1.0)
         add = np.where(c > 0.0, c * loss.profile(np.log(gamma * q / safe), "add"), 0.0)
-        for name, expected in (("remove", remove), ("add", add)):
-            gap = np.abs(sampled.profile(_EPSILONS, name) - expected).max()  # type: ignore[arg-type]
+        for name, expected in zip(DIRECTIONS, (remove, add), strict=True):
+            gap = np.abs(sampled.profile(_EPSILONS, name) - expected).max()
             assert gap <= 1e-9, f"Poisson sampling of {loss!r} at {q}, {name}: off by {gap}"
         epsilon, delta = loss.approximate()
         if epsilon < 500.0:
@@ -171,12 +174,13 @@ def check_groups_cost_more(loss: PrivacyLoss, sizes: tuple[int, ...] = (1, 2, 3)
     """
     groups = [privacy.Grouped(loss, size) for size in sizes]
     orders = np.array([1.5, 2.0, 16.0])
-    for small, large in zip(groups, groups[1:], strict=False):
+    for small, large in itertools.pairwise(groups):
         for question in ("pure", "gdp"):
             one, other = getattr(small, question)(), getattr(large, question)()
             assert other >= one, f"{question}() of {loss!r} falls from {one} to {other} in a larger group"
         renyi = [group.rdp(orders) for group in (small, large)]
-        if renyi[0].delta0 == renyi[1].delta0:
+        attained = all(part.exact for part, _ in loss.parts())  # a loose bound may fall where a divergence cannot
+        if attained and renyi[0].delta0 == renyi[1].delta0:
             assert np.all(renyi[1].values >= renyi[0].values * (1 - 1e-9)), (
                 f"Rényi curve of {loss!r} falls in a larger group"
             )
@@ -187,7 +191,7 @@ def check_groups_cost_more(loss: PrivacyLoss, sizes: tuple[int, ...] = (1, 2, 3)
     for size, group in zip(sizes, groups, strict=True):
         assert group.unit.group_size == loss.unit.group_size * size, f"a group of {size} has the unit {group.unit}"
         if math.isfinite(epsilon):
-            growth = math.fsum(math.exp(min(700.0, j * epsilon)) for j in range(size))
+            growth = math.fsum(math.exp(min(700.0, j * epsilon)) for j in range(size))  # e^700 delta > 1 for all delta
             found, expected = group.approximate(), (size * epsilon, min(1.0, delta * growth))
             assert np.allclose(found, expected, rtol=1e-9, atol=0.0), (
                 f"a group of {size} of {loss!r}: {found}, not {expected}"
@@ -206,13 +210,10 @@ def check_mixed_units_raise(loss: PrivacyLoss) -> None:
         Unit(relation, loss.unit.group_size, "another column"),
     ]
     for unit in others:
-        stranger = privacy.PureLoss(0.5, unit=unit)
-        _refuses(lambda other=stranger: privacy.Composed((loss, other)), f"Composed of {loss.unit} and {unit}")
-        _refuses(lambda other=stranger: privacy.Composed((other, loss)), f"Composed of {unit} and {loss.unit}")
-        _refuses(
-            lambda other=stranger: privacy.Parallel((loss, other), fixed_blocks=True),
-            f"Parallel of {loss.unit} and {unit}",
-        )
+        pair = (loss, privacy.PureLoss(0.5, unit=unit))
+        _refuses(partial(privacy.Composed, pair), f"Composed of {loss.unit} and {unit}")
+        _refuses(partial(privacy.Composed, pair[::-1]), f"Composed of {unit} and {loss.unit}")
+        _refuses(partial(privacy.Parallel, pair, fixed_blocks=True), f"Parallel of {loss.unit} and {unit}")
     combined = (privacy.Composed((loss, loss)), privacy.Repeated(loss, 2), privacy.Selected(loss, 2.0))
     for item in combined:
         assert item.unit == loss.unit, f"{type(item).__name__} changes the unit {loss.unit} to {item.unit}"
@@ -246,8 +247,8 @@ def check_parallel_is_the_worst_block(loss: PrivacyLoss) -> None:
         assert all(x >= y for x, y in zip(both.approximate(), block.approximate(), strict=True)), law
         assert np.all(both.rdp(orders).values >= block.rdp(orders).values), law
         if variable_of(loss, "remove") is not None:
-            for direction in ("remove", "add"):
-                gap = block.profile(_EPSILONS, direction) - both.profile(_EPSILONS, direction)  # type: ignore[arg-type]
+            for direction in DIRECTIONS:
+                gap = block.profile(_EPSILONS, direction) - both.profile(_EPSILONS, direction)
                 assert float(np.max(gap)) <= 1e-9, f"{law}, {direction}"
     numbers = [epsilon_of(PLD(1e-2), item) for item in (both, other)]
     if numbers[0] is not None and numbers[1] is not None:
@@ -276,6 +277,8 @@ def check_selection_costs_more(loss: PrivacyLoss) -> None:
         assert best.unit == loss.unit, f"Selected changes the unit of {loss!r}"
         expected = (2.0 + eta) * loss.pure()
         assert best.pure() == expected, f"selection of {loss!r}, eta {eta}: pure {best.pure()}, expected {expected}"
+        if eta == 0.0:
+            continue
         curve, base = best.rdp(orders), loss.rdp(orders)
         if base.delta0 == curve.delta0:
             cheaper = curve.values < base.values * (1.0 - 1e-9)

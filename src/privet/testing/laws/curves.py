@@ -38,6 +38,11 @@ def _variables(loss: PrivacyLoss) -> Iterator[tuple[Direction, LossVariable]]:
             yield direction, variable
 
 
+def _attained(loss: PrivacyLoss) -> bool:
+    """Is the pair a true one (not only a bound on many)?"""
+    return all(part.exact for part, _ in loss.parts())
+
+
 def _nodes(variable: LossVariable, count: int) -> Array:
     low, high = variable.span(1e-12)
     return np.unique(np.concatenate((np.linspace(low - 0.1, high + 0.1, count), [0.0])))
@@ -95,12 +100,13 @@ def check_mirror(loss: PrivacyLoss) -> None:
     gamma = np.exp(_EPSILONS)
     for direction, variable in found.items():
         expected = 1.0 - gamma + gamma * variable.delta(-_EPSILONS)
-        others = {"its reverse": variable.reversed()}
-        if len(found) == 2:
-            others["the other direction"] = found["add" if direction == "remove" else "remove"]
-        for name, other in others.items():
+        others = [("its reverse", variable.reversed(), 1e-8)]
+        if len(found) == 2:  # two bounds of one thing need not be mirror images to the last digit; two true pairs do
+            other_direction = found["add" if direction == "remove" else "remove"]
+            others.append(("the other direction", other_direction, 1e-8 if _attained(loss) else 1e-4))
+        for name, other, allowed in others:
             gap = float(np.max(np.abs(other.delta(_EPSILONS) - expected) / (1.0 + gamma)))
-            assert gap <= 1e-8, f"mirror: {direction} of {loss!r} and {name} differ by {gap}"
+            assert gap <= allowed, f"mirror: {direction} of {loss!r} and {name} differ by {gap}"
 
 
 def check_masses(loss: PrivacyLoss) -> None:
@@ -167,7 +173,9 @@ def check_span(loss: PrivacyLoss) -> None:
 
 
 def check_renyi_shape(loss: PrivacyLoss) -> None:
-    """The Rényi curve is non-negative and nondecreasing in the order a; (a - 1) R(a) is convex where it is finite.
+    """The Rényi curve is non-negative; of a true pair it is nondecreasing in the order a, and (a - 1) R(a) is convex.
+
+    A bound that is not a divergence (private selection adds ln E[K]/(a - 1)) need not have that shape.
 
     >>> check_renyi_shape(privacy.LaplaceLoss(2.0))
     """
@@ -175,16 +183,18 @@ def check_renyi_shape(loss: PrivacyLoss) -> None:
     law = f"Rényi curve of {loss!r}"
     assert 0.0 <= delta0 <= 1.0, f"{law}: delta0 = {delta0}"
     assert np.shape(values) == _ORDERS.shape, f"{law}: shape {np.shape(values)}"
-    assert not np.any(np.isnan(values)) and np.all(values >= 0.0), f"{law}: negative or NaN"
+    assert np.all(values >= 0.0), f"{law}: negative or NaN"
     known = np.isfinite(values)
     assert np.all(np.diff(known.astype(int)) <= 0), f"{law}: finite at an order above an infinite one"
     a, r = _ORDERS[known], values[known]
+    single = [float(loss.rdp(np.array([order])).values[0]) for order in a[::8]]
+    assert np.allclose(single, r[::8], rtol=1e-9), f"{law}: one order at a time differs from all at once"
+    if not _attained(loss):
+        return
     assert np.all(np.diff(r) >= -1e-9 * (1e-12 + r[1:])), f"{law}: decreases"
     moment = (a - 1.0) * r
     slopes = np.diff(moment) / np.diff(a)
     assert np.all(np.diff(slopes) >= -1e-6 * np.abs(slopes[1:])), f"{law}: (a - 1) R(a) is not convex"
-    single = [float(loss.rdp(np.array([order])).values[0]) for order in a[::8]]
-    assert np.allclose(single, r[::8], rtol=1e-9), f"{law}: one order at a time differs from all at once"
 
 
 def check_renyi_covers_pair(loss: PrivacyLoss) -> None:
@@ -196,11 +206,11 @@ def check_renyi_covers_pair(loss: PrivacyLoss) -> None:
     """
     orders = 1.0 + np.geomspace(0.1, 60.0, 9)
     values, delta0 = loss.rdp(orders)
-    if not loss.exact or delta0 > 0.0:
+    if not _attained(loss) or delta0 > 0.0:
         return
     for direction, variable in _variables(loss):
         p, q = _merged(variable, 1500)
-        if variable.p_only > 0.0:
+        if variable.p_only > 1e-250:  # less is what a far tail leaves in floating point
             assert np.all(np.isinf(values)), (
                 f"Rényi bound of {loss!r} is finite though {direction} has an infinite loss"
             )
@@ -229,7 +239,7 @@ def check_statements_cover_pair(loss: PrivacyLoss) -> None:
 
     >>> check_statements_cover_pair(privacy.LaplaceLoss(2.0))
     """
-    if not loss.exact:
+    if not _attained(loss):
         return
     pure, (epsilon, delta), (rho, delta0), mu = loss.pure(), loss.approximate(), loss.zcdp(), loss.gdp()
     for direction, variable in _variables(loss):
@@ -263,6 +273,7 @@ def check_post_processing(loss: PrivacyLoss) -> None:
         groups = np.arange(len(p_atoms)) % 3
         p = np.concatenate((p, np.bincount(groups, p_atoms, 3), [variable.p_only, 0.0]))
         q = np.concatenate((q, np.bincount(groups, q_atoms, 3), [0.0, variable.q_only]))
+        p, q = (np.where(side > 1e-280, side, 0.0) for side in (p, q))
         view = privacy.FinitePairLoss(tuple(p), tuple(q), unit=loss.unit)
         for direction, whole in _variables(loss):
             gap = float(np.max(view.profile(_EPSILONS, direction) - whole.delta(_EPSILONS)))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from privet import privacy
 from privet.errors import PrivetError
@@ -104,7 +104,7 @@ def check_equal_is_interchangeable(loss: PrivacyLoss) -> None:
     >>> check_equal_is_interchangeable(privacy.LaplaceLoss(2.0))
     """
     spelt = privacy.Composed((privacy.Repeated(loss, 1),))
-    wraps = {
+    wraps: dict[str, Callable[[PrivacyLoss], PrivacyLoss]] = {
         "PoissonSampled": lambda x: privacy.PoissonSampled(x, 0.5),
         "FixedSampled": lambda x: privacy.FixedSampled(x, 1, 2),
         "Grouped": lambda x: privacy.Grouped(x, 2),
