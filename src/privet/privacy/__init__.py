@@ -1,5 +1,6 @@
 """What things cost: frozen prices, their combinators, divergences and the JSON form. No data, no randomness."""
 
+from privet.privacy import divergences
 from privet.privacy.above_threshold import AboveThresholdLoss
 from privet.privacy.approx import ApproxLoss
 from privet.privacy.base import (
@@ -73,6 +74,7 @@ __all__ = [
     "Unit",
     "ZcdpBound",
     "ZcdpLoss",
+    "divergences",
     "from_json",
     "register",
     "registered_kinds",

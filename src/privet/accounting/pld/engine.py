@@ -11,6 +11,7 @@ from privet.accounting.pld.compose import compose
 from privet.accounting.pld.plan import Plan, make_plan, step_tail, summary_of
 from privet.accounting.pld.rounding import CACHES as caches_of_rounding
 from privet.accounting.pld.rounding import lower_law, upper_law
+from privet.errors import InternalError
 from privet.privacy import Direction, PrivacyLoss
 
 __all__ = ["Interval", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
@@ -73,6 +74,20 @@ def _refined(best: Interval, new: Interval) -> Interval:
     return Interval(max(best.lower, new.lower), min(best.upper, new.upper))
 
 
+def _confirm(parts: Parts, epsilon: float, delta: float) -> None:
+    """One release alone never costs more than the whole: a check that shares no code with the composition."""
+    if not math.isfinite(epsilon):
+        return
+    for direction in _directions(parts):
+        for loss, _ in parts:
+            alone = float(loss.variable(direction).delta(epsilon))
+            if alone > delta * (1.0 + 1e-6) + 1e-13:
+                raise InternalError(
+                    f"one {loss.kind} release alone has delta {alone:.3g} at epsilon {epsilon:.6g}, more than the "
+                    f"{delta:.3g} computed for the composition; please report this"
+                )
+
+
 def epsilon_interval(parts: Parts, delta: float, tol: float, *, two_sided: bool = True) -> Interval:
     """Enclose the smallest epsilon >= 0 for this delta."""
     plans = {d: make_plan(parts, d, delta=delta) for d in _directions(parts)}
@@ -86,7 +101,10 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, two_sided: bool 
         return Interval(max(0.0, *(e[0] for e in ends)), max(0.0, *(e[1] for e in ends)))
 
     guess = max(0.05, *(plan.target for plan in plans.values()))
-    return _refine(once, _width(guess, tol) / guess, lambda interval: _width(interval.upper, tol), two_sided=two_sided)
+    share = _width(guess, tol) / guess
+    result = _refine(once, share, lambda interval: _width(interval.upper, tol), two_sided=two_sided)
+    _confirm(parts, result.upper, delta)
+    return result
 
 
 def _width(epsilon: float, tol: float) -> float:
@@ -110,9 +128,10 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, two_sided: bool 
         guess = min(guess, max(1e-280, result.upper)) if result.upper > guess else max(1e-280, result.upper * 1e-3)
         return result
 
-    return _refine(
-        once, tol / 10.0, lambda interval: tol * interval.upper, two_sided=two_sided, start=Interval(0.0, 1.0)
-    )
+    anything = Interval(0.0, 1.0)
+    result = _refine(once, tol / 10.0, lambda found: tol * found.upper, two_sided=two_sided, start=anything)
+    _confirm(parts, epsilon, result.upper)
+    return result
 
 
 def _refine(
@@ -127,6 +146,8 @@ def _refine(
     best, share, before = start, tol if two_sided else 2.0 * tol, math.inf  # half the width is the upper gap
     for _ in range(_PASSES):
         best = _refined(best, once(share))
+        if math.isinf(best.lower):
+            break
         width = best.upper - best.lower
         if width <= allowed(best) or (not two_sided and math.isfinite(width)):
             break
