@@ -98,11 +98,11 @@ class Total(PrivacyLoss):
         parts = self.parts()
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0].to_dict()
-        unit = {key: value for key, value in vars(self.unit).items() if value is not None}
         if len(parts) == 1:
-            return {"kind": Repeated.kind, "unit": unit, "of": parts[0][0].to_dict(), "times": parts[0][1]}
+            body = {"of": parts[0][0].to_dict(), "times": parts[0][1]}
+            return {"kind": Repeated.kind, "unit": self.unit.to_dict(), **body}
         listed = [{"of": part.to_dict(), "times": n} for part, n in parts]
-        return {"kind": Composed.kind, "unit": unit, "parts": listed}
+        return {"kind": Composed.kind, "unit": self.unit.to_dict(), "parts": listed}
 
 
 @register

@@ -18,6 +18,7 @@ from privet.privacy.base import (
     PrivacyLoss,
     RdpCurve,
     ZcdpBound,
+    best_zcdp,
     binary_variable,
     register,
     renyi_of_variable,
@@ -163,7 +164,9 @@ class FixedSampled(PrivacyLoss):
         return self.of.parts() if self.m == self.n else ((self, 1),)
 
     def to_dict(self) -> dict[str, Any]:
-        """The normal form: sampling everything is the base itself."""
+        """The normal form: sampling everybody is the base itself, sampling nobody is the empty composition."""
+        if self.m == 0:
+            return {"kind": "composed", "unit": self.unit.to_dict(), "parts": []}
         return self.of.to_dict() if self.m == self.n else super().to_dict()
 
     def pure(self) -> float:
@@ -180,7 +183,7 @@ class FixedSampled(PrivacyLoss):
     def zcdp(self) -> ZcdpBound:
         rho, delta0 = self.of.zcdp()
         epsilon, delta = self.approximate()
-        return min(ZcdpBound(rho, delta0), ZcdpBound(epsilon**2 / 2.0, delta))
+        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(epsilon**2 / 2.0, delta))
 
     def gdp(self) -> float:
         return 0.0 if self.m == 0 else min(self.of.gdp(), super().gdp())

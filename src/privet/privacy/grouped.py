@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,10 @@ class Grouped(PrivacyLoss):
         """Attained when the base has a closed form for groups of its own relation."""
         closed = self._closed()
         return closed is not None and closed.exact and self.relation is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The normal form: a group of one is the loss itself."""
+        return self.of.to_dict() if self.size == 1 and self.relation is None else super().to_dict()
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         inner = self.of.parts()

@@ -17,6 +17,7 @@ from privet.privacy.base import (
     PrivacyLoss,
     RdpCurve,
     ZcdpBound,
+    best_zcdp,
     binary_variable,
     register,
     renyi_of_variable,
@@ -130,7 +131,9 @@ class PoissonSampled(PrivacyLoss):
         return self.of.parts() if self.q == 1.0 else ((self, 1),)
 
     def to_dict(self) -> dict[str, Any]:
-        """The normal form: full sampling is the base itself."""
+        """The normal form: sampling everybody is the base itself, sampling nobody is the empty composition."""
+        if self.q == 0.0:
+            return {"kind": "composed", "unit": self.unit.to_dict(), "parts": []}
         return self.of.to_dict() if self.q == 1.0 else super().to_dict()
 
     def pure(self) -> float:
@@ -145,7 +148,7 @@ class PoissonSampled(PrivacyLoss):
         epsilon, delta = self.approximate()
         if self.q == 0.0:
             return ZcdpBound(0.0, 0.0)
-        return min(ZcdpBound(rho, delta0), ZcdpBound(epsilon**2 / 2.0, delta))
+        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(epsilon**2 / 2.0, delta))
 
     def gdp(self) -> float:
         return 0.0 if self.q == 0.0 else min(self.of.gdp(), super().gdp())

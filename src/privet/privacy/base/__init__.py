@@ -3,7 +3,7 @@
 from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.curve import lower_hull, variable_of_curve
 from privet.privacy.base.integer import shifted_geometric
-from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, renyi_of_pure
+from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
 from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
@@ -25,6 +25,7 @@ __all__ = [
     "ReversedVariable",
     "Unit",
     "ZcdpBound",
+    "best_zcdp",
     "binary_rdp",
     "binary_variable",
     "delta_of_rdp",

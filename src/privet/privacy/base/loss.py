@@ -16,7 +16,7 @@ from privet.privacy.base.renyi import renyi_of_variable
 from privet.privacy.base.unit import Unit
 from privet.privacy.base.variable import DIRECTIONS, Direction, LossVariable
 
-__all__ = ["Approximate", "PrivacyLoss", "RdpCurve", "ZcdpBound", "renyi_of_pure"]
+__all__ = ["Approximate", "PrivacyLoss", "RdpCurve", "ZcdpBound", "best_zcdp", "renyi_of_pure"]
 
 
 class Approximate(NamedTuple):
@@ -141,8 +141,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary: kind, unit and fields of the normal form."""
-        unit = {key: value for key, value in vars(self.unit).items() if value is not None}
-        return {"kind": self.kind, "unit": unit, **self.body()}
+        return {"kind": self.kind, "unit": self.unit.to_dict(), **self.body()}
 
     @cached_property
     def key(self) -> str:
@@ -159,6 +158,15 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         """Store cleaned values during construction (the dataclass is frozen afterwards)."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def best_zcdp(*bounds: ZcdpBound) -> ZcdpBound:
+    """The statement to keep of several: finite, then with the least failure probability, then with the least rho.
+
+    >>> best_zcdp(ZcdpBound(0.1, 1e-6), ZcdpBound(0.2, 0.0))
+    ZcdpBound(rho=0.2, delta0=0.0)
+    """
+    return min(bounds, key=lambda bound: (not math.isfinite(bound.rho), bound.delta0, bound.rho))
 
 
 def renyi_of_pure(epsilon: float, alphas: Array) -> Array:

@@ -113,8 +113,7 @@ class OpaqueLoss(PrivacyLoss):
 
     def to_dict(self) -> dict[str, Any]:
         """The dictionary that was read, unchanged."""
-        unit = {key: value for key, value in vars(self.unit).items() if value is not None}
-        return {"kind": vars(self)["unknown_kind"], "unit": unit, **json.loads(vars(self)["text"])}
+        return {"kind": vars(self)["unknown_kind"], "unit": self.unit.to_dict(), **json.loads(vars(self)["text"])}
 
     def _refuse(self, *_: object) -> Any:  # it never returns
         raise NoGuarantee(

@@ -38,6 +38,14 @@ class Unit:
         if self.person is not None and not isinstance(self.person, str):
             raise InvalidParameter("person must be the name of a column or None")
 
+    def to_dict(self) -> dict[str, str | int]:
+        """The fields that are set, for the JSON form.
+
+        >>> Unit().to_dict()
+        {'relation': 'add_remove', 'group_size': 1}
+        """
+        return {name: value for name, value in vars(self).items() if value is not None}
+
     def describe(self) -> str:
         """The relation in words.
 
