@@ -1,7 +1,7 @@
 """The default accountant: the best valid bound of all methods."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from privet._validate import at_least, fraction
 from privet.accounting.base import Accountant, Bound
@@ -13,6 +13,7 @@ from privet.accounting.rdp import Rdp
 from privet.accounting.zcdp import Zcdp
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
+from privet.privacy.base import DIRECTIONS
 
 __all__ = ["Tightest", "delta", "epsilon"]
 
@@ -54,7 +55,7 @@ class Tightest(Accountant):
         self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound], *, pure: bool
     ) -> "list[Bound]":
         if pure:
-            return _try([Basic()], loss, ask)
+            return [replace(bound, lower=_largest_loss(loss)) for bound in _try([Basic()], loss, ask)]
         if loss.gaussian() is not None:
             return _try([Gdp()], loss, ask)
         parts = loss.parts()
@@ -67,6 +68,17 @@ class Tightest(Accountant):
         if numerical and all(part.exact for part, _ in parts):
             return [*numerical, *simple]  # every other method bounds the same curve from further above
         return [*numerical, *simple, *_try([Rdp(), Zcdp(), Gdp()], loss, ask)]
+
+
+def _largest_loss(loss: PrivacyLoss) -> float:
+    """The largest loss that the composed pair attains, in the worse direction: nothing smaller can be pure."""
+    if not all(part.exact for part, _ in loss.parts()):
+        return 0.0
+    tops = []
+    for direction in DIRECTIONS:
+        atoms = [(part.variable(direction).atoms().losses, n) for part, n in loss.parts()]
+        tops.append(sum(n * float(losses[-1]) for losses, n in atoms) if all(len(a) for a, _ in atoms) else 0.0)
+    return max(0.0, *tops) * (1.0 - 1e-12)
 
 
 def _try(
