@@ -1,13 +1,14 @@
 """Private selection: run a mechanism a random number of times and keep the best output."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, finite
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.base import (
     Direction,
     LossVariable,
@@ -22,6 +23,7 @@ from privet.privacy.base import (
 
 __all__ = ["Selected"]
 
+_ROUNDING = 1e-13  # absolute error of a profile
 _ORDERS = 1.0 + np.geomspace(1e-2, 1e5, 1000)
 
 
@@ -81,10 +83,15 @@ class Selected(PrivacyLoss):
         return (1.0 + self.eta) * float(np.min(terms))
 
     def _poisson_extra(self, orders: Array) -> Array:
+        """mean times the base's delta at ln(1 + 1/(a - 1)): from its pair where it has one, else from its Rényi curve."""
+        epsilons = np.log1p(1.0 / (orders - 1.0))
         values = self.of.rdp(_ORDERS).values
         seen = np.isfinite(values)
-        deltas = [delta_of_rdp(_ORDERS[seen], values[seen], math.log1p(1.0 / (a - 1.0))) for a in orders.ravel()]
-        return np.reshape(np.asarray(deltas) * self.mean, orders.shape)
+        flat = [delta_of_rdp(_ORDERS[seen], values[seen], float(e)) for e in epsilons.ravel()]
+        deltas = np.reshape(flat, orders.shape)
+        with suppress(NoGuarantee):
+            deltas = np.minimum(deltas, self.of.profile(epsilons) + _ROUNDING)
+        return deltas * self.mean
 
     def variable(self, direction: Direction) -> LossVariable:
         return variable_of_rdp(self)

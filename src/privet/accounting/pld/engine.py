@@ -113,25 +113,40 @@ def _width(epsilon: float, tol: float) -> float:
 
 
 def delta_interval(parts: Parts, epsilon: float, tol: float, *, two_sided: bool = True) -> Interval:
-    """Enclose delta(epsilon), the larger of both directions; the relative width aimed at is tol."""
-    guess = 1e-12  # refined below: the plan needs the size of delta to place its tails
+    """Enclose delta(epsilon), the larger of both directions; the relative width aimed at is tol (1 + ln(1/delta)).
+
+    That is what moving epsilon by about tol does to delta.
+    """
+    plans = {direction: _plan_at(parts, direction, epsilon) for direction in _directions(parts)}
 
     def once(share: float) -> Interval:
-        nonlocal guess
         ends = []
-        for direction in _directions(parts):
-            plan = make_plan(parts, direction, delta=guess, epsilon=epsilon)
+        for direction, (plan, guess) in plans.items():
             step = _grid_step(parts, plan, share)
             upper, lower = _profiles(parts, direction, plan, step, guess, two_sided=two_sided, floor=epsilon)
             ends.append((lower.delta(epsilon) if lower else 0.0, upper.delta(epsilon)))
-        result = Interval(max(e[0] for e in ends), max(e[1] for e in ends))
-        guess = min(guess, max(1e-280, result.upper)) if result.upper > guess else max(1e-280, result.upper * 1e-3)
-        return result
+        return Interval(max(e[0] for e in ends), max(e[1] for e in ends))
 
     anything = Interval(0.0, 1.0)
-    result = _refine(once, tol / 10.0, lambda found: tol * found.upper, two_sided=two_sided, start=anything)
+
+    def allowed(found: Interval) -> float:
+        return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
+
+    result = _refine(once, tol / 4.0, allowed, two_sided=two_sided, start=anything)
     _confirm(parts, epsilon, result.upper)
     return result
+
+
+def _plan_at(parts: Parts, direction: Direction, epsilon: float) -> tuple[Plan, float]:
+    """A plan for delta(epsilon), with the size of delta that its tails are made for: found by repeating the plan."""
+    guess = 1e-12
+    for _ in range(12):
+        plan = make_plan(parts, direction, delta=guess, epsilon=epsilon)
+        expected = max(math.exp(max(plan.log_delta - 4.0, -640.0)), 1e-280)
+        if expected >= guess:
+            break
+        guess = expected
+    return plan, guess
 
 
 def _refine(

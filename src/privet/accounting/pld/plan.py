@@ -62,6 +62,7 @@ class Plan:
     step_scale: float
     target: float  # rough epsilon
     part_width: float  # width of the widest single law
+    log_delta: float  # logarithm of the Chernoff bound on delta at the target
 
 
 class _Sum:
@@ -168,6 +169,7 @@ def make_plan(
         step_scale=min(spread, spread0) / math.sqrt(steps),
         target=target,
         part_width=total.part_width,
+        log_delta=floor,
     )
 
 
