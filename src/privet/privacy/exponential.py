@@ -44,6 +44,10 @@ class BoundedRangeVariable(LossVariable):
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
 
+    @property
+    def symmetric(self) -> bool:
+        return True
+
     def reversed(self) -> LossVariable:
         return self
 

@@ -22,6 +22,7 @@ from privet.privacy.base import (
     binary_variable,
     register,
     renyi_of_variable,
+    variable_of_curve,
 )
 
 __all__ = ["FixedSampled", "SplicedVariable"]
@@ -108,6 +109,10 @@ class SplicedVariable(LossVariable):
             image = np.log1p(self.q * np.expm1(np.minimum(base, 600.0)))
         return np.unique(np.concatenate((-image, [0.0], image)))
 
+    @property
+    def symmetric(self) -> bool:
+        return True
+
     def reversed(self) -> LossVariable:
         return self
 
@@ -155,8 +160,8 @@ class FixedSampled(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained by brute force over small mechanisms whenever the base pair is a single mirrored pair."""
-        return self.of.exact
+        """Attained (seen by brute force over small mechanisms) when the base is one pair, its own mirror image."""
+        return self.of.exact and self.of.variable("remove").symmetric
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         if self.m == 0:
@@ -208,7 +213,18 @@ class FixedSampled(PrivacyLoss):
             return binary_variable(0.0)
         if self.m == self.n:
             return self.of.variable(direction)
-        return SplicedVariable(self.of.variable("remove"), self.q)
+        return SplicedVariable(_both_ways(self.of), self.q)
+
+
+def _both_ways(loss: PrivacyLoss) -> LossVariable:
+    """A pair that dominates the base in both directions: replacing x by y and y by x are both neighbours."""
+    forward, backward = loss.variable("remove"), loss.variable("add")
+    if forward.symmetric:
+        return forward
+    ends = [end for v in (forward, backward) for end in v.span(1e-40)]
+    atoms = [v.atoms().losses for v in (forward, backward)]
+    nodes = np.unique(np.concatenate((np.linspace(min(ends), max(ends), 2001), *atoms)))
+    return variable_of_curve(nodes, np.maximum(forward.delta(nodes), backward.delta(nodes)))
 
 
 def spliced_gaussian_rdp(q: float, mu: float, alpha: float) -> float:

@@ -52,6 +52,10 @@ class LaplaceVariable(LossVariable):
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
 
+    @property
+    def symmetric(self) -> bool:
+        return True
+
     def reversed(self) -> LossVariable:
         return self
 

@@ -37,8 +37,7 @@ _UNKNOWN = Interval(0.0, math.inf)
 
 def _directions(parts: Parts) -> tuple[Direction, ...]:
     """One direction is enough when every pair is its own mirror image."""
-    variables = [loss.variable("remove") for loss, _ in parts]
-    return ("remove",) if all(v.reversed() is v for v in variables) else ("remove", "add")
+    return ("remove",) if all(loss.variable("remove").symmetric for loss, _ in parts) else ("remove", "add")
 
 
 def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:

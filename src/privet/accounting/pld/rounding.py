@@ -20,7 +20,7 @@ __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
-_CONTINUOUS_ERROR = 5e-13  # relative error of a cell mass (normal_cells, measured against 40 digits in the tests)
+_CONTINUOUS_ERROR = 2e-12  # relative error of a cell mass (normal_cells, measured against 40 digits in the tests)
 _ATOM_ERROR = 4e-15
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 _MOST_ROUGH = 2000

@@ -28,6 +28,10 @@ class NormalVariable(LossVariable):
         reach = self.mu * (self.mu / 2.0 - ndtri(max(tail, 1e-300)))
         return -reach, reach
 
+    @property
+    def symmetric(self) -> bool:
+        return True
+
     def reversed(self) -> LossVariable:
         return self
 

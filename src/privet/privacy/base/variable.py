@@ -62,6 +62,11 @@ class LossVariable(ABC):
         return False
 
     @property
+    def symmetric(self) -> bool:
+        """Is the pair its own mirror image, so that both directions have the same law?"""
+        return False
+
+    @property
     def lattice(self) -> tuple[float, float] | None:
         """(offset, spacing) such that every atom is offset + a multiple of spacing; None when no such pair is known.
 
@@ -137,6 +142,10 @@ class ReversedVariable(LossVariable):
         return self.of.discrete
 
     @property
+    def symmetric(self) -> bool:
+        return self.of.symmetric
+
+    @property
     def lattice(self) -> tuple[float, float] | None:
         lattice = self.of.lattice
         return None if lattice is None else (-lattice[0], lattice[1])
@@ -190,6 +199,12 @@ class AtomicVariable(LossVariable):
     @property
     def discrete(self) -> bool:
         return True
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Exactly, not nearly: a hair of asymmetry would be priced in one direction only."""
+        mirrored = np.array_equal(self.losses, -self.losses[::-1]) and np.array_equal(self.p, self.q[::-1])
+        return bool(mirrored and self.p_only_mass == self.q_only_mass)
 
     @property
     def lattice(self) -> tuple[float, float] | None:

@@ -49,14 +49,13 @@ def _one_direction(loss: PrivacyLoss, direction: Direction, epsilon: float) -> t
         if variable is None or count > 24 or len(copies) + count > 24:
             return None
         copies += [variable] * count
-    room = float(_MOST_OUTCOMES)
-    for variable in copies:
-        room /= len(variable.atoms().losses) + 1
-    if room < 1.0:
-        return None
-    continuous = sum(_is_continuous(variable) for variable in copies)
-    cells = min(_MOST_CELLS, int(room ** (1.0 / continuous))) if continuous else 0
-    if continuous and cells < 60:
+    smooth = [variable for variable in copies if _is_continuous(variable)]
+    room = _MOST_OUTCOMES / math.prod(len(v.atoms().losses) or 1 for v in copies if not _is_continuous(v))
+    cells = 0
+    if smooth:
+        most_atoms = max(len(variable.atoms().losses) for variable in smooth)
+        cells = min(_MOST_CELLS, int(room ** (1.0 / len(smooth))) - most_atoms)
+    if room < 1.0 or (smooth and cells < 60):
         return None
     survives = math.prod(1.0 - variable.p_only for variable in copies)
     ends = []
