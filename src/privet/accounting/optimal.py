@@ -89,6 +89,8 @@ class Optimal(Accountant):
 
 def _single_part(loss: PrivacyLoss) -> tuple[PrivacyLoss, int]:
     parts = loss.parts()
+    if not parts:
+        return loss, 0
     if len(parts) != 1 or not math.isfinite(parts[0][0].approximate().epsilon):
         raise NoGuarantee("optimal composition needs equal parts with a finite (epsilon, delta); use PLD otherwise")
     if parts[0][1] > _MOST_STEPS:

@@ -65,6 +65,11 @@ class Total(PrivacyLoss):
             squares.append(mu * mu * n)
         return math.sqrt(math.fsum(squares))
 
+    def grouped(self, size: int) -> PrivacyLoss | None:
+        groups = [(part.grouped(size), n) for part, n in self.parts()]
+        known = [Repeated(group, n) for group, n in groups if group is not None]
+        return Composed(known, unit=self.unit) if len(known) == len(groups) else None
+
     def rdp(self, alphas: Array) -> RdpCurve:
         total = np.zeros(np.shape(alphas))
         failures = []
@@ -92,17 +97,6 @@ class Total(PrivacyLoss):
         raise NoGuarantee(
             "this composition has no closed-form pair; ask accounting.epsilon about it, or sample its single releases"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The normal form: flattened, sorted, equal parts merged; a single part once is that part itself."""
-        parts = self.parts()
-        if len(parts) == 1 and parts[0][1] == 1:
-            return parts[0][0].to_dict()
-        if len(parts) == 1:
-            body = {"of": parts[0][0].to_dict(), "times": parts[0][1]}
-            return {"kind": Repeated.kind, "unit": self.unit.to_dict(), **body}
-        listed = [{"of": part.to_dict(), "times": n} for part, n in parts]
-        return {"kind": Composed.kind, "unit": self.unit.to_dict(), "parts": listed}
 
 
 @register

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -151,7 +150,7 @@ class FixedSampled(PrivacyLoss):
         m, n = count("m", self.m), count("n", self.n, 1)
         if m > n:
             raise InvalidParameter(f"cannot draw m={m} of n={n} records without replacement")
-        self._set(m=m, n=n, unit=self.of.unit)
+        self._set(of=self.of.simplest(), m=m, n=n, unit=self.of.unit)
 
     @property
     def q(self) -> float:
@@ -167,12 +166,6 @@ class FixedSampled(PrivacyLoss):
         if self.m == 0:
             return ()
         return self.of.parts() if self.m == self.n else ((self, 1),)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The normal form: sampling everybody is the base itself, sampling nobody is the empty composition."""
-        if self.m == 0:
-            return {"kind": "composed", "unit": self.unit.to_dict(), "parts": []}
-        return self.of.to_dict() if self.m == self.n else super().to_dict()
 
     def pure(self) -> float:
         return self.approximate().epsilon if self.of.approximate().delta == 0.0 else math.inf
@@ -192,6 +185,9 @@ class FixedSampled(PrivacyLoss):
 
     def gdp(self) -> float:
         return 0.0 if self.m == 0 else min(self.of.gdp(), super().gdp())
+
+    def gaussian(self) -> float | None:
+        return 0.0 if self.m == 0 else self.of.gaussian() if self.m == self.n else None
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = np.asarray(alphas, dtype=float)

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ class Grouped(PrivacyLoss):
                 "the only restatement that holds is: replacing one record = removing one and adding one, "
                 'Grouped(loss, 2, relation="replace") for a loss under add_remove or zero_out'
             )
-        self._set(size=size, unit=unit)
+        self._set(of=self.of.simplest(), size=size, unit=unit)
 
     def _closed(self) -> PrivacyLoss | None:
         return self.of if self.size == 1 else self.of.grouped(self.size)
@@ -77,13 +76,11 @@ class Grouped(PrivacyLoss):
         closed = self._closed()
         return closed is not None and closed.exact and self.relation is None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The normal form: a group of one is the loss itself."""
-        return self.of.to_dict() if self.size == 1 and self.relation is None else super().to_dict()
-
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
+        if self.size == 1 and self.relation is None:
+            return self.of.parts()
         inner = self.of.parts()
-        if inner == ((self.of, 1),):
+        if len(inner) == 1 and inner[0] == (self.of, 1):
             return ((self, 1),)
         return tuple((Grouped(part, self.size, self.relation), n) for part, n in inner)
 
@@ -92,7 +89,7 @@ class Grouped(PrivacyLoss):
 
     def approximate(self) -> Approximate:
         epsilon, delta = self.of.approximate()
-        if delta == 0.0 or not math.isfinite(epsilon):
+        if self.size == 1 or delta == 0.0 or not math.isfinite(epsilon):
             return Approximate(self.size * epsilon, delta)
         if epsilon == 0.0:
             return Approximate(0.0, min(1.0, self.size * delta))
@@ -101,11 +98,15 @@ class Grouped(PrivacyLoss):
         return Approximate(self.size * epsilon, math.exp(min(0.0, math.log(delta) + growth)))
 
     def zcdp(self) -> ZcdpBound:
+        closed = self._closed()
+        if closed is not None:
+            return closed.zcdp()
         rho, delta0 = self.of.zcdp()
-        return ZcdpBound(rho * self.size**2, 0.0) if delta0 == 0.0 or self.size == 1 else ZcdpBound(math.inf, delta0)
+        return ZcdpBound(rho * self.size**2, 0.0) if delta0 == 0.0 else ZcdpBound(math.inf, delta0)
 
     def gdp(self) -> float:
-        return self.size * self.of.gdp()
+        closed = self._closed()
+        return self.size * self.of.gdp() if closed is None else closed.gdp()
 
     def gaussian(self) -> float | None:
         mu = self.of.gaussian()

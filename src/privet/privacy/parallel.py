@@ -73,10 +73,6 @@ class Parallel(PrivacyLoss):
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return self.blocks[0].parts() if len(self.blocks) == 1 else ((self, 1),)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The normal form: blocks sorted, equal ones once; one block is that block."""
-        return self.blocks[0].to_dict() if len(self.blocks) == 1 else super().to_dict()
-
     def pure(self) -> float:
         return max(block.pure() for block in self.blocks)
 

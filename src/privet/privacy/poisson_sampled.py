@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -114,11 +113,10 @@ class PoissonSampled(PrivacyLoss):
                 "Poisson sampling is priced for adding or removing a record, not for replacing one; build the loss under "
                 "add_remove and convert with privacy.to_replace, or use FixedSampled"
             )
-        inner, q = self.of, fraction("q", self.q)
-        if isinstance(inner, PoissonSampled):
-            self._set(of=inner.of, q=inner.q * q, unit=inner.unit)
-        else:
-            self._set(q=q, unit=inner.unit)
+        inner, q = self.of.simplest(), fraction("q", self.q)
+        outer = inner.of if isinstance(inner, PoissonSampled) else inner
+        q = q * inner.q if isinstance(inner, PoissonSampled) else q
+        self._set(of=outer, q=q, unit=outer.unit)
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -129,12 +127,6 @@ class PoissonSampled(PrivacyLoss):
         if self.q == 0.0:
             return ()
         return self.of.parts() if self.q == 1.0 else ((self, 1),)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The normal form: sampling everybody is the base itself, sampling nobody is the empty composition."""
-        if self.q == 0.0:
-            return {"kind": "composed", "unit": self.unit.to_dict(), "parts": []}
-        return self.of.to_dict() if self.q == 1.0 else super().to_dict()
 
     def pure(self) -> float:
         return _amplified(self.of.pure(), self.q)

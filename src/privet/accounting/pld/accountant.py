@@ -7,7 +7,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.accounting.base import Accountant, Bound
-from privet.accounting.pld.engine import Interval, delta_interval, epsilon_interval, profile_curves
+from privet.accounting.pld.engine import Interval, Mode, delta_interval, epsilon_interval, profile_curves
 from privet.privacy import PrivacyLoss
 
 __all__ = ["PLD", "profile_nodes"]
@@ -39,16 +39,19 @@ class PLD(Accountant):
     def __post_init__(self) -> None:
         open_fraction("tol", self.tol)
 
+    def _mode(self, parts: list[tuple[PrivacyLoss, int]]) -> Mode:
+        if not all(part.exact for part, _ in parts):
+            return "upper"
+        return "two-sided" if self.two_sided else "quick"
+
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         parts = list(loss.parts())
-        exact = self.two_sided and all(part.exact for part, _ in parts)
-        interval = epsilon_interval(parts, delta, self.tol, two_sided=exact) if parts else Interval(0.0, 0.0)
+        interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         parts = list(loss.parts())
-        exact = self.two_sided and all(part.exact for part, _ in parts)
-        interval = delta_interval(parts, epsilon, self.tol, two_sided=exact) if parts else Interval(0.0, 0.0)
+        interval = delta_interval(parts, epsilon, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
 

@@ -161,7 +161,7 @@ def _window(laws: list[tuple[GridLaw, int]], plan: Plan, step: float) -> tuple[f
     """The planned window, moved out to the ends of the support where they are near: then nothing lies outside."""
     smallest, largest = _support(laws)
     near = 0.1 * (plan.high - plan.low) + 16.0 * step
-    low = smallest if smallest >= plan.low - near else plan.low
+    low = smallest - step if smallest >= plan.low - near else plan.low
     return low, max(low, largest if largest <= plan.high + near else plan.high)
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from privet._numerics import Array
 from privet.accounting.pld.answer import Profile
@@ -11,10 +12,11 @@ from privet.accounting.pld.compose import compose
 from privet.accounting.pld.plan import Plan, make_plan, step_tail, summary_of
 from privet.accounting.pld.rounding import CACHES as caches_of_rounding
 from privet.accounting.pld.rounding import lower_law, upper_law
+from privet.accounting.pld.single import single_delta, single_epsilon
 from privet.errors import InternalError
 from privet.privacy import Direction, PrivacyLoss
 
-__all__ = ["Interval", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
+__all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
 _WIDTH_LAW = 0.16  # measured: relative width of the interval is 0.1 to 0.2 (h / std of one loss)^2
@@ -22,6 +24,7 @@ _PASSES = 5
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
 
 Parts = list[tuple[PrivacyLoss, int]]
+Mode = Literal["two-sided", "upper", "quick"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,10 @@ def _refined(best: Interval, new: Interval) -> Interval:
     return Interval(max(best.lower, new.lower), min(best.upper, new.upper))
 
 
+def _is_single(parts: Parts) -> bool:
+    return len(parts) == 1 and parts[0][1] == 1
+
+
 def _confirm(parts: Parts, epsilon: float, delta: float) -> None:
     """One release alone never costs more than the whole: a check that shares no code with the composition."""
     if not math.isfinite(epsilon):
@@ -87,21 +94,24 @@ def _confirm(parts: Parts, epsilon: float, delta: float) -> None:
                 )
 
 
-def epsilon_interval(parts: Parts, delta: float, tol: float, *, two_sided: bool = True) -> Interval:
+def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "two-sided") -> Interval:
     """Enclose the smallest epsilon >= 0 for this delta."""
+    alone = single_epsilon(parts[0][0], delta) if _is_single(parts) else None
+    if alone is not None:
+        return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
     plans = {d: make_plan(parts, d, delta=delta) for d in _directions(parts)}
 
     def once(share: float) -> Interval:
         ends = []
         for direction, plan in plans.items():
             step = _grid_step(parts, plan, share)
-            upper, lower = _profiles(parts, direction, plan, step, delta, two_sided=two_sided)
+            upper, lower = _profiles(parts, direction, plan, step, delta, two_sided=mode == "two-sided")
             ends.append((lower.epsilon(delta) if lower else 0.0, upper.epsilon(delta)))
         return Interval(max(0.0, *(e[0] for e in ends)), max(0.0, *(e[1] for e in ends)))
 
     guess = max(0.05, *(plan.target for plan in plans.values()))
     share = _width(guess, tol) / guess
-    result = _refine(once, share, lambda interval: _width(interval.upper, tol), two_sided=two_sided)
+    result = _refine(once, share, lambda interval: _width(interval.upper, tol), mode=mode)
     _confirm(parts, result.upper, delta)
     return result
 
@@ -111,18 +121,21 @@ def _width(epsilon: float, tol: float) -> float:
     return max(min(tol * max(epsilon, 1.0), 0.01 * epsilon), 1e-9)
 
 
-def delta_interval(parts: Parts, epsilon: float, tol: float, *, two_sided: bool = True) -> Interval:
+def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "two-sided") -> Interval:
     """Enclose delta(epsilon), the larger of both directions; the relative width aimed at is tol (1 + ln(1/delta)).
 
     That is what moving epsilon by about tol does to delta.
     """
+    alone = single_delta(parts[0][0], epsilon) if _is_single(parts) else None
+    if alone is not None:
+        return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
     plans = {direction: _plan_at(parts, direction, epsilon) for direction in _directions(parts)}
 
     def once(share: float) -> Interval:
         ends = []
         for direction, (plan, guess) in plans.items():
             step = _grid_step(parts, plan, share)
-            upper, lower = _profiles(parts, direction, plan, step, guess, two_sided=two_sided, floor=epsilon)
+            upper, lower = _profiles(parts, direction, plan, step, guess, two_sided=mode == "two-sided", floor=epsilon)
             ends.append((lower.delta(epsilon) if lower else 0.0, upper.delta(epsilon)))
         return Interval(max(e[0] for e in ends), max(e[1] for e in ends))
 
@@ -131,7 +144,7 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, two_sided: bool 
     def allowed(found: Interval) -> float:
         return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
 
-    result = _refine(once, tol / 4.0, allowed, two_sided=two_sided, start=anything)
+    result = _refine(once, tol / 4.0, allowed, mode=mode, start=anything)
     _confirm(parts, epsilon, result.upper)
     return result
 
@@ -153,22 +166,25 @@ def _refine(
     tol: float,
     allowed: Callable[[Interval], float],
     *,
-    two_sided: bool,
+    mode: Mode,
     start: Interval = _UNKNOWN,
 ) -> Interval:
-    """Repeat with a finer grid until the interval is narrow enough, or refining no longer helps."""
-    best, share, before = start, tol if two_sided else 2.0 * tol, math.inf  # half the width is the upper gap
+    """Repeat with a finer grid until the interval is narrow enough, or refining no longer helps.
+
+    Without a lower end ("upper") the width is judged by what the last refinement gained; "quick" trusts the first grid.
+    """
+    best, share, before = start, tol if mode != "quick" else 2.0 * tol, math.inf  # half the width is the upper gap
     for _ in range(_PASSES):
-        best = _refined(best, once(share))
-        if math.isinf(best.lower):
+        previous, best = best, _refined(best, once(share))
+        if math.isinf(best.lower) or (mode == "quick" and math.isfinite(best.upper)):
             break
-        width = best.upper - best.lower
-        if width <= allowed(best) or (not two_sided and math.isfinite(width)):
+        width = best.upper - best.lower if mode == "two-sided" else previous.upper - best.upper
+        if width <= allowed(best):
             break
         if math.isfinite(width) and width > 0.8 * before:
             break
         before = width
-        share *= min(0.6, max(1e-2, 0.8 * allowed(best) / width)) if math.isfinite(width) else 0.1
+        share *= min(0.6, max(1e-2, 0.8 * allowed(best) / width)) if math.isfinite(width) else 0.25
     return best
 
 

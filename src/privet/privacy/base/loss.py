@@ -140,8 +140,23 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         return cls(**body, unit=unit)
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary: kind, unit and fields of the normal form."""
-        return {"kind": self.kind, "unit": self.unit.to_dict(), **self.body()}
+        """The normal form as a plain dictionary: kind, unit and fields.
+
+        Whatever consists of parts is written as its parts, sorted, with their counts; a single part once is that part.
+        """
+        parts = self.parts()
+        head = {"unit": self.unit.to_dict()}
+        if len(parts) == 1:
+            part, times = parts[0]
+            if part is self:
+                return {"kind": self.kind, **head, **self.body()}
+            return part.to_dict() if times == 1 else {"kind": "repeated", **head, "of": part.to_dict(), "times": times}
+        return {"kind": "composed", **head, "parts": [{"of": part.to_dict(), "times": n} for part, n in parts]}
+
+    def simplest(self) -> "PrivacyLoss":
+        """The single part that this price is, if it is one; else itself."""
+        parts = self.parts()
+        return parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else self
 
     @cached_property
     def key(self) -> str:

@@ -1,0 +1,55 @@
+"""Every law fails on something broken on purpose, and only then."""
+
+import sys
+
+import pytest
+
+from privet import privacy, testing
+from privet.privacy.base import serial
+from tests.laws.plant import BUGS
+
+
+def clear_caches():
+    """A planted bug must not outlive its test, nor find the answers of healthy code."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("privet."):
+            for value in list(vars(module).values()):
+                if callable(getattr(value, "cache_clear", None)):
+                    value.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def fresh_caches():
+    clear_caches()
+    yield
+    clear_caches()
+
+
+@pytest.mark.parametrize("planted", BUGS, ids=lambda planted: f"{planted.law}-{planted.name}".replace(" ", "_"))
+def test_law_catches_the_planted_bug(planted, monkeypatch):
+    law = getattr(testing, planted.law)
+    law(*planted.healthy())
+    clear_caches()
+    arguments = planted.plant(monkeypatch) or planted.healthy()
+    with pytest.raises(AssertionError):
+        law(*arguments)
+
+
+def test_every_law_has_been_seen_to_fail():
+    laws = {name for name in testing.__all__ if name.startswith("check_")}
+    assert laws == {planted.law for planted in BUGS}
+
+
+def test_a_new_kind_without_examples_is_noticed(monkeypatch):
+    class NewLoss(privacy.PrivacyLoss):
+        kind = "brand_new"
+
+    monkeypatch.setitem(serial._KINDS, "brand_new", NewLoss)
+    with pytest.raises(AssertionError, match="brand_new"):
+        testing.assert_every_kind_has_examples()
+
+
+def test_an_example_under_the_wrong_kind_is_noticed():
+    table = {**testing.example_losses(), "pure": (privacy.LaplaceLoss(1.0),)}
+    with pytest.raises(AssertionError, match="listed under 'pure'"):
+        testing.assert_every_kind_has_examples(table)
