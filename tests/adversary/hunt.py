@@ -45,21 +45,21 @@ def violations(
     found = []
     with mp.workdps(120):
         for delta in deltas:
-            ends = _ask(lambda: PLD(tol).epsilon(case.loss, delta))
+            ends = _ask(PLD(tol).epsilon, case.loss, delta)
             if ends and case.truth(ends[1]) > delta * (1.0 + slack):
                 found.append(f"{case.name}: epsilon({delta:g}) <= {ends[1]!r} is too low (tol {tol:g})")
             if ends and ends[0] > 0.0 and case.truth(ends[0]) < delta * (1.0 - slack):
                 found.append(f"{case.name}: epsilon({delta:g}) >= {ends[0]!r} is too high (tol {tol:g})")
         for epsilon in epsilons:
-            ends, value = _ask(lambda: PLD(tol).delta(case.loss, epsilon)), case.truth(epsilon)
+            ends, value = _ask(PLD(tol).delta, case.loss, epsilon), case.truth(epsilon)
             if ends and not ends[0] * (1.0 - slack) <= value <= ends[1] * (1.0 + slack):
                 found.append(f"{case.name}: delta({epsilon:g}) in {ends!r} misses {mp.nstr(value, 17)} (tol {tol:g})")
     return found
 
 
-def _ask(question: Callable[[], Bound]) -> tuple[float, float] | None:
+def _ask(question: Callable[[PrivacyLoss, float], Bound], loss: PrivacyLoss, at: float) -> tuple[float, float] | None:
     try:
-        bound = question()
+        bound = question(loss, at)
     except NoGuarantee:
         return None
     return bound.lower, bound.upper
@@ -243,7 +243,8 @@ def exact_tradeoff(pair: Pair, rates: Sequence[Fraction]) -> np.ndarray:
 def _least_miss(p: Law, q: Law, rate: Fraction) -> Fraction:
     """Accept outcomes in the order of p/q until Q has used up the rate, the last one in part."""
     knots = [(Fraction(0), Fraction(0))]
-    for a, b in sorted(zip(p, q, strict=True), key=lambda row: row[0] / row[1] if row[1] else Fraction(10**40), reverse=True):
+    rows = zip(p, q, strict=True)
+    for a, b in sorted(rows, key=lambda row: row[0] / row[1] if row[1] else Fraction(10**40), reverse=True):
         knots.append((knots[-1][0] + b, knots[-1][1] + a))
     for (x0, y0), (x1, y1) in pairwise(knots):
         if x0 <= rate < x1:

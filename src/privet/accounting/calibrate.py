@@ -183,7 +183,7 @@ class _Search:
 
     def _polish(self, s: float, slope: float, falls: bool) -> float:
         """Secant steps until the judge accepts a point close below the target."""
-        target = math.log(self.goal.value)
+        target = math.log(self.goal.value) - 1e-14  # logarithms are compared: leave room for their rounding
         aim = target - 0.3 * _CLOSE
         good = bad = math.nan
         previous: tuple[float, float] | None = None
@@ -212,6 +212,10 @@ class _Search:
                 slope = secant if (secant < 0.0) == falls and secant != 0.0 else slope
             previous = (s, value)
             s = self._next(s, value - aim, slope, good, bad, bisect=iteration % 6 == 5 or not math.isfinite(value))
+        if math.isnan(good):
+            raise Unreachable(
+                f"no value was found that reaches {self.goal.name} <= {self.goal.value:g}; widen the bounds"
+            )
         return good
 
     def _closed(self, good: float, bad: float) -> bool:

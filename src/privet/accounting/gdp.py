@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._numerics import UNIT_ROUNDOFF
 from privet.accounting.base import Accountant, Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
@@ -10,7 +11,10 @@ from privet.privacy.base import gaussian_delta, gaussian_epsilon
 
 __all__ = ["Gdp"]
 
-_ROUNDING = 1e-10  # relative; covers log_ndtr and the bisection
+
+def _rounding(mu: float) -> float:
+    """Relative error of the closed form: two nearly equal tails are subtracted when mu is small."""
+    return 1e-11 + 128.0 * UNIT_ROUNDOFF / max(mu, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -28,15 +32,17 @@ class Gdp(Accountant):
 
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         mu, exact = _mu(loss)
-        value = gaussian_epsilon(mu, delta)
-        lower = value * (1.0 - _ROUNDING) if exact else 0.0
-        return Bound(lower, value * (1.0 + _ROUNDING), "GDP (exact)" if exact else "GDP", loss.unit)
+        error = min(0.5, _rounding(mu))
+        upper = gaussian_epsilon(mu, delta * (1.0 - error)) * (1.0 + 1e-12)
+        lower = gaussian_epsilon(mu, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12) if exact else 0.0
+        return Bound(lower, upper, "GDP (exact)" if exact else "GDP", loss.unit)
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         mu, exact = _mu(loss)
         value = float(gaussian_delta(mu, epsilon)) if mu > 0.0 else 0.0
-        lower = value * (1.0 - _ROUNDING) if exact else 0.0
-        return Bound(lower, min(1.0, value * (1.0 + _ROUNDING)), "GDP (exact)" if exact else "GDP", loss.unit)
+        error = min(0.5, _rounding(mu)) if mu > 0.0 else 0.0
+        lower = value * (1.0 - error) if exact else 0.0
+        return Bound(lower, min(1.0, value * (1.0 + error)), "GDP (exact)" if exact else "GDP", loss.unit)
 
 
 def _mu(loss: PrivacyLoss) -> tuple[float, bool]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privet._numerics import special
+from privet._numerics import UNIT_ROUNDOFF, special
 from privet.accounting.base import Accountant, Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
@@ -14,7 +14,11 @@ from privet.privacy import PrivacyLoss
 __all__ = ["Optimal", "optimal_delta", "optimal_epsilon"]
 
 _MOST_STEPS = 2_000_000
-_ROUNDING = 1e-11
+
+
+def _rounding(steps: int) -> float:
+    """Relative error of a sum of binomial weights: gammaln carries an error in proportion to its size."""
+    return 1e-12 + 16.0 * UNIT_ROUNDOFF * (steps + 2) * math.log(steps + 2)
 
 
 def optimal_delta(epsilon: float, delta: float, steps: int, at: float) -> float:
@@ -75,16 +79,19 @@ class Optimal(Accountant):
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         part, steps = _single_part(loss)
         epsilon, delta0 = part.approximate()
-        value = optimal_epsilon(epsilon, delta0, steps, delta)
-        lower = value * (1.0 - _ROUNDING) if part.kind in self.tight_kinds else 0.0
-        return Bound(lower, value * (1.0 + _ROUNDING), "optimal composition (KOV)", loss.unit)
+        error = _rounding(steps)
+        upper = optimal_epsilon(epsilon, delta0, steps, delta * (1.0 - error)) * (1.0 + 1e-12)
+        lower = 0.0
+        if part.kind in self.tight_kinds:
+            lower = optimal_epsilon(epsilon, delta0, steps, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12)
+        return Bound(lower, upper, "optimal composition (KOV)", loss.unit)
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         part, steps = _single_part(loss)
         own, delta0 = part.approximate()
         value = optimal_delta(own, delta0, steps, epsilon)
-        lower = value * (1.0 - _ROUNDING) if part.kind in self.tight_kinds else 0.0
-        return Bound(lower, min(1.0, value * (1.0 + _ROUNDING)), "optimal composition (KOV)", loss.unit)
+        lower = value * (1.0 - _rounding(steps)) if part.kind in self.tight_kinds else 0.0
+        return Bound(lower, min(1.0, value * (1.0 + _rounding(steps))), "optimal composition (KOV)", loss.unit)
 
 
 def _single_part(loss: PrivacyLoss) -> tuple[PrivacyLoss, int]:

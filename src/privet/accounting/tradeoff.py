@@ -43,7 +43,7 @@ def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
 def _one(loss: PrivacyLoss, rates: Array) -> Array:
     mu = loss.gaussian()
     if mu is not None:
-        return ndtr(special().ndtri(1.0 - rates) - mu * (1.0 + 1e-12)) * (1.0 - 1e-10)
+        return ndtr(-special().ndtri(rates) - mu * (1.0 + 1e-12)) * (1.0 - 1e-10)
     try:
         curves = profile_nodes(loss)
     except NoGuarantee:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from privet._validate import above, count
-from privet.privacy.base import Direction, LossVariable, PrivacyLoss, register, shifted_geometric
+from privet.privacy.base import MOST_ATOMS, Direction, LossVariable, PrivacyLoss, register, shifted_geometric
 
 __all__ = ["DiscreteLaplaceLoss"]
 
@@ -22,13 +22,16 @@ class DiscreteLaplaceLoss(PrivacyLoss):
     """
 
     kind = "discrete_laplace"
-    exact = True
-
     scale: float
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
         self._set(scale=above("scale", self.scale, 0.0), sensitivity=count("sensitivity", self.sensitivity, 1))
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Up to the sensitivity where the pair is listed outcome by outcome."""
+        return self.sensitivity <= MOST_ATOMS
 
     def pure(self) -> float:
         return self.sensitivity / self.scale

@@ -1,5 +1,6 @@
 """A price given by any finite pair of output distributions."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -52,6 +53,7 @@ class FinitePairLoss(PrivacyLoss):
     def _forward(self) -> AtomicVariable:
         p = np.array([float(x) for x in self.p])
         q = np.array([float(x) for x in self.q])
+        p, q = p / math.fsum(p), q / math.fsum(q)  # floats that sum to 1 only nearly
         both = (p > 0.0) & (q > 0.0)
         ratio = np.log(p[both]) - np.log(q[both])
         losses, where = np.unique(np.round(ratio, 14), return_inverse=True)

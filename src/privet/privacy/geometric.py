@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from privet._validate import count, open_fraction
-from privet.privacy.base import Direction, LossVariable, PrivacyLoss, register, shifted_geometric
+from privet.privacy.base import MOST_ATOMS, Direction, LossVariable, PrivacyLoss, register, shifted_geometric
 
 __all__ = ["GeometricLoss"]
 
@@ -24,13 +24,16 @@ class GeometricLoss(PrivacyLoss):
     """
 
     kind = "geometric"
-    exact = True
-
     ratio: float
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
         self._set(ratio=open_fraction("ratio", self.ratio), sensitivity=count("sensitivity", self.sensitivity, 1))
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Up to the sensitivity where the pair is listed outcome by outcome."""
+        return self.sensitivity <= MOST_ATOMS
 
     def pure(self) -> float:
         return -math.log(self.ratio) * self.sensitivity

@@ -108,10 +108,10 @@ class PoissonSampled(PrivacyLoss):
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"PoissonSampled takes a loss, got {type(self.of).__name__}")
-        if self.of.unit.relation == "replace":
+        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
             raise MixedUnits(
-                "Poisson sampling is priced for adding or removing a record, not for replacing one; build the loss under "
-                "add_remove and convert with privacy.to_replace, or use FixedSampled"
+                "Poisson sampling is priced for adding or removing one record, each with its own coin; build the loss for "
+                "one record and convert afterwards (privacy.to_replace, privacy.Grouped), or use FixedSampled"
             )
         inner, q = self.of.simplest(), fraction("q", self.q)
         outer = inner.of if isinstance(inner, PoissonSampled) else inner

@@ -45,12 +45,12 @@ class PLD(Accountant):
         return "two-sided" if self.two_sided else "quick"
 
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
-        parts = list(loss.parts())
+        parts = _costly(loss)
         interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
-        parts = list(loss.parts())
+        parts = _costly(loss)
         interval = delta_interval(parts, epsilon, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
@@ -63,5 +63,10 @@ def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Arr
     >>> bool((deltas >= privacy.LaplaceLoss(2.0).profile(nodes) - 1e-12).all())
     True
     """
-    parts = list(loss.parts())
+    parts = _costly(loss)
     return profile_curves(parts, tol) if parts else [(np.zeros(1), np.zeros(1))]
+
+
+def _costly(loss: PrivacyLoss) -> list[tuple[PrivacyLoss, int]]:
+    """The parts that cost anything."""
+    return [(part, n) for part, n in loss.parts() if part.pure() > 0.0]

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.compose import ComposedLaw
 
 __all__ = ["Profile", "Side"]
@@ -30,22 +30,23 @@ class Profile:
         self.losses = losses = law.losses[min(first, len(law.losses) - 1) :]
         weight = law.weight[len(law.weight) - len(losses) :]
         self.reference = float(losses[0])
-        relative = 1e-13 * math.log2(len(losses) + 2) + law.mass_error  # of sums and of masses
-        factor = 1.0 + relative if side == "upper" else 1.0 - min(1.0, relative)
-        self.constant = law.infinite + law.above if side == "upper" else law.infinite
+        factor = 1.0 + law.mass_error if side == "upper" else 1.0 - min(1.0, law.mass_error)
+        self.constant = (law.infinite + law.above) * factor if side == "upper" else law.infinite * factor
         self.scale = math.exp(min(_LARGEST_EXPONENT, law.log_scale - law.tilt * self.reference)) * factor
         above = losses - self.reference  # never negative: the exponentials below can vanish but not overflow
         mass = (np.maximum(weight, 0.0) if side == "upper" else weight) * np.exp(-law.tilt * above)
         self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
         self.q = np.cumsum((mass * np.exp(-above))[::-1])[::-1]
 
-    def _charge(self, loss: float) -> float:
-        """Error of delta at a loss, from the transform and from wrapping."""
-        return self.law.error_weight * math.exp(min(self.law.log_scale - self.law.tilt * loss, 700.0))
+    def _charge(self, loss: float, index: int) -> float:
+        """Error of delta at a loss: from the transform, from wrapping, and from adding up the masses above it."""
+        spectral = self.law.error_weight * math.exp(min(self.law.log_scale - self.law.tilt * loss, 700.0))
+        terms = 2.0 * UNIT_ROUNDOFF * (len(self.losses) - index + 8.0)  # sequential sums of P and of Q
+        return spectral + terms * self.scale * float(abs(self.p[index]))
 
     def at_node(self, index: int) -> float:
         """delta at one node, before the shift of the losses is applied."""
-        return self._delta(float(self.losses[index]), index, self._charge(float(self.losses[index])))
+        return self._delta(float(self.losses[index]), index, self._charge(float(self.losses[index]), index))
 
     def _delta(self, loss: float, index: int, charge: float) -> float:
         """delta at a loss, given the first node above it; the honest extreme where nothing is known."""
@@ -63,7 +64,8 @@ class Profile:
         rise = self.losses - self.reference
         weighted = np.where(rise <= _LARGEST_EXPONENT, np.exp(np.minimum(rise, _LARGEST_EXPONENT)) * self.q, 0.0)
         charge = self.law.error_weight * np.exp(np.minimum(self.law.log_scale - self.law.tilt * self.losses, 700.0))
-        value = self.constant + self.scale * (self.p - weighted) + charge
+        terms = 2.0 * UNIT_ROUNDOFF * (len(rise) - np.arange(len(rise)) + 8.0)
+        value = self.constant + self.scale * (self.p - weighted) + charge + terms * self.scale * self.p
         return np.where(np.isfinite(value), np.clip(value, self.constant, 1.0), 1.0)
 
     def epsilon(self, delta: float) -> float:
@@ -86,7 +88,7 @@ class Profile:
             return float(losses[0]) + shift if self.side == "upper" else -math.inf
         if right == len(losses):
             return math.inf if self.side == "upper" else float(losses[left]) - shift
-        charge = self._charge(float(losses[left]))  # charges fall with the loss: this one covers the cell
+        charge = self._charge(float(losses[left]), left)  # charges fall with the loss: this one covers the cell
         target = (delta - self.constant + (charge if self.side == "lower" else -charge)) / self.scale
         gap, weight = float(self.p[right]) - target, float(self.q[right])
         low, high = float(losses[left]), float(losses[right])
@@ -100,10 +102,10 @@ class Profile:
         losses = self.losses
         upper = self.side == "upper"
         at = epsilon - self.law.shift if upper else epsilon + self.law.shift
-        if at < float(losses[0]):
+        if at < float(losses[0]) and not (self.law.complete_below and len(losses) == len(self.law.losses)):
             return 1.0 if upper else self.constant
         index = int(np.searchsorted(losses, at, side="right"))
-        charge = self._charge(float(losses[index - 1]))
+        charge = self._charge(min(at, float(losses[max(index - 1, 0)])), max(index - 1, 0))
         if index == len(losses):
             return min(1.0, self.constant + charge) if upper else self.constant
         return self._delta(at, index, charge)

@@ -34,6 +34,7 @@ class ComposedLaw:
     wrapped: float  # bound on the tilted mass that wrapped around into the window
     mass_error: float  # relative error of the masses of the sum
     shift: float  # losses may be off by this much
+    complete_below: bool  # does no mass lie below the window?
     step: float
 
     @property
@@ -96,7 +97,8 @@ def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Compose
         bin_error=noise + inverse + math.exp(_NEGLIGIBLE),
         wrapped=wrapped,
         mass_error=math.expm1(min(50.0, math.fsum(n * _mass_error(law, t) for law, n in laws))),
-        shift=math.fsum(n * (law.shift + 2.0 * law.error) for law, n in laws),
+        shift=math.fsum(n * (law.shift + 2.0 * law.error + _node_error(law)) for law, n in laws),
+        complete_below=_support(laws)[0] >= float(losses[0]),
         step=step,
     )
 
@@ -105,6 +107,13 @@ def _mass_error(law: GridLaw, t: float) -> float:
     """Relative error of one tilted mass: of the mass itself and of the exponent t e - K."""
     reach = abs(law.offset) + max(abs(law.start), abs(law.start + len(law.mass))) * law.step
     return law.error + UNIT_ROUNDOFF * (8.0 + 4.0 * t * reach)
+
+
+def _node_error(law: GridLaw) -> float:
+    """Nodes and cell boundaries are floats: each loss may be off by a few units in its last place."""
+    return (
+        16.0 * UNIT_ROUNDOFF * (1.0 + abs(law.offset) + max(abs(law.start), abs(law.start + len(law.mass))) * law.step)
+    )
 
 
 def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
@@ -133,7 +142,8 @@ def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
 
     A power n taken through the complex logarithm adds 8 u n to the error. Products of numbers of modulus at most
-    |F_k| + error then differ by at most the sum of n (error + 8 u) times that modulus.
+    M = |F_k| + error then differ by at most the sum over the parts of n (error + 8 u) times the product of the M with one
+    factor of that part left out.
     """
     parts = [(*_transform(law, t, length), n) for law, n in laws]
     log_modulus = np.zeros(length // 2 + 1)
@@ -146,9 +156,11 @@ def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
             power += n * np.log(transform[keep])
     result = np.zeros(length // 2 + 1, dtype=complex)
     result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
-    relative = math.fsum(n * (error + 8.0 * UNIT_ROUNDOFF) for _, _, error, n in parts)
-    total = float(np.exp(np.minimum(log_modulus[keep], 50.0)).sum())
-    return result, 2.0 / length * relative * total * math.exp(min(50.0, relative))
+    noise = 0.0
+    for _, modulus, error, n in parts:
+        others = np.exp(np.clip(log_modulus - modulus, -200.0, 50.0))
+        noise += n * (error + 8.0 * UNIT_ROUNDOFF) * float(others.sum())
+    return result, 2.0 / length * noise
 
 
 def _support(laws: list[tuple[GridLaw, int]]) -> tuple[float, float]:

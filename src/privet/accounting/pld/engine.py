@@ -45,6 +45,8 @@ def _directions(parts: Parts) -> tuple[Direction, ...]:
 
 def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of sqrt(2)."""
+    if plan.part_width == 0.0:
+        return 1.0  # every loss is zero
     coarsest = max(plan.high - plan.low, plan.part_width) / _MOST_NODES
     wanted = max(plan.step_scale * math.sqrt(tol / _WIDTH_LAW), coarsest, 1e-300)
     variables = [(loss.variable("remove"), n) for loss, n in parts]

@@ -21,7 +21,7 @@ __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
 _CONTINUOUS_ERROR = 2e-12  # relative error of a cell mass (normal_cells, measured against 40 digits in the tests)
-_ATOM_ERROR = 4e-15
+_ATOM_ERROR = 2e-13  # a tail atom comes from an exponential of a large number
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 _MOST_ROUGH = 2000
 _ROUNDS = 6
@@ -58,6 +58,7 @@ class _Cells:
     atoms: tuple[Array, Array, Array]
     p_only: float  # mass that an upper law sends to infinity
     impossible: float  # mass that truly lies there
+    below: float  # mass of atoms cut off at the bottom
     error: float
 
     def nodes(self, step: float) -> Array:
@@ -68,7 +69,7 @@ class _Cells:
 def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> _Cells:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
-    lost_above, kept = _trim(p_atoms, tail)
+    lost_above, lost_below, kept = _trim(p_atoms, tail)
     losses, p_atoms, q_atoms = losses[kept], p_atoms[kept], q_atoms[kept]
     ends = [*variable.span(tail)]
     continuous = ends[1] > ends[0]
@@ -83,7 +84,9 @@ def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) ->
     p, q = variable.cells(halves) if continuous else (np.zeros(2 * n + 2), np.zeros(2 * n + 2))
     error = _CONTINUOUS_ERROR if continuous else _ATOM_ERROR
     infinite = variable.p_only
-    return _Cells(offset, start, n, p, q, (losses, p_atoms, q_atoms), infinite + lost_above, infinite, error)
+    return _Cells(
+        offset, start, n, p, q, (losses, p_atoms, q_atoms), infinite + lost_above, infinite, lost_below, error
+    )
 
 
 def _offset(variable: LossVariable, step: float) -> float:
@@ -110,15 +113,16 @@ def _offset(variable: LossVariable, step: float) -> float:
     return offset
 
 
-def _trim(p_atoms: Array, tail: float) -> tuple[float, slice]:
-    """Cut atoms whose mass on either side stays below `tail`; the mass above goes to infinity."""
+def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
+    """Cut atoms whose mass on either side stays below `tail`: the mass lost above and below, and what is kept."""
     if len(p_atoms) < 64:
-        return 0.0, slice(None)
+        return 0.0, 0.0, slice(None)
     from_top = np.cumsum(p_atoms[::-1])
     above = int(np.searchsorted(from_top, tail))
-    below = int(np.searchsorted(np.cumsum(p_atoms), tail))
-    lost = float(from_top[above - 1]) if above else 0.0
-    return lost, slice(max(0, below - 1), len(p_atoms) - above)
+    from_bottom = np.cumsum(p_atoms)
+    below = int(np.searchsorted(from_bottom, tail))
+    lost = [float(sums[cut - 1]) if cut else 0.0 for sums, cut in ((from_top, above), (from_bottom, below))]
+    return lost[0], lost[1], slice(below, len(p_atoms) - above)
 
 
 @lru_cache(maxsize=256)
@@ -134,11 +138,11 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
         p = p + np.bincount(place, weights=p_atoms, minlength=n - 1)[: n - 1]
         q = q + np.bincount(place, weights=q_atoms, minlength=n - 1)[: n - 1]
     growth = np.exp(np.minimum(cells.nodes(step)[:-1], 700.0))  # beyond, q is 0 and the mass moves up
-    up = np.clip((p - growth * q) / -math.expm1(-step), 0.0, p)
+    up = np.clip((p - growth * q * (1.0 - 2.0 * cells.error)) / -math.expm1(-step), 0.0, p)
     mass = exact
     mass[:-1] += p - up
     mass[1:] += up
-    mass[0] += cells.p[0] + cells.p[1]  # below the grid: moved up
+    mass[0] += cells.p[0] + cells.p[1] + cells.below  # below the grid: moved up
     infinite = float(cells.p[2 * n] + cells.p[2 * n + 1] + cells.p_only)
     return _law(cells, step, mass, infinite, shift)
 
@@ -257,7 +261,8 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
     for index in np.flatnonzero(stuck & (p > 0.0)):  # nobody to merge with: round the loss down
         loss = math.log(p[index] / q[index]) if q[index] > 0.0 else float(node[index]) - 2.0 * step
         place = math.floor((loss - float(node[0])) / step - 1e-9)
-        mass[max(place, 0)] += retained[index] * p[index]
+        if place >= 0:
+            mass[place] += retained[index] * p[index]
     return mass
 
 

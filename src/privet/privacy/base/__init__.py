@@ -2,7 +2,7 @@
 
 from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.curve import lower_hull, variable_of_curve
-from privet.privacy.base.integer import shifted_geometric
+from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
 from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
@@ -12,6 +12,7 @@ from privet.privacy.base.variable import DIRECTIONS, AtomicVariable, Atoms, Dire
 
 __all__ = [
     "DIRECTIONS",
+    "MOST_ATOMS",
     "Approximate",
     "AtomicVariable",
     "Atoms",

@@ -7,9 +7,9 @@ import numpy as np
 from privet.privacy.base.binary import binary_variable
 from privet.privacy.base.variable import AtomicVariable, LossVariable
 
-__all__ = ["shifted_geometric"]
+__all__ = ["MOST_ATOMS", "shifted_geometric"]
 
-_MOST_ATOMS = 200_000
+MOST_ATOMS = 200_000
 
 
 def shifted_geometric(decay: float, shift: int) -> LossVariable:
@@ -21,7 +21,7 @@ def shifted_geometric(decay: float, shift: int) -> LossVariable:
     >>> shifted_geometric(0.5, 1).atoms().losses.tolist()
     [-0.5, 0.5]
     """
-    if shift > _MOST_ATOMS:
+    if shift > MOST_ATOMS:
         return binary_variable(decay * shift)
     x = np.arange(1, shift)
     norm = -math.expm1(-decay) / (1.0 + math.exp(-decay))  # tanh(decay/2): Pr[0]

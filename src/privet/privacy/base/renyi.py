@@ -81,8 +81,12 @@ def renyi_of_variable(variable: LossVariable, alphas: Array, count: int = 4001) 
     losses = np.concatenate((nodes[:1], low, high, atoms))
     masses = np.concatenate((p[:1], inner_p - up, up, p_atoms))
     seen = masses > 0.0
-    losses, logs = losses[seen], np.log(masses[seen])
-    exponents = np.multiply.outer(orders - 1.0, losses) + logs
-    peak = exponents.max(axis=-1)
-    moment = peak + np.log(np.exp(exponents - peak[..., None]).sum(axis=-1))
+    losses, masses = losses[seen], masses[seen]
+    exponents = np.multiply.outer(orders - 1.0, losses)
+    # small divergences: E[exp((a-1) L)] - 1 keeps its digits, since the masses sum to 1; each mass is charged 4e-12
+    growth = np.expm1(np.minimum(exponents, 30.0))
+    near = np.log1p((masses * (growth + 4e-12 * np.abs(growth))).sum(axis=-1))
+    peak = (exponents + np.log(masses)).max(axis=-1)
+    far = peak + np.log(np.exp(exponents + np.log(masses) - peak[..., None]).sum(axis=-1)) + 4e-12
+    moment = np.where(exponents.max(axis=-1) < 30.0, near, far)
     return np.maximum(moment / (orders - 1.0), 0.0) * (1.0 + 1e-12)
