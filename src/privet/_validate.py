@@ -5,7 +5,7 @@ from numbers import Integral, Real
 
 from privet.errors import InvalidParameter
 
-__all__ = ["above", "at_least", "count", "finite", "fraction", "open_fraction"]
+__all__ = ["above", "at_least", "count", "finite", "flag", "fraction", "open_fraction"]
 
 
 def finite(name: str, value: object) -> float:
@@ -87,3 +87,14 @@ def count(name: str, value: object, low: int = 0) -> int:
     if number < low:
         raise InvalidParameter(f"{name} must be at least {low}, got {number}")
     return number
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False, and nothing that merely looks like it.
+
+    >>> flag("monotonic", True)
+    True
+    """
+    if not isinstance(value, bool):
+        raise InvalidParameter(f"{name} must be True or False, got {type(value).__name__}")
+    return value

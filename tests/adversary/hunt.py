@@ -88,9 +88,7 @@ def _mpf(x: Fraction) -> mpf:
 def random_law(source: random.Random, outputs: int, *, zeros: bool, wild: bool = False) -> Law:
     """Random probabilities; if asked for, some of them zero or (wild) very small."""
     powers = (0, 0, 0, 1, 3, 8) if wild else (0, 0, 1)
-    weights = [
-        Fraction(source.randint(0 if zeros else 1, 30), 10 ** source.choice(powers)) for _ in range(outputs)
-    ]
+    weights = [Fraction(source.randint(0 if zeros else 1, 30), 10 ** source.choice(powers)) for _ in range(outputs)]
     weights[source.randrange(outputs)] += 1
     total = sum(weights)
     return tuple(w / total for w in weights)
@@ -160,7 +158,9 @@ def closed_cases(source: random.Random, count: int) -> Iterator[Case]:
             truth = _krr_curve(k, size, times)
             yield Case(f"{times} x {k}-RR({size})", loss, truth)
         elif kind == "laplace":
-            yield Case(f"Laplace({size})", privacy.LaplaceLoss(size), lambda e, b=size: closed_forms.laplace_delta(e, b))
+            yield Case(
+                f"Laplace({size})", privacy.LaplaceLoss(size), lambda e, b=size: closed_forms.laplace_delta(e, b)
+            )
         else:
             shift = source.choice((1, 2, 5))
             loss = privacy.DiscreteLaplaceLoss(size, shift)
@@ -180,7 +180,9 @@ def discrete_gaussian_cases(source: random.Random, count: int) -> Iterator[Case]
     for _ in range(count):
         sigma, shift, times = source.choice((0.4, 0.7, 1.3)), source.choice((1, 2)), source.choice((1, 2, 3))
         loss = privacy.Repeated(privacy.DiscreteGaussianLoss(sigma, shift), times)
-        yield Case(f"{times} x discrete Gaussian({sigma}, {shift})", loss, _discrete_gaussian_curve(sigma, shift, times))
+        yield Case(
+            f"{times} x discrete Gaussian({sigma}, {shift})", loss, _discrete_gaussian_curve(sigma, shift, times)
+        )
 
 
 def _discrete_gaussian_curve(sigma: float, shift: int, times: int) -> Curve:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import at_least
+from privet._validate import at_least, flag
 from privet.privacy.base import (
     Direction,
     LossVariable,
@@ -75,7 +75,7 @@ class ExponentialLoss(PrivacyLoss):
     monotonic: bool = False
 
     def __post_init__(self) -> None:
-        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), monotonic=bool(self.monotonic))
+        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), monotonic=flag("monotonic", self.monotonic))
 
     @property
     def range(self) -> float:

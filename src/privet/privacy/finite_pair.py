@@ -84,10 +84,10 @@ def _probability(name: str, value: object) -> float | Fraction:
             value = Fraction(value)
         except (ValueError, ZeroDivisionError):
             raise InvalidParameter(f"{name} holds {value!r}, which is not a probability") from None
-    if isinstance(value, (Fraction, int)) and not isinstance(value, bool):
+    if isinstance(value, Fraction):
         if not 0 <= value <= 1 or 0 < value < _LEAST:
             raise InvalidParameter(f"{name} must hold probabilities in [0, 1], zero or at least {_LEAST:g}")
-        return Fraction(value)
+        return value
     number = fraction(name, value)
     if 0.0 < number < _LEAST:
         raise InvalidParameter(f"{name} must hold probabilities in [0, 1], zero or at least {_LEAST:g}")

@@ -163,7 +163,7 @@ class FixedSampled(PrivacyLoss):
         return self.of.exact and self.of.variable("remove").symmetric
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
-        if self.m == 0:
+        if self.m == 0 or not self.of.parts():
             return ()
         return self.of.parts() if self.m == self.n else ((self, 1),)
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from privet._numerics import Array
+from privet._validate import flag
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.base import (
     Approximate,
@@ -52,6 +53,7 @@ class Parallel(PrivacyLoss):
         items = tuple(blocks)
         if not items or not all(isinstance(item, PrivacyLoss) for item in items):
             raise InvalidParameter("Parallel takes at least one loss and nothing but losses")
+        flag("fixed_blocks", fixed_blocks)
         shared = same_unit([item.unit for item in items] + ([unit] if unit is not None else []))
         if not fixed_blocks and (shared.relation == "replace" or shared.group_size > 1):
             raise MixedUnits(
@@ -60,7 +62,7 @@ class Parallel(PrivacyLoss):
                 "public attribute that neighbours share"
             )
         unique = tuple(sorted(set(items), key=lambda item: item.key))
-        self._set(blocks=unique, fixed_blocks=bool(fixed_blocks), unit=shared)
+        self._set(blocks=unique, fixed_blocks=fixed_blocks, unit=shared)
 
     def alternatives(self) -> tuple[PrivacyLoss, ...]:
         return self.blocks

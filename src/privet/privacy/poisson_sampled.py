@@ -124,7 +124,7 @@ class PoissonSampled(PrivacyLoss):
         return self.of.exact
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
-        if self.q == 0.0:
+        if self.q == 0.0 or not self.of.parts():
             return ()
         return self.of.parts() if self.q == 1.0 else ((self, 1),)
 

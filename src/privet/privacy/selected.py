@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, finite
+from privet._validate import above, finite, flag
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.base import (
     Direction,
@@ -59,7 +59,7 @@ class Selected(PrivacyLoss):
             raise InvalidParameter(f"eta must be greater than -1, got {eta}")
         if not self.poisson and mean < 1.0:
             raise InvalidParameter(f"the mean number of runs must be at least 1, got {mean}")
-        self._set(eta=eta, mean=mean, poisson=bool(self.poisson), unit=self.of.unit)
+        self._set(eta=eta, mean=mean, poisson=flag("poisson", self.poisson), unit=self.of.unit)
 
     def pure(self) -> float:
         return math.inf if self.poisson else (2.0 + self.eta) * self.of.pure()

@@ -8,7 +8,7 @@ import json
 import math
 from typing import Any, TypeVar
 
-from privet.errors import InvalidParameter, NoGuarantee, SerialisationError
+from privet.errors import InvalidParameter, MixedUnits, NoGuarantee, SerialisationError
 from privet.privacy.base.loss import PrivacyLoss
 from privet.privacy.base.unit import Unit
 
@@ -63,7 +63,8 @@ def from_json(text: str) -> PrivacyLoss:
         data = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         raise SerialisationError("this is not a JSON text; expected what privacy.to_json wrote") from None
-    if not isinstance(data, dict) or data.pop("privet", None) != FORMAT:
+    version = data.pop("privet", None) if isinstance(data, dict) else None
+    if version != FORMAT or isinstance(version, bool):
         raise SerialisationError(f'expected an object with "privet": {FORMAT}; upgrade privet to read newer formats')
     return from_dict(data)
 
@@ -83,9 +84,16 @@ def from_dict(data: object) -> PrivacyLoss:
         cls = _KINDS.get(kind)
         if cls is None:
             return OpaqueLoss(kind, json.dumps(body, sort_keys=True), unit=unit)
-        return cls.from_body({name: _revive(value) for name, value in body.items()}, unit)
-    except (InvalidParameter, NoGuarantee, TypeError) as error:
+        loss = cls.from_body({name: _revive(value) for name, value in body.items()}, unit)
+    except KeyError as error:
+        raise SerialisationError(f"the price of kind {kind!r} lacks the field {error}") from None
+    except RecursionError:
+        raise SerialisationError("the price is nested too deeply to be read") from None
+    except (InvalidParameter, MixedUnits, NoGuarantee, TypeError, AttributeError) as error:
         raise SerialisationError(f"the price of kind {kind!r} cannot be read: {error}") from None
+    if loss.unit != unit:
+        raise SerialisationError(f"the price of kind {kind!r} speaks about {unit.describe()}, its parts do not")
+    return loss
 
 
 def _revive(value: object) -> object:
@@ -120,5 +128,5 @@ class OpaqueLoss(PrivacyLoss):
             f"the price {vars(self)['unknown_kind']!r} is unknown to this version of privet; upgrade to read it"
         )
 
-    pure = approximate = zcdp = gdp = gaussian = alternatives = _refuse
-    rdp = variable = profile = grouped = parts = _refuse  # type: ignore[assignment]
+    pure = approximate = zcdp = gdp = gaussian = _refuse
+    rdp = variable = profile = grouped = _refuse  # type: ignore[assignment]

@@ -44,7 +44,7 @@ def _refuses(build: Callable[[], object], law: str) -> None:
 
 
 def _can_be_poisson_sampled(loss: PrivacyLoss) -> bool:
-    return loss.unit.relation != "replace"
+    return loss.unit.relation != "replace" and loss.unit.group_size == 1
 
 
 def _can_be_fixed_sampled(loss: PrivacyLoss) -> bool:

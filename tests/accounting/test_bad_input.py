@@ -1,0 +1,324 @@
+"""Every accountant meets bad targets and odd prices: a finite interval or one clear error, never silence."""
+
+import math
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privet import accounting, privacy, testing
+from privet.errors import InternalError, NoGuarantee, PrivetError
+from privet.privacy import Unit
+
+REPLACE = Unit("replace")
+ACCOUNTANTS = {type(accountant).__name__: accountant for accountant in testing.accountants()}
+LOSSES = [privacy.PureLoss(1.0), privacy.GaussianLoss(1.0), privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.1)]
+QUICK = accounting.Tightest(1e-2)
+
+
+def shown(value):
+    return repr(value)[:30]
+
+
+def kind_of(loss):
+    return loss.kind
+
+
+def assert_honest(loss, target, *, ask="epsilon", accountant=QUICK):
+    """A finite interval whose upper end is no silent zero, or a refusal; but never a contradiction."""
+    try:
+        if ask == "epsilon":
+            bound = accounting.epsilon(loss, delta=target, accountant=accountant)
+        else:
+            bound = accounting.delta(loss, epsilon=target, accountant=accountant)
+    except InternalError:
+        raise
+    except PrivetError:
+        return
+    assert 0.0 <= bound.lower <= bound.upper < math.inf
+    if ask == "epsilon" and bound.upper == 0.0:  # then no single release may already break the promise
+        for part, _ in loss.parts():
+            assert not part.exact or float(part.profile(0.0)) <= target * (1.0 + 1e-6) + 1e-15
+
+
+# --- bad targets -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "delta", [-1e-9, -1.0, 1.0000001, 2.0, math.nan, math.inf, -math.inf, "1e-5", None, True, 1j, [1e-5]], ids=shown
+)
+@pytest.mark.parametrize("loss", LOSSES, ids=kind_of)
+def test_a_bad_delta_is_refused(loss, delta):
+    with pytest.raises(PrivetError):
+        accounting.epsilon(loss, delta=delta)
+
+
+@pytest.mark.parametrize(
+    "epsilon", [-1e-9, math.nan, math.inf, -math.inf, "1", None, True, 1j, [1.0], 10**400], ids=shown
+)
+@pytest.mark.parametrize("loss", LOSSES, ids=kind_of)
+def test_a_bad_epsilon_is_refused(loss, epsilon):
+    with pytest.raises(PrivetError):
+        accounting.delta(loss, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("delta", [-1.0, 1.0, 2.0, math.nan, math.inf, "1e-5", None, True], ids=shown)
+@pytest.mark.parametrize("name", ACCOUNTANTS)
+def test_a_bad_delta_is_refused_by_the_accountant_itself(name, delta):
+    for loss in LOSSES:
+        with pytest.raises(PrivetError):
+            ACCOUNTANTS[name].epsilon(loss, delta)
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, math.nan, math.inf, "1", None, True], ids=shown)
+@pytest.mark.parametrize("name", ACCOUNTANTS)
+def test_a_bad_epsilon_is_refused_by_the_accountant_itself(name, epsilon):
+    for loss in LOSSES:
+        with pytest.raises(PrivetError):
+            ACCOUNTANTS[name].delta(loss, epsilon)
+
+
+def test_delta_zero_is_pure_privacy_or_a_refusal():
+    assert accounting.epsilon(privacy.Repeated(privacy.LaplaceLoss(2.0), 3), delta=0.0).upper == pytest.approx(1.5)
+    for loss in LOSSES[1:]:
+        with pytest.raises(NoGuarantee):
+            accounting.epsilon(loss, delta=0.0)
+
+
+@pytest.mark.parametrize("name", ACCOUNTANTS)
+def test_delta_zero_is_honest_for_every_accountant(name):
+    for loss in LOSSES:
+        assert_honest(loss, 0.0, accountant=ACCOUNTANTS[name])
+
+
+def test_delta_one_is_refused():
+    for loss in LOSSES:
+        with pytest.raises(NoGuarantee):
+            accounting.epsilon(loss, delta=1.0)
+
+
+@pytest.mark.parametrize("thing", [None, 5, "gaussian", privacy.PureLoss, object()], ids=shown)
+def test_what_is_no_loss_is_refused(thing):
+    with pytest.raises(PrivetError):
+        accounting.epsilon(thing, delta=1e-5)
+    with pytest.raises(PrivetError):
+        accounting.delta(thing, epsilon=1.0)
+
+
+@pytest.mark.parametrize("thing", ["rdp", 3, accounting.PLD, object()], ids=shown)
+def test_what_is_no_accountant_is_refused(thing):
+    with pytest.raises(PrivetError):
+        accounting.epsilon(LOSSES[0], delta=1e-5, accountant=thing)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1.0, -1e-3, math.nan, math.inf, "x", None, True], ids=shown)
+@pytest.mark.parametrize("make", [accounting.PLD, accounting.Tightest])
+def test_a_bad_tolerance_is_refused(make, tol):
+    with pytest.raises(PrivetError):
+        make(tol).epsilon(privacy.PoissonSampled(privacy.LaplaceLoss(1.0), q=0.1), 1e-5)
+
+
+def test_numpy_scalars_are_targets_too():
+    loss = privacy.LaplaceLoss(2.0)
+    assert accounting.epsilon(loss, delta=np.float64(1e-5)) == accounting.epsilon(loss, delta=1e-5)
+    assert accounting.delta(loss, epsilon=np.float32(0.25)) == accounting.delta(loss, epsilon=0.25)
+    assert accounting.delta(loss, epsilon=np.int64(0)) == accounting.delta(loss, epsilon=0.0)
+
+
+FORMULAS = {
+    "advanced_epsilon": lambda e: accounting.advanced_epsilon(e, 10, 1e-6),
+    "advanced_epsilon steps": lambda n: accounting.advanced_epsilon(0.1, n, 1e-6),
+    "advanced_epsilon delta": lambda d: accounting.advanced_epsilon(0.1, 10, d),
+    "per_step_epsilon": lambda e: accounting.per_step_epsilon(e, 10, 1e-6),
+    "per_step_epsilon steps": lambda n: accounting.per_step_epsilon(1.0, n, 1e-6),
+    "per_step_epsilon_corollary": lambda e: accounting.per_step_epsilon_corollary(e, 10, 1e-6),
+    "per_step_epsilon_corollary delta": lambda d: accounting.per_step_epsilon_corollary(1.0, 10, d),
+    "optimal_delta": lambda e: accounting.optimal_delta(e, 0.0, 10, 1.0),
+    "optimal_delta delta": lambda d: accounting.optimal_delta(0.1, d, 10, 1.0),
+    "optimal_delta steps": lambda n: accounting.optimal_delta(0.1, 0.0, n, 1.0),
+    "optimal_epsilon": lambda e: accounting.optimal_epsilon(e, 0.0, 10, 1e-6),
+    "optimal_epsilon target": lambda d: accounting.optimal_epsilon(0.1, 0.0, 10, d),
+    "zcdp_epsilon": lambda rho: accounting.zcdp_epsilon(rho, 1e-6),
+    "zcdp_epsilon delta": lambda d: accounting.zcdp_epsilon(0.1, d),
+}
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, "1", None, True], ids=shown)
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_refuse_bad_numbers(name, value):
+    with pytest.raises(PrivetError):
+        FORMULAS[name](value)
+
+
+def test_formulas_never_return_infinity():
+    for call in (
+        lambda: accounting.advanced_epsilon(700.0, 10, 1e-6, sharp=False),
+        lambda: accounting.advanced_epsilon(1.7e308, 10**12, 1e-6),
+    ):
+        try:
+            value = call()
+        except PrivetError:
+            continue
+        assert math.isfinite(value)
+
+
+# --- odd prices ------------------------------------------------------------------------------------------------
+
+EXTREME = [5e-324, 1e-200, 1e-17, 699.0, 800.0, 1e200, 1.7e308]
+KINDS = {
+    "pure": privacy.PureLoss,
+    "approx": lambda x: privacy.ApproxLoss(x, 1e-7),
+    "laplace": privacy.LaplaceLoss,
+    "gaussian": privacy.GaussianLoss,
+    "discrete_laplace": privacy.DiscreteLaplaceLoss,
+    "exponential": privacy.ExponentialLoss,
+    "k_rr": lambda x: privacy.KRRLoss(3, x),
+    "zcdp": privacy.ZcdpLoss,
+    "gdp": privacy.GdpLoss,
+    "rdp": lambda x: privacy.RdpLoss((2.0, 8.0), (x, x)),
+    "fixed_sampled": lambda x: privacy.FixedSampled(privacy.PureLoss(x, unit=REPLACE), 1, 10),
+    "poisson_sampled": lambda x: privacy.PoissonSampled(privacy.PureLoss(x), q=0.1),
+    "poisson_sampled laplace": lambda x: privacy.PoissonSampled(privacy.LaplaceLoss(x), q=0.1),
+    "parallel": lambda x: privacy.Parallel((privacy.PureLoss(x), privacy.LaplaceLoss(1.0))),
+    "selected": lambda x: privacy.Selected(privacy.PureLoss(x), 3.0),
+    "grouped": lambda x: privacy.Grouped(privacy.ApproxLoss(x, 1e-7), 2),
+}
+
+
+@pytest.mark.parametrize("value", EXTREME, ids=shown)
+@pytest.mark.parametrize("kind", KINDS)
+def test_extreme_parameters_are_priced_honestly(kind, value):
+    loss = KINDS[kind](value)
+    assert_honest(loss, 1e-5)
+    assert_honest(loss, 0.5, ask="delta")
+    for accountant in testing.accountants()[:6]:
+        assert_honest(loss, 1e-5, accountant=accountant)
+
+
+MANY = {
+    "pure": privacy.PureLoss(1e-6),
+    "laplace": privacy.LaplaceLoss(1e6),
+    "gaussian": privacy.GaussianLoss(1e6),
+    "dear": privacy.LaplaceLoss(1.0),
+    "free": privacy.GaussianLoss(math.inf),
+}
+MORE = {
+    "approx": privacy.ApproxLoss(1e-6, 1e-20),
+    "k_rr": privacy.KRRLoss(3, 1e-6),
+    "discrete_laplace": privacy.DiscreteLaplaceLoss(1e6),
+    "poisson_sampled": privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=1e-5),
+    "fixed_sampled": privacy.FixedSampled(privacy.GaussianLoss(1.0, unit=REPLACE), m=1, n=10**5),
+    "zcdp": privacy.ZcdpLoss(1e-12),
+}
+
+
+@pytest.mark.parametrize("times", [10**9, 10**12, 10**30, 10**400], ids=lambda n: f"1e{len(str(n)) - 1}")
+@pytest.mark.parametrize("name", [*MANY, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE)])
+def test_very_many_steps_are_priced_honestly(name, times):
+    loss = privacy.Repeated({**MANY, **MORE}[name], times)
+    assert_honest(loss, 1e-5)
+    assert_honest(loss, 0.5, ask="delta")
+
+
+def test_ten_to_the_ninth_gaussian_steps_are_exact():
+    steps = privacy.Repeated(privacy.GaussianLoss(1e5), 10**9)
+    single = privacy.GaussianLoss(1e5 / math.sqrt(1e9))
+    bound, exact = (accounting.epsilon(loss, delta=1e-6) for loss in (steps, single))
+    assert bound.upper == pytest.approx(exact.upper, rel=1e-9)
+
+
+ODD = {
+    "empty composition": privacy.Composed(()),
+    "one outcome": privacy.FinitePairLoss((1.0,), (1.0,)),
+    "disjoint worlds": privacy.FinitePairLoss((1.0, 0.0), (0.0, 1.0)),
+    "nearly equal": privacy.FinitePairLoss((0.5, 0.5), (0.5 + 1e-16, 0.5 - 1e-16)),
+    "nearly tied": privacy.FinitePairLoss((0.2, 0.2, 0.6), (0.2 + 1e-15, 0.2, 0.6 - 1e-15)),
+    "almost certain failure": privacy.ApproxLoss(1.0, 0.999999999),
+    "one order": privacy.RdpLoss((2.0,), (0.0,)),
+    "order near one": privacy.RdpLoss((1.0000001, 1e300), (1.0, 1.0)),
+    "event of probability one": privacy.RdpLoss((2.0,), (1.0,), delta0=1.0),
+    "huge order value": privacy.RdpLoss((2.0,), (1e300,)),
+    "rate near zero": privacy.PoissonSampled(privacy.PureLoss(601.0), 1e-300),
+    "product of rates underflows": privacy.PoissonSampled(
+        privacy.PoissonSampled(privacy.PureLoss(1.0), 1e-200), 1e-200
+    ),
+    "ratio near one": privacy.GeometricLoss(1.0 - 1e-16),
+    "ratio near zero": privacy.GeometricLoss(5e-324),
+    "large group": privacy.Grouped(privacy.PureLoss(1e-9), 10**9),
+    "many values": privacy.KRRLoss(10**30, 1.0),
+    "mean of many runs": privacy.Selected(privacy.PureLoss(0.5), 1e300),
+    "eta near minus one": privacy.Selected(privacy.PureLoss(0.5), 3.0, -0.9999999),
+    "large eta": privacy.Selected(privacy.PureLoss(0.5), 3.0, 1e300),
+    "sensitivity beyond enumeration": privacy.DiscreteLaplaceLoss(1e9, sensitivity=10**9),
+    "sensitivity beyond memory": privacy.DiscreteGaussianLoss(1.0, sensitivity=10**12),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_prices_are_honest(name):
+    for delta in (1e-300, 1e-5, 0.5):
+        assert_honest(ODD[name], delta)
+    for epsilon in (0.0, 0.5, 800.0, 1e300):
+        assert_honest(ODD[name], epsilon, ask="delta")
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-50, 0.5, 1.0 - 1e-16])
+@pytest.mark.parametrize("name", ACCOUNTANTS)
+def test_extreme_deltas_are_honest(name, delta):
+    for loss in (privacy.PureLoss(1.0), privacy.GaussianLoss(1.0), privacy.Repeated(privacy.LaplaceLoss(2.0), 5)):
+        assert_honest(loss, delta, accountant=ACCOUNTANTS[name])
+
+
+@settings(max_examples=60)
+@given(
+    loss=testing.loss_strategy(extreme=True).filter(lambda loss: "discrete_gaussian" not in loss.key),
+    delta=st.sampled_from([1e-300, 1e-12, 1e-5, 0.1]),
+)
+def test_fuzz_epsilon(loss, delta):
+    for accountant in testing.accountants()[:6]:  # the closed forms; sampled Gaussians on a grid are for the slow test
+        assert_honest(loss, delta, accountant=accountant)
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(
+    loss=testing.loss_strategy(extreme=True, selection=True),
+    delta=st.sampled_from([1e-300, 1e-12, 1e-5, 0.1]),
+)
+def test_fuzz_everything(loss, delta):
+    assert_honest(loss, delta)
+    assert_honest(loss, 0.5, ask="delta")
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+from privet import accounting, privacy
+from privet.errors import PrivetError
+try:
+    accounting.epsilon({loss}, delta=1e-5)
+except PrivetError:
+    pass
+"""
+
+HEAVY = {
+    "discrete gaussian, largest sigma": "privacy.DiscreteGaussianLoss(1e5)",
+    "discrete gaussian, large sensitivity": "privacy.DiscreteGaussianLoss(1e3, sensitivity=10**7)",
+    "tiny rate": "privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=1e-9)",
+    "much noise, sampled": "privacy.PoissonSampled(privacy.GaussianLoss(700.0), q=0.1)",
+    "selection over a sampled release": "privacy.Selected(privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.1), 10.0)",
+    "large group of a sampled release": "privacy.Grouped(privacy.PoissonSampled(privacy.GaussianLoss(5.0), q=0.1), 10**6)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HEAVY)
+def test_heavy_prices_keep_to_four_gigabytes_and_twenty_seconds(name):
+    code = LIMITED.format(loss=HEAVY[name])
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=20)
+    assert run.returncode == 0, run.stderr[-600:]
+    assert resource.getrlimit(resource.RLIMIT_AS)  # only the child was limited
