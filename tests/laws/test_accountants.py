@@ -80,6 +80,7 @@ def over_all_accountants(law, *arguments):
 @pytest.mark.parametrize("law", testing.ACCOUNTANT_LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("loss", EXAMPLES)
 def test_law(loss, law):
+    """One test per loss and law, over all accountants."""
     assert law in testing.ACCOUNTANT_LAWS
     over_all_accountants(law, loss)
 

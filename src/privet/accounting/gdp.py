@@ -17,6 +17,9 @@ def _rounding(mu: float) -> float:
     return 1e-11 + 128.0 * UNIT_ROUNDOFF / max(mu, 1e-12)
 
 
+_TINY = 1e-8
+
+
 @dataclass(frozen=True)
 class Gdp(Accountant):
     """mu composes as a root of a sum of squares. Exact (two-sided) when every part is a Gaussian mechanism.
@@ -32,6 +35,8 @@ class Gdp(Accountant):
 
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         mu, exact = _mu(loss)
+        if mu < _TINY and mu / math.sqrt(2.0 * math.pi) <= delta:
+            return Bound(0.0, 0.0, "GDP", loss.unit)
         error = min(0.5, _rounding(mu))
         upper = gaussian_epsilon(mu, delta * (1.0 - error)) * (1.0 + 1e-12)
         lower = gaussian_epsilon(mu, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12) if exact else 0.0
@@ -39,8 +44,10 @@ class Gdp(Accountant):
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         mu, exact = _mu(loss)
-        value = float(gaussian_delta(mu, epsilon)) if mu > 0.0 else 0.0
-        error = min(0.5, _rounding(mu)) if mu > 0.0 else 0.0
+        if mu < _TINY:  # delta(e) <= delta(0) < mu/sqrt(2 pi): more digits than the closed form keeps
+            return Bound(0.0, mu / math.sqrt(2.0 * math.pi) * (1.0 + 1e-12), "GDP", loss.unit)
+        value = float(gaussian_delta(mu, epsilon))
+        error = min(0.5, _rounding(mu))
         lower = value * (1.0 - error) if exact else 0.0
         return Bound(lower, min(1.0, value * (1.0 + error)), "GDP (exact)" if exact else "GDP", loss.unit)
 

@@ -42,6 +42,11 @@ class Total(PrivacyLoss):
     True
     """
 
+    @property
+    def attained_by_groups(self) -> bool:  # type: ignore[override]
+        """When every part is."""
+        return all(part.attained_by_groups for part, _ in self.parts())
+
     def pure(self) -> float:
         return math.fsum(part.pure() * n for part, n in self.parts())
 

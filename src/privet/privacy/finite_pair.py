@@ -9,7 +9,7 @@ import numpy as np
 
 from privet._validate import fraction
 from privet.errors import InvalidParameter
-from privet.privacy.base import AtomicVariable, Direction, LossVariable, PrivacyLoss, register
+from privet.privacy.base import AtomicVariable, Direction, LossVariable, PrivacyLoss, register, variable_of_envelope
 
 __all__ = ["FinitePairLoss"]
 
@@ -33,8 +33,6 @@ class FinitePairLoss(PrivacyLoss):
     """
 
     kind = "finite_pair"
-    exact = True
-
     p: tuple[float | Fraction | str, ...]
     q: tuple[float | Fraction | str, ...]
 
@@ -63,7 +61,18 @@ class FinitePairLoss(PrivacyLoss):
         losses = np.log(p_mass) - np.log(q_mass)
         return AtomicVariable(losses, p_mass, q_mass, float(p[q == 0.0].sum()), float(q[p == 0.0].sum()))
 
+    @cached_property
+    def _either_way(self) -> LossVariable:
+        return variable_of_envelope([self._forward, self._forward.reversed()])
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Under replace only a pair that is its own mirror image stays attained in compositions."""
+        return self.unit.relation != "replace" or self._forward.symmetric
+
     def variable(self, direction: Direction) -> LossVariable:
+        if self.unit.relation == "replace" and not self._forward.symmetric:
+            return self._either_way  # two releases about the same pair of neighbours may point opposite ways
         return self._forward if direction == "remove" else self._forward.reversed()
 
 

@@ -21,7 +21,7 @@ from privet.privacy.base import (
     binary_variable,
     register,
     renyi_of_variable,
-    variable_of_curve,
+    variable_of_envelope,
 )
 
 __all__ = ["FixedSampled", "SplicedVariable"]
@@ -159,7 +159,10 @@ class FixedSampled(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained (seen by brute force over small mechanisms) when the base is one pair, its own mirror image."""
+        """The lower end speaks of the composed dominating pair, for a base that is its own mirror image.
+
+        One release attains it at every epsilon; no mechanism is known that does so for a whole composition.
+        """
         return self.of.exact and self.of.variable("remove").symmetric
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
@@ -217,10 +220,7 @@ def _both_ways(loss: PrivacyLoss) -> LossVariable:
     forward, backward = loss.variable("remove"), loss.variable("add")
     if forward.symmetric:
         return forward
-    ends = [end for v in (forward, backward) for end in v.span(1e-40)]
-    atoms = [v.atoms().losses for v in (forward, backward)]
-    nodes = np.unique(np.concatenate((np.linspace(min(ends), max(ends), 2001), *atoms)))
-    return variable_of_curve(nodes, np.maximum(forward.delta(nodes), backward.delta(nodes)))
+    return variable_of_envelope([forward, backward])
 
 
 def spliced_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
@@ -242,7 +242,8 @@ def spliced_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
     starts = mu / 2.0 + panel * np.arange(math.ceil((alpha * mu + 9.5) / panel) + 1)
     x = (starts[:, None] + panel * (nodes + 1.0) / 2.0).ravel()
     log_weight = np.log(np.tile(weights, len(starts)) * panel / 2.0 / math.sqrt(2.0 * math.pi)) - 0.5 * x * x
-    loss = np.log1p(q * np.expm1(np.minimum(mu * x - mu * mu / 2.0, 700.0)))
+    base = mu * x - mu * mu / 2.0
+    loss = np.where(base > 600.0, base + math.log(q), np.log1p(q * np.expm1(np.minimum(base, 600.0))))
     with np.errstate(over="ignore", divide="ignore"):
         log_excess = np.where(
             alpha * loss < 700.0, np.log(np.expm1(np.minimum(alpha * loss, 700.0))), alpha * loss

@@ -74,7 +74,8 @@ class Grouped(PrivacyLoss):
     def exact(self) -> bool:  # type: ignore[override]
         """Attained when the base has a closed form for groups of its own relation."""
         closed = self._closed()
-        return closed is not None and closed.exact and self.relation is None
+        attained = self.size == 1 or self.of.attained_by_groups
+        return closed is not None and closed.exact and attained and self.relation is None
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         if self.size == 1 and self.relation is None:

@@ -17,15 +17,12 @@ from privet.privacy.base import (
     RdpCurve,
     Unit,
     ZcdpBound,
-    binary_variable,
     register,
     same_unit,
-    variable_of_curve,
+    variable_of_envelope,
 )
 
 __all__ = ["Parallel"]
-
-_NODES = 2001
 
 
 @register
@@ -99,17 +96,7 @@ class Parallel(PrivacyLoss):
 
     def variable(self, direction: Direction) -> LossVariable:
         variables = [block.variable(direction) for block in self.blocks]
-        if len(variables) == 1:
-            return variables[0]
-        spans = [v.span(1e-40) for v in variables] + [
-            (float(a[0]), float(a[-1])) for a in (v.atoms().losses for v in variables) if len(a)
-        ]
-        low, high = min(s[0] for s in spans), max(s[1] for s in spans)
-        if high <= low:
-            return binary_variable(0.0, max(v.p_only for v in variables))
-        atoms = np.concatenate([v.atoms().losses for v in variables])
-        nodes = np.unique(np.concatenate((np.linspace(low, high, _NODES), atoms[:_NODES])))
-        return variable_of_curve(nodes, np.max([v.delta(nodes) for v in variables], axis=0))
+        return variables[0] if len(variables) == 1 else variable_of_envelope(variables)
 
     @classmethod
     def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array, special
+from privet._numerics import UNIT_ROUNDOFF, Array, special
 from privet._validate import fraction
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.base import (
@@ -206,12 +206,21 @@ def sampled_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
         return math.inf
     step = min(0.25, 0.4 / mu)
     x = np.arange(-9.5, alpha * mu + 9.5 + step, step)
-    log_ratio = np.log1p(q * np.expm1(np.minimum(mu * x - mu * mu / 2.0, 700.0)))
+    loss = mu * x - mu * mu / 2.0
+    log_ratio = np.where(loss > 600.0, loss + math.log(q), np.log1p(q * np.expm1(np.minimum(loss, 600.0))))
     log_weight = -0.5 * x * x + math.log(step / math.sqrt(2.0 * math.pi))
     top = float(np.max(alpha * log_ratio + log_weight))
     if top < 20.0:
-        excess = np.expm1(np.minimum(alpha * log_ratio, 700.0)) - alpha * np.expm1(log_ratio)
-        moment = math.log1p(float(np.dot(np.maximum(excess, 0.0), np.exp(log_weight))))
+        exponent = alpha * log_ratio
+        excess = np.expm1(np.minimum(exponent, 30.0)) - alpha * np.expm1(np.minimum(log_ratio, 30.0))
+        lost = (
+            4.0 * UNIT_ROUNDOFF * (np.abs(np.expm1(np.minimum(exponent, 30.0))) + alpha * np.abs(np.expm1(log_ratio)))
+        )
+        near = (np.maximum(excess, 0.0) + lost) * np.exp(
+            log_weight
+        )  # what the subtraction may have cancelled is charged
+        far = np.exp(np.minimum(exponent + log_weight, 30.0))  # without the subtracted terms: a little more
+        moment = math.log1p(float(np.where(exponent < 30.0, near, far).sum()))
     else:
         moment = top + math.log(float(np.exp(alpha * log_ratio + log_weight - top).sum()))
     return moment * (1.0 + 1e-12) / (alpha - 1.0)

@@ -22,6 +22,7 @@ class PureLoss(PrivacyLoss):
 
     kind = "pure"
     exact = True
+    attained_by_groups = False  # no epsilon-DP mechanism is randomized response of k epsilon on groups of k
 
     epsilon: float
 

@@ -11,11 +11,12 @@ __all__ = ["Bound"]
 
 @dataclass(frozen=True)
 class Bound:
-    """A certified enclosure of a privacy figure: `upper` is what you may promise, `lower` is what nobody can beat.
+    """A certified enclosure of a privacy figure: `upper` is what you may promise; no accountant can prove less than `lower`
+    from the same pairs of distributions.
 
     `lower` is 0 when the loss is known only through upper bounds. `float(bound)` is the upper end.
 
-    **Guarantee:** lower <= true value of the composed worst pair <= upper. **Error:** `slack` = upper - lower.
+    **Guarantee:** lower <= true value of the composed dominating pairs <= upper. **Error:** `slack` = upper - lower.
 
     >>> from privet import accounting, privacy
     >>> bound = accounting.epsilon(privacy.PureLoss(0.5), delta=1e-9)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import UNIT_ROUNDOFF, Array
+from privet.accounting.pld.cache import remember
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 
@@ -122,7 +123,7 @@ def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
     return -math.expm1(math.fsum(logs)) if logs else 0.0
 
 
-@lru_cache(maxsize=64)
+@remember(24_000_000)
 def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
     """The transform of the tilted law, the logarithm of its modulus with the error added, and that error.
 

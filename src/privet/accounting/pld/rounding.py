@@ -8,11 +8,11 @@ Both keep the P- and Q-mass, so the error of both is of second order in the grid
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from privet._numerics import Array
+from privet.accounting.pld.cache import remember
 from privet.errors import NoGuarantee
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 
@@ -27,6 +27,7 @@ _MOST_ROUGH = 2000
 _ROUNDS = 6
 _HEAVY_END = 1e-6
 _MOST_NODES = 1 << 23
+_LARGEST_NODE = 690.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class _Cells:
         return self.offset + (self.start + np.arange(self.n)) * step
 
 
-@lru_cache(maxsize=64)
+@remember(16_000_000)
 def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> _Cells:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
@@ -125,7 +126,7 @@ def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
     return lost[0], lost[1], slice(below, len(p_atoms) - above)
 
 
-@lru_cache(maxsize=256)
+@remember(16_000_000)
 def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> GridLaw:
     """A law on the grid that dominates the variable."""
     cells = _cells(loss, direction, step, tail)
@@ -147,7 +148,7 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
     return _law(cells, step, mass, infinite, shift)
 
 
-@lru_cache(maxsize=256)
+@remember(16_000_000)
 def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> GridLaw:
     """A law on the grid that the variable dominates; what lies beyond the grid is dropped."""
     cells = _cells(loss, direction, step, tail)
@@ -185,8 +186,13 @@ def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
     """Merge the cells around each node into a law on the nodes, by garbling only."""
     if not np.any(p):
         return np.zeros(len(p))
-    p, q, growth = p.copy(), q.copy(), np.exp(np.minimum(node, 700.0))
+    p, q, growth = p.copy(), q.copy(), np.exp(np.minimum(node, _LARGEST_NODE))
     settled = np.zeros(len(p))
+    beyond = int(np.searchsorted(node, _LARGEST_NODE))
+    if beyond < len(p):  # exp would overflow: these losses are rounded down to the last node before (or dropped)
+        if beyond > 0:
+            settled[beyond - 1] = float(p[beyond:].sum())
+        p[beyond:] = q[beyond:] = 0.0
     heavy = _WORTH_SETTLING * float(p.sum())
     for _ in range(_ROUNDS):  # edges, jumps and lone atoms first: they need more than their next neighbour
         share, up, down = _shares(p, q, growth)
@@ -259,7 +265,7 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
     mass[:-1] += (retained * from_above)[:-1] * p[1:]
     mass[1:] += (retained * from_below)[1:] * p[:-1]
     for index in np.flatnonzero(stuck & (p > 0.0)):  # nobody to merge with: round the loss down
-        loss = math.log(p[index] / q[index]) if q[index] > 0.0 else float(node[index]) - 2.0 * step
+        loss = math.log(p[index]) - math.log(q[index]) if q[index] > 0.0 else float(node[index]) - 2.0 * step
         place = math.floor((loss - float(node[0])) / step - 1e-9)
         if place >= 0:
             mass[place] += retained[index] * p[index]

@@ -1,7 +1,7 @@
 """What every kind of price is built from: the unit, the loss variable, the question-answering base class, JSON."""
 
 from privet.privacy.base.binary import binary_rdp, binary_variable
-from privet.privacy.base.curve import lower_hull, variable_of_curve
+from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
 from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon
@@ -43,5 +43,6 @@ __all__ = [
     "shifted_geometric",
     "to_json",
     "variable_of_curve",
+    "variable_of_envelope",
     "variable_of_rdp",
 ]

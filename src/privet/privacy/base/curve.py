@@ -3,9 +3,9 @@
 import numpy as np
 
 from privet._numerics import Array
-from privet.privacy.base.variable import AtomicVariable
+from privet.privacy.base.variable import AtomicVariable, LossVariable
 
-__all__ = ["lower_hull", "variable_of_curve"]
+__all__ = ["lower_hull", "variable_of_curve", "variable_of_envelope"]
 
 
 def lower_hull(x: Array, y: Array) -> Array:
@@ -49,5 +49,19 @@ def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
     used = q > 0.0
     q_only = max(0.0, 1.0 + float(slope[0]))  # slope -1 at 0 when Q has no mass of its own
     p = inner * q
-    p_only = max(0.0, 1.0 - float(p.sum()))
-    return AtomicVariable(np.log(inner[used]), p[used], q[used], max(p_only, float(delta[-1])), q_only)
+    return AtomicVariable(np.log(inner[used]), p[used], q[used], float(delta[-1]), q_only)
+
+
+def variable_of_envelope(variables: list[LossVariable]) -> LossVariable:
+    """A variable that dominates each of several: the connected dots of the largest of their profiles.
+
+    >>> from privet import privacy
+    >>> pair = privacy.FinitePairLoss((0.5, 0.5), (0.1, 0.9))
+    >>> both = variable_of_envelope([pair.variable("remove"), pair.variable("add")])
+    >>> bool(both.delta(0.7) >= max(pair.profile(0.7, "remove"), pair.profile(0.7, "add")))
+    True
+    """
+    ends = [end for variable in variables for end in variable.span(1e-40)]
+    atoms = [variable.atoms().losses for variable in variables]
+    nodes = np.unique(np.concatenate((np.linspace(min(ends), max(ends), 2001), *atoms)))
+    return variable_of_curve(nodes, np.max([variable.delta(nodes) for variable in variables], axis=0))

@@ -59,6 +59,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     kind: ClassVar[str] = ""
     exact: ClassVar[bool] = False  # is the pair of `variable` attained by a mechanism that has this price?
 
+    attained_by_groups: ClassVar[bool] = True  # does `grouped` keep the pair attained?
+
     unit: Unit = field(default=Unit(), kw_only=True)
 
     def pure(self) -> float:
@@ -84,7 +86,9 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         convex curve lies above it.
         """
         epsilon = self.pure()
-        return math.inf if epsilon > 700.0 else -2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon)))
+        if epsilon < 1e-6:  # the quantile near 1/2, expanded: mu = epsilon sqrt(2 pi)/2, and a little more
+            return epsilon * math.sqrt(math.pi / 2.0) * (1.0 + 1e-9)
+        return math.inf if epsilon > 700.0 else -2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon))) * (1.0 + 1e-9)
 
     def gaussian(self) -> float | None:
         """mu when the worst pair is exactly that of two unit normals mu apart, else None."""

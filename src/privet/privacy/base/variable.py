@@ -20,6 +20,7 @@ Direction = Literal["remove", "add"]
 DIRECTIONS: tuple[Direction, Direction] = ("remove", "add")
 
 _NONE = np.zeros(0)
+_MOST_TERMS = 10_000_000
 
 
 class Atoms(NamedTuple):
@@ -169,6 +170,12 @@ class ReversedVariable(LossVariable):
     def reversed(self) -> LossVariable:
         return self.of
 
+    def delta(self, epsilon: Array | float) -> Array:
+        if not isinstance(self.of, AtomicVariable):
+            return super().delta(epsilon)
+        losses, p, q = self.atoms()
+        return AtomicVariable(losses, p, q, self.p_only, self.q_only).delta(epsilon)
+
 
 @dataclass(frozen=True, eq=False)
 class AtomicVariable(LossVariable):
@@ -216,6 +223,15 @@ class AtomicVariable(LossVariable):
 
     def atoms(self) -> Atoms:
         return self._atoms
+
+    def delta(self, epsilon: Array | float) -> Array:
+        """Term by term, p (1 - exp(epsilon - loss)): no cancellation, however small the sum."""
+        grid = np.asarray(epsilon, dtype=float)
+        if grid.size * len(self.losses) > _MOST_TERMS:
+            return super().delta(grid)
+        gap = grid[..., None] - self.losses
+        terms = np.where(gap < 0.0, self.p * -np.expm1(np.minimum(gap, 0.0)), 0.0)
+        return np.minimum(self.p_only_mass + terms.sum(axis=-1), 1.0)
 
     def cells(self, nodes: Array) -> tuple[Array, Array]:
         nothing = np.zeros(len(nodes) + 1)

@@ -256,7 +256,7 @@ def check_parallel_is_the_worst_block(loss: PrivacyLoss) -> None:
 
 
 def check_fixed_needs_replace(loss: PrivacyLoss) -> None:
-    """Fixed-size sampling is priced under replace only, Poisson sampling never under replace.
+    """Fixed-size sampling is priced under replace only, Poisson sampling never; both for single records only.
 
     >>> check_fixed_needs_replace(privacy.LaplaceLoss(2.0))
     """
