@@ -7,6 +7,9 @@ from privet.errors import InvalidParameter
 
 __all__ = ["above", "at_least", "count", "finite", "flag", "fraction", "open_fraction"]
 
+_SMALLEST, _LARGEST = 1e-60, 1e60
+_MOST = 10**18
+
 
 def finite(name: str, value: object) -> float:
     """A real number that is neither NaN nor infinite, as a float (and never -0.0).
@@ -34,7 +37,7 @@ def at_least(name: str, value: object, low: float) -> float:
     number = finite(name, value)
     if number < low:
         raise InvalidParameter(f"{name} must be at least {low:g}, got {number}")
-    return number
+    return _sane(name, number)
 
 
 def above(name: str, value: object, low: float) -> float:
@@ -46,6 +49,13 @@ def above(name: str, value: object, low: float) -> float:
     number = finite(name, value)
     if not number > low:
         raise InvalidParameter(f"{name} must be greater than {low:g}, got {number}")
+    return _sane(name, number)
+
+
+def _sane(name: str, number: float) -> float:
+    """Squares, products and sums of a parameter must stay inside the range of floats."""
+    if number != 0.0 and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise InvalidParameter(f"{name} must be 0 or between {_SMALLEST:g} and {_LARGEST:g}, got {number}")
     return number
 
 
@@ -81,11 +91,11 @@ def count(name: str, value: object, low: int = 0) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidParameter(f"{name} must be a whole number, got {type(value).__name__}")
-    if not isinstance(value, Integral) and not float(value).is_integer():
+    if not isinstance(value, Integral) and not finite(name, value).is_integer():
         raise InvalidParameter(f"{name} must be a whole number, got {value}")
     number = int(float(value)) if not isinstance(value, Integral) else int(value)
-    if number < low:
-        raise InvalidParameter(f"{name} must be at least {low}, got {number}")
+    if not low <= number <= _MOST:
+        raise InvalidParameter(f"{name} must be a whole number from {low} to {_MOST:.0e}, got {str(number)[:24]}")
     return number
 
 

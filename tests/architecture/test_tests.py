@@ -31,7 +31,14 @@ def asserts_something(function: Function) -> bool:
 def whole_suite(config: pytest.Config) -> bool:
     """Whether this run collected everything (asked on a worker of xdist, it answers for the run)."""
     chosen = config.option
-    narrowed = (chosen.file_or_dir, chosen.keyword, getattr(chosen, "lf", False), chosen.deselect, chosen.ignore, chosen.ignore_glob)
+    narrowed = (
+        chosen.file_or_dir,
+        chosen.keyword,
+        getattr(chosen, "lf", False),
+        chosen.deselect,
+        chosen.ignore,
+        chosen.ignore_glob,
+    )
     return not any(narrowed) and chosen.markexpr == "not slow"
 
 

@@ -14,7 +14,7 @@ def clear_caches():
     for name, module in list(sys.modules.items()):
         if name.startswith("privet."):
             for value in list(vars(module).values()):
-                if callable(getattr(value, "cache_clear", None)):
+                if not isinstance(value, type) and callable(getattr(value, "cache_clear", None)):
                     value.cache_clear()
 
 

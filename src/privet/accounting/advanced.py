@@ -77,7 +77,7 @@ class Advanced(Accountant):
     5.7561
     """
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         total = loss.approximate()
         rest = delta - total.delta
         if total.delta > delta * (1.0 + 1e-12):
@@ -88,7 +88,7 @@ class Advanced(Accountant):
             best = min(best, math.sqrt(2.0 * math.log(1.0 / rest) * squares) + drift)
         return Bound(0.0, best, "advanced composition", loss.unit)
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         total = loss.approximate()
         if total.epsilon <= epsilon:
             return Bound(0.0, total.delta, "advanced composition", loss.unit)

@@ -20,13 +20,13 @@ class Basic(Accountant):
     1.0
     """
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         epsilon, spent = loss.approximate()
         if spent > delta * (1.0 + 1e-12):
             raise NoGuarantee(f"basic composition spends delta {spent:.3g}, more than the target {delta:.3g}")
         return Bound(0.0, epsilon, "basic composition", loss.unit)
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         total, spent = loss.approximate()
         if total > epsilon:
             raise NoGuarantee(f"basic composition spends epsilon {total:.6g}, more than the target {epsilon:.6g}")

@@ -33,7 +33,7 @@ class Gdp(Accountant):
     3.3076007
     """
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         mu, exact = _mu(loss)
         if mu < _TINY and mu / math.sqrt(2.0 * math.pi) <= delta:
             return Bound(0.0, 0.0, "GDP", loss.unit)
@@ -42,7 +42,7 @@ class Gdp(Accountant):
         lower = gaussian_epsilon(mu, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12) if exact else 0.0
         return Bound(lower, upper, "GDP (exact)" if exact else "GDP", loss.unit)
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         mu, exact = _mu(loss)
         if mu < _TINY:  # delta(e) <= delta(0) < mu/sqrt(2 pi): more digits than the closed form keeps
             return Bound(0.0, mu / math.sqrt(2.0 * math.pi) * (1.0 + 1e-12), "GDP", loss.unit)

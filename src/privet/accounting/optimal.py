@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, special
+from privet._validate import at_least, count, fraction, open_fraction
 from privet.accounting.base import Accountant, Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
@@ -29,6 +30,10 @@ def optimal_delta(epsilon: float, delta: float, steps: int, at: float) -> float:
     >>> f"{optimal_delta(0.1, 0.0, 100, 4.774567588108):.6e}"
     '1.000000e-06'
     """
+    epsilon, at = at_least("epsilon", epsilon, 0.0), at_least("at", at, 0.0)
+    delta, steps = fraction("delta", delta), count("steps", steps)
+    if delta == 1.0:
+        return 1.0
     truthful = np.arange(steps + 1)[::-1]  # number of truthful answers, loss (2 truthful - steps) epsilon, decreasing
     losses = (2.0 * truthful - steps) * epsilon
     above = losses > at
@@ -46,7 +51,9 @@ def optimal_epsilon(epsilon: float, delta: float, steps: int, target: float) -> 
     >>> round(optimal_epsilon(0.1, 0.0, 100, 1e-6), 10)
     4.7745675881
     """
-    if steps * math.log1p(-delta) <= math.log1p(-target):
+    epsilon, delta = at_least("epsilon", epsilon, 0.0), fraction("delta", delta)
+    steps, target = count("steps", steps), open_fraction("target", target)
+    if delta == 1.0 or steps * math.log1p(-delta) <= math.log1p(-target):
         raise NoGuarantee(f"the parts alone fail with probability above the target {target:.3g}")
     if optimal_delta(epsilon, delta, steps, 0.0) <= target:
         return 0.0
@@ -76,7 +83,7 @@ class Optimal(Accountant):
 
     tight_kinds: ClassVar[frozenset[str]] = frozenset({"pure", "approx", "randomized_response"})
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         part, steps = _single_part(loss)
         epsilon, delta0 = part.approximate()
         error = _rounding(steps)
@@ -86,7 +93,7 @@ class Optimal(Accountant):
             lower = optimal_epsilon(epsilon, delta0, steps, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12)
         return Bound(lower, upper, "optimal composition (KOV)", loss.unit)
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         part, steps = _single_part(loss)
         own, delta0 = part.approximate()
         value = optimal_delta(own, delta0, steps, epsilon)

@@ -56,7 +56,7 @@ class Rdp(Accountant):
     1.035
     """
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         rest = delta - loss.rdp(np.array([2.0])).delta0
         if rest <= 0.0:
             raise NoGuarantee(
@@ -69,7 +69,7 @@ class Rdp(Accountant):
         order, value = best_order(objective)
         return Bound(0.0, max(0.0, value), f"RDP, order {order:.4g}", loss.unit)
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         delta0 = loss.rdp(np.array([2.0])).delta0
 
         def objective(alpha: float) -> float:

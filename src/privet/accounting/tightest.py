@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from privet._validate import at_least, fraction
 from privet.accounting.base import Accountant, Bound
 from privet.accounting.basic import Basic
 from privet.accounting.gdp import Gdp
@@ -11,7 +10,7 @@ from privet.accounting.optimal import Optimal
 from privet.accounting.pld import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.zcdp import Zcdp
-from privet.errors import NoGuarantee
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
 from privet.privacy.base import DIRECTIONS
 
@@ -37,26 +36,25 @@ class Tightest(Accountant):
     tol: float = 1e-4
     two_sided: bool = True
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
-        return self._best(loss, lambda accountant, part: accountant.epsilon(part, delta), pure=delta == 0.0)
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+        return self._best(loss, lambda accountant, part: accountant.epsilon(part, delta))
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
-        return self._best(loss, lambda accountant, part: accountant.delta(part, epsilon), pure=False)
+    def _pure(self, loss: PrivacyLoss) -> Bound:
+        return replace(super()._pure(loss), lower=_largest_loss(loss))
 
-    def _best(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound], *, pure: bool) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+        return self._best(loss, lambda accountant, part: accountant.delta(part, epsilon))
+
+    def _best(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]) -> Bound:
         worst: Bound | None = None
         for alternative in loss.alternatives():
-            bound = _combine([*self._candidates(alternative, ask, pure=pure)], alternative)
+            bound = _combine([*self._candidates(alternative, ask)], alternative)
             if worst is None or bound.upper > worst.upper:
                 worst = Bound(max(bound.lower, worst.lower if worst else 0.0), bound.upper, bound.method, loss.unit)
         assert worst is not None
         return worst
 
-    def _candidates(
-        self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound], *, pure: bool
-    ) -> "list[Bound]":
-        if pure:
-            return [replace(bound, lower=_largest_loss(loss)) for bound in _try([Basic()], loss, ask)]
+    def _candidates(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]) -> list[Bound]:
         if loss.gaussian() is not None:
             return _try([Gdp()], loss, ask)
         parts = loss.parts()
@@ -119,10 +117,7 @@ def epsilon(loss: PrivacyLoss, *, delta: float, accountant: Accountant | None = 
     >>> round(epsilon(loss, delta=1e-5).upper, 3)
     0.947
     """
-    target = fraction("delta", delta)
-    if target == 1.0:
-        raise NoGuarantee("delta = 1 promises nothing; expected delta < 1")
-    return (accountant or Tightest()).epsilon(loss, target)
+    return _chosen(accountant).epsilon(loss, delta)
 
 
 def delta(loss: PrivacyLoss, *, epsilon: float, accountant: Accountant | None = None) -> Bound:
@@ -134,4 +129,12 @@ def delta(loss: PrivacyLoss, *, epsilon: float, accountant: Accountant | None = 
     >>> round(delta(privacy.GaussianLoss(1.0), epsilon=1.0).upper, 8)
     0.12693674
     """
-    return (accountant or Tightest()).delta(loss, at_least("epsilon", epsilon, 0.0))
+    return _chosen(accountant).delta(loss, epsilon)
+
+
+def _chosen(accountant: Accountant | None) -> Accountant:
+    if accountant is None:
+        return Tightest()
+    if not isinstance(accountant, Accountant):
+        raise InvalidParameter(f"accountant must be an accountant such as PLD(), got {accountant!r:.60}")
+    return accountant

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from privet._numerics import minimise
+from privet._validate import at_least, open_fraction
 from privet.accounting.base import Accountant, Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss, ZcdpBound
@@ -19,6 +20,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     >>> round(zcdp_epsilon(0.5, 1e-6), 8)
     5.22153444
     """
+    rho, delta = at_least("rho", rho, 0.0), open_fraction("delta", delta)
     if rho == 0.0:
         return 0.0
     guess = math.log(math.sqrt(math.log(1.0 / delta) / rho))
@@ -49,13 +51,13 @@ class Zcdp(Accountant):
     2.14193893
     """
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         rho, delta0 = _finite(loss)
         if delta <= delta0:
             raise NoGuarantee(f"the parts already set aside a failure probability of {delta0:.3g}; ask for more")
         return Bound(0.0, zcdp_epsilon(rho, delta - delta0), "zCDP", loss.unit)
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         rho, delta0 = _finite(loss)
         if rho == 0.0:
             return Bound(0.0, delta0, "zCDP", loss.unit)

@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, at_least, fraction
+from privet._validate import above, finite, fraction
 from privet.errors import InvalidParameter
 
 __all__ = [
@@ -154,7 +154,7 @@ def is_approximate_dp(p: Distribution, q: Distribution, epsilon: float, delta: N
     False
     """
     first, second = ([Fraction(item) for item in row] for row in _pair(p, q))
-    exponent, allowed = at_least("epsilon", epsilon, 0.0), Fraction(_probability("delta", delta))
+    exponent, allowed = _not_negative("epsilon", epsilon), Fraction(_probability("delta", delta))
     power = Fraction(max(1.0, math.nextafter(math.exp(min(exponent, 700.0)), 0.0)))
     return all(_excess(a, b, power) <= allowed for a, b in ((first, second), (second, first)))
 
@@ -186,7 +186,7 @@ def _number(name: str, value: object) -> object:
 def _gamma(value: object, low: float) -> float | Fraction:
     number = _number("gamma", value)
     if not isinstance(number, Fraction):
-        return at_least("gamma", number, low)
+        return _not_negative("gamma", number, low)
     if number < low:
         raise InvalidParameter(f"gamma must be at least {low:g}, got {number}")
     return number
@@ -241,3 +241,10 @@ def _log_ratio(a: float | Fraction, b: float | Fraction) -> float:
     if b <= 2 * a and a <= 2 * b:
         return math.log1p(float((a - b) / b))
     return _log(a) - _log(b)
+
+
+def _not_negative(name: str, value: object, low: float = 0.0) -> float:
+    number = finite(name, value)
+    if number < low:
+        raise InvalidParameter(f"{name} must be at least {low:g}, got {number}")
+    return number

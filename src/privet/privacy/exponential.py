@@ -13,6 +13,7 @@ from privet.privacy.base import (
     PrivacyLoss,
     RdpCurve,
     ZcdpBound,
+    binary_rdp,
     binary_variable,
     register,
 )
@@ -20,6 +21,7 @@ from privet.privacy.base import (
 __all__ = ["BoundedRangeVariable", "ExponentialLoss"]
 
 _THRESHOLDS = 257
+_WIDEST = 600.0  # beyond, exponentials overflow and the pure statement serves
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +92,14 @@ class ExponentialLoss(PrivacyLoss):
 
     def rdp(self, alphas: Array) -> RdpCurve:
         a = np.asarray(alphas, dtype=float)
+        if self.range > _WIDEST:
+            return RdpCurve(np.minimum(binary_rdp(self.range, a), a * self.zcdp().rho), 0.0)
         values = [bounded_range_rdp(self.range, float(alpha)) for alpha in a.ravel()]
         return RdpCurve(np.minimum(np.reshape(values, a.shape), a * self.zcdp().rho), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
-        return binary_variable(0.0) if self.range == 0.0 else BoundedRangeVariable(self.range)
+        wide = self.range > _WIDEST or self.range == 0.0
+        return binary_variable(self.range) if wide else BoundedRangeVariable(self.range)
 
 
 def bounded_range_rdp(epsilon: float, alpha: float) -> float:

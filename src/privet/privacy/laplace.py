@@ -97,7 +97,7 @@ class LaplaceLoss(PrivacyLoss):
         x = (a * np.expm1(np.minimum((a - 1.0) * e, 600.0)) + (a - 1.0) * np.expm1(-a * e)) / (2.0 * a - 1.0)
         far = (a - 1.0) * e > 600.0
         log_mean = np.where(far, (a - 1.0) * e + np.log(a / (2.0 * a - 1.0)) + 1e-15, np.log1p(np.maximum(x, 0.0)))
-        value = np.where(a * e < 1e-4, a * e * e / 2.0, log_mean / (a - 1.0) * (1.0 + 1e-10))  # tiny: the zCDP line
+        value = np.where(a * e < 1e-4, a * e * e / 2.0, log_mean / (a - 1.0) * (1.0 + 4e-12))  # tiny: the zCDP line
         return RdpCurve(np.minimum(value, np.minimum(e, a * e * e / 2.0)), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:

@@ -25,6 +25,7 @@ from privet.privacy.base import (
 __all__ = ["PoissonSampled", "SampledVariable"]
 
 _FINEST_NOISE = 0.05  # below this multiplier sampling no longer helps the Rényi bound
+_LEAST_RATE = 1e-30
 _MOST_ORDER = 128  # largest integer order of the binomial sum
 
 
@@ -114,6 +115,8 @@ class PoissonSampled(PrivacyLoss):
                 "one record and convert afterwards (privacy.to_replace, privacy.Grouped), or use FixedSampled"
             )
         inner, q = self.of.simplest(), fraction("q", self.q)
+        if 0.0 < q < _LEAST_RATE:
+            raise InvalidParameter(f"q must be 0 or at least {_LEAST_RATE:g}, got {q}")
         outer = inner.of if isinstance(inner, PoissonSampled) else inner
         q = q * inner.q if isinstance(inner, PoissonSampled) else q
         self._set(of=outer, q=q, unit=outer.unit)

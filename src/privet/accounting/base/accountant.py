@@ -1,15 +1,21 @@
 """What every accountant is: a pure function of a price."""
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
+import numpy as np
+
+from privet._validate import at_least, fraction
 from privet.accounting.base.bound import Bound
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
 
 __all__ = ["Accountant"]
 
 
 class Accountant(ABC):
-    """Turns a loss into numbers. Accountants are frozen values without state.
+    """Turns a loss into numbers. Accountants are frozen values without state; a new one writes `_epsilon` and `_delta`.
 
     **Guarantee:** every `Bound` holds for every mechanism with this loss; `NoGuarantee` is raised instead of infinity.
 
@@ -18,10 +24,50 @@ class Accountant(ABC):
     0.5
     """
 
-    @abstractmethod
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
-        """Smallest epsilon that this method proves at delta."""
+        """Smallest epsilon that this method proves at delta; delta = 0 asks for pure DP."""
+        _is_loss(loss)
+        target = fraction("delta", delta)
+        if target == 1.0:
+            raise NoGuarantee("delta = 1 promises nothing; expected delta < 1")
+        if target == 0.0:
+            return _guarded(lambda: self._pure(loss))
+        return _guarded(lambda: self._epsilon(loss, target))
+
+    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+        """Smallest delta that this method proves at epsilon >= 0."""
+        _is_loss(loss)
+        target = at_least("epsilon", epsilon, 0.0)
+        return _guarded(lambda: self._delta(loss, target))
 
     @abstractmethod
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
-        """Smallest delta that this method proves at epsilon."""
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+        """`epsilon` for 0 < delta < 1."""
+
+    @abstractmethod
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+        """`delta` for a finite epsilon >= 0."""
+
+    def _pure(self, loss: PrivacyLoss) -> Bound:
+        """epsilon at delta = 0."""
+        if not math.isfinite(loss.pure()):
+            raise NoGuarantee(f"the loss {loss.kind!r} is not known to be pure; ask for a delta above 0")
+        return Bound(0.0, loss.pure(), "pure DP", loss.unit)
+
+
+def _is_loss(loss: object) -> None:
+    if not isinstance(loss, PrivacyLoss):
+        raise InvalidParameter(f"expected a PrivacyLoss to price, got {type(loss).__name__}")
+
+
+def _guarded(ask: Callable[[], Bound]) -> Bound:
+    """Numbers beyond the range of floats end in a refusal; infinities and NaN never pass `Bound`."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return ask()
+    except (OverflowError, ZeroDivisionError, MemoryError):
+        raise NoGuarantee("the parameters of this loss are too extreme for the range of floats") from None
+    except ValueError as error:
+        if isinstance(error, InvalidParameter):
+            raise
+        raise NoGuarantee("the parameters of this loss are too extreme for the range of floats") from None

@@ -44,12 +44,12 @@ class PLD(Accountant):
             return "upper"
         return "two-sided" if self.two_sided else "quick"
 
-    def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
+    def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         parts = _costly(loss)
         interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
-    def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+    def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         parts = _costly(loss)
         interval = delta_interval(parts, epsilon, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)

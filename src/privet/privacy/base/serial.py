@@ -6,6 +6,8 @@ meaning; an unknown kind loads as `OpaqueLoss`, whose every answer refuses.
 
 import json
 import math
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee, SerialisationError
@@ -30,7 +32,28 @@ def register(cls: Kind) -> Kind:
     known = _KINDS.setdefault(cls.kind, cls)
     if not cls.kind or known is not cls:
         raise InvalidParameter(f"the kind {cls.kind!r} is empty or already taken")
+    cls.__init__ = _checked(cls.__init__)  # type: ignore[method-assign]
     return cls
+
+
+def _checked(construct: Callable[..., None]) -> Callable[..., None]:
+    """Construction that ends in one clear error: for what is no unit, no loss or no sequence, and for units that clash."""
+
+    @wraps(construct)
+    def __init__(self: PrivacyLoss, *args: Any, **kwargs: Any) -> None:
+        unit = kwargs.get("unit")
+        if unit is not None and not isinstance(unit, Unit):
+            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(unit).__name__}")
+        try:
+            construct(self, *args, **kwargs)
+        except TypeError as error:
+            if "argument" in str(error):  # a call that does not fit the signature is a mistake of another sort
+                raise
+            raise InvalidParameter(f"{type(self).__name__} cannot be built from this: {error}") from None
+        if unit is not None and self.unit != unit:
+            raise MixedUnits(f"{type(self).__name__} speaks about {self.unit.describe()}, not {unit.describe()}")
+
+    return __init__
 
 
 def registered_kinds() -> dict[str, type[PrivacyLoss]]:
