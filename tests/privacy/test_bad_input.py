@@ -213,7 +213,7 @@ NESTING = {
 }
 
 
-@pytest.mark.parametrize("value", [None, 5, 0.5, "gaussian", (), [None], privacy.PureLoss], ids=shown)
+@pytest.mark.parametrize("value", [None, 5, 0.5, "gaussian", 1j, [None], privacy.PureLoss], ids=shown)
 @pytest.mark.parametrize("name", NESTING)
 def test_what_is_no_loss_or_sequence_is_refused(name, value):
     with pytest.raises(InvalidParameter):

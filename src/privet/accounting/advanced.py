@@ -23,7 +23,7 @@ def advanced_epsilon(epsilon: float, steps: int, delta_prime: float, *, sharp: b
     steps = count("steps", steps)
     open_fraction("delta_prime", delta_prime)
     if not sharp and epsilon > 600.0:
-        return math.inf
+        raise NoGuarantee("exp(epsilon) overflows in the drift as taught; use the sharp drift")
     drift = epsilon * (math.tanh(epsilon / 2.0) if sharp else math.expm1(epsilon))
     return epsilon * math.sqrt(2.0 * steps * math.log(1.0 / delta_prime)) + steps * drift
 

@@ -32,14 +32,19 @@ def best_order(objective: Callable[[float], float]) -> tuple[float, float]:
     >>> round(math.log(order - 1.0), 3)
     3.0
     """
-    exponent, best = 3.0, objective(9.0)
+
+    def proved(alpha: float) -> float:
+        value = objective(alpha)
+        return math.inf if math.isnan(value) else value  # nothing is proved by a number that is none
+
+    exponent, best = 3.0, proved(9.0)
     for step in (1.0, -1.0):
         while -20.0 < exponent < 40.0:
-            value = objective(1.0 + 2.0 ** (exponent + step))
+            value = proved(1.0 + 2.0 ** (exponent + step))
             if not value < best:
                 break
             exponent, best = exponent + step, value
-    point, value = minimise(lambda e: objective(1.0 + 2.0**e), exponent - 1.0, exponent + 1.0, iterations=16)
+    point, value = minimise(lambda e: proved(1.0 + 2.0**e), exponent - 1.0, exponent + 1.0, iterations=16)
     return (1.0 + 2.0**point, value) if value < best else (1.0 + 2.0**exponent, best)
 
 

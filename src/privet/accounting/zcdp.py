@@ -23,7 +23,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     rho, delta = at_least("rho", rho, 0.0), open_fraction("delta", delta)
     if rho == 0.0:
         return 0.0
-    guess = math.log(math.sqrt(math.log(1.0 / delta) / rho))
+    guess = math.log(math.sqrt(-math.log(delta) / rho))
 
     def objective(log_order: float) -> float:
         alpha = 1.0 + math.exp(log_order)

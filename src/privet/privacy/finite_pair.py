@@ -7,9 +7,19 @@ from functools import cached_property
 
 import numpy as np
 
+from privet._numerics import Array
 from privet._validate import fraction
 from privet.errors import InvalidParameter
-from privet.privacy.base import AtomicVariable, Direction, LossVariable, PrivacyLoss, register, variable_of_envelope
+from privet.privacy.base import (
+    AtomicVariable,
+    Direction,
+    LossVariable,
+    PrivacyLoss,
+    RdpCurve,
+    register,
+    renyi_of_variable,
+    variable_of_envelope,
+)
 
 __all__ = ["FinitePairLoss"]
 
@@ -69,6 +79,11 @@ class FinitePairLoss(PrivacyLoss):
     def exact(self) -> bool:  # type: ignore[override]
         """Under replace only a pair that is its own mirror image stays attained in compositions."""
         return self.unit.relation != "replace" or self._forward.symmetric
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        orders = np.asarray(alphas, dtype=float)
+        both = [renyi_of_variable(pair, orders) for pair in (self._forward, self._forward.reversed())]
+        return RdpCurve(np.maximum(*both), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         if self.unit.relation == "replace" and not self._forward.symmetric:

@@ -44,8 +44,9 @@ class SplicedVariable(LossVariable):
     def _positive_atoms(self) -> Atoms:
         losses, p, q = self.of.atoms()
         above = losses > 0.0
-        with np.errstate(over="ignore"):
-            image = np.log1p(self.q * np.expm1(losses[above]))
+        far = losses[above] > 600.0
+        image = np.log1p(self.q * np.expm1(np.minimum(losses[above], 600.0)))
+        image = np.where(far, losses[above] + math.log(self.q), image)
         return Atoms(image, (1.0 - self.q) * q[above] + self.q * p[above], q[above])
 
     @cached_property

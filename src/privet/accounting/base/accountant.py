@@ -13,6 +13,8 @@ from privet.privacy import PrivacyLoss
 
 __all__ = ["Accountant"]
 
+_LEAST_DELTA = 1e-290
+
 
 class Accountant(ABC):
     """Turns a loss into numbers. Accountants are frozen values without state; a new one writes `_epsilon` and `_delta`.
@@ -30,6 +32,8 @@ class Accountant(ABC):
         target = fraction("delta", delta)
         if target == 1.0:
             raise NoGuarantee("delta = 1 promises nothing; expected delta < 1")
+        if 0.0 < target < _LEAST_DELTA:
+            raise InvalidParameter(f"delta must be 0 or at least {_LEAST_DELTA:g}, got {target}")
         if target == 0.0:
             return _guarded(lambda: self._pure(loss))
         return _guarded(lambda: self._epsilon(loss, target))

@@ -89,4 +89,5 @@ def renyi_of_variable(variable: LossVariable, alphas: Array, count: int = 4001) 
     peak = (exponents + np.log(masses)).max(axis=-1)
     far = peak + np.log(np.exp(exponents + np.log(masses) - peak[..., None]).sum(axis=-1)) + 4e-12
     moment = np.where(exponents.max(axis=-1) < 30.0, near, far)
-    return np.maximum(moment / (orders - 1.0), 0.0) * (1.0 + 1e-12)
+    value = np.maximum(moment / (orders - 1.0), 0.0) * (1.0 + 1e-12)
+    return np.where(np.isnan(moment), math.inf, value)

@@ -19,6 +19,7 @@ __all__ = ["FORMAT", "OpaqueLoss", "from_dict", "from_json", "register", "regist
 FORMAT = 1
 
 _KINDS: dict[str, type[PrivacyLoss]] = {}
+_UNIT = Unit
 
 Kind = TypeVar("Kind", bound=type[PrivacyLoss])
 
@@ -42,7 +43,7 @@ def _checked(construct: Callable[..., None]) -> Callable[..., None]:
     @wraps(construct)
     def __init__(self: PrivacyLoss, *args: Any, **kwargs: Any) -> None:
         unit = kwargs.get("unit")
-        if unit is not None and not isinstance(unit, Unit):
+        if unit is not None and not isinstance(unit, _UNIT):
             raise InvalidParameter(f"unit must be a privacy.Unit, got {type(unit).__name__}")
         try:
             construct(self, *args, **kwargs)
@@ -50,6 +51,8 @@ def _checked(construct: Callable[..., None]) -> Callable[..., None]:
             if "argument" in str(error):  # a call that does not fit the signature is a mistake of another sort
                 raise
             raise InvalidParameter(f"{type(self).__name__} cannot be built from this: {error}") from None
+        if not isinstance(self.unit, _UNIT):
+            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(self.unit).__name__}")
         if unit is not None and self.unit != unit:
             raise MixedUnits(f"{type(self).__name__} speaks about {self.unit.describe()}, not {unit.describe()}")
 
