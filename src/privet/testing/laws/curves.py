@@ -102,7 +102,7 @@ def check_mirror(loss: PrivacyLoss) -> None:
     gamma = np.exp(_EPSILONS)
     for direction, variable in found.items():
         expected = 1.0 - gamma + gamma * variable.delta(-_EPSILONS)
-        others = [("its reverse", variable.reversed(), 1e-8)]
+        others = [("its reverse", variable.reversed(), 1e-8 if loss.exact else 1e-7)]
         if len(found) == 2:  # two bounds of one thing need not be mirror images to the last digit; two true pairs do
             other_direction = found["add" if direction == "remove" else "remove"]
             others.append(("the other direction", other_direction, 1e-8 if loss.exact else 1e-4))
@@ -125,7 +125,8 @@ def check_masses(loss: PrivacyLoss) -> None:
                 law = f"masses of {loss!r}, {direction}, under {name}"
                 assert min(cell.min(), only, *atoms) >= 0.0, f"{law}: negative"
                 total = math.fsum([*cell, *atoms, only])
-                assert abs(total - 1.0) <= _ROUNDING, f"{law}: sum to {total}"
+                # the masses of a bound are slopes of its curve: near gamma = 0 they have lost a few digits
+                assert abs(total - 1.0) <= (_ROUNDING if loss.exact else 1e-7), f"{law}: sum to {total}"
 
 
 def check_cells(loss: PrivacyLoss) -> None:
