@@ -15,11 +15,11 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-import dp_accounting
-from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
-from dp_accounting.rdp import RdpAccountant
+import dp_accounting  # noqa: E402
+from dp_accounting.pld import PLDAccountant, privacy_loss_distribution  # noqa: E402
+from dp_accounting.rdp import RdpAccountant  # noqa: E402
 
-from privet import accounting, privacy
+from privet import accounting, privacy  # noqa: E402
 
 CASES = {
     "A": (0.01, 4.0, 10_000, 1e-5),

@@ -184,7 +184,7 @@ def test_a_budget_can_be_spent_to_the_last_decimal():
         state = BasicFilter(total).start().charge(privacy.PureLoss(epsilon), count)
         assert state.remaining["basic epsilon"] == 0.0
         with pytest.raises(BudgetExceeded):
-            state.charge(privacy.PureLoss(1e-300))
+            state.charge(privacy.PureLoss(1e-50))
 
 
 def test_amounts_are_rounded_to_the_safe_side():

@@ -172,7 +172,7 @@ class FixedSampled(PrivacyLoss):
         return self.of.parts() if self.m == self.n else ((self, 1),)
 
     def pure(self) -> float:
-        return self.approximate().epsilon if self.of.approximate().delta == 0.0 else math.inf
+        return self.approximate().epsilon if self.m == 0 or self.of.approximate().delta == 0.0 else math.inf
 
     def approximate(self) -> Approximate:
         epsilon, delta = self.of.approximate()

@@ -44,7 +44,7 @@ def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
     gamma, delta = gamma[apart], delta[apart]
     keep = lower_hull(gamma, delta)
     gamma, delta = gamma[keep], delta[keep]
-    slope = np.concatenate((np.diff(delta) / np.diff(gamma), [0.0]))
+    slope = np.maximum(np.concatenate((np.diff(delta) / np.diff(gamma), [0.0])), -1.0)  # Q has no more mass than 1
     q = np.maximum(np.diff(slope), 0.0)  # mass of Q at each kink after gamma = 0
     inner = gamma[1:]
     used = q > 0.0
