@@ -22,10 +22,6 @@ from tests.oracles import brute_force, closed_forms, sampled_gaussian
 LOPSIDED = (Fraction(1, 10), Fraction(9, 10)), (Fraction(1, 2), Fraction(1, 2))
 
 
-def open_defect(reason: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, reason=reason)
-
-
 def upper_delta(loss: PrivacyLoss, epsilon: float) -> float:
     return accounting.delta(loss, epsilon=epsilon).upper
 
@@ -181,3 +177,14 @@ def test_one_finite_pair_is_priced_tightly():
     q = ("17000/18917", "17/18917", "1700/18917", "200/18917")
     bound = PLD(1e-2).epsilon(privacy.FinitePairLoss(p, q), 1e-9)
     assert bound.upper <= 1.01 * bound.lower
+
+
+def test_a_delta_too_small_for_a_float_is_not_zero():
+    bound = accounting.Rdp().delta(privacy.PoissonSampled(privacy.GaussianLoss(700.0), q=0.1), 0.5)
+    assert 0.0 < bound.upper <= 1e-290
+
+
+def test_losses_at_the_size_of_rounding_do_not_crash():
+    bound = PLD().delta(privacy.Repeated(privacy.GaussianLoss(1e12), 2), 0.0)
+    truth = closed_forms.gaussian_delta(0, mp.sqrt(2) / mpf(10) ** 12)
+    assert bound.lower <= truth <= bound.upper

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from privet.privacy import PrivacyLoss
 __all__ = ["Accountant"]
 
 _LEAST_DELTA = 1e-290
+_LEAST_PROVED = 1e-300
 
 
 class Accountant(ABC):
@@ -42,7 +44,10 @@ class Accountant(ABC):
         """Smallest delta that this method proves at epsilon >= 0."""
         _is_loss(loss)
         target = at_least("epsilon", epsilon, 0.0)
-        return _guarded(lambda: self._delta(loss, target))
+        bound = _guarded(lambda: self._delta(loss, target))
+        if bound.upper == 0.0 and loss.pure() > target:  # not zero: too small for a float
+            return replace(bound, upper=_LEAST_PROVED)
+        return bound
 
     @abstractmethod
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:

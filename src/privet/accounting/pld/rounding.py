@@ -267,6 +267,7 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
     for index in np.flatnonzero(stuck & (p > 0.0)):  # nobody to merge with: round the loss down
         loss = math.log(p[index]) - math.log(q[index]) if q[index] > 0.0 else float(node[index]) - 2.0 * step
         place = math.floor((loss - float(node[0])) / step - 1e-9)
+        place = min(place, int(index))  # rounding of tiny losses must not lift a cell above its own node
         if place >= 0:
             mass[place] += retained[index] * p[index]
     return mass
