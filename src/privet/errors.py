@@ -7,10 +7,19 @@ Catch `PrivetError` to catch everything that privet raises on purpose.
 __all__ = [
     "BudgetExceeded",
     "InternalError",
+    "InvalidData",
     "InvalidParameter",
+    "KeyConflict",
+    "LedgerBusy",
+    "LedgerError",
+    "LedgerTampered",
+    "LedgerUnavailable",
+    "MissingExtra",
     "MixedUnits",
     "NoGuarantee",
+    "NotPrivate",
     "PrivetError",
+    "ReleaseFailed",
     "SerialisationError",
     "Unreachable",
 ]
@@ -80,5 +89,77 @@ class InternalError(PrivetError):
     """Two independent computations disagree; this is a bug in privet and worth a report.
 
     >>> issubclass(InternalError, PrivetError)
+    True
+    """
+
+
+class InvalidData(PrivetError, ValueError):
+    """Data has a shape or type that the mechanism cannot take; the message is the same whatever the values are.
+
+    >>> issubclass(InvalidData, PrivetError)
+    True
+    """
+
+
+class NotPrivate(PrivetError):
+    """Seeded (insecure) noise was offered where only secure noise is allowed.
+
+    >>> issubclass(NotPrivate, PrivetError)
+    True
+    """
+
+
+class ReleaseFailed(PrivetError):
+    """A mechanism failed after it had been paid for; the message never says why, since the reason may depend on data.
+
+    >>> issubclass(ReleaseFailed, PrivetError)
+    True
+    """
+
+
+class MissingExtra(PrivetError, ImportError):
+    """An optional package is not installed; the message names the extra to install.
+
+    >>> issubclass(MissingExtra, PrivetError)
+    True
+    """
+
+
+class LedgerError(PrivetError):
+    """Root of everything that a ledger raises, apart from `BudgetExceeded`.
+
+    >>> issubclass(LedgerError, PrivetError)
+    True
+    """
+
+
+class LedgerBusy(LedgerError):
+    """Another writer held the ledger longer than the timeout; nothing was spent, nothing released.
+
+    >>> issubclass(LedgerBusy, LedgerError)
+    True
+    """
+
+
+class LedgerUnavailable(LedgerError):
+    """The store cannot be read or written (full disk, read-only file, lost connection); nothing was released.
+
+    >>> issubclass(LedgerUnavailable, LedgerError)
+    True
+    """
+
+
+class LedgerTampered(LedgerError):
+    """The chain, a running sum or the anchored head does not match; the message names the first bad entry.
+
+    >>> issubclass(LedgerTampered, LedgerError)
+    True
+    """
+
+
+class KeyConflict(LedgerError):
+    """A release key was used before for another request.
+
+    >>> issubclass(KeyConflict, LedgerError)
     True
     """
