@@ -1,0 +1,132 @@
+"""Adding continuous noise on a grid: the exact value plus noise, rounded once, with nothing lost on the way."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import count, open_fraction
+from privet.errors import InvalidData
+from privet.mechanisms.base.error_bar import ErrorBar
+from privet.mechanisms.base.mechanism import Mechanism, Source
+from privet.mechanisms.base.sensitivity import Sensitivity
+
+__all__ = ["AdditiveMechanism", "numbers", "on_grid"]
+
+_FINER = 20  # the grid is 2^20 times finer than the noise
+_LIMIT = 2.0**62  # where values on the grid saturate
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveMechanism(Mechanism[Any, Any]):
+    """Base of the mechanisms that add continuous noise and round the sum to a public grid.
+
+    The released number is `step * floor((x + noise)/step + 1/2)`, drawn exactly: rounding a continuous release is
+    post-processing, so the price is that of continuous noise, in every dimension, for every double x, without any
+    enlargement of the sensitivity. Values beyond 2^62 steps saturate (no two values move apart by that).
+
+    **Sensitivity:** of the exact function that produced the value, as a real number: sum in integers (`BoundedSum`),
+    not in floats, where order matters.
+    """
+
+    scale: float
+    sensitivity: Sensitivity = field()
+
+    @property
+    def step(self) -> float:
+        """The grid: a power of two, about a millionth of the noise."""
+        return math.ldexp(1.0, self._exponent)
+
+    @property
+    def _exponent(self) -> int:
+        return min(0, math.frexp(self.scale)[1] - 1 - _FINER)
+
+    @abstractmethod
+    def _noisy(self, center: Array, scale: Fraction, source: Source) -> Any:
+        """floor(center + noise + 1/2), elementwise, for noise of that scale."""
+
+    @abstractmethod
+    def _noise_cdf(self, x: Array) -> Array:
+        """Distribution function of the noise."""
+
+    @abstractmethod
+    def _quantile(self, tail: float) -> float:
+        """The radius that one coordinate's noise leaves with probability `tail`."""
+
+    @property
+    @abstractmethod
+    def standard_deviation(self) -> float:
+        """Standard deviation of the noise in one coordinate."""
+
+    def _prepare(self, value: Any) -> tuple[Array, Array]:
+        return on_grid(numbers(value), self._exponent)
+
+    def _draw(self, prepared: tuple[Array, Array], source: Source) -> Any:
+        whole, part = prepared
+        steps = Fraction(self.scale) / Fraction(self.step)
+        total = whole + self._noisy(part, steps, source)
+        released = np.ldexp(np.asarray(total).astype(np.float64), self._exponent)
+        return float(released) if whole.ndim == 0 else released
+
+    def _error_of(self, prepared: tuple[Array, Array]) -> ErrorBar:
+        return self.error(dimension=max(1, prepared[0].size))
+
+    def error(self, confidence: float = 0.95, *, dimension: int = 1) -> ErrorBar:
+        """The exact quantile of the noise, jointly for all coordinates.
+
+        **Error:** every coordinate lies within `radius` of its exact value with probability `confidence`.
+        """
+        k = count("dimension", dimension, 1)
+        tail = -math.expm1(math.log(open_fraction("confidence", confidence)) / k)
+        of = "the value" if k == 1 else f"each of {k} coordinates at once"
+        return ErrorBar(self._quantile(tail) + self.step / 2.0, confidence, of, self._expected(k))
+
+    @abstractmethod
+    def _expected(self, dimension: int) -> float:
+        """Expected l1 error over all coordinates."""
+
+    def exact_cdf(self, value: float, points: Array) -> Array:
+        """Pr[release <= point] for the exact value: for tests and audits, not releasable."""
+        edges = (np.floor(np.asarray(points) / self.step) + 0.5) * self.step
+        return self._noise_cdf(edges - value)
+
+
+def numbers(value: Any) -> Array:
+    """The input as an array of float64 or int64; the refusal depends on type and shape, except that NaN is refused."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InvalidData("the value must be a number or an array of numbers of one shape") from None
+    if array.dtype.kind == "O" and all(isinstance(item, int) for item in array.flat):
+        array = np.clip(array, -(2**62), 2**62).astype(np.int64)  # Python integers beyond int64 saturate
+    if array.dtype.kind not in "biuf":
+        raise InvalidData(f"the value must be a number or an array of numbers, got {array.dtype}")
+    if array.dtype.kind != "f":
+        return (np.minimum(array, np.uint64(2**62)) if array.dtype == np.uint64 else array).astype(np.int64)
+    array = array.astype(np.float64)
+    if not np.all(np.isfinite(array)):
+        raise InvalidData(
+            "the value must be finite. A sensitivity says nothing about NaN or infinity: clip records to public bounds "
+            "and replace missing ones first (BoundedSum and BoundedMean do)"
+        )
+    return array
+
+
+def on_grid(array: Array, exponent: int) -> tuple[Array, Array]:
+    """Exact split of x / 2^exponent into a whole int64 and a rest in [-1/2, 1/2]; saturates at 2^62. exponent <= 0.
+
+    >>> whole, part = on_grid(np.array([1.3125, -7.0]), -2)
+    >>> whole.tolist(), part.tolist()
+    ([5, -28], [0.25, 0.0])
+    """
+    if array.dtype.kind == "i":
+        most = 2**62 >> min(-exponent, 62)
+        return np.clip(array, -most, most) << min(-exponent, 62), np.zeros(array.shape)
+    with np.errstate(over="ignore"):
+        scaled = np.clip(np.ldexp(array, -exponent), -_LIMIT, _LIMIT)
+    whole = np.rint(scaled)
+    return whole.astype(np.int64), scaled - whole

@@ -1,0 +1,152 @@
+"""The abstract mechanism: a price that needs no data, and a release whose noise is the noise that was priced."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from privet.errors import InvalidParameter
+from privet.mechanisms.base.error_bar import ErrorBar
+from privet.mechanisms.base.release import Release
+from privet.mechanisms.base.sensitivity import Sensitivity
+from privet.noise import Secure, Seeded
+from privet.privacy import PrivacyLoss, Unit
+
+__all__ = ["Example", "Mechanism", "Source", "register", "registered_mechanisms"]
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+Source = Secure | Seeded | None
+
+_REGISTRY: dict[str, "type[Mechanism[Any, Any]]"] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A mechanism with two neighbouring inputs that strain it: what laws, audits and the documentation run on.
+
+    >>> from privet.mechanisms import Laplace
+    >>> example = next(iter(Laplace.examples()))
+    >>> example.left, example.right
+    (0.0, 1.0)
+    """
+
+    mechanism: "Mechanism[Any, Any]"
+    left: Any
+    right: Any
+
+
+class Mechanism(ABC, Generic[In, Out]):
+    """A loss and a release. Subclasses are frozen dataclasses of public parameters, final, one file each.
+
+    A subclass answers four questions: `loss`; `_prepare` (check and convert the input without looking at more than its
+    type and shape); `_draw` (exact noise from `privet.noise`); `error`. `release` is the same for all: everything that
+    can be refused is refused before noise is drawn.
+
+    **Guarantee:** `release` satisfies `loss`, for every input that `_prepare` accepts.
+
+    >>> from privet.mechanisms import Laplace
+    >>> mechanism = Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    >>> mechanism.loss.pure(), mechanism.release(42).mechanism
+    (1.0, 'laplace')
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def loss(self) -> PrivacyLoss:
+        """The price of one release, of the law that really runs."""
+
+    @abstractmethod
+    def _prepare(self, value: In) -> Any:
+        """The input in the form that `_draw` takes, or an error that depends on its type and shape alone."""
+
+    @abstractmethod
+    def _draw(self, prepared: Any, source: Source) -> Out:
+        """One protected value."""
+
+    @abstractmethod
+    def error(self, confidence: float = 0.95) -> ErrorBar | None:
+        """How far a release may be from the exact answer, from public parameters alone."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> Iterable[Example]:
+        """Small instances, each with a pair of neighbouring inputs: every law and audit runs on them."""
+
+    def release(self, value: In, *, source: Source = None) -> Release[Out]:
+        """Protect one value. Calling it twice is two releases, each at the full price.
+
+        `source` is for tests: a `noise.Seeded` stream stamps the release as insecure.
+        """
+        prepared = self._prepare(value)
+        return Release(
+            self._draw(prepared, source),
+            loss=self.loss,
+            error=self._error_of(prepared),
+            mechanism=self.name,
+            insecure=bool(getattr(source, "insecure", False)),
+            provenance=(self.name,),
+        )
+
+    def _error_of(self, prepared: Any) -> ErrorBar | None:
+        """The error bar of this release; only the shape of the input may enter."""
+        return self.error()
+
+    @property
+    def unit(self) -> Unit:
+        """The privacy unit of the price."""
+        return self.loss.unit
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public parameters, exactly: what a ledger compares when a release key is used again."""
+        return {"mechanism": self.name} | {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+
+def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any]]":
+    """Class decorator: the laws, the audit and the documentation find the mechanism by its name.
+
+    >>> from privet.mechanisms import Laplace, registered_mechanisms
+    >>> registered_mechanisms()["laplace"] is Laplace
+    True
+    """
+    name = getattr(mechanism, "name", None)
+    if not isinstance(name, str) or not name:
+        raise InvalidParameter(f"{mechanism.__name__} needs a class attribute `name`")
+    known = _REGISTRY.setdefault(name, mechanism)
+    if known is not mechanism and known.__qualname__ != mechanism.__qualname__:
+        raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
+    _REGISTRY[name] = mechanism
+    return mechanism
+
+
+def registered_mechanisms() -> "dict[str, type[Mechanism[Any, Any]]]":
+    """All registered mechanisms by name.
+
+    >>> "gaussian" in registered_mechanisms()
+    True
+    """
+    return dict(sorted(_REGISTRY.items()))
+
+
+def _plain(value: Any) -> Any:
+    """JSON for a parameter, with nothing lost: fractions and floats as text."""
+    if isinstance(value, Mechanism | Unit):
+        return value.to_dict()
+    if isinstance(value, Sensitivity):
+        return {"value": str(value.value), "norm": value.norm, "unit": value.unit.to_dict()}
+    if isinstance(value, PrivacyLoss):
+        return value.to_dict()
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float | np.floating):
+        return repr(float(value))
+    if isinstance(value, tuple | list | np.ndarray):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return repr(value)
