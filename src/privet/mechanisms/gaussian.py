@@ -122,9 +122,9 @@ class Gaussian(AdditiveMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, delta=1e-5, sensitivity=1.0), 0.0, 1.0)
-        yield Example(cls.for_budget(rho=0.5, sensitivity=2.0, unit=Unit("replace")), -1.0, 1.0)
-        yield Example(cls.for_budget(mu=0.5, sensitivity=1.0), np.zeros(4), np.full(4, 0.5))
+        yield Example(cls.for_budget(epsilon=1.0, delta=1e-5, sensitivity=1.0), 0.0, 1.0, Target(1.0, 1e-5))
+        yield Example(cls.for_budget(rho=0.5, sensitivity=2.0, unit=Unit("replace")), -1.0, 1.0, Target(rho=0.5))
+        yield Example(cls.for_budget(mu=0.5, sensitivity=1.0), np.zeros(4), np.full(4, 0.5), Target(mu=0.5))
 
 
 def _multiplier(target: Target) -> float:

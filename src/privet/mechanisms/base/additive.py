@@ -72,6 +72,12 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         released = np.ldexp(np.asarray(total).astype(np.float64), self._exponent)
         return float(released) if whole.ndim == 0 else released
 
+    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Array:
+        whole, part = self._prepare(value)
+        many = (count("runs", runs, 1), *whole.shape)
+        draws: Array = self._draw((np.broadcast_to(whole, many), np.broadcast_to(part, many)), source)
+        return draws
+
     def _error_of(self, prepared: tuple[Array, Array]) -> ErrorBar:
         return self.error(dimension=max(1, prepared[0].size))
 

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.sensitivity import Sensitivity
+from privet.mechanisms.base.target import Target
 from privet.noise import Secure, Seeded
 from privet.privacy import PrivacyLoss, Unit
 
@@ -28,15 +30,18 @@ _REGISTRY: dict[str, "type[Mechanism[Any, Any]]"] = {}
 class Example:
     """A mechanism with two neighbouring inputs that strain it: what laws, audits and the documentation run on.
 
+    `target` is the budget that `for_budget` was given, where the mechanism came from there.
+
     >>> from privet.mechanisms import Laplace
     >>> example = next(iter(Laplace.examples()))
-    >>> example.left, example.right
-    (0.0, 1.0)
+    >>> example.left, example.right, example.target.epsilon
+    (0.0, 1.0, 1.0)
     """
 
     mechanism: "Mechanism[Any, Any]"
     left: Any
     right: Any
+    target: Target | None = None
 
 
 class Mechanism(ABC, Generic[In, Out]):
@@ -96,6 +101,13 @@ class Mechanism(ABC, Generic[In, Out]):
     def _error_of(self, prepared: Any) -> ErrorBar | None:
         """The error bar of this release; only the shape of the input may enter."""
         return self.error()
+
+    def simulate(self, value: In, runs: int, *, source: Source = None) -> list[Out] | np.ndarray[Any, Any]:
+        """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to
+        anybody else, every single one of them would have to be paid for.
+        """
+        prepared = self._prepare(value)
+        return [self._draw(prepared, source) for _ in range(count("runs", runs, 1))]
 
     @property
     def unit(self) -> Unit:
