@@ -1,0 +1,133 @@
+"""Public parameters of the samplers: exact rationals, sizes and centres."""
+
+import math
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import InvalidData, InvalidParameter
+
+__all__ = ["LARGEST_SCALE", "Center", "Size", "exact", "log_weights", "positive", "probability", "shape_of", "split"]
+
+Size = int | tuple[int, ...] | None
+Center = int | float | Fraction | NDArray[Any]
+
+LARGEST_SCALE = 2**52  # Laplace noise of this scale leaves int64 with probability exp(-2048)
+_MOST = 2**48
+_CENTER = "center must be finite and smaller than 2^52 in magnitude, as an int, a float, a Fraction or an array of them"
+
+
+def exact(name: str, value: object) -> Fraction:
+    """A finite real number as the rational it is: 0.1 means the double nearest to 0.1.
+
+    >>> exact("scale", 0.5)
+    Fraction(1, 2)
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise InvalidParameter(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}")
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    if isinstance(value, Rational):
+        return Fraction(value)
+    number = float(value)  # a float32 widens without change
+    if not math.isfinite(number):
+        raise InvalidParameter(f"{name} must be finite, got {number}")
+    return Fraction(number)
+
+
+def positive(name: str, value: object, largest: int | None = LARGEST_SCALE) -> Fraction:
+    """A rational above 0; a scale whose noise could leave the 64-bit integers is refused.
+
+    >>> positive("sigma", 2)
+    Fraction(2, 1)
+    """
+    number = exact(name, value)
+    if number <= 0:
+        raise InvalidParameter(f"{name} must be greater than 0, got {float(number):g}")
+    if largest is not None and number > largest:
+        raise InvalidParameter(
+            f"{name} must be at most {largest} (2^{largest.bit_length() - 1}), so that the noise fits 64-bit integers; "
+            "choose a coarser grid"
+        )
+    return number
+
+
+def probability(name: str, value: object) -> Fraction:
+    """A rational in [0, 1].
+
+    >>> probability("p", 0.25)
+    Fraction(1, 4)
+    """
+    number = exact(name, value)
+    if not 0 <= number <= 1:
+        raise InvalidParameter(f"{name} must lie in [0, 1]")
+    return number
+
+
+def shape_of(size: Size) -> tuple[int, ...] | None:
+    """The shape that is asked for; None stands for one plain number.
+
+    >>> shape_of(3), shape_of((2, 0)), shape_of(None)
+    ((3,), (2, 0), None)
+    """
+    if size is None:
+        return None
+    lengths = size if isinstance(size, tuple | list) else (size,)
+    for length in lengths:
+        if isinstance(length, bool | np.bool_) or not isinstance(length, Integral) or length < 0:
+            raise InvalidParameter("size must be None, a whole number >= 0 or a tuple of such numbers")
+    if math.prod(int(length) for length in lengths) > _MOST:
+        raise InvalidParameter("size asks for more numbers than fit any memory")
+    return tuple(int(length) for length in lengths)
+
+
+def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
+    """A centre as (nearest integer, rest in [-1/2, 1/2], shape): integers and Fractions, or int64 and float64 arrays.
+
+    Both parts are exact. The message is the same whatever the values are, since a centre may be private.
+
+    >>> split(2.75)
+    (3, Fraction(-1, 4), None)
+    """
+    if isinstance(center, np.ndarray):
+        return _split_array(center)
+    if isinstance(center, bool | np.bool_) or not isinstance(center, Real):
+        raise InvalidData(_CENTER)
+    number = center if isinstance(center, Rational) else float(center)
+    if not abs(number) < 2**52:  # NaN included
+        raise InvalidData(_CENTER)
+    value = Fraction(number)
+    whole = round(value)
+    return whole, value - whole, None
+
+
+def _split_array(center: NDArray[Any]) -> tuple[Any, Any, tuple[int, ...]]:
+    if center.dtype.kind in "iu":
+        if np.any(center > 2**52 - 1) or np.any(center < 1 - 2**52):
+            raise InvalidData(_CENTER)
+        return center.astype(np.int64), None, center.shape
+    if center.dtype.kind != "f" or center.dtype.itemsize > 8:
+        raise InvalidData(_CENTER)
+    value = center.astype(np.float64)
+    if not np.all(np.abs(value) < 2.0**52):  # NaN included
+        raise InvalidData(_CENTER)
+    whole = np.rint(value)
+    return whole.astype(np.int64), value - whole, center.shape  # the difference of neighbours is exact
+
+
+def log_weights(name: str, values: object) -> NDArray[np.float64]:
+    """A non-empty list of doubles without NaN; the message never shows one, since scores may be private.
+
+    >>> log_weights("scores", [1, 2])
+    array([1., 2.])
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.ndim != 1 or not len(array) or np.any(np.isnan(array)) or np.any(array == np.inf):
+        raise InvalidData(f"{name} must be a non-empty one-dimensional array of numbers, none of them NaN or +inf")
+    return array

@@ -1,0 +1,31 @@
+"""Uniform permutations."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet._validate import count as whole
+from privet.noise.base import Source, Stream, current
+
+__all__ = ["permutation"]
+
+
+def permutation(n: int, *, source: Source | None = None) -> NDArray[np.int64]:
+    """A uniformly random order of 0, ..., n - 1.
+
+    >>> sorted(permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
+    return _permute(current(source).stream(), whole("n", n))
+
+
+def _permute(stream: Stream, n: int) -> NDArray[np.int64]:
+    keys = stream.words(n)
+    order = np.argsort(keys, kind="stable").astype(np.int64)
+    ranked = keys[order]
+    same = np.flatnonzero(ranked[1:] == ranked[:-1])
+    while len(same):  # equal keys: order each group by further bits
+        first = same[0]
+        last = int(np.searchsorted(ranked, ranked[first], side="right"))
+        order[first:last] = order[first:last][_permute(stream, last - first)]
+        same = same[same >= last]
+    return order
