@@ -2,7 +2,7 @@
 
 from privet.mechanisms.base.additive import AdditiveMechanism, on_grid
 from privet.mechanisms.base.error_bar import ErrorBar
-from privet.mechanisms.base.mechanism import Example, Mechanism, register, registered_mechanisms
+from privet.mechanisms.base.mechanism import Example, Mechanism, Source, observed, register, registered_mechanisms
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity, as_sensitivity
 from privet.mechanisms.base.target import Target, ratio_down, scale_for, smallest_scale
@@ -16,7 +16,9 @@ __all__ = [
     "Release",
     "Sensitivity",
     "Target",
+    "Source",
     "as_sensitivity",
+    "observed",
     "on_grid",
     "ratio_down",
     "register",

@@ -1,7 +1,9 @@
 """The abstract mechanism: a price that needs no data, and a release whose noise is the noise that was priced."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
@@ -17,12 +19,15 @@ from privet.mechanisms.base.target import Target
 from privet.noise import Secure, Seeded
 from privet.privacy import PrivacyLoss, Unit
 
-__all__ = ["Example", "Mechanism", "Source", "register", "registered_mechanisms"]
+__all__ = ["Example", "Mechanism", "Observer", "Source", "observed", "register", "registered_mechanisms"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 Source = Secure | Seeded | None
 
+Observer = Callable[["Mechanism[Any, Any]", Any, Callable[[], Release[Any]]], Release[Any]]
+
+_OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
 _REGISTRY: dict[str, "type[Mechanism[Any, Any]]"] = {}
 
 
@@ -88,6 +93,12 @@ class Mechanism(ABC, Generic[In, Out]):
 
         `source` is for tests: a `noise.Seeded` stream stamps the release as insecure.
         """
+        observer = _OBSERVER.get()
+        if observer is not None:
+            return observer(self, value, lambda: self._release(value, source))
+        return self._release(value, source)
+
+    def _release(self, value: In, source: Source) -> Release[Out]:
         prepared = self._prepare(value)
         return Release(
             self._draw(prepared, source),
@@ -117,6 +128,22 @@ class Mechanism(ABC, Generic[In, Out]):
     def to_dict(self) -> dict[str, Any]:
         """The public parameters, exactly: what a ledger compares when a release key is used again."""
         return {"mechanism": self.name} | {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """While open, every release goes through `observer(mechanism, value, run)`: how an audit records and replays.
+
+    >>> from privet.mechanisms import Laplace
+    >>> with observed(lambda mechanism, value, run: Release(value, mechanism.loss, insecure=True)):
+    ...     Laplace.for_budget(epsilon=1.0, sensitivity=1.0).release(5.0).value
+    5.0
+    """
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
 
 
 def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any]]":
