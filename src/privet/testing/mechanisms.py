@@ -1,0 +1,211 @@
+"""The laws that every mechanism must pass, over its own examples; open to outside authors.
+
+>>> from privet import mechanisms, testing
+>>> for example in mechanisms.Laplace.examples():
+...     for law in testing.MECHANISM_LAWS:
+...         law(example)
+"""
+
+import dataclasses
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.accounting import epsilon as epsilon_of
+from privet.mechanisms import Example, Release, registered_mechanisms
+from privet.noise import Seeded
+from privet.privacy import PrivacyLoss, from_json, to_json
+
+__all__ = [
+    "MECHANISM_LAWS",
+    "check_behaviour_is_public",
+    "check_error_bar_is_public",
+    "check_meets_its_budget",
+    "check_parameters_are_frozen",
+    "check_price_is_a_value",
+    "check_release_round_trip",
+    "check_runs_are_independent",
+    "check_seed_is_stamped",
+    "check_simulation_is_the_release",
+    "example_mechanisms",
+    "same_value",
+]
+
+_LEAST_USED = 0.99  # of a budget
+
+
+def example_mechanisms() -> Iterator[Example]:
+    """The examples of every registered mechanism.
+
+    >>> len({example.mechanism.name for example in example_mechanisms()}) == len(registered_mechanisms())
+    True
+    """
+    for mechanism in registered_mechanisms().values():
+        yield from mechanism.examples()
+
+
+def check_price_is_a_value(example: Example) -> None:
+    """The loss needs neither data nor randomness, is the same each time, and survives JSON.
+
+    >>> check_price_is_a_value(next(example_mechanisms()))
+    """
+    loss = example.mechanism.loss
+    assert isinstance(loss, PrivacyLoss), f"{example.mechanism.name}: the price is no PrivacyLoss"
+    assert loss == example.mechanism.loss, f"{example.mechanism.name}: two looks at the price differ"
+    assert hash(loss) == hash(example.mechanism.loss), f"{example.mechanism.name}: the price does not hash alike"
+    assert from_json(to_json(loss)) == loss, f"{example.mechanism.name}: the price changes in JSON"
+
+
+def check_parameters_are_frozen(example: Example) -> None:
+    """Nobody can lower the noise of a mechanism that was priced; its public form tells two mechanisms apart.
+
+    >>> check_parameters_are_frozen(next(example_mechanisms()))
+    """
+    mechanism = example.mechanism
+    for field in dataclasses.fields(mechanism):  # type: ignore[arg-type]
+        try:
+            setattr(mechanism, field.name, None)
+        except dataclasses.FrozenInstanceError:
+            continue
+        raise AssertionError(f"{mechanism.name}: {field.name} can be overwritten")
+    text = json.dumps(mechanism.to_dict(), sort_keys=True)
+    again = pickle.loads(pickle.dumps(mechanism))
+    assert json.dumps(again.to_dict(), sort_keys=True) == text, f"{mechanism.name}: a pickled copy is another mechanism"
+    assert again.loss == mechanism.loss, f"{mechanism.name}: a pickled copy has another price"
+
+
+def check_meets_its_budget(example: Example) -> None:
+    """What `for_budget` returns stays within the budget and uses at least 99% of it.
+
+    >>> check_meets_its_budget(next(example_mechanisms()))
+    """
+    target, loss, name = example.target, example.mechanism.loss, example.mechanism.name
+    if target is None:
+        return
+    assert target.covers(loss), f"{name}: the price exceeds {target}"
+    if target.rho is not None:
+        used = loss.zcdp().rho / target.rho
+    elif target.mu is not None:
+        used = loss.gdp() / target.mu
+    elif target.delta == 0.0:
+        used = loss.pure() / (target.epsilon or 1.0)
+    else:
+        used = epsilon_of(loss, delta=target.delta).upper / (target.epsilon or 1.0)
+    assert used >= _LEAST_USED, f"{name}: only {used:.4f} of the budget {target} is used"
+
+
+def check_behaviour_is_public(example: Example) -> None:
+    """Type, dtype, shape, price and provenance of a release are the same for neighbours.
+
+    >>> check_behaviour_is_public(next(example_mechanisms()))
+    """
+    left, right = (example.mechanism.release(value) for value in (example.left, example.right))
+    for release in (left, right):
+        assert isinstance(release, Release), f"{example.mechanism.name}: release() returns no Release"
+        assert not release.insecure, f"{example.mechanism.name}: secure noise is stamped insecure"
+    assert _form(left.value) == _form(right.value), f"{example.mechanism.name}: the form of the output depends on data"
+    public = [(r.loss, r.mechanism, r.provenance) for r in (left, right)]
+    assert public[0] == public[1], f"{example.mechanism.name}: the label of the output depends on data"
+    assert left.loss == example.mechanism.loss, f"{example.mechanism.name}: the release names another price"
+
+
+def check_seed_is_stamped(example: Example) -> None:
+    """A seeded release repeats itself and says that it protects nobody.
+
+    >>> check_seed_is_stamped(next(example_mechanisms()))
+    """
+    first, again = (example.mechanism.release(example.left, source=Seeded(7)) for _ in range(2))
+    assert first.insecure, f"{example.mechanism.name}: seeded noise is not stamped"
+    assert same_value(first.value, again.value), f"{example.mechanism.name}: randomness from outside the given source"
+    assert "INSECURE" in str(first), f"{example.mechanism.name}: the stamp cannot be seen"
+
+
+def check_release_round_trip(example: Example) -> None:
+    """A release survives JSON bit for bit.
+
+    >>> check_release_round_trip(next(example_mechanisms()))
+    """
+    release = example.mechanism.release(example.left)
+    again = Release.from_json(release.to_json())
+    assert same_value(release.value, again.value), f"{example.mechanism.name}: the value changes in JSON"
+    assert again.loss == release.loss, f"{example.mechanism.name}: the price changes in JSON"
+    assert again.error == release.error, f"{example.mechanism.name}: the error bar changes in JSON"
+
+
+def check_error_bar_is_public(example: Example) -> None:
+    """The mechanism's own error bar is no smaller at a higher confidence.
+
+    >>> check_error_bar_is_public(next(example_mechanisms()))
+    """
+    low, high = (example.mechanism.error(confidence) for confidence in (0.5, 0.99))
+    if low is None or high is None:
+        assert low is high, f"{example.mechanism.name}: an error bar at one confidence only"
+        return
+    assert 0.0 <= low.radius <= high.radius, f"{example.mechanism.name}: more confidence, smaller bar"
+    assert np.isfinite(high.radius), f"{example.mechanism.name}: an infinite error bar"
+
+
+def check_runs_are_independent(example: Example) -> None:
+    """Noise is fresh: among many runs, not all outputs are equal unless the output can hardly vary.
+
+    >>> check_runs_are_independent(next(example_mechanisms()))
+    """
+    runs = [example.mechanism.release(example.left).value for _ in range(40)]
+    runs += [example.mechanism.release(example.right).value for _ in range(40)]
+    assert any(not same_value(runs[0], value) for value in runs[1:]), f"{example.mechanism.name}: no noise at all"
+
+
+def check_simulation_is_the_release(example: Example) -> None:
+    """`simulate` has the form of `runs` releases.
+
+    >>> check_simulation_is_the_release(next(example_mechanisms()))
+    """
+    runs = example.mechanism.simulate(example.left, 3)
+    assert len(runs) == 3, f"{example.mechanism.name}: simulate(3) made {len(runs)} runs"
+    one = example.mechanism.release(example.left).value
+    assert np.shape(runs[0]) == np.shape(one), f"{example.mechanism.name}: a simulated run has another shape"  # type: ignore[arg-type]
+
+
+def same_value(left: Any, right: Any) -> bool:
+    """Equality of outputs bit for bit, arrays and nested tuples included.
+
+    >>> same_value(np.array([1.0, 0.0]), np.array([1.0, -0.0]))
+    False
+    """
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        a, b = np.asarray(left), np.asarray(right)
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(left, tuple | list) and isinstance(right, tuple | list):
+        return len(left) == len(right) and all(map(same_value, left, right))
+    if isinstance(left, float) and isinstance(right, float):
+        return left.hex() == right.hex()
+    return bool(left == right)
+
+
+def _form(value: Any) -> Any:
+    """Everything about an output but its value."""
+    if isinstance(value, np.ndarray):
+        array: Array = value
+        return "array", array.dtype, array.shape
+    if isinstance(value, dict):
+        return {key: _form(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value).__name__, [_form(item) for item in value]
+    return type(value).__name__
+
+
+MECHANISM_LAWS: tuple[Callable[[Example], None], ...] = (
+    check_price_is_a_value,
+    check_parameters_are_frozen,
+    check_meets_its_budget,
+    check_behaviour_is_public,
+    check_seed_is_stamped,
+    check_release_round_trip,
+    check_error_bar_is_public,
+    check_runs_are_independent,
+    check_simulation_is_the_release,
+)

@@ -1,0 +1,152 @@
+"""Every law over every example of every mechanism, and every law against a mechanism that breaks it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from privet import noise, privacy, testing
+from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
+from privet.mechanisms.base import Target
+
+EXAMPLES = list(testing.example_mechanisms())
+IDS = [f"{example.mechanism.name}-{i}" for i, example in enumerate(EXAMPLES)]
+
+
+@pytest.mark.parametrize("law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+def test_law(law: Callable[[Example], None], example: Example):
+    law(example)
+
+
+def test_every_mechanism_has_an_example_made_for_a_budget():
+    calibrated = {example.mechanism.name for example in EXAMPLES if example.target is not None}
+    assert calibrated == set(registered_mechanisms())
+
+
+@dataclass(frozen=True)
+class Coin(Mechanism):
+    """A sound little mechanism on {0, 1}; each twin below breaks one thing."""
+
+    name = "coin"
+    epsilon: float = 1.0
+
+    @property
+    def loss(self):
+        return privacy.RandomizedResponseLoss(self.epsilon)
+
+    def _prepare(self, value):
+        return int(value)
+
+    def _draw(self, prepared, source):
+        lie = noise.bernoulli(p=1.0 / (1.0 + np.exp(self.epsilon)), source=source)
+        return prepared ^ int(lie)
+
+    def error(self, confidence=0.95):
+        return ErrorBar(1.0, confidence)
+
+    @classmethod
+    def examples(cls):
+        yield Example(cls(), 0, 1, Target(1.0))
+
+
+class RandomPrice(Coin):
+    @property
+    def loss(self):
+        return privacy.RandomizedResponseLoss(1.0 + noise.uniform_int(bound=10**9) / 1e12)
+
+
+@dataclass
+class Mutable(Mechanism):
+    name = "mutable"
+    epsilon: float = 1.0
+    loss = Coin.loss
+    _prepare, _draw, error, examples = Coin._prepare, Coin._draw, Coin.error, Coin.examples
+
+
+class TellingType(Coin):
+    def _draw(self, prepared, source):
+        return float(super()._draw(prepared, source)) if prepared else super()._draw(prepared, source)
+
+
+class OwnSource(Coin):
+    def _draw(self, prepared, source):
+        return np.array([noise.uniform_int(bound=2**62)])
+
+
+class LossyJson(Coin):
+    def _draw(self, prepared, source):
+        class Half(int):
+            def __eq__(self, other):
+                return False
+
+            __hash__ = int.__hash__
+
+        return Half(super()._draw(prepared, source))
+
+
+class ShrinkingBar(Coin):
+    def error(self, confidence=0.95):
+        return ErrorBar(2.0 - confidence, confidence)
+
+
+class Silent(Coin):
+    def _draw(self, prepared, source):
+        return 0
+
+
+class ForgetsStamp(Coin):
+    def release(self, value, *, source=None):
+        return replace(super().release(value, source=source), insecure=False)
+
+
+class OneRunTooFew(Coin):
+    def simulate(self, value, runs, *, source=None):
+        return super().simulate(value, runs - 1, source=source)
+
+
+def pair(twin, target=None):
+    return Example(twin, 0, 1, target)
+
+
+@pytest.mark.parametrize(
+    ("law", "example"),
+    [
+        (testing.check_price_is_a_value, pair(RandomPrice())),
+        (testing.check_parameters_are_frozen, pair(Mutable())),
+        (testing.check_meets_its_budget, pair(Coin(1.0), Target(0.9))),
+        (testing.check_meets_its_budget, pair(Coin(0.5), Target(1.0))),
+        (testing.check_behaviour_is_public, pair(TellingType())),
+        (testing.check_seed_is_stamped, pair(OwnSource())),
+        (testing.check_seed_is_stamped, pair(ForgetsStamp())),
+        (testing.check_release_round_trip, pair(LossyJson())),
+        (testing.check_error_bar_is_public, pair(ShrinkingBar())),
+        (testing.check_runs_are_independent, pair(Silent())),
+        (testing.check_simulation_is_the_release, pair(OneRunTooFew())),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
+)
+def test_law_catches_its_broken_twin(law, example):
+    with pytest.raises(AssertionError):
+        law(example)
+
+
+def test_every_law_has_a_twin_that_it_catches():
+    marks = test_law_catches_its_broken_twin.pytestmark[0]
+    assert {law for law, _ in marks.args[1]} == set(testing.MECHANISM_LAWS)
+
+
+@pytest.mark.parametrize("law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
+def test_sound_twin_passes(law):
+    law(pair(Coin(), Target(1.0)))
+
+
+def test_release_keeps_its_price_under_post_processing():
+    release = Release(np.array([1.0, 2.0]), loss=privacy.PureLoss(1.0), mechanism="test")
+    doubled = release.map(lambda value: 2.0 * value, name="double")
+    assert doubled.loss == release.loss
+    assert doubled.provenance == ("double",)
+    assert doubled.value.tolist() == [2.0, 4.0]
+    with pytest.raises(ValueError, match="read-only"):
+        release.value[0] = 7.0
