@@ -6,10 +6,11 @@ immutable `FilterState`, of which the ledger keeps the latest. For losses fixed 
 """
 
 from privet.accounting.filters.any_of import AnyOf, basic_or_zcdp
-from privet.accounting.filters.base import Balance, Filter, FilterState, Rule
+from privet.accounting.filters.base import Balance, Filter, FilterState, Rule, Sums
 from privet.accounting.filters.odometer import Odometer, OdometerState
 from privet.accounting.filters.plans import best_order_for, plan_point, pld_filter
 from privet.accounting.filters.rules import AdvancedFilter, BasicFilter, GdpFilter, RdpFilter, ZcdpFilter
+from privet.accounting.filters.statements import MuFilter, RhoFilter
 
 __all__ = [
     "AdvancedFilter",
@@ -19,10 +20,13 @@ __all__ = [
     "Filter",
     "FilterState",
     "GdpFilter",
+    "MuFilter",
     "Odometer",
     "OdometerState",
     "RdpFilter",
+    "RhoFilter",
     "Rule",
+    "Sums",
     "ZcdpFilter",
     "basic_or_zcdp",
     "best_order_for",

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -13,7 +13,7 @@ from privet.errors import BudgetExceeded, InvalidParameter
 from privet.privacy import PrivacyLoss, PureLoss, Unit
 from privet.privacy.base import same_unit
 
-__all__ = ["Balance", "Filter", "FilterState", "Rule"]
+__all__ = ["Balance", "Filter", "FilterState", "Rule", "Sums"]
 
 Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
 
@@ -147,11 +147,19 @@ class FilterState:
     def charge(self, loss: PrivacyLoss, count: int = 1) -> "FilterState":
         """The state after `count` releases with this loss, or `BudgetExceeded`."""
         unit = self._check(loss)
-        requested = self._requested(loss, count)
+        return replace(self.plus(self._requested(loss, count)), unit=unit)
+
+    def price(self, loss: PrivacyLoss, count: int = 1) -> Sums:
+        """What `count` releases with this loss add to the sums; the same whatever was spent before."""
+        self._check(loss)
+        return self._requested(loss, count)
+
+    def plus(self, requested: Sums) -> "FilterState":
+        """The state after a price that is already known, or `BudgetExceeded`."""
         after, granted = self._plus(requested)
         if not granted:
             raise BudgetExceeded(self._refusal(requested))
-        return FilterState(self.filter, after, unit)
+        return FilterState(self.filter, after, self.unit)
 
     def accepts(self, loss: PrivacyLoss, count: int = 1) -> bool:
         """Would `charge` go through?"""

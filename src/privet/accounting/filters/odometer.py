@@ -1,12 +1,12 @@
 """An odometer: a running epsilon that is valid at every moment, for losses chosen adaptively and without a cap."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from privet._validate import above, at_least, open_fraction
 from privet._validate import count as whole_number
 from privet.accounting.base import Bound
-from privet.accounting.filters.amounts import add, to_amount, to_float
+from privet.accounting.filters.amounts import to_amount, to_float
 from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, Unit
 from privet.privacy.base import same_unit
@@ -80,22 +80,30 @@ class OdometerState:
         if not isinstance(loss, PrivacyLoss):
             raise InvalidParameter(f"an odometer charges a loss, got {type(loss).__name__}")
         unit = loss.unit if self.unit is None else same_unit([self.unit, loss.unit])
-        rho, failure = self.rho, self.failure
+        return replace(self.plus(self.price(loss, count)), unit=unit)
+
+    def price(self, loss: PrivacyLoss, count: int = 1) -> tuple[int, int]:
+        """What `count` releases with this loss add to rho and to the failures; refuses a loss without zCDP."""
+        rho, failure = 0, 0
         for part, n in loss.parts():
             n *= whole_number("count", count)
-            price = [to_amount(value, up=True) for value in part.zcdp()]
-            after = [add(total, p if p is None else n * p) for total, p in zip((rho, failure), price, strict=True)]
-            if n and (after[0] is None or after[1] is None):
+            amounts = [to_amount(value, up=True) for value in part.zcdp()]
+            if n and (amounts[0] is None or amounts[1] is None):
                 raise NoGuarantee(f"the loss {part.kind!r} has no finite zCDP parameter; charge it through plan_point")
-            rho, failure = (after[0] or 0, after[1] or 0) if n else (rho, failure)
+            rho, failure = rho + n * (amounts[0] or 0), failure + n * (amounts[1] or 0)
+        return rho, failure
+
+    def plus(self, requested: tuple[int, int]) -> "OdometerState":
+        """The state after a price that is already known; refuses more delta0 than was set aside."""
+        rho, failure = self.rho + requested[0], self.failure + requested[1]
         cap = to_amount(self.odometer.delta0, up=False) or 0
         if failure > cap:
             raise BudgetExceeded(
                 f"the odometer set delta0 {to_float(cap):.9g} aside for failures of its parts: spent "
-                f"{to_float(self.failure):.9g}, requested {to_float(failure - self.failure):.9g}, remaining "
+                f"{to_float(self.failure):.9g}, requested {to_float(requested[1]):.9g}, remaining "
                 f"{to_float(cap - self.failure):.9g}; losses with delta = 0 still fit"
             )
-        return OdometerState(self.odometer, rho, failure, unit)
+        return OdometerState(self.odometer, rho, failure, self.unit)
 
     @property
     def epsilon(self) -> Bound:

@@ -1,0 +1,150 @@
+"""One running account: sums of amounts under a filter or an odometer. What was spent comes in and goes out as sums."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from privet.accounting.filters import Balance, Filter, FilterState, Odometer, OdometerState, Sums
+from privet.errors import BudgetExceeded, InvalidParameter
+from privet.privacy import PrivacyLoss, Unit
+from privet.privacy.base import same_unit
+
+__all__ = ["Account", "FilterAccount", "OdometerAccount", "Room"]
+
+_MOST_PRICES = 4096
+
+
+class Room(NamedTuple):
+    """How much of one loss still fits.
+
+    >>> Room(6.0, 3.0).fits
+    6.0
+    """
+
+    fits: float
+    largest_pure: float
+
+
+class Account(ABC):
+    """A rule with prices. It holds no sums: the ledger does.
+
+    >>> from privet import accounting, privacy
+    >>> account = FilterAccount(accounting.BasicFilter(1.0), privacy.Unit())
+    >>> account.plus(account.zero, account.price(privacy.PureLoss(1.0))) == account.price(privacy.PureLoss(1.0))
+    True
+    """
+
+    unit: Unit
+    zero: Sums
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._prices: dict[PrivacyLoss, Sums] = {}
+
+    def price(self, loss: PrivacyLoss) -> Sums:
+        """What one release adds to the sums; equal losses are priced once."""
+        if not isinstance(loss, PrivacyLoss):
+            raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
+        known = self._prices.get(loss)
+        if known is None:
+            if len(self._prices) >= _MOST_PRICES:
+                self._prices.clear()
+            known = self._prices[loss] = self._price(loss)
+        return known
+
+    @abstractmethod
+    def _price(self, loss: PrivacyLoss) -> Sums: ...
+
+    @abstractmethod
+    def plus(self, sums: Sums, price: Sums) -> Sums:
+        """The sums after a charge, or `BudgetExceeded`."""
+
+    @abstractmethod
+    def balances(self, sums: Sums) -> tuple[Balance, ...]:
+        """Spent, limit and remaining, per rule and currency."""
+
+    @abstractmethod
+    def room(self, sums: Sums, loss: PrivacyLoss | None) -> Room:
+        """How many releases with a loss still fit, and the largest pure one."""
+
+    @property
+    @abstractmethod
+    def theorem(self) -> str:
+        """What makes the rule valid."""
+
+
+class FilterAccount(Account):
+    """Under a filter.
+
+    >>> from privet import accounting, privacy
+    >>> FilterAccount(accounting.BasicFilter(1.0), privacy.Unit()).zero
+    ((0, 0),)
+    """
+
+    def __init__(self, filter: Filter, unit: Unit) -> None:
+        super().__init__(unit)
+        self.filter = filter
+        self._start = filter.start(unit)
+        self.zero = self._start.sums
+
+    def _price(self, loss: PrivacyLoss) -> Sums:
+        return self._start.price(loss)
+
+    def plus(self, sums: Sums, price: Sums) -> Sums:
+        return self._at(sums).plus(price).sums
+
+    def balances(self, sums: Sums) -> tuple[Balance, ...]:
+        return self._at(sums).balances
+
+    def room(self, sums: Sums, loss: PrivacyLoss | None) -> Room:
+        state = self._at(sums)
+        return Room(0.0 if loss is None else state.what_fits(loss), state.largest_pure)
+
+    def _at(self, sums: Sums) -> FilterState:
+        return FilterState(self.filter, sums, self.unit)
+
+    @property
+    def theorem(self) -> str:
+        return self.filter.theorem
+
+
+class OdometerAccount(Account):
+    """Under an odometer: nothing is refused but failures beyond what was set aside.
+
+    >>> from privet import privacy
+    >>> OdometerAccount(Odometer(0.01, delta=1e-6), privacy.Unit()).zero
+    ((0, 0),)
+    """
+
+    zero = ((0, 0),)
+
+    def __init__(self, odometer: Odometer, unit: Unit) -> None:
+        super().__init__(unit)
+        self.odometer = odometer
+
+    def _price(self, loss: PrivacyLoss) -> Sums:
+        same_unit([self.unit, loss.unit])
+        return (self.at(self.zero).price(loss),)
+
+    def plus(self, sums: Sums, price: Sums) -> Sums:
+        after = self.at(sums).plus((price[0][0] or 0, price[0][1] or 0))
+        return ((after.rho, after.failure),)
+
+    def at(self, sums: Sums) -> OdometerState:
+        """The odometer at these sums."""
+        return OdometerState(self.odometer, sums[0][0] or 0, sums[0][1] or 0, self.unit)
+
+    def balances(self, sums: Sums) -> tuple[Balance, ...]:
+        state = self.at(sums)
+        return (Balance("odometer", "epsilon", state.epsilon.upper, float("inf"), float("inf")),)
+
+    def room(self, sums: Sums, loss: PrivacyLoss | None) -> Room:
+        if loss is not None:
+            try:
+                self.plus(sums, self.price(loss))
+            except BudgetExceeded:
+                return Room(0.0, float("inf"))
+        return Room(float("inf"), float("inf"))
+
+    @property
+    def theorem(self) -> str:
+        return "Rogers, Roth, Ullman & Vadhan 2016 (odometers); Whitehouse, Ramdas, Rogers & Wu 2023"

@@ -1,0 +1,45 @@
+"""What every part of the ledger is built from: amounts, entries, the store's interface, addresses."""
+
+from privet.ledger.base.amounts import add_sums, largest, minus_sums, plain_sums, read_sums, total_sums, zero_like
+from privet.ledger.base.context import AMBIENT
+from privet.ledger.base.entry import (
+    ADMIN,
+    DATASET,
+    GENESIS,
+    KINDS,
+    Entry,
+    canonical,
+    clean_name,
+    clean_text,
+    hash_of,
+    linked,
+)
+from privet.ledger.base.store import Held, Store, Txn, locked
+from privet.ledger.base.url import Address, parse_url
+
+__all__ = [
+    "ADMIN",
+    "AMBIENT",
+    "DATASET",
+    "GENESIS",
+    "KINDS",
+    "Address",
+    "Entry",
+    "Held",
+    "Store",
+    "Txn",
+    "add_sums",
+    "canonical",
+    "clean_name",
+    "clean_text",
+    "hash_of",
+    "largest",
+    "linked",
+    "locked",
+    "minus_sums",
+    "parse_url",
+    "plain_sums",
+    "read_sums",
+    "total_sums",
+    "zero_like",
+]

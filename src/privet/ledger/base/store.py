@@ -1,0 +1,106 @@
+"""What a store must do: four verbs under one lock, and reading."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
+
+from privet.errors import LedgerBusy
+from privet.ledger.base.entry import Entry
+
+__all__ = ["Held", "Store", "Txn", "locked"]
+
+
+class Held(NamedTuple):
+    """A row of the balance cache with the body of the entry that it claims to come from.
+
+    >>> Held('[["0"]]', 1, None).upto
+    1
+    """
+
+    sums: str
+    upto: int
+    body: str | None
+
+
+class Txn(ABC):
+    """One write transaction: it sees the newest head, and nobody else writes until it ends.
+
+    >>> [verb for verb in sorted(Txn.__abstractmethods__)]
+    ['append', 'find', 'head', 'sums']
+    """
+
+    @abstractmethod
+    def head(self) -> Entry | None:
+        """The last entry."""
+
+    @abstractmethod
+    def sums(self, scope: str) -> Held | None:
+        """The cached running sums of a scope."""
+
+    @abstractmethod
+    def find(self, analyst: str, key: str) -> Entry | None:
+        """The release under this key; else its latest reservation; else None."""
+
+    @abstractmethod
+    def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
+        """Write the next entry and the sums that it changed."""
+
+
+class Store(ABC):
+    """Where entries live. A transaction either commits whole or leaves nothing.
+
+    **Guarantee:** when `transaction(durable=True)` ends without an error, its entries survive a loss of power.
+
+    >>> from privet.ledger.stores import connect
+    >>> isinstance(connect("memory:", create=True), Store)
+    True
+    """
+
+    durable: bool = True  # does it outlive the process?
+    url: str
+
+    @abstractmethod
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[Txn]:
+        """Begin, hold the lock, commit at the end (or roll back when an exception passes)."""
+
+    @abstractmethod
+    def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
+        """Entries with a larger seq, in order."""
+
+    @abstractmethod
+    def entry(self, seq: int) -> Entry | None:
+        """One entry."""
+
+    @abstractmethod
+    def head(self) -> Entry | None:
+        """The last committed entry."""
+
+    @abstractmethod
+    def balances(self) -> dict[str, tuple[str, int]]:
+        """The whole balance cache: scope to (sums, upto)."""
+
+    @abstractmethod
+    def damage(self) -> str | None:
+        """What is physically wrong with the store, in words, or None."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections; the next use opens new ones."""
+
+
+@contextmanager
+def locked(lock: "threading.Lock | threading.RLock", timeout: float) -> Iterator[None]:
+    """Hold a lock, or say that the ledger is busy.
+
+    >>> with locked(threading.RLock(), 1.0):
+    ...     print("held")
+    held
+    """
+    if not lock.acquire(timeout=timeout):
+        raise LedgerBusy(f"another thread held the ledger for more than {timeout:g} s; nothing was spent, try again")
+    try:
+        yield
+    finally:
+        lock.release()

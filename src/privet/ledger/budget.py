@@ -1,0 +1,179 @@
+"""`Budget`: a promise, and the filter rule that keeps it."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from privet._validate import at_least, open_fraction
+from privet.accounting import Gdp, Zcdp
+from privet.accounting.filters import (
+    AdvancedFilter,
+    AnyOf,
+    BasicFilter,
+    Filter,
+    GdpFilter,
+    MuFilter,
+    Odometer,
+    RdpFilter,
+    RhoFilter,
+    Rule,
+    ZcdpFilter,
+    basic_or_zcdp,
+)
+from privet.errors import InvalidParameter, LedgerError, LedgerTampered, PrivetError
+from privet.privacy import GdpLoss, ZcdpLoss
+
+__all__ = ["Budget", "odometer_from_dict", "odometer_to_dict"]
+
+_RULES: dict[str, type[Rule]] = {
+    "basic": BasicFilter,
+    "advanced": AdvancedFilter,
+    "zcdp": ZcdpFilter,
+    "rdp": RdpFilter,
+    "gdp": GdpFilter,
+    "rho": RhoFilter,
+    "mu": MuFilter,
+}
+_NAMES = {cls: name for name, cls in _RULES.items()}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent, in one of four currencies, and the rule (a theorem about adaptive choices) that stops in time.
+
+    - `Budget(1.0)`: pure epsilon. `Budget(3.0, 1e-6)`: (epsilon, delta), by default basic or zCDP, whichever is kinder.
+    - `Budget(rho=0.1)`, `Budget(mu=0.5)`: zCDP and GDP statements; with `delta` the epsilon that follows is shown.
+    - `Budget(rule=...)`: any filter of `privet.accounting.filters`.
+
+    **Guarantee:** everything released under it is together within the promise, however the next release is chosen.
+    **Reference:** `rule.theorem`, and docs/proofs/ledger.
+
+    >>> print(Budget(3.0, 1e-6).describe())
+    (3, 1e-06)-DP by basic or zCDP
+    >>> Budget(rho=0.1) == Budget.from_dict(Budget(rho=0.1).to_dict())
+    True
+    """
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = field(default=None, kw_only=True)
+    mu: float | None = field(default=None, kw_only=True)
+    rule: Filter | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        named = [name for name in ("epsilon", "rho", "mu") if getattr(self, name) is not None]
+        if self.rule is not None and not isinstance(self.rule, Filter):
+            raise InvalidParameter(f"rule must be a filter such as ZcdpFilter(3.0, delta=1e-6), got {self.rule!r:.60}")
+        if len(named) > 1 or (not named and self.rule is None):
+            raise InvalidParameter("a budget names one of epsilon, rho and mu, or gives a rule")
+        delta = at_least("delta", self.delta, 0.0)
+        if delta:
+            open_fraction("delta", delta)
+        rule = self.rule or self._default(delta)
+        if isinstance(rule, RhoFilter | MuFilter):
+            self._statement(rule, delta)
+        else:
+            self._target(rule, delta)
+        object.__setattr__(self, "rule", rule)
+
+    def _default(self, delta: float) -> Filter:
+        if self.rho is not None:
+            return RhoFilter(rho=self.rho)
+        if self.mu is not None:
+            return MuFilter(mu=self.mu)
+        assert self.epsilon is not None
+        return basic_or_zcdp(self.epsilon, delta=delta)
+
+    def _statement(self, rule: RhoFilter | MuFilter, delta: float) -> None:
+        """A promise in rho or mu; a delta makes it an (epsilon, delta) one as well."""
+        converted: float | None = None
+        if delta and isinstance(rule, RhoFilter):
+            converted = Zcdp().epsilon(ZcdpLoss(rule.rho), delta - rule.delta0).upper
+        elif delta and isinstance(rule, MuFilter):
+            converted = Gdp().epsilon(GdpLoss(rule.mu), delta).upper
+        if self.rule is not None and self.epsilon is not None:
+            raise InvalidParameter("a rule in rho or mu has no epsilon of its own; give delta alone and read .epsilon")
+        self._same("rho", self.rho, getattr(rule, "rho", None))
+        self._same("mu", self.mu, getattr(rule, "mu", None))
+        object.__setattr__(self, "epsilon", converted)
+        object.__setattr__(self, "delta", delta)
+
+    def _target(self, rule: Filter, delta: float) -> None:
+        promised = (float(rule.epsilon), float(rule.delta))  # type: ignore[attr-defined]
+        if self.rho is not None or self.mu is not None:
+            raise InvalidParameter("a rule for (epsilon, delta) does not promise rho or mu")
+        self._same("epsilon", self.epsilon, promised[0])
+        if delta and abs(delta - promised[1]) > 1e-12 * delta:
+            raise InvalidParameter(f"the rule promises delta {promised[1]:g}, the budget says {delta:g}")
+        object.__setattr__(self, "delta", delta or promised[1])
+
+    def _same(self, name: str, said: float | None, promised: float | None) -> None:
+        if said is not None and float(said) != promised:
+            raise InvalidParameter(f"the rule promises {name} {promised}, the budget says {said}")
+        object.__setattr__(self, name, promised)
+
+    @property
+    def filter(self) -> Filter:
+        """The rule in force."""
+        assert self.rule is not None
+        return self.rule
+
+    def describe(self) -> str:
+        """The promise and its rule, in words."""
+        names = " or ".join(dict.fromkeys(rule.name for rule in self.filter.rules))
+        if self.rho is not None or self.mu is not None:
+            promise = f"{self.rho:g}-zCDP" if self.rho is not None else f"{self.mu:g}-GDP"
+            follows = "" if self.epsilon is None else f", hence ({self.epsilon:.6g}, {self.delta:g})-DP,"
+            return f"{promise}{follows} by adding up {'rho' if self.rho is not None else 'squares of mu'}"
+        return f"({self.epsilon:g}, {self.delta:g})-DP by {names}" if self.delta else f"{self.epsilon:g}-DP by {names}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Texts only, floats with all their digits: `from_dict` gives back an equal budget."""
+        return {"rule": _filter_to_dict(self.filter), "delta": repr(self.delta)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> "Budget":
+        """Inverse of `to_dict`."""
+        try:
+            rule = _filter_from_dict(document["rule"])
+            return cls(delta=float(document["delta"]), rule=rule)
+        except (KeyError, TypeError, ValueError, AttributeError, PrivetError) as problem:
+            raise LedgerTampered(f"a stored budget cannot be read: {problem}") from None
+
+
+def _filter_to_dict(rule: Filter) -> dict[str, Any]:
+    if isinstance(rule, AnyOf):
+        return {"rule": "any_of", "of": [_filter_to_dict(each) for each in rule.of]}
+    name = _NAMES.get(type(rule))  # type: ignore[arg-type]
+    if name is None:
+        raise LedgerError(f"a ledger keeps the rules that privet can read back, not {type(rule).__name__}")
+    values = {each.name: repr(float(getattr(rule, each.name))) for each in fields(rule) if each.init}
+    return {"rule": name, **values}
+
+
+def _filter_from_dict(document: dict[str, Any]) -> Filter:
+    body = dict(document)
+    name = body.pop("rule")
+    if name == "any_of":
+        return AnyOf(tuple(_filter_from_dict(each) for each in body["of"]))  # type: ignore[misc]
+    return _RULES[name](**{key: float(value) for key, value in body.items()})
+
+
+def odometer_to_dict(odometer: Odometer) -> dict[str, str]:
+    """Texts only.
+
+    >>> odometer_to_dict(Odometer(0.01, delta=1e-6))["first_rho"]
+    '0.01'
+    """
+    return {name: repr(getattr(odometer, name)) for name in ("first_rho", "delta", "delta0")}
+
+
+def odometer_from_dict(document: dict[str, str]) -> Odometer:
+    """Inverse of `odometer_to_dict`.
+
+    >>> odometer_from_dict(odometer_to_dict(Odometer(0.01, delta=1e-6))) == Odometer(0.01, delta=1e-6)
+    True
+    """
+    try:
+        return Odometer(**{name: float(value) for name, value in document.items()})
+    except (TypeError, ValueError, PrivetError) as problem:
+        raise LedgerTampered(f"a stored odometer cannot be read: {problem}") from None

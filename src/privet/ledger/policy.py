@@ -1,0 +1,268 @@
+"""What the administrative entries say, folded into one value: budgets, analysts, groups, partitions, closing."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from privet.accounting.filters import Filter, Odometer, Sums
+from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, LedgerTampered
+from privet.ledger.account import Account, FilterAccount, OdometerAccount
+from privet.ledger.base import DATASET, Entry, add_sums, canonical, read_sums
+from privet.ledger.budget import Budget, odometer_from_dict
+from privet.ledger.partition import Part, Partition, Parts
+from privet.privacy import PrivacyLoss, Unit
+
+__all__ = ["Analyst", "Charge", "Policy", "charge", "scope_of"]
+
+
+class Analyst(NamedTuple):
+    """An analyst's terms.
+
+    >>> Analyst(None, "statistics").group
+    'statistics'
+    """
+
+    budget: Budget | None
+    group: str | None
+
+
+class Charge(NamedTuple):
+    """What a request adds to each scope, and the sums of every scope after it.
+
+    >>> Charge({}, {}).amounts
+    {}
+    """
+
+    amounts: dict[str, Sums]
+    after: dict[str, Sums]
+
+
+def scope_of(*, analyst: str | None = None, group: str | None = None) -> str:
+    """The name of an account in the balance cache.
+
+    >>> scope_of(), scope_of(analyst="ann"), scope_of(group="statistics")
+    ('dataset', 'analyst:ann', 'group:statistics')
+    """
+    if analyst is not None:
+        return f"analyst:{analyst}"
+    return DATASET if group is None else f"group:{group}"
+
+
+def part_scopes(scope: str, part: Part) -> tuple[str, str]:
+    """Where the sums of a part, and the largest sums of its partition, are kept."""
+    return canonical([scope, part.partition, part.name]), canonical([scope, part.partition])
+
+
+@lru_cache(maxsize=64)
+def _filter_account(rule: Filter, unit: Unit) -> Account:
+    return FilterAccount(rule, unit)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The rules in force after entry `seq`: a pure function of the administrative entries.
+
+    >>> from privet import privacy
+    >>> policy = Policy("id", "visits", privacy.Unit(), Budget(1.0))
+    >>> policy.scopes("")[0][0]
+    'dataset'
+    """
+
+    ledger: str
+    dataset: str
+    unit: Unit
+    budget: Budget | None = None
+    odometer: Odometer | None = None
+    schedule: tuple[Budget, ...] = ()
+    groups: Mapping[str, Budget | None] = field(default_factory=dict)
+    analysts: Mapping[str, Analyst] = field(default_factory=dict)
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+    closed: str | None = None
+    raised: tuple[int, ...] = ()  # raises outside the schedule: from there on the first promise is a policy
+    seq: int = 0
+
+    @property
+    def account(self) -> Account:
+        """The account of the data set."""
+        if self.budget is not None:
+            return _filter_account(self.budget.filter, self.unit)
+        assert self.odometer is not None
+        return OdometerAccount(self.odometer, self.unit)
+
+    def scopes(self, analyst: str) -> list[tuple[str, Account, bool]]:
+        """The accounts that a charge of this analyst touches, and whether each has a cap to keep."""
+        found = [(DATASET, self.account, True)]
+        if not analyst:
+            return found
+        known = self.analysts.get(analyst)
+        if known is None and self.analysts:
+            raise LedgerError(f"no analyst {analyst!r:.80} is registered; the custodian adds one with add_analyst")
+        if known is not None and known.group is not None:
+            found.append(self._ration(scope_of(group=known.group), self.groups[known.group]))
+        found.append(self._ration(scope_of(analyst=analyst), None if known is None else known.budget))
+        return found
+
+    def _ration(self, scope: str, budget: Budget | None) -> tuple[str, Account, bool]:
+        """Without a budget of its own a scope counts its share of the data set's."""
+        if budget is None:
+            return scope, self.account, False
+        return scope, _filter_account(budget.filter, self.unit), True
+
+    def part(self, part: object) -> Part | None:
+        """What a caller means by a part: a `Part`, a pair of names, or the name of a part that is unique."""
+        if part is None:
+            return None
+        if isinstance(part, tuple) and len(part) == 2:
+            part = Part(*part)
+        if isinstance(part, Part):
+            partition = self.partitions.get(part.partition)
+            if partition is None:
+                raise LedgerError(f"no partition {part.partition!r:.80} is declared; open it with open_partition")
+            return partition[part.name]
+        if not isinstance(part, str):
+            raise InvalidParameter("part must be a part of a partition, a pair (partition, part) or the name of a part")
+        found = [each[part] for each in self.partitions.values() if part in each.parts]
+        if len(found) != 1:
+            raise LedgerError(
+                f"{'several partitions have' if found else 'no partition has'} a part {part!r:.80}; "
+                "name the partition too: part=(partition, part)"
+            )
+        return found[0]
+
+    def after(self, entry: Entry) -> "Policy":
+        """The policy once one more administrative entry is read."""
+        facts = entry.facts
+        try:
+            return replace(_FOLD[entry.kind](self, facts, entry), seq=entry.seq)
+        except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
+            raise LedgerTampered(f"entry {entry.seq} ({entry.kind}) cannot be read: {problem}") from None
+
+    @staticmethod
+    def opened(entry: Entry) -> "Policy":
+        """The policy that an `open` entry begins."""
+        facts = entry.facts
+        try:
+            return Policy(
+                facts["ledger"],
+                facts["dataset"],
+                unit_from_dict(facts["unit"]),
+                None if facts["budget"] is None else Budget.from_dict(facts["budget"]),
+                None if facts["odometer"] is None else odometer_from_dict(facts["odometer"]),
+                tuple(Budget.from_dict(each) for each in facts["schedule"]),
+                seq=entry.seq,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
+            raise LedgerTampered(f"entry {entry.seq} (open) cannot be read: {problem}") from None
+
+
+def unit_from_dict(document: dict[str, Any]) -> Unit:
+    """Inverse of `Unit.to_dict` with its whole number as text."""
+    return Unit(**{**document, "group_size": int(document["group_size"])})
+
+
+def _budget(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    scope, budget = facts["scope"], Budget.from_dict(facts["budget"])
+    if scope == DATASET:
+        raised = policy.raised if facts["scheduled"] else (*policy.raised, entry.seq)
+        schedule = policy.schedule[1:] if facts["scheduled"] else policy.schedule
+        return replace(policy, budget=budget, schedule=schedule, raised=raised)
+    what, _, name = scope.partition(":")
+    if what == "group":
+        return replace(policy, groups={**policy.groups, name: budget})
+    return replace(policy, analysts={**policy.analysts, name: Analyst(budget, policy.analysts[name].group)})
+
+
+def _analyst(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    budget = None if facts["budget"] is None else Budget.from_dict(facts["budget"])
+    if facts["what"] == "group":
+        return replace(policy, groups={**policy.groups, facts["name"]: budget})
+    return replace(policy, analysts={**policy.analysts, facts["name"]: Analyst(budget, facts["group"])})
+
+
+def _partition(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    made = Partition(facts["name"], tuple(facts["parts"]), int(facts["per_person"]))
+    return replace(policy, partitions={**policy.partitions, made.name: made})
+
+
+def _close(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    return replace(policy, closed=str(facts["reason"]))
+
+
+def _adopt(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    return policy  # it moves sums, not rules
+
+
+_FOLD: dict[str, Callable[[Policy, dict[str, Any], Entry], Policy]] = {
+    "budget": _budget,
+    "analyst": _analyst,
+    "partition": _partition,
+    "close": _close,
+    "adopt": _adopt,
+}
+
+
+def charge(
+    policy: Policy, read: Callable[[str], Sums | None], loss: PrivacyLoss, *, analyst: str, part: Part | None
+) -> Charge:
+    """Price a request in every account it touches and add it up, or refuse. Decides from public facts alone.
+
+    >>> from privet import privacy
+    >>> policy = Policy("id", "visits", privacy.Unit(), Budget(1.0))
+    >>> charge(policy, lambda scope: None, privacy.PureLoss(1.0), analyst="", part=None).amounts[DATASET][0][0] == 10**40
+    True
+    """
+    amounts: dict[str, Sums] = {}
+    after: dict[str, Sums] = {}
+    for scope, account, capped in policy.scopes(analyst):
+        if part is None:
+            price = account.price(loss)
+        else:
+            price = _charge_part(policy, read, loss, part, (scope, account), amounts, after)
+        before = read(scope) or account.zero
+        try:
+            after[scope] = account.plus(before, price) if capped else add_sums(before, price)
+        except BudgetExceeded as refusal:
+            raise BudgetExceeded(f"{_called(policy, scope)}: {refusal}. {_RAISE}") from None
+        amounts[scope] = price
+    return Charge(amounts, after)
+
+
+_RAISE = "Nothing was spent; only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"
+
+
+def _called(policy: Policy, scope: str) -> str:
+    return f"data set {policy.dataset!r}" if scope == DATASET else scope.replace(":", " ", 1)
+
+
+def _charge_part(
+    policy: Policy,
+    read: Callable[[str], Sums | None],
+    loss: PrivacyLoss,
+    part: Part,
+    where: tuple[str, Account],
+    amounts: dict[str, Sums],
+    after: dict[str, Sums],
+) -> Sums:
+    """Charge a part, and return what the whole is charged for it: the increase of the largest sums."""
+    scope, account = where
+    partition = policy.partitions[part.partition]
+    price = account.price(partition.priced(loss, policy.unit))
+    cell, top = part_scopes(scope, part)
+    spread, rules = partition.spread(policy.unit), len(account.zero)
+    tops = read(top) or account.zero * spread
+    before = Parts(read(cell) or account.zero, tuple(tops[k * rules : (k + 1) * rules] for k in range(spread)))
+    parts, increase = before.charge(price)
+    amounts[cell], after[cell] = price, parts.cell
+    after[top] = tuple(rule for sums in parts.top for rule in sums)
+    return increase
+
+
+def read_balance(text: str) -> Sums:
+    """The sums of a row of the balance cache."""
+    try:
+        plain = json.loads(text)
+    except ValueError:
+        raise LedgerTampered("a running sum cannot be read; the balance cache was edited") from None
+    return read_sums(plain)

@@ -1,0 +1,159 @@
+"""The chain under the lock: read the head, check what is cached against it, append."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from privet.accounting.filters import Sums
+from privet.errors import LedgerError, LedgerTampered
+from privet.ledger.base import ADMIN, DATASET, Entry, Store, Txn, canonical, hash_of, linked, plain_sums, read_sums
+from privet.ledger.policy import Policy, read_balance
+
+__all__ = ["Session", "Tip", "check_hash", "load_policy", "now", "read_tip"]
+
+
+class Tip(NamedTuple):
+    """What a handle remembers of a head it has read: trusted again only while the head's hash is the same.
+
+    >>> Tip(b"", None, ()).policy is None
+    True
+    """
+
+    hash: bytes
+    policy: Policy | None
+    spent: Sums
+
+
+def now() -> str:
+    """The time that an entry carries; for people, never for order."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def load_policy(store: Store, known: Policy | None = None, upto: int | None = None) -> Policy:
+    """Fold the administrative entries that are newer than a known policy."""
+    policy = known
+    for entry in store.entries(0 if known is None else known.seq, ADMIN):
+        if upto is not None and entry.seq > upto:
+            break
+        check_hash(entry)
+        if entry.kind == "open":
+            if policy is not None or entry.seq != 1:
+                raise LedgerTampered(f"entry {entry.seq} opens a ledger that is open already")
+            policy = Policy.opened(entry)
+        elif policy is None:
+            raise LedgerTampered("the ledger does not begin with an 'open' entry")
+        else:
+            policy = policy.after(entry)
+    if policy is None:
+        raise LedgerError("this store holds no ledger yet; give budget= or odometer= to begin one")
+    return policy
+
+
+def check_hash(entry: Entry) -> None:
+    """An entry has the hash of its content."""
+    if hash_of(entry) != entry.hash:
+        raise LedgerTampered(f"entry {entry.seq} does not have its own hash; it was changed after it was written")
+
+
+def read_tip(store: Store, head: Entry, known: Policy | None) -> Tip:
+    """The rules and the data set's sums at a head, from the head itself and the administrative entries."""
+    check_hash(head)
+    facts = head.facts
+    try:
+        latest, spent = int(facts["policy"]), read_sums(facts["sums"][DATASET])
+    except (KeyError, TypeError, ValueError):
+        raise LedgerTampered(f"entry {head.seq} carries no running sums; the ledger was edited") from None
+    if known is None or known.seq != latest:
+        known = load_policy(store, known if known is not None and known.seq < latest else None, head.seq)
+    if known.seq != latest:
+        raise LedgerTampered(f"entry {latest}, which sets the rules in force, is missing")
+    return Tip(head.hash, known, spent)
+
+
+class Session:
+    """One transaction of a ledger: `policy`, running sums, `append`. The head's sums are compared with the balance
+    cache, in time that does not depend on how many entries there are.
+
+    >>> from privet.ledger.stores import connect
+    >>> store = connect("memory:", create=True)
+    >>> with store.transaction() as txn:
+    ...     Session(store, txn, None).head is None
+    True
+    """
+
+    def __init__(self, store: Store, txn: Txn, tip: Tip | None) -> None:
+        self.txn = txn
+        self.head = txn.head()
+        self.policy: Policy | None = None
+        self._changed: dict[str, Sums] = {}
+        if self.head is None:
+            return
+        if tip is None or tip.hash != self.head.hash:
+            tip = read_tip(store, self.head, None if tip is None else tip.policy)
+        self.policy, self.spent = tip.policy, tip.spent
+        self._check_cache(self.head)
+
+    def _check_cache(self, head: Entry) -> None:
+        held = self.txn.sums(DATASET)
+        if held is None or held.upto != head.seq or read_balance(held.sums) != self.spent:
+            raise LedgerTampered(
+                f"the balance cache does not agree with entry {head.seq}; nothing is granted until verify() passes"
+            )
+
+    @property
+    def tip(self) -> Tip | None:
+        """What to remember once the transaction is committed."""
+        return None if self.head is None else Tip(self.head.hash, self.policy, self.spent)
+
+    def sums(self, scope: str) -> Sums | None:
+        """The running sums of a scope, or None while nothing was charged to it."""
+        if scope == DATASET:
+            return self.spent
+        if scope in self._changed:
+            return self._changed[scope]
+        held = self.txn.sums(scope)
+        if held is None:
+            return None
+        sums = read_balance(held.sums)
+        carried = None if held.body is None else Entry(held.upto, b"", b"", "", "", None, None, "{}", held.body).facts
+        if carried is None or carried.get("sums", {}).get(scope) != plain_sums(sums):
+            raise LedgerTampered(
+                f"the balance cache of {scope!r} does not agree with entry {held.upto}; nothing is granted until "
+                "verify() passes"
+            )
+        return sums
+
+    def append(
+        self,
+        kind: str,
+        *,
+        analyst: str = "",
+        key: str | None = None,
+        loss: str | None = None,
+        amounts: Mapping[str, Sums] | None = None,
+        after: Mapping[str, Sums] | None = None,
+        **body: Any,
+    ) -> Entry:
+        """Write the next entry. Every body carries the data set's sums and the sums that the entry changed."""
+        changed = dict(after or {})
+        self.spent = changed.setdefault(DATASET, self.spent) if self.head is not None else changed[DATASET]
+        plain = {scope: plain_sums(sums) for scope, sums in changed.items()}
+        seq = 1 if self.head is None else self.head.seq + 1
+        latest = seq if kind in ADMIN or self.policy is None else self.policy.seq
+        entry = linked(
+            self.head,
+            kind,
+            analyst=analyst,
+            key=key,
+            loss=loss,
+            amounts=canonical({scope: plain_sums(price) for scope, price in (amounts or {}).items()}),
+            body=canonical({**body, "sums": plain, "policy": str(latest)}),
+        )
+        self.txn.append(entry, {scope: canonical(sums) for scope, sums in plain.items()})
+        self.head = entry
+        self._changed.update(changed)
+        if kind == "open":
+            self.policy = Policy.opened(entry)
+        elif kind in ADMIN and self.policy is not None:
+            self.policy = self.policy.after(entry)
+        return entry

@@ -1,0 +1,109 @@
+"""Entries in memory: for trying out, for tests and for one process that needs no memory of it afterwards."""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from privet.errors import LedgerError
+from privet.ledger.base import Entry, Held, Store, Txn, locked
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore(Store):
+    """A list under a lock. It dies with its process and refuses to be used by a forked child, where a second copy of
+    the budget would begin.
+
+    **Guarantee:** atomic over threads; not durable.
+
+    >>> store = MemoryStore()
+    >>> store.head() is None
+    True
+    """
+
+    durable = False
+    url = "memory:"
+
+    def __init__(self, *, timeout: float = 60.0) -> None:
+        self._timeout = timeout
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._entries: list[Entry] = []
+        self._balances: dict[str, tuple[str, int]] = {}
+        self._keys: dict[tuple[str, str], Entry] = {}
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[Txn]:
+        self._check()
+        with locked(self._lock, self._timeout):
+            txn = _MemoryTxn(self)
+            yield txn
+            self._commit(txn)
+
+    def _commit(self, txn: "_MemoryTxn") -> None:
+        self._balances.update(txn.changed)
+        for entry in txn.added:
+            self._entries.append(entry)
+            if entry.key is not None and entry.kind in ("reserve", "release"):
+                place = (entry.analyst, entry.key)
+                known = self._keys.get(place)
+                if known is None or known.kind != "release":
+                    self._keys[place] = entry
+
+    def _check(self) -> None:
+        if os.getpid() != self._pid:
+            raise LedgerError(
+                "a memory ledger lives in the process that opened it; a forked child needs a ledger with a file or a server"
+            )
+
+    def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
+        self._check()
+        chosen = self._entries[after:]  # seq n stands at place n - 1, and entries are never removed
+        return iter(chosen if kinds is None else [entry for entry in chosen if entry.kind in kinds])
+
+    def entry(self, seq: int) -> Entry | None:
+        self._check()
+        return self._entries[seq - 1] if 0 < seq <= len(self._entries) else None
+
+    def head(self) -> Entry | None:
+        self._check()
+        return self._entries[-1] if self._entries else None
+
+    def balances(self) -> dict[str, tuple[str, int]]:
+        self._check()
+        return dict(self._balances)
+
+    def damage(self) -> str | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing to let go of; the entries stay as long as the object does."""
+
+
+class _MemoryTxn(Txn):
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.added: list[Entry] = []
+        self.changed: dict[str, tuple[str, int]] = {}
+
+    def head(self) -> Entry | None:
+        return self.added[-1] if self.added else self._store.head()
+
+    def sums(self, scope: str) -> Held | None:
+        row = self.changed.get(scope) or self._store._balances.get(scope)
+        if row is None:
+            return None
+        first_new = len(self._store._entries) + 1
+        source = self.added[row[1] - first_new] if row[1] >= first_new else self._store.entry(row[1])
+        return Held(row[0], row[1], None if source is None else source.body)
+
+    def find(self, analyst: str, key: str) -> Entry | None:
+        mine = [entry for entry in self.added if (entry.analyst, entry.key) == (analyst, key)]
+        known = self._store._keys.get((analyst, key))
+        return known if known is not None and (known.kind == "release" or not mine) else (mine[-1] if mine else None)
+
+    def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
+        self.added.append(entry)
+        for scope, sums in balances.items():
+            self.changed[scope] = (sums, entry.seq)

@@ -1,0 +1,199 @@
+"""Read the whole chain again and recompute every sum; name the first entry that does not fit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from privet.accounting.filters import Sums
+from privet.errors import LedgerTampered, PrivetError
+from privet.ledger.base import (
+    ADMIN,
+    DATASET,
+    GENESIS,
+    KINDS,
+    Entry,
+    Store,
+    add_sums,
+    canonical,
+    hash_of,
+    plain_sums,
+    read_sums,
+)
+from privet.ledger.partition import Part, Parts
+from privet.ledger.policy import Policy, part_scopes
+from privet.ledger.views import Verified
+from privet.privacy import from_json
+
+__all__ = ["Auditor", "verify_store"]
+
+_SLACK = 10**9  # prices may differ by a relative 1e-9 between machines
+
+
+class Auditor:
+    """Walks the chain with its own sums and believes nothing that is cached.
+
+    >>> Auditor().seq
+    0
+    """
+
+    def __init__(self) -> None:
+        self.seq, self.hash = 0, GENESIS
+        self.policy: Policy | None = None
+        self.sums: dict[str, Sums] = {}
+        self.upto: dict[str, int] = {}
+        self.open_reserves: dict[int, tuple[str, str | None]] = {}
+        self.released: set[tuple[str, str]] = set()
+        self.underpriced: list[int] = []
+        self._prices: dict[tuple[int, str, str], Sums | None] = {}
+
+    def read(self, entry: Entry) -> None:
+        """Check one entry against everything before it."""
+        if entry.seq != self.seq + 1:
+            raise LedgerTampered(f"entry {self.seq + 1} is missing")
+        if entry.prev != self.hash or hash_of(entry) != entry.hash:
+            raise LedgerTampered(f"entry {entry.seq} was changed, moved or replaced: the chain breaks there")
+        if entry.kind not in KINDS or (entry.kind == "open") != (entry.seq == 1):
+            raise LedgerTampered(f"entry {entry.seq} has the kind {entry.kind!r:.40}, which cannot stand there")
+        facts = entry.facts
+        self.seq, self.hash = entry.seq, entry.hash
+        if entry.kind in ADMIN:
+            self.policy = Policy.opened(entry) if self.policy is None else self.policy.after(entry)
+        self._sums(entry, facts)
+        if entry.kind == "reserve":
+            self.open_reserves[entry.seq] = (entry.analyst, entry.key)
+        elif entry.kind == "release":
+            self._release(entry, facts)
+
+    def _sums(self, entry: Entry, facts: dict[str, Any]) -> None:
+        assert self.policy is not None
+        carried = facts.get("sums")
+        if not isinstance(carried, dict) or facts.get("policy") != str(self.policy.seq):
+            raise LedgerTampered(f"entry {entry.seq} does not carry its running sums and rules")
+        if entry.kind in ("open", "analyst", "partition", "adopt"):
+            expected = {scope: read_sums(plain) for scope, plain in carried.items()}
+            self._never_less(entry, expected)
+        elif entry.kind == "reserve":
+            expected = self._charged(entry, facts)
+        else:
+            expected = {DATASET: self.sums[DATASET]}
+        if carried != {scope: plain_sums(sums) for scope, sums in expected.items()}:
+            raise LedgerTampered(f"entry {entry.seq} carries sums that do not follow from what was charged")
+        self.sums.update(expected)
+        self.upto.update(dict.fromkeys(expected, entry.seq))
+
+    def _never_less(self, entry: Entry, after: Mapping[str, Sums]) -> None:
+        """Administrative entries begin accounts at zero or, when a backup is adopted, raise sums."""
+        for scope, sums in after.items():
+            before = self.sums.get(scope)
+            if before is None:
+                if entry.kind != "adopt" and any(amount for rule in sums for amount in rule):
+                    raise LedgerTampered(f"entry {entry.seq} begins an account that is not at zero")
+            elif (entry.kind != "adopt" and sums != before) or not _covers(sums, before):
+                raise LedgerTampered(f"entry {entry.seq} lowers or changes a sum without a charge")
+
+    def _charged(self, entry: Entry, facts: dict[str, Any]) -> dict[str, Sums]:
+        assert self.policy is not None
+        amounts = {scope: read_sums(plain) for scope, plain in entry.charged.items()}
+        part = facts.get("part")
+        after: dict[str, Sums] = {}
+        try:
+            for scope, account, capped in self.policy.scopes(entry.analyst):
+                price = amounts[scope]
+                if part is not None:
+                    self._part(entry, Part(*part), (scope, account.zero), amounts, after)
+                self._priced(entry, account, price if part is None else None)
+                before = self.sums.get(scope, account.zero)
+                after[scope] = account.plus(before, price) if capped else add_sums(before, price)
+        except (KeyError, TypeError, ValueError, PrivetError) as problem:
+            raise LedgerTampered(f"entry {entry.seq} charges what its rules do not allow ({problem})") from None
+        if set(amounts) - set(after):
+            raise LedgerTampered(f"entry {entry.seq} charges an account that it does not touch")
+        return after
+
+    def _part(
+        self,
+        entry: Entry,
+        part: Part,
+        where: tuple[str, Sums],
+        amounts: Mapping[str, Sums],
+        after: dict[str, Sums],
+    ) -> None:
+        assert self.policy is not None
+        scope, zero = where
+        spread = self.policy.partitions[part.partition].spread(self.policy.unit)
+        cell, top = part_scopes(scope, self.policy.partitions[part.partition][part.name])
+        tops = self.sums.get(top, zero * spread)
+        before = Parts(
+            self.sums.get(cell, zero), tuple(tops[k * len(zero) : (k + 1) * len(zero)] for k in range(spread))
+        )
+        parts, increase = before.charge(amounts[cell])
+        if increase != amounts[scope]:
+            raise LedgerTampered(f"entry {entry.seq} charges the whole less or more than its parts grew")
+        after[cell], after[top] = parts.cell, tuple(rule for sums in parts.top for rule in sums)
+
+    def _priced(self, entry: Entry, account: Any, charged: Sums | None) -> None:
+        """Note a charge that is clearly below what this version asks for the same loss; that is no tampering."""
+        if charged is None or entry.loss is None:
+            return
+        place = (id(account), entry.loss, "")
+        if place not in self._prices:
+            try:
+                self._prices[place] = account.price(from_json(entry.loss))
+            except PrivetError:
+                self._prices[place] = None
+        price = self._prices[place]
+        if price is None or not _covers(charged, price, _SLACK):
+            self.underpriced.append(entry.seq)
+
+    def _release(self, entry: Entry, facts: dict[str, Any]) -> None:
+        paid = self.open_reserves.pop(int(facts.get("reserve", 0)), None)
+        if paid != (entry.analyst, entry.key):
+            raise LedgerTampered(f"entry {entry.seq} records a release that no reservation of its own paid for")
+        if entry.key is not None:
+            if (entry.analyst, entry.key) in self.released:
+                raise LedgerTampered(f"entry {entry.seq} records a second release under one key")
+            self.released.add((entry.analyst, entry.key))
+
+    def check_cache(self, balances: Mapping[str, tuple[str, int]]) -> None:
+        """Every row of the balance cache is what the entries say, and there is none besides."""
+        for scope in sorted({*self.sums, *balances}):
+            expected = None
+            if scope in self.sums:
+                expected = (canonical(plain_sums(self.sums[scope])), self.upto[scope])
+            if balances.get(scope) != expected:
+                raise LedgerTampered(f"the balance cache of {scope!r:.80} does not agree with the entries")
+
+
+def _covers(a: Sums, b: Sums, slack: int = 0) -> bool:
+    """Is every amount of `a` at least that of `b` (up to a relative 1/slack)?"""
+    for left, right in ((x, y) for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True)):
+        if left is not None and (right is None or left + (left // slack + 1 if slack else 0) < right):
+            return False
+    return True
+
+
+def verify_store(store: Store, wanted: Mapping[int, bytes]) -> Verified:
+    """Check the whole store. `wanted` are anchored heads: seq to hash."""
+    damage = store.damage()
+    if damage is not None:
+        raise LedgerTampered(damage)
+    with store.transaction():  # nobody appends between the entries and the balance cache
+        auditor = Auditor()
+        for entry in store.entries():
+            auditor.read(entry)
+            if wanted.get(entry.seq, entry.hash) != entry.hash:
+                raise LedgerTampered(f"entry {entry.seq} is not the one that was anchored: the ledger was rewritten")
+        auditor.check_cache(store.balances())
+    if wanted and max(wanted) > auditor.seq:
+        raise LedgerTampered(
+            f"the ledger ends at entry {auditor.seq}, behind its anchor at {max(wanted)}: entries were cut off or an old "
+            "copy was put back"
+        )
+    if auditor.policy is None:
+        raise LedgerTampered("the ledger is empty")
+    return Verified(
+        auditor.seq,
+        auditor.hash.hex(),
+        len(auditor.open_reserves),
+        max(wanted, default=0),
+        tuple(auditor.underpriced),
+    )
