@@ -3,18 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from privet._numerics import UNIT_ROUNDOFF
 from privet.accounting.base import Accountant, Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-from privet.privacy.base import gaussian_delta, gaussian_epsilon
+from privet.privacy.base import gaussian_delta, gaussian_epsilon, gaussian_rounding
 
 __all__ = ["Gdp"]
-
-
-def _rounding(mu: float) -> float:
-    """Relative error of the closed form: two nearly equal tails are subtracted when mu is small."""
-    return 1e-11 + 128.0 * UNIT_ROUNDOFF / max(mu, 1e-12)
 
 
 _TINY = 1e-8
@@ -37,7 +31,7 @@ class Gdp(Accountant):
         mu, exact = _mu(loss)
         if mu < _TINY and mu / math.sqrt(2.0 * math.pi) <= delta:
             return Bound(0.0, 0.0, "GDP", loss.unit)
-        error = min(0.5, _rounding(mu))
+        error = gaussian_rounding(mu)
         upper = gaussian_epsilon(mu, delta * (1.0 - error)) * (1.0 + 1e-12)
         lower = gaussian_epsilon(mu, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12) if exact else 0.0
         return Bound(lower, upper, "GDP (exact)" if exact else "GDP", loss.unit)
@@ -47,7 +41,7 @@ class Gdp(Accountant):
         if mu < _TINY:  # delta(e) <= delta(0) < mu/sqrt(2 pi): more digits than the closed form keeps
             return Bound(0.0, mu / math.sqrt(2.0 * math.pi) * (1.0 + 1e-12), "GDP", loss.unit)
         value = float(gaussian_delta(mu, epsilon))
-        error = min(0.5, _rounding(mu))
+        error = gaussian_rounding(mu)
         lower = value * (1.0 - error) if exact else 0.0
         return Bound(lower, min(1.0, value * (1.0 + error)), "GDP (exact)" if exact else "GDP", loss.unit)
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -13,12 +13,16 @@ from privet.privacy.base import (
     Approximate,
     Atoms,
     Direction,
+    Enclosure,
     LossVariable,
     PrivacyLoss,
     RdpCurve,
     ZcdpBound,
+    after_sampling,
+    before_sampling,
     best_zcdp,
     binary_variable,
+    enclose_sampled,
     register,
     renyi_of_variable,
     variable_of_envelope,
@@ -44,10 +48,7 @@ class SplicedVariable(LossVariable):
     def _positive_atoms(self) -> Atoms:
         losses, p, q = self.of.atoms()
         above = losses > 0.0
-        far = losses[above] > 600.0
-        image = np.log1p(self.q * np.expm1(np.minimum(losses[above], 600.0)))
-        image = np.where(far, losses[above] + math.log(self.q), image)
-        return Atoms(image, (1.0 - self.q) * q[above] + self.q * p[above], q[above])
+        return Atoms(after_sampling(losses[above], self.q), (1.0 - self.q) * q[above] + self.q * p[above], q[above])
 
     @cached_property
     def _at_zero(self) -> float:
@@ -91,22 +92,16 @@ class SplicedVariable(LossVariable):
 
     def _positive_cells(self, nodes: Array) -> tuple[Array, Array]:
         """Masses of (0, n0], (n0, n1], ..., (nk, inf) for nodes >= 0."""
-        with np.errstate(over="ignore"):
-            before = np.log1p(np.expm1(np.minimum(nodes, 600.0)) / self.q)
-        before = np.where(nodes > 600.0, nodes - math.log(self.q), before)
-        p, q = self.of.cells(np.concatenate(([0.0], before)))
+        p, q = self.of.cells(np.concatenate(([0.0], before_sampling(nodes, self.q))))
         return ((1.0 - self.q) * q + self.q * p)[1:], q[1:]
 
     def span(self, tail: float) -> tuple[float, float]:
-        high = max(0.0, self.of.span(tail)[1])
-        top = math.log1p(self.q * math.expm1(high)) if high < 600.0 else high + math.log(self.q)
+        top = float(after_sampling(max(0.0, self.of.span(tail)[1]), self.q))
         return -top, top
 
     def points(self, count: int, tail: float) -> Array:
         base = self.of.points(count // 2 + 1, tail)
-        base = base[base > 0.0]
-        with np.errstate(over="ignore"):
-            image = np.log1p(self.q * np.expm1(np.minimum(base, 600.0)))
+        image = after_sampling(base[base > 0.0], self.q)
         return np.unique(np.concatenate((-image, [0.0], image)))
 
     @property
@@ -115,6 +110,16 @@ class SplicedVariable(LossVariable):
 
     def reversed(self) -> LossVariable:
         return self
+
+    def enclose(self, epsilon: float) -> Enclosure:
+        return super().enclose(epsilon) if epsilon < 0.0 else enclose_sampled(self.of, self.q, epsilon)
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        return self.enclose(epsilon)
+
+    @property
+    def least(self) -> float:
+        return self.q * self.of.least
 
 
 @register
@@ -178,9 +183,7 @@ class FixedSampled(PrivacyLoss):
         epsilon, delta = self.of.approximate()
         if self.m == 0:
             return Approximate(0.0, 0.0)
-        if epsilon > 600.0:
-            return Approximate(epsilon + math.log(self.q) if math.isfinite(epsilon) else math.inf, self.q * delta)
-        return Approximate(math.log1p(self.q * math.expm1(epsilon)), self.q * delta)
+        return Approximate(float(after_sampling(epsilon, self.q)), self.q * delta)
 
     def zcdp(self) -> ZcdpBound:
         rho, delta0 = self.of.zcdp()
@@ -216,6 +219,7 @@ class FixedSampled(PrivacyLoss):
         return SplicedVariable(_both_ways(self.of), self.q)
 
 
+@lru_cache(maxsize=64)
 def _both_ways(loss: PrivacyLoss) -> LossVariable:
     """A pair that dominates the base in both directions: replacing x by y and y by x are both neighbours."""
     forward, backward = loss.variable("remove"), loss.variable("add")
@@ -243,8 +247,7 @@ def spliced_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
     starts = mu / 2.0 + panel * np.arange(math.ceil((alpha * mu + 9.5) / panel) + 1)
     x = (starts[:, None] + panel * (nodes + 1.0) / 2.0).ravel()
     log_weight = np.log(np.tile(weights, len(starts)) * panel / 2.0 / math.sqrt(2.0 * math.pi)) - 0.5 * x * x
-    base = mu * x - mu * mu / 2.0
-    loss = np.where(base > 600.0, base + math.log(q), np.log1p(q * np.expm1(np.minimum(base, 600.0))))
+    loss = after_sampling(mu * x - mu * mu / 2.0, q)
     with np.errstate(over="ignore", divide="ignore"):
         log_excess = np.where(
             alpha * loss < 700.0, np.log(np.expm1(np.minimum(alpha * loss, 700.0))), alpha * loss

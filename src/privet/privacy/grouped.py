@@ -141,24 +141,35 @@ def to_replace(loss: PrivacyLoss) -> PrivacyLoss:
     return loss if loss.unit.relation == "replace" else Grouped(loss, 2, "replace")
 
 
+_Curve = tuple[Array, Array]  # epsilons (evenly spaced from 0) with bounds on delta
+
+
 @lru_cache(maxsize=32)
 def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
-    """Chain `size` neighbours: the best split of epsilon between the first links and the last one."""
-    reach = min(_reach(loss), 690.0 / size)
-    single = np.linspace(0.0, reach, _NODES)
-    single_delta = loss.profile(single)
-    nodes, deltas = single, single_delta
-    for links in range(2, size + 1):
-        wider = np.linspace(0.0, reach * links, _NODES)
-        # delta_{P,R}(e) <= delta(e1) + e^{e1} delta_rest(e - e1); the rest is read off conservatively at a node below
-        rest = np.searchsorted(nodes, wider[:, None] - single[None, :], side="right") - 1
-        tail = np.where(rest >= 0, deltas[np.maximum(rest, 0)], 1.0)
-        with np.errstate(over="ignore"):
-            candidates = single_delta[None, :] + np.exp(single)[None, :] * tail
-        deltas = np.minimum(candidates.min(axis=1), 1.0)
-        nodes = wider
+    """Chain `size` neighbours, doubling the chain: a million links take twenty doublings."""
+    single = np.linspace(0.0, min(_reach(loss), 690.0 / size), _NODES)
+    link: _Curve = single, loss.profile(single)
+    chain = link
+    for bit in f"{size:b}"[1:]:
+        chain = _joined(chain, chain)
+        if bit == "1":
+            chain = _joined(link, chain)
+    nodes, deltas = chain
     mirrored = -np.expm1(-nodes[:0:-1]) + np.exp(-nodes[:0:-1]) * deltas[:0:-1]
     return variable_of_curve(np.concatenate((-nodes[:0:-1], nodes)), np.concatenate((mirrored, deltas)))
+
+
+def _joined(first: _Curve, second: _Curve) -> _Curve:
+    """Two chains end to end: the best split of epsilon between them.
+
+    delta(e) <= delta1(e1) + exp(e1) delta2(e - e1); the second is read off conservatively, at a node below.
+    """
+    nodes = np.linspace(0.0, float(first[0][-1] + second[0][-1]), _NODES)
+    rest = np.searchsorted(second[0], nodes[:, None] - first[0][None, :], side="right") - 1
+    tail = np.where(rest >= 0, second[1][np.maximum(rest, 0)], 1.0)
+    with np.errstate(over="ignore"):
+        candidates = first[1][None, :] + np.exp(first[0])[None, :] * tail
+    return nodes, np.minimum(candidates.min(axis=1), 1.0)
 
 
 def _reach(loss: PrivacyLoss) -> float:

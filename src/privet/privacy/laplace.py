@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import UNIT_ROUNDOFF, Array
 from privet._validate import above
 from privet.privacy.base import (
     AtomicVariable,
     Atoms,
     Direction,
+    Enclosure,
     LossVariable,
     PrivacyLoss,
     RdpCurve,
@@ -63,6 +64,18 @@ class LaplaceVariable(LossVariable):
         e = np.asarray(epsilon, dtype=float)
         inside = -np.expm1((np.minimum(e, self.epsilon) - self.epsilon) / 2.0) + 0.0
         return np.where(e < -self.epsilon, -np.expm1(np.minimum(e, 0.0)), inside)
+
+    def enclose(self, epsilon: float) -> Enclosure:
+        move = 8.0 * UNIT_ROUNDOFF * self.epsilon  # the loss 1/scale is a float
+        low, high = (float(self.delta(at)) for at in (epsilon + move, epsilon - move))
+        return low * (1.0 - 1e-14), min(1.0, high * (1.0 + 1e-14))
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        return self.enclose(epsilon)
+
+    @property
+    def least(self) -> float:
+        return 1e-250
 
 
 @register

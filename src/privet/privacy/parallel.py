@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -95,9 +96,14 @@ class Parallel(PrivacyLoss):
         return RdpCurve(np.max([c.values for c in curves], axis=0), max(c.delta0 for c in curves))
 
     def variable(self, direction: Direction) -> LossVariable:
-        variables = [block.variable(direction) for block in self.blocks]
-        return variables[0] if len(variables) == 1 else variable_of_envelope(variables)
+        return self.blocks[0].variable(direction) if len(self.blocks) == 1 else _envelope(self.blocks, direction)
 
     @classmethod
     def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
         return cls(body["blocks"], fixed_blocks=body.get("fixed_blocks", False), unit=unit)
+
+
+@lru_cache(maxsize=64)
+def _envelope(blocks: tuple[PrivacyLoss, ...], direction: Direction) -> LossVariable:
+    """One pair above those of all blocks: dear to build, so it is kept."""
+    return variable_of_envelope([block.variable(direction) for block in blocks])

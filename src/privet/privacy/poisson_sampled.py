@@ -9,15 +9,20 @@ from privet._numerics import UNIT_ROUNDOFF, Array, special
 from privet._validate import fraction
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.base import (
+    HAIR,
     Approximate,
     Atoms,
     Direction,
+    Enclosure,
     LossVariable,
     PrivacyLoss,
     RdpCurve,
     ZcdpBound,
+    after_sampling,
+    before_sampling,
     best_zcdp,
     binary_variable,
+    enclose_sampled,
     register,
     renyi_of_variable,
 )
@@ -52,9 +57,7 @@ class SampledVariable(LossVariable):
 
     def image(self, losses: Array) -> Array:
         """The loss after sampling of each loss before it."""
-        with np.errstate(over="ignore"):
-            near = np.log1p(self.q * np.expm1(losses))
-        return np.where(losses > 600.0, losses + math.log(self.q), near)
+        return after_sampling(losses, self.q)
 
     def atoms(self) -> Atoms:
         losses, p, q = self.of.atoms()
@@ -67,12 +70,27 @@ class SampledVariable(LossVariable):
         return Atoms(losses, mixed, q)
 
     def cells(self, nodes: Array) -> tuple[Array, Array]:
-        with np.errstate(over="ignore", divide="ignore"):
-            shifted = np.expm1(np.minimum(nodes, 600.0)) / self.q
-            before = np.where(shifted > -1.0, np.log1p(np.maximum(shifted, -1.0)), -np.inf)
-        before = np.where(nodes > 600.0, nodes - math.log(self.q), before)
-        p, q = self.of.cells(before)
+        p, q = self.of.cells(before_sampling(nodes, self.q))
         return (1.0 - self.q) * q + self.q * p, q
+
+    def enclose(self, epsilon: float) -> Enclosure:
+        return super().enclose(epsilon) if epsilon < 0.0 else enclose_sampled(self.of, self.q, epsilon)
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        """c delta_add(ln(q e^e/c)) with c = 1 - e^e (1 - q), which grows with c; 0 where c is not positive."""
+        if epsilon < 0.0:
+            return super().enclose_mirrored(epsilon)
+        ends = []
+        for side, hair in enumerate((HAIR, -HAIR)):
+            c = self.q * (1.0 - hair) - math.expm1(min(epsilon, 600.0)) * (1.0 - self.q)
+            at = epsilon + math.log(self.q / c) if c > 0.0 else math.inf
+            value = self.of.enclose_mirrored(at + hair * (1.0 + at))[side] if c > 0.0 else 0.0
+            ends.append(max(c, 0.0) * (1.0 - hair) * value)
+        return ends[0], ends[1]
+
+    @property
+    def least(self) -> float:
+        return self.q * self.of.least
 
     def span(self, tail: float) -> tuple[float, float]:
         low, high = self.image(np.array(self.of.span(tail)))
@@ -132,11 +150,11 @@ class PoissonSampled(PrivacyLoss):
         return self.of.parts() if self.q == 1.0 else ((self, 1),)
 
     def pure(self) -> float:
-        return _amplified(self.of.pure(), self.q)
+        return float(after_sampling(self.of.pure(), self.q)) if self.q > 0.0 else 0.0
 
     def approximate(self) -> Approximate:
         epsilon, delta = self.of.approximate()
-        return Approximate(_amplified(epsilon, self.q), self.q * delta)
+        return Approximate(float(after_sampling(epsilon, self.q)) if self.q > 0.0 else 0.0, self.q * delta)
 
     def zcdp(self) -> ZcdpBound:
         rho, delta0 = self.of.zcdp()  # sampling never hurts; but no order-free gain exists for unbounded losses
@@ -184,15 +202,6 @@ class PoissonSampled(PrivacyLoss):
         return SampledVariable(self.of.variable("add").reversed(), self.q).reversed()
 
 
-def _amplified(epsilon: float, q: float) -> float:
-    """ln(1 + q (e^epsilon - 1)), also for epsilon where e^epsilon overflows."""
-    if q == 0.0:
-        return 0.0
-    if epsilon > 600.0:
-        return epsilon + math.log(q) if math.isfinite(epsilon) else math.inf
-    return math.log1p(q * math.expm1(epsilon))
-
-
 def sampled_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
     """Rényi divergence of order alpha of the Poisson-sampled Gaussian (the remove direction dominates).
 
@@ -209,8 +218,7 @@ def sampled_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
         return math.inf
     step = min(0.25, 0.4 / mu)
     x = np.arange(-9.5, alpha * mu + 9.5 + step, step)
-    loss = mu * x - mu * mu / 2.0
-    log_ratio = np.where(loss > 600.0, loss + math.log(q), np.log1p(q * np.expm1(np.minimum(loss, 600.0))))
+    log_ratio = after_sampling(mu * x - mu * mu / 2.0, q)
     log_weight = -0.5 * x * x + math.log(step / math.sqrt(2.0 * math.pi))
     top = float(np.max(alpha * log_ratio + log_weight))
     if top < 20.0:

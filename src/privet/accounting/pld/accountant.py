@@ -1,5 +1,6 @@
 """The numerical accountant: a certified interval from privacy-loss distributions."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,9 @@ from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.accounting.base import Accountant, Bound
 from privet.accounting.pld.engine import Interval, Mode, delta_interval, epsilon_interval, profile_curves
+from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
+from privet.privacy.base import DIRECTIONS
 
 __all__ = ["PLD", "profile_nodes"]
 
@@ -46,12 +49,14 @@ class PLD(Accountant):
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         parts = _costly(loss)
+        _refuse_if_lost(parts, delta)
         interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         parts = _costly(loss)
-        interval = delta_interval(parts, epsilon, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
+        free = loss.pure() <= epsilon
+        interval = Interval(0.0, 0.0) if free else delta_interval(parts, epsilon, self.tol, mode=self._mode(parts))
         return Bound(interval.lower, interval.upper, "PLD", loss.unit)
 
 
@@ -65,6 +70,18 @@ def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Arr
     """
     parts = _costly(loss)
     return profile_curves(parts, tol) if parts else [(np.zeros(1), np.zeros(1))]
+
+
+def _refuse_if_lost(parts: list[tuple[PrivacyLoss, int]], delta: float) -> None:
+    """No epsilon covers outcomes that give a world away: their mass must stay below delta."""
+    for direction in DIRECTIONS:
+        masses = [(part.variable(direction).p_only, n) for part, n in parts]
+        kept = math.fsum(n * math.log1p(-mass) if mass < 1.0 else -math.inf for mass, n in masses)
+        if -math.expm1(kept) >= delta:
+            raise NoGuarantee(
+                f"with probability {-math.expm1(kept):.3g} these releases fail outright (loss +inf), which no epsilon "
+                f"covers; expected less than delta = {delta:.3g}: ask for a larger delta, or for smaller ones of the parts"
+            )
 
 
 def _costly(loss: PrivacyLoss) -> list[tuple[PrivacyLoss, int]]:

@@ -4,19 +4,30 @@ from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
-from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon
+from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon, gaussian_rounding
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
+from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
 from privet.privacy.base.unit import Relation, Unit, same_unit
-from privet.privacy.base.variable import DIRECTIONS, AtomicVariable, Atoms, Direction, LossVariable, ReversedVariable
+from privet.privacy.base.variable import (
+    DIRECTIONS,
+    AtomicVariable,
+    Atoms,
+    Direction,
+    Enclosure,
+    LossVariable,
+    ReversedVariable,
+)
 
 __all__ = [
     "DIRECTIONS",
+    "HAIR",
     "MOST_ATOMS",
     "Approximate",
     "AtomicVariable",
     "Atoms",
     "Direction",
+    "Enclosure",
     "LossVariable",
     "NormalVariable",
     "OpaqueLoss",
@@ -26,14 +37,18 @@ __all__ = [
     "ReversedVariable",
     "Unit",
     "ZcdpBound",
+    "after_sampling",
+    "before_sampling",
     "best_zcdp",
     "binary_rdp",
     "binary_variable",
     "delta_of_rdp",
+    "enclose_sampled",
     "from_dict",
     "from_json",
     "gaussian_delta",
     "gaussian_epsilon",
+    "gaussian_rounding",
     "lower_hull",
     "register",
     "registered_kinds",

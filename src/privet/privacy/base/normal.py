@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array, log_ndtr, ndtri, normal_cells
-from privet.privacy.base.variable import LossVariable
+from privet._numerics import UNIT_ROUNDOFF, Array, log_ndtr, ndtri, normal_cells
+from privet.privacy.base.variable import Enclosure, LossVariable
 
-__all__ = ["NormalVariable", "gaussian_delta", "gaussian_epsilon"]
+__all__ = ["NormalVariable", "gaussian_delta", "gaussian_epsilon", "gaussian_rounding"]
+
+_TINY = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,19 @@ class NormalVariable(LossVariable):
     def delta(self, epsilon: Array | float) -> Array:
         return gaussian_delta(self.mu, np.asarray(epsilon, dtype=float))
 
+    def enclose(self, epsilon: float) -> Enclosure:
+        if self.mu < _TINY:  # delta(e) <= delta(0) < mu/sqrt(2 pi): more digits than the closed form keeps
+            return 0.0, self.mu / math.sqrt(2.0 * math.pi) * (1.0 + 1e-12)
+        value, error = float(gaussian_delta(self.mu, epsilon)), gaussian_rounding(self.mu)
+        return value * (1.0 - error), min(1.0, value * (1.0 + error) + 1e-300)
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        return self.enclose(epsilon)
+
+    @property
+    def least(self) -> float:
+        return 1e-250
+
 
 def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     """delta(epsilon) of mu-GDP in closed form, without cancellation in the tail.
@@ -52,6 +67,16 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     second = e + log_ndtr(-mu / 2.0 - e / mu)
     # exp(first) - exp(second) = exp(first) * (1 - exp(second - first)); second <= first always
     return np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
+
+
+def gaussian_rounding(mu: float) -> float:
+    """Relative error of `gaussian_delta`: nearly equal tails are subtracted when mu is small, far ones lie far out when
+    it is large.
+
+    >>> gaussian_rounding(1.0) < 2e-11
+    True
+    """
+    return min(0.5, 1e-11 + 128.0 * UNIT_ROUNDOFF / max(mu, 1e-12) + 64.0 * UNIT_ROUNDOFF * mu)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

@@ -11,16 +11,21 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.errors import InvalidParameter
 
-__all__ = ["DIRECTIONS", "AtomicVariable", "Atoms", "Direction", "LossVariable", "ReversedVariable"]
+__all__ = ["DIRECTIONS", "AtomicVariable", "Atoms", "Direction", "Enclosure", "LossVariable", "ReversedVariable"]
 
 Direction = Literal["remove", "add"]
 DIRECTIONS: tuple[Direction, Direction] = ("remove", "add")
 
+Enclosure = tuple[float, float]
+
 _NONE = np.zeros(0)
 _MOST_TERMS = 10_000_000
+_RELATIVE_ERROR = 4e-12  # of a tail, or of a sum of atoms
+_TAIL_ERROR = 2e-13  # of the difference of two tails: ndtr is good to 6e-14
+_UNDERFLOW = 1e-300
 
 
 class Atoms(NamedTuple):
@@ -119,6 +124,30 @@ class LossVariable(ABC):
         gamma = np.exp(np.minimum(np.asarray(epsilon, dtype=float), 700.0))
         return np.clip(p - np.where(q > 0.0, gamma * q, 0.0), 0.0, 1.0)
 
+    def enclose(self, epsilon: float) -> Enclosure:
+        """delta(epsilon) from below and from above, rounding included.
+
+        A kind that knows its curve in closed form says so here; below `least` the general way has too few digits.
+        """
+        return self._enclosed(epsilon, _TAIL_ERROR)
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        """The same for the pair (Q, P)."""
+        return LossVariable.enclose(ReversedVariable(self), epsilon)
+
+    @property
+    def least(self) -> float:
+        """The smallest delta that `enclose` and `enclose_mirrored` still see with some digits."""
+        return 1e-8
+
+    def _enclosed(self, epsilon: float, error: float) -> Enclosure:
+        """Losses are floats, off by a few units in the last place: as if epsilon moved by as much."""
+        losses = self.atoms().losses
+        reach = max(abs(epsilon), abs(float(losses[0])), abs(float(losses[-1]))) if len(losses) else abs(epsilon)
+        move = 32.0 * UNIT_ROUNDOFF * (1.0 + reach)
+        low, high = float(self.delta(epsilon + move)), float(self.delta(epsilon - move))
+        return max(0.0, low * (1.0 - _RELATIVE_ERROR) - error), min(1.0, high * (1.0 + _RELATIVE_ERROR) + error)
+
     def probability_above(self, epsilon: float) -> float:
         """P(L > epsilon): the PLRV tail. It is *not* delta(epsilon); it is only an upper bound on it."""
         return float(self.tails(epsilon)[0])
@@ -173,8 +202,17 @@ class ReversedVariable(LossVariable):
     def delta(self, epsilon: Array | float) -> Array:
         if not isinstance(self.of, AtomicVariable):
             return super().delta(epsilon)
-        losses, p, q = self.atoms()
-        return AtomicVariable(losses, p, q, self.p_only, self.q_only).delta(epsilon)
+        return self.of.mirrored.delta(epsilon)
+
+    def enclose(self, epsilon: float) -> Enclosure:
+        return self.of.enclose_mirrored(epsilon)
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        return self.of.enclose(epsilon)
+
+    @property
+    def least(self) -> float:
+        return self.of.least
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +254,22 @@ class AtomicVariable(LossVariable):
     @property
     def lattice(self) -> tuple[float, float] | None:
         return super().lattice if self.known_lattice is None else self.known_lattice
+
+    @property
+    def least(self) -> float:
+        return 1e-250
+
+    def enclose(self, epsilon: float) -> Enclosure:
+        return self._enclosed(epsilon, _UNDERFLOW)
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        return self.mirrored.enclose(epsilon)
+
+    @cached_property
+    def mirrored(self) -> "AtomicVariable":
+        """The atoms of (Q, P)."""
+        losses, p, q = -self.losses[::-1], self.q[::-1], self.p[::-1]
+        return AtomicVariable(losses, p, q, self.q_only_mass, self.p_only_mass)
 
     @cached_property
     def _atoms(self) -> Atoms:
