@@ -4,11 +4,12 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet.accounting.pld.compose import ComposedLaw
+from privet.accounting.pld.compose import BandLaw, ComposedLaw, Sum
 
-__all__ = ["Profile", "Side"]
+__all__ = ["BandProfile", "Profile", "Side", "profile_of"]
 
 Side = Literal["upper", "lower"]
 
@@ -109,3 +110,106 @@ class Profile:
         if index == len(losses):
             return min(1.0, self.constant + charge) if upper else self.constant
         return self._delta(at, index, charge)
+
+
+class BandProfile:
+    """The profile of a sum of which only a few frequencies are known, bounded on one side.
+
+    The sum over all nodes above e of e^{-t(x - e)} times a wave is a geometric series, and so is the one with t + 1; thus
+    delta is a short sum over the frequencies, at any e.
+    """
+
+    def __init__(self, law: BandLaw, side: Side, floor: float = -math.inf) -> None:
+        self.law, self.side = law, side
+        self.factor = 1.0 + law.mass_error if side == "upper" else 1.0 - min(1.0, law.mass_error)
+        self.constant = (law.infinite + (law.above if side == "upper" else 0.0)) * self.factor
+        self.bottom = law.lowest + law.first * law.step
+        self.top = self.bottom + (law.nodes - 1) * law.step
+        self.floor = max(floor - law.shift - 2.0 * law.step, self.bottom)
+        self.frequency = np.arange(len(law.spectrum))
+        twice = np.where(self.frequency > 0, 2.0, 1.0) * law.spectrum / law.nodes
+        turn = 2.0j * np.pi / law.nodes * self.frequency
+        rates = [max(law.tilt, 1e-300) * law.step, (law.tilt + 1.0) * law.step]
+        self.series = np.array([twice / -np.expm1(-(rate + turn)) for rate in rates])
+        self.rates = np.array(rates)
+        self.ends = (self.series * self._waves(law.first)).sum(axis=1).real
+        # every term is off by at most 32 u; so are the sums over the terms, here and at the end of the window
+        self.noise = 256.0 * UNIT_ROUNDOFF * float(np.abs(self.series).sum())
+
+    def _waves(self, node: int) -> NDArray[np.complex128]:
+        angle = (self.frequency * (node % self.law.nodes)) % self.law.nodes * (2.0 * np.pi / self.law.nodes)
+        waves = np.empty(len(angle), dtype=np.complex128)
+        waves.real, waves.imag = np.cos(angle), -np.sin(angle)
+        return waves
+
+    def _at(self, loss: float) -> tuple[float, float]:
+        """delta on the honest side, and minus its slope (roughly), at a loss inside the window."""
+        law, upper = self.law, self.side == "upper"
+        node = min(max(law.first, math.floor((loss - law.lowest) / law.step) + 1), law.first + law.nodes - 1)
+        gap = law.lowest + node * law.step - loss
+        left = law.first + law.nodes - node
+        sums = (self.series * self._waves(node)).sum(axis=1).real - np.exp(-self.rates * left) * self.ends
+        exponent = law.log_scale - law.tilt * loss
+        if exponent > _LARGEST_EXPONENT:
+            return (1.0 if upper else self.constant), 0.0
+        scale = math.exp(exponent)
+        p, q = (scale * math.exp(-(law.tilt + i) * gap) * float(sums[i]) for i in (0, 1))
+        charge = scale * (law.error_weight + self.noise)
+        value = max(p - q, 0.0) * self.factor + charge if upper else max((p - q) * self.factor - charge, 0.0)
+        return min(1.0, self.constant + value), max(q, 0.0) * self.factor + (charge * law.tilt if upper else 0.0)
+
+    def delta(self, epsilon: float) -> float:
+        """delta at one epsilon."""
+        upper = self.side == "upper"
+        at = epsilon - self.law.shift if upper else epsilon + self.law.shift
+        if at < self.bottom and not self.law.complete_below:
+            return 1.0 if upper else self.constant
+        if at >= self.top:
+            return self._at(self.top)[0] if upper else self.constant
+        return self._at(at)[0]
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta (lower).
+
+        Newton steps on ln delta, which is concave, from the right; the point returned has been tried.
+        """
+        if self.constant >= delta:
+            return math.inf
+        law, upper = self.law, self.side == "upper"
+        if (self._at(self.floor)[0] <= delta) if upper else (self._at(self.floor)[0] < delta):
+            return self.floor + law.shift if upper else -math.inf
+        bad, good = self.floor, self.top  # delta is above the target at `bad`; `good` is not known to be good yet
+        at = min(max((law.log_scale - math.log(delta - self.constant)) / max(law.tilt, 1e-300), bad), good)
+        for _ in range(60):
+            value, slope = self._at(at)
+            if value > delta:
+                bad = max(bad, at)
+            else:
+                good = min(good, at)
+            excess = value - self.constant
+            move = excess / slope * math.log(excess / (delta - self.constant)) if slope > 0.0 and excess > 0.0 else 0.0
+            following = at + move
+            if move == 0.0 or not bad < following < good:
+                following = 0.5 * (bad + good)
+            if abs(following - at) <= 1e-13 * (1.0 + abs(at)):
+                break
+            at = following
+        return self._tried(at, delta)
+
+    def _tried(self, at: float, delta: float) -> float:
+        """A point close to `at`, on the safe side, at which the claim has been checked."""
+        upper, margin = self.side == "upper", 1e-13 * (1.0 + abs(at))
+        while self.floor <= at <= self.top:
+            value = self._at(at)[0]
+            if (value <= delta) if upper else (value >= delta):
+                return at + self.law.shift if upper else at - self.law.shift
+            at, margin = at + margin if upper else at - margin, 4.0 * margin
+        return math.inf if upper else -math.inf
+
+
+def profile_of(law: Sum, side: Side, floor: float = -math.inf) -> Profile | BandProfile:
+    """The profile of a composed law, from wherever its masses are kept."""
+    if isinstance(law, BandLaw):
+        return BandProfile(law, side, floor)
+    assert isinstance(law, ComposedLaw)
+    return Profile(law, side, floor)

@@ -5,28 +5,32 @@ noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import UNIT_ROUNDOFF, Array
+from privet.accounting.pld.band import CACHES as caches_of_band
+from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law
 from privet.accounting.pld.cache import remember
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 
-__all__ = ["CACHES", "ComposedLaw", "compose", "smooth_length"]
+__all__ = ["CACHES", "BandLaw", "ComposedLaw", "Sum", "compose", "smooth_length"]
 
 _NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
+_DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
+_MOST_WORK = 1 << 16  # waves times nodes that are always worth it
 
 
-@dataclass(frozen=True, eq=False)
-class ComposedLaw:
-    """Tilted masses of the sum on consecutive nodes, and what the computation may have got wrong."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sum(ABC):
+    """What is known of the tilted law of a sum, and what the computation may have got wrong."""
 
-    losses: Array  # nodes of the window
-    weight: Array  # tilted masses (may be slightly negative by rounding)
     tilt: float
     log_scale: float  # K
     infinite: float  # mass at +infinity
@@ -39,13 +43,48 @@ class ComposedLaw:
     step: float
 
     @property
+    @abstractmethod
+    def length(self) -> int:
+        """Number of nodes of the window."""
+
+    @property
     def error_weight(self) -> float:
         """Bound on the error of delta(e), in units of exp(K - t e): rounding of the transform, and wrapping."""
         t, h = self.tilt, self.step
         # sum over nodes above e of e^{-t x}(1 - e^{-x}), and the largest of these weights
-        bins = min(1.0 / (h * t * (1.0 + t)) + 1.0, float(len(self.weight))) if t > 0.0 else float(len(self.weight))
+        bins = min(1.0 / (h * t * (1.0 + t)) + 1.0, float(self.length)) if t > 0.0 else float(self.length)
         peak = math.exp(-t * math.log1p(1.0 / t)) / (1.0 + t) if t > 0.0 else 1.0
         return self.bin_error * bins + self.wrapped * peak
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComposedLaw(Sum):
+    """Tilted masses of the sum on consecutive nodes."""
+
+    losses: Array  # nodes of the window
+    weight: Array  # tilted masses (may be slightly negative by rounding)
+
+    @property
+    def length(self) -> int:
+        return len(self.weight)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BandLaw(Sum):
+    """The few frequencies of the tilted law that are not negligible.
+
+    The mass at node j, counted from the lowest possible sum, is Re sum_k c_k F_k e^{-2 pi i k j/N} / N with c_0 = 1 and all
+    other c_k = 2; the window starts at node `first`.
+    """
+
+    lowest: float  # the loss of node 0
+    first: int
+    nodes: int  # N
+    spectrum: NDArray[np.complex128]
+
+    @property
+    def length(self) -> int:
+        return self.nodes
 
 
 def smooth_length(length: int) -> int:
@@ -65,56 +104,67 @@ def _log_moment(law: GridLaw, t: float) -> float:
         return math.log(max(float(law.mass.sum()), 1e-300))
     losses = law.losses()
     peak = float(losses[-1] if t > 0.0 else losses[0]) * t
-    count = min(len(losses), int(600.0 / (abs(t) * law.step)) + 1)  # beyond, exp underflows
-    near = slice(len(losses) - count, None) if t > 0.0 else slice(count)
-    total = float((law.mass[near] * np.exp(losses[near] * t - peak)).sum())  # not @: BLAS would start threads
-    if count < len(losses):  # what was left out is at most the rest of the mass at the edge of the slice
-        total += float(law.mass.sum()) * math.exp(-600.0)
+    total = float((law.mass * np.exp(np.maximum(losses * t - peak, -600.0))).sum())  # not @: BLAS would start threads
     return peak + math.log(max(total, 1e-300))
 
 
-def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> ComposedLaw:
+def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
     """Law of the sum of independent losses, `n` copies of each grid law."""
     t = plan.tilt
-    offset = math.fsum(n * law.offset for law, n in laws)
+    smallest = _support(laws)[0]
     low, high = _window(laws, plan, step)
-    first = math.floor((low - offset) / step)
-    length = smooth_length(math.ceil((high - offset) / step) - first + 2)
+    first = math.floor((low - smallest) / step)
+    length = math.ceil((high - smallest) / step) - first + 2
     total = math.fsum(n * _log_moment(law, t) for law, n in laws)
-    spectrum, noise = _spectrum(laws, t, length)
-    # the transform starts at the sum of the first nodes: rotate so that the window's first node comes first
-    origin = sum(n * law.start for law, n in laws)
-    weight = np.roll(np.fft.irfft(spectrum, length), (origin - first) % length)
-    losses = offset + (first + np.arange(length)) * step
+    narrow = _low_band(laws, t, length) if t > 0.0 else None
+    if narrow is None:
+        length = smooth_length(length)
+    spectrum, noise = narrow if narrow is not None else _spectrum(laws, t, length)
     inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * float(np.abs(spectrum).sum())
-    above, wrapped = _tails(laws, plan, float(losses[0]), float(losses[-1]), total)
-    return ComposedLaw(
-        losses=losses,
-        weight=weight,
-        tilt=t,
-        log_scale=total,
-        infinite=_infinite(laws),
-        above=above,
-        bin_error=noise + inverse + math.exp(_NEGLIGIBLE),
-        wrapped=wrapped,
-        mass_error=math.expm1(min(50.0, math.fsum(n * _mass_error(law, t) for law, n in laws))),
-        shift=math.fsum(n * (law.shift + 2.0 * law.error + _node_error(law)) for law, n in laws),
-        complete_below=_support(laws)[0] >= float(losses[0]),
-        step=step,
-    )
+    bottom = smallest + first * step
+    above, wrapped = _tails(laws, plan, bottom, bottom + (length - 1) * step, total)
+    known: dict[str, Any] = {
+        "tilt": t,
+        "log_scale": total,
+        "infinite": _infinite(laws),
+        "above": above,
+        "bin_error": noise + inverse + math.exp(_NEGLIGIBLE),
+        "wrapped": wrapped,
+        "mass_error": math.expm1(min(50.0, math.fsum(n * _mass_error(law, t) for law, n in laws))),
+        "shift": math.fsum(n * (law.shift + 2.0 * law.error + _node_error(law)) for law, n in laws),
+        "complete_below": first <= 0,
+        "step": step,
+    }
+    if narrow is not None:
+        return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, **known)
+    # the transform starts at the lowest possible sum: rotate so that the window's first node comes first
+    weight = np.roll(np.fft.irfft(spectrum, length), -first % length)
+    return ComposedLaw(losses=bottom + np.arange(length) * step, weight=weight, **known)
+
+
+def _low_band(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
+    """The low frequencies of the sum with a bound on the error of one bin, when the others are proved negligible."""
+    parts = [(tilted_law(law, t, _log_moment(law, t)), n) for law, n in laws]
+    count = cut_frequency(parts, length, -_DROPPED)
+    if count is None or count * sum(len(part.weight) for part, _ in parts) > _MOST_WORK + 16 * length:
+        return None
+    transforms = [
+        (*low_frequencies(law, part, length, count), n) for (law, n), (part, _) in zip(laws, parts, strict=True)
+    ]
+    with np.errstate(divide="ignore"):
+        logs = [(transform, np.log(np.abs(transform) + error), error, n) for transform, error, n in transforms]
+    spectrum, noise = _product(logs, length)
+    return spectrum, noise + math.exp(_DROPPED)
 
 
 def _mass_error(law: GridLaw, t: float) -> float:
     """Relative error of one tilted mass: of the mass itself and of the exponent t e - K."""
-    reach = abs(law.offset) + max(abs(law.start), abs(law.start + len(law.mass))) * law.step
-    return law.error + UNIT_ROUNDOFF * (8.0 + 4.0 * t * reach)
+    return law.error + UNIT_ROUNDOFF * (8.0 + 4.0 * t * law.reach)
 
 
 def _node_error(law: GridLaw) -> float:
     """Nodes and cell boundaries are floats: each loss may be off by a few units in its last place."""
-    return (
-        16.0 * UNIT_ROUNDOFF * (1.0 + abs(law.offset) + max(abs(law.start), abs(law.start + len(law.mass))) * law.step)
-    )
+    return 16.0 * UNIT_ROUNDOFF * (1.0 + law.reach)
 
 
 def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
@@ -131,8 +181,7 @@ def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex1
     and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here.
     """
     tilted: Array = law.mass * np.exp(law.losses() * t - _log_moment(law, t))
-    if len(tilted) > length:
-        tilted = np.bincount(np.arange(len(tilted)) % length, weights=tilted, minlength=length)
+    tilted = np.bincount((law.places - law.start) % length, weights=tilted, minlength=length)
     error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
     transform = np.fft.rfft(tilted, length)
     with np.errstate(divide="ignore"):  # an empty law
@@ -146,8 +195,12 @@ def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     M = |F_k| + error then differ by at most the sum over the parts of n (error + 8 u) times the product of the M with one
     factor of that part left out.
     """
-    parts = [(*_transform(law, t, length), n) for law, n in laws]
-    log_modulus = np.zeros(length // 2 + 1)
+    return _product([(*_transform(law, t, length), n) for law, n in laws], length)
+
+
+def _product(parts: list[tuple[NDArray[np.complex128], Array, float, int]], length: int) -> tuple[Any, float]:
+    """Product of the powers of transforms; each comes with the logarithm of modulus plus error, and that error."""
+    log_modulus = np.zeros(len(parts[0][0]))
     for _, modulus, _, n in parts:
         log_modulus += n * modulus
     keep = np.flatnonzero(log_modulus > _NEGLIGIBLE)
@@ -155,7 +208,7 @@ def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     with np.errstate(divide="ignore", invalid="ignore"):
         for transform, _, _, n in parts:
             power += n * np.log(transform[keep])
-    result = np.zeros(length // 2 + 1, dtype=complex)
+    result = np.zeros(len(log_modulus), dtype=complex)
     result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
     noise = 0.0
     for _, modulus, error, n in parts:
@@ -167,7 +220,7 @@ def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
 def _support(laws: list[tuple[GridLaw, int]]) -> tuple[float, float]:
     """Smallest and largest possible sum."""
     smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
-    return smallest, smallest + math.fsum(n * (len(law.mass) - 1) * law.step for law, n in laws)
+    return smallest, smallest + math.fsum(n * (law.stop - law.start) * law.step for law, n in laws)
 
 
 def _window(laws: list[tuple[GridLaw, int]], plan: Plan, step: float) -> tuple[float, float]:
@@ -195,4 +248,4 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     return above, wrapped
 
 
-CACHES = (_log_moment, _transform)
+CACHES = (_log_moment, _transform, *caches_of_band)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from privet._numerics import Array
-from privet.accounting.pld.answer import Profile
+from privet.accounting.pld.answer import BandProfile, Profile, profile_of
 from privet.accounting.pld.compose import CACHES as caches_of_compose
-from privet.accounting.pld.compose import compose
+from privet.accounting.pld.compose import ComposedLaw, compose
 from privet.accounting.pld.plan import Plan, make_plan, step_tail, summary_of
 from privet.accounting.pld.rounding import CACHES as caches_of_rounding
 from privet.accounting.pld.rounding import lower_law, upper_law
@@ -19,7 +19,7 @@ from privet.privacy import Direction, PrivacyLoss
 __all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
-_WIDTH_LAW = 0.16  # measured: relative width of the interval is 0.1 to 0.2 (h / std of one loss)^2
+_WIDTH_LAW = 0.25  # measured: relative width of the interval is 0.1 to 0.2 (h / std of one loss)^2
 _PASSES = 5
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
 
@@ -64,14 +64,14 @@ def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
 
 def _profiles(
     parts: Parts, direction: Direction, plan: Plan, step: float, delta: float, *, two_sided: bool, floor: float = 0.0
-) -> tuple[Profile, Profile | None]:
+) -> tuple[Profile | BandProfile, Profile | BandProfile | None]:
     """Upper and lower profile of the composition in one direction, from `floor` upwards."""
     tail = step_tail(delta, sum(n for _, n in parts))
-    upper = compose([(upper_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
+    upper = compose([(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in parts], step, plan)
     if not two_sided:
-        return Profile(upper, "upper", floor), None
-    lower = compose([(lower_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
-    return Profile(upper, "upper", floor), Profile(lower, "lower", floor)
+        return profile_of(upper, "upper", floor), None
+    lower = compose([(lower_law(loss, direction, step, tail, plan.order), n) for loss, n in parts], step, plan)
+    return profile_of(upper, "upper", floor), profile_of(lower, "lower", floor)
 
 
 def _refined(best: Interval, new: Interval) -> Interval:
@@ -197,7 +197,8 @@ def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
         plan = make_plan(parts, direction, delta=_CURVE_FLOOR, untilted=True)
         step = _grid_step(parts, plan, tol)
         tail = step_tail(_CURVE_FLOOR, sum(n for _, n in parts))
-        law = compose([(upper_law(loss, direction, step, tail), n) for loss, n in parts], step, plan)
+        law = compose([(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in parts], step, plan)
+        assert isinstance(law, ComposedLaw)  # without a tilt every node is wanted
         profile = Profile(law, "upper")
         curves.append((profile.losses + law.shift, profile.upper_deltas()))
     return curves

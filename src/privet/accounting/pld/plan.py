@@ -26,13 +26,17 @@ class Summary:
 
     losses: Array
     log_mass: Array
+    points: Array  # outline of the continuous part: cells between these losses ...
+    inside: Array  # ... and their P-masses
 
 
 @lru_cache(maxsize=512)
 def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
     """The coarse law of one part, cut at the same tail as the grid laws (beyond it the mass sits at infinity)."""
     variable = loss.variable(direction)
-    p, q = variable.cells(variable.points(_POINTS, tail))
+    points = variable.points(_POINTS, tail)
+    p, q = variable.cells(points)
+    inside = p[1:-1].copy()
     p[-1] = 0.0
     seen = (p > 0.0) & (q > 0.0)
     atoms, atom_mass, _ = variable.atoms()
@@ -41,7 +45,7 @@ def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
     mass = np.concatenate((p[seen], atom_mass[heavy]))
     if len(losses) == 0:
         losses, mass = np.zeros(1), np.ones(1)
-    return Summary(losses, np.log(mass))
+    return Summary(losses, np.log(mass), points, inside)
 
 
 def step_tail(delta: float, steps: int) -> float:
@@ -63,6 +67,7 @@ class Plan:
     target: float  # rough epsilon
     part_width: float  # width of the widest single law
     log_delta: float  # logarithm of the Chernoff bound on delta at the target
+    order: float  # the tilt under which the losses that decide are typical
 
 
 class _Sum:
@@ -148,11 +153,8 @@ def make_plan(
     allowed = min(
         7.0, max(0.5, 7.0 - math.log(steps / 1e3))
     )  # the tilt may leave the noise exp(allowed) above its best
-    tilt = (
-        0.0
-        if untilted
-        else _rounded(total.least_tilt(best, target, floor + allowed), math.sqrt(2.0 / max(-floor, 1.0)))
-    )
+    ladder = min(0.5, math.sqrt(2.0 / max(-floor, 1.0)))
+    tilt = 0.0 if untilted else _rounded(total.least_tilt(best, target, floor + allowed), ladder)
     value, _, variance = total(tilt)
     spread = math.sqrt(max(variance, 1e-300))
     log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
@@ -170,6 +172,7 @@ def make_plan(
         target=target,
         part_width=total.part_width,
         log_delta=floor,
+        order=_rounded(best, ladder),
     )
 
 
@@ -178,5 +181,5 @@ def _rounded(value: float, most: float = 0.5) -> float:
 
     For tiny delta the tilt must be met more closely: missing it by a share x costs a factor exp(x^2 ln(1/delta)).
     """
-    rung = min(0.5, most)
+    rung = most
     return 2.0 ** (math.floor(math.log2(value) / rung) * rung) if value > 0.0 else 0.0

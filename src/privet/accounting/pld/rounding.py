@@ -13,6 +13,8 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.accounting.pld.cache import remember
+from privet.accounting.pld.mesh import lattice_places, walls
+from privet.accounting.pld.plan import summary_of
 from privet.errors import NoGuarantee
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 
@@ -27,33 +29,49 @@ _MOST_ROUGH = 2000
 _ROUNDS = 6
 _HEAVY_END = 1e-6
 _MOST_NODES = 1 << 23
+_AROUND = 4  # nodes beside an atom or a heavy end that are never left out
+_FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
 _LARGEST_NODE = 690.0
 
 
 @dataclass(frozen=True, eq=False)
 class GridLaw:
-    """Mass at offset + (start + i) * step, a mass at +infinity, and how far rounding may have moved things."""
+    """Mass at offset + place * step, a mass at +infinity, and how far rounding may have moved things."""
 
     offset: float
-    start: int
     step: float
+    places: Array  # increasing whole numbers
     mass: Array
     infinite: float
     error: float  # relative error of each mass
     shift: float  # losses may be off by this much (atoms that lie a hair beside their node)
 
+    @property
+    def start(self) -> int:
+        return int(self.places[0])
+
+    @property
+    def stop(self) -> int:
+        return int(self.places[-1])
+
     def losses(self) -> Array:
         """The nodes."""
-        return self.offset + (self.start + np.arange(len(self.mass))) * self.step
+        return self.offset + self.places * self.step
+
+    @property
+    def reach(self) -> float:
+        """Bound on the modulus of offset, nodes and everything between."""
+        return abs(self.offset) + max(abs(self.start), abs(self.stop) + 1) * self.step
 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Half-step masses of the continuous part, and the atoms, on the nodes offset + (start .. start + n - 1) step."""
+    """Masses of the continuous part between walls and nodes in turn, and the atoms, on the nodes offset + places * step."""
 
     offset: float
-    start: int
-    n: int
+    places: Array
+    nodes: Array
+    walls: Array
     p: Array
     q: Array
     atoms: tuple[Array, Array, Array]
@@ -62,12 +80,9 @@ class _Cells:
     below: float  # mass of atoms cut off at the bottom
     error: float
 
-    def nodes(self, step: float) -> Array:
-        return self.offset + (self.start + np.arange(self.n)) * step
-
 
 @remember(16_000_000)
-def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> _Cells:
+def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float) -> _Cells:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
     lost_above, lost_below, kept = _trim(p_atoms, tail)
@@ -77,17 +92,28 @@ def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float) ->
     if len(losses):
         ends = [*(ends if continuous else []), float(losses[0]), float(losses[-1])]
     offset = _offset(variable, step)
-    start = math.floor((min(ends) - offset) / step) - 1
-    n = math.ceil((max(ends) - offset) / step) + 2 - start
-    if not n < _MOST_NODES:
+    first = math.floor((min(ends) - offset) / step) - 1
+    last = math.ceil((max(ends) - offset) / step) + 1
+    if not last - first < _MOST_NODES:
         raise NoGuarantee("the loss of one step is too wide for a grid of this fineness; use RDP, or more noise")
-    halves = offset + (2.0 * start - 1.0 + np.arange(2 * n + 1)) * (step / 2.0)
-    p, q = variable.cells(halves) if continuous else (np.zeros(2 * n + 2), np.zeros(2 * n + 2))
+    places = np.arange(first, last + 1)
+    if continuous and len(losses) <= _FEW_ATOMS:
+        summary = summary_of(loss, direction, tail)
+        places = lattice_places(first, last, step, offset, summary.points, summary.inside, order)
+        special = np.floor((np.append(losses, offset) - offset) / step).astype(np.int64)
+        near = np.add.outer(special, np.arange(-_AROUND, _AROUND + 1)).ravel()
+        places = np.union1d(places, near[(near >= first) & (near <= last)])
+    nodes, between = offset + places * step, offset + walls(places) * step
+    n = len(places)
+    p = q = np.zeros(2 * n + 2)
+    if continuous:
+        edges = np.empty(2 * n + 1)
+        edges[::2], edges[1::2] = between, nodes
+        p, q = variable.cells(edges)
     error = _CONTINUOUS_ERROR if continuous else _ATOM_ERROR
     infinite = variable.p_only
-    return _Cells(
-        offset, start, n, p, q, (losses, p_atoms, q_atoms), infinite + lost_above, infinite, lost_below, error
-    )
+    atoms = (losses, p_atoms, q_atoms)
+    return _Cells(offset, places, nodes, between, p, q, atoms, infinite + lost_above, infinite, lost_below, error)
 
 
 def _offset(variable: LossVariable, step: float) -> float:
@@ -127,19 +153,20 @@ def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
 
 
 @remember(16_000_000)
-def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> GridLaw:
-    """A law on the grid that dominates the variable."""
-    cells = _cells(loss, direction, step, tail)
-    n = cells.n
+def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
+    """A law on the grid that dominates the variable; `order` says where its nodes should be dense."""
+    cells = _cells(loss, direction, step, tail, order)
+    n = len(cells.places)
     p = cells.p[2 : 2 * n : 2] + cells.p[3 : 2 * n : 2]
     q = cells.q[2 : 2 * n : 2] + cells.q[3 : 2 * n : 2]
     exact, shift, (losses, p_atoms, q_atoms) = _aligned(cells, step)
     if len(losses):
-        place = np.floor((losses - cells.offset) / step).astype(np.int64) - cells.start
+        place = np.searchsorted(cells.places, np.floor((losses - cells.offset) / step), side="right") - 1
         p = p + np.bincount(place, weights=p_atoms, minlength=n - 1)[: n - 1]
         q = q + np.bincount(place, weights=q_atoms, minlength=n - 1)[: n - 1]
-    growth = np.exp(np.minimum(cells.nodes(step)[:-1], 700.0))  # beyond, q is 0 and the mass moves up
-    up = np.clip((p - growth * q * (1.0 - 2.0 * cells.error)) / -math.expm1(-step), 0.0, p)
+    growth = np.exp(np.minimum(cells.nodes[:-1], 700.0))  # beyond, q is 0 and the mass moves up
+    width = np.diff(cells.places) * step
+    up = np.clip((p - growth * q * (1.0 - 2.0 * cells.error)) / -np.expm1(-width), 0.0, p)
     mass = exact
     mass[:-1] += p - up
     mass[1:] += up
@@ -149,37 +176,40 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float)
 
 
 @remember(16_000_000)
-def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float) -> GridLaw:
+def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
     """A law on the grid that the variable dominates; what lies beyond the grid is dropped."""
-    cells = _cells(loss, direction, step, tail)
-    n = cells.n
+    cells = _cells(loss, direction, step, tail, order)
+    n = len(cells.places)
     p = cells.p[1 : 2 * n : 2] + cells.p[2 : 2 * n + 1 : 2]
     q = cells.q[1 : 2 * n : 2] + cells.q[2 : 2 * n + 1 : 2]
     exact, shift, (losses, p_atoms, q_atoms) = _aligned(cells, step)
     if len(losses):
-        place = np.rint((losses - cells.offset) / step).astype(np.int64) - cells.start
+        place = np.clip(np.searchsorted(cells.walls, losses) - 1, 0, n - 1)
         p = p + np.bincount(place, weights=p_atoms, minlength=n)
         q = q + np.bincount(place, weights=q_atoms, minlength=n)
-    mass = exact + _contract(p, q, cells.nodes(step), step)
+    mass = exact + _contract(p, q, cells.nodes, step)
     return _law(cells, step, mass, cells.impossible * (1.0 - cells.error), shift)
 
 
 def _aligned(cells: _Cells, step: float) -> tuple[Array, float, tuple[Array, Array, Array]]:
     """Atoms on their nodes (up to a hair, which is charged as a shift of the losses), and the atoms left over."""
     losses, p, q = cells.atoms
-    place = np.rint((losses - cells.offset) / step)
-    beside = np.abs((losses - cells.offset) / step - place)
-    on = beside <= _ALIGNED
-    mass = np.bincount((place[on] - cells.start).astype(np.int64), weights=p[on], minlength=cells.n)
+    if len(losses) == 0:
+        return np.zeros(len(cells.places)), 0.0, cells.atoms
+    nearest = np.rint((losses - cells.offset) / step)
+    beside = np.abs((losses - cells.offset) / step - nearest)
+    place = np.minimum(np.searchsorted(cells.places, nearest), len(cells.places) - 1)
+    on = (beside <= _ALIGNED) & (cells.places[place] == nearest)
+    mass = np.bincount(place[on], weights=p[on], minlength=len(cells.places))
     shift = float(beside[on].max(initial=0.0)) * step
     return mass.astype(float), shift, (losses[~on], p[~on], q[~on])
 
 
 def _law(cells: _Cells, step: float, mass: Array, infinite: float, shift: float) -> GridLaw:
-    """The law without the empty nodes at its ends."""
+    """The law without the empty nodes."""
     seen = np.flatnonzero(mass)
-    first, last = (int(seen[0]), int(seen[-1]) + 1) if len(seen) else (0, 1)
-    return GridLaw(cells.offset, cells.start + first, step, mass[first:last], infinite, cells.error, shift)
+    kept = seen if len(seen) else slice(0, 1)
+    return GridLaw(cells.offset, step, cells.places[kept], mass[kept], infinite, cells.error, shift)
 
 
 def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
@@ -226,7 +256,7 @@ def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bo
         taken[enough] = min(1.0, -float(total[enough - 1]) / float(excess[enough]))
         part = slice(index, index + enough + 1) if move == 1 else slice(index - enough, index + 1)
         taken = taken[::move]
-        settled[target] += float(taken @ p[part])
+        settled[target] += float((taken * p[part]).sum())
         p[part] *= 1.0 - taken
         q[part] *= 1.0 - taken
         return True
@@ -265,8 +295,10 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
     mass[:-1] += (retained * from_above)[:-1] * p[1:]
     mass[1:] += (retained * from_below)[1:] * p[:-1]
     for index in np.flatnonzero(stuck & (p > 0.0)):  # nobody to merge with: round the loss down
-        loss = math.log(p[index]) - math.log(q[index]) if q[index] > 0.0 else float(node[index]) - 2.0 * step
-        place = math.floor((loss - float(node[0])) / step - 1e-9)
+        place = int(index) - 2
+        if q[index] > 0.0:
+            loss = math.log(p[index]) - math.log(q[index])
+            place = int(np.searchsorted(node, loss - 1e-9 * step, side="right")) - 1
         place = min(place, int(index))  # rounding of tiny losses must not lift a cell above its own node
         if place >= 0:
             mass[place] += retained[index] * p[index]
