@@ -36,7 +36,8 @@ def test_law_catches_the_planted_bug(planted, monkeypatch):
 
 
 def test_every_law_has_been_seen_to_fail():
-    laws = {name for name in testing.__all__ if name.startswith("check_")}
+    elsewhere = {law.__name__ for law in testing.MECHANISM_LAWS}  # they have broken twins of their own
+    laws = {name for name in testing.__all__ if name.startswith("check_")} - elsewhere
     assert laws == {planted.law for planted in BUGS}
 
 

@@ -17,7 +17,8 @@ _LISTED_SIGMA = 500.0  # up to here the outcomes are listed one by one
 _LARGEST_SIGMA = 1e8  # beyond, the difference of P and Q drowns in rounding
 _NARROW = 0.2
 _MASS_ERROR = 1e-12  # relative, of the mass of a tail
-_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # for such sigma the sum of exp(-x^2/2 sigma^2) is sigma sqrt(2 pi) to 300 digits
+# for such sigma the sum of exp(-x^2/(2 sigma^2)) is sigma sqrt(2 pi) to hundreds of digits
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 _REACH = 39.0  # standard deviations: the mass outside is below 1e-330
 
 
@@ -126,7 +127,8 @@ class DiscreteNormalVariable(LossVariable):
 
     def span(self, tail: float) -> tuple[float, float]:
         mu = self.shift / self.sigma
-        reach = mu * (mu / 2.0 - ndtri(max(tail, 1e-300)) + 2.0 / self.sigma)  # at most 2 outcomes beyond the normal law
+        # the tail lies at most two outcomes beyond that of the normal law
+        reach = mu * (mu / 2.0 - ndtri(max(tail, 1e-300)) + 2.0 / self.sigma)
         return -reach, reach
 
     @property
