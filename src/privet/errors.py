@@ -20,6 +20,7 @@ __all__ = [
     "NotPrivate",
     "PrivetError",
     "ReleaseFailed",
+    "ReusedData",
     "SerialisationError",
     "Unreachable",
 ]
@@ -161,5 +162,13 @@ class KeyConflict(LedgerError):
     """A release key was used before for another request.
 
     >>> issubclass(KeyConflict, LedgerError)
+    True
+    """
+
+
+class ReusedData(PrivetError):
+    """An event was to be tested on runs that it was chosen on; test it on runs that nobody has looked at.
+
+    >>> issubclass(ReusedData, PrivetError)
     True
     """

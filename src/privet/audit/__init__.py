@@ -1,3 +1,83 @@
-"""Audits: lower bounds on epsilon and attacks that try to break a claim."""
+"""Audits: lower bounds on epsilon and attacks that try to break a claim.
 
-__all__: list[str] = []
+An audit can only refute. It returns a bound with its confidence, `violated` or `not refuted`, and never a promise.
+
+>>> from privet import audit, privacy
+>>> counts = audit.Counts(tp=700, fp=300, n=1000)
+>>> audit.curve_test(counts, claim=privacy.PureLoss(0.5)).verdict
+'violated'
+"""
+
+from privet.audit.base import (
+    AtLeast,
+    Coins,
+    Counts,
+    CredibleBound,
+    CurveTest,
+    Guesses,
+    LowerBound,
+    Sample,
+    Statistic,
+    Verdict,
+)
+from privet.audit.statistics import (
+    BettingTest,
+    Bonferroni,
+    Choice,
+    Curve,
+    Fixed,
+    Gaussian,
+    Point,
+    Selected,
+    Selection,
+    Split,
+    credible_lower,
+    curve_test,
+    family_lower,
+    gaussian_lower,
+    guess,
+    largest_refutable,
+    one_run,
+    one_run_curve,
+    one_run_fdp,
+    one_run_fdp_lower,
+    one_run_lower,
+    one_run_p_value,
+    point_lower,
+)
+
+__all__ = [
+    "AtLeast",
+    "BettingTest",
+    "Bonferroni",
+    "Choice",
+    "Coins",
+    "Counts",
+    "CredibleBound",
+    "Curve",
+    "CurveTest",
+    "Fixed",
+    "Gaussian",
+    "Guesses",
+    "LowerBound",
+    "Point",
+    "Sample",
+    "Selected",
+    "Selection",
+    "Split",
+    "Statistic",
+    "Verdict",
+    "credible_lower",
+    "curve_test",
+    "family_lower",
+    "gaussian_lower",
+    "guess",
+    "largest_refutable",
+    "one_run",
+    "one_run_curve",
+    "one_run_fdp",
+    "one_run_fdp_lower",
+    "one_run_lower",
+    "one_run_p_value",
+    "point_lower",
+]

@@ -1,0 +1,25 @@
+"""What every audit shares: counts, coins, events, and results that say "violated" or "not refuted"."""
+
+from privet.audit.base.coins import Coins
+from privet.audit.base.counts import Counts, Guesses
+from privet.audit.base.result import ADD_REMOVE, CredibleBound, CurveTest, LowerBound, Result, Verdict, same_neighbours
+from privet.audit.base.sample import AtLeast, Event, Sample
+from privet.audit.base.statistic import R, Statistic
+
+__all__ = [
+    "ADD_REMOVE",
+    "AtLeast",
+    "Coins",
+    "Counts",
+    "CredibleBound",
+    "CurveTest",
+    "Event",
+    "Guesses",
+    "LowerBound",
+    "R",
+    "Result",
+    "Sample",
+    "Statistic",
+    "Verdict",
+    "same_neighbours",
+]

@@ -1,0 +1,154 @@
+"""An audit with one training run against a whole trade-off curve."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privet import accounting, noise
+from privet._numerics import Array, special
+from privet._validate import open_fraction
+from privet.audit.base import ADD_REMOVE, Coins, CurveTest, Guesses, LowerBound
+from privet.audit.statistics.canaries import guess
+from privet.audit.statistics.gaussian import GDP_ASSUMPTION, epsilon_of_mu
+from privet.errors import InvalidParameter
+from privet.privacy import PrivacyLoss, Unit
+
+__all__ = ["one_run_curve", "one_run_fdp", "one_run_fdp_lower", "one_run_mu", "one_run_rejects"]
+
+_TABLE = 2048
+_LEVELS = 10.0 ** np.linspace(0.0, -9.0, 37)
+
+Mirror = Callable[[float], float]  # x -> f(1 - x) for a symmetric trade-off curve f: never more than the truth
+
+
+def one_run_rejects(guesses: Guesses, *, mirror: Mirror, alpha: float) -> bool:
+    """Whether a curve is refuted at level alpha by the number of correct guesses.
+
+    `mirror(x)` is f(1 - x), which for a symmetric curve is the inverse of 1 - f.
+
+    >>> one_run_rejects(Guesses(correct=95, made=100, canaries=1000), mirror=lambda x: x, alpha=0.05)
+    True
+    """
+    m, r, v = guesses.canaries, guesses.made, guesses.correct
+    share = r / m * (1.0 + 1e-12)
+    right, wrong = alpha * v / m, alpha * (r - v) / m
+    for i in range(v - 1, -1, -1):
+        grown = max(wrong, mirror(right))
+        if grown <= wrong:
+            return False
+        right = min(1.0, right + i / (r - i) * (grown - wrong))
+        wrong = grown
+        if right + wrong > share:
+            return True
+    return False
+
+
+def one_run_mu(guesses: Guesses, *, alpha: float) -> float:
+    """The largest mu up to which mu-GDP is refuted (0 when not even that), from below.
+
+    >>> round(one_run_mu(Guesses(correct=95, made=100, canaries=1000), alpha=0.05), 6)
+    0.786812
+    """
+    ndtr, ndtri = special().ndtr, special().ndtri
+
+    def refuted(mu: float) -> bool:
+        return one_run_rejects(guesses, mirror=lambda x: float(ndtr(ndtri(x) - mu)), alpha=alpha)
+
+    if not refuted(0.0):
+        return 0.0
+    low, high = 0.0, 0.5
+    while refuted(high):
+        low, high = high, 2.0 * high
+    for _ in range(44):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+def one_run_fdp_lower(guesses: Guesses, *, delta: float, alpha: float = 0.05, unit: Unit = ADD_REMOVE) -> LowerBound:
+    """The bound of `one_run_fdp` from the counts alone.
+
+    >>> round(one_run_fdp_lower(Guesses(correct=95, made=100, canaries=1000), delta=1e-5).lower, 4)
+    3.3233
+    """
+    level, slack = open_fraction("alpha", alpha), open_fraction("delta", delta)
+    all_right = Guesses(correct=guesses.made, made=guesses.made, canaries=guesses.canaries)
+    mu = one_run_mu(guesses, alpha=level)
+    return LowerBound(
+        lower=epsilon_of_mu(mu, slack),
+        delta=slack,
+        alpha=level,
+        method=f"one run, f-DP, mu >= {mu:.6g} (Mahloujifar, Melis & Chaudhuri 2024)",
+        ceiling=epsilon_of_mu(one_run_mu(all_right, alpha=level), slack),
+        counts=guesses,
+        unit=unit,
+        assumption=GDP_ASSUMPTION,
+        selection="fixed in advance (numbers of guesses)",
+    )
+
+
+def one_run_fdp(
+    scores: Array,
+    included: Coins | Array,
+    *,
+    delta: float,
+    alpha: float = 0.05,
+    top: int,
+    bottom: int,
+    unit: Unit = ADD_REMOVE,
+    source: noise.Source | None = None,
+) -> LowerBound:
+    """Lower bound on epsilon from one training run, **assuming** a Gaussian trade-off curve.
+
+    Coins, scores, `top` and `bottom` as for `one_run`, whose bound it exceeds by about a half. That mu-GDP does not
+    hold below the mu it names needs no assumption; turning mu into an epsilon does.
+
+    **Guarantee:** P[lower > epsilon] <= alpha when the curve is Gaussian. **Error:** about 0.6 of epsilon with 4,000
+    Gaussian canaries. **Reference:** Mahloujifar, Melis & Chaudhuri 2024.
+
+    >>> coins = Coins.draw(1000)
+    >>> one_run_fdp(coins.included * 1.0, coins, delta=1e-5, top=200, bottom=200).lower > 6.0
+    True
+    """
+    guesses = guess(scores, included, top=top, bottom=bottom, source=source)
+    return one_run_fdp_lower(guesses, delta=delta, alpha=alpha, unit=unit)
+
+
+def one_run_curve(guesses: Guesses, *, claim: PrivacyLoss, alpha: float = 0.05) -> CurveTest:
+    """Test a claimed price by its whole curve, from one training run. No assumption: the curve is the claim.
+
+    **Guarantee:** P[p_value <= alpha] <= alpha if the claim is true. The p-value is the smallest of a fixed list of
+    levels from which on all reject. **Reference:** Mahloujifar, Melis & Chaudhuri 2024.
+
+    >>> from privet import privacy
+    >>> one_run_curve(Guesses(correct=95, made=100, canaries=1000), claim=privacy.GaussianLoss(2.0)).verdict
+    'violated'
+    """
+    if not isinstance(claim, PrivacyLoss):
+        raise InvalidParameter(f"claim must be a PrivacyLoss, got {type(claim).__name__}")
+    level, mirror = open_fraction("alpha", alpha), _mirror(claim)
+    p_value = 1.0
+    for tried in sorted({level, *_LEVELS.tolist()} - {1.0}, reverse=True):
+        if not one_run_rejects(guesses, mirror=mirror, alpha=tried):
+            break
+        p_value = tried
+    return CurveTest(
+        claim=claim,
+        p_value=p_value,
+        alpha=level,
+        method="one run, f-DP (Mahloujifar, Melis & Chaudhuri 2024)",
+        counts=guesses,
+        selection="fixed in advance (numbers of guesses)",
+    )
+
+
+def _mirror(claim: PrivacyLoss) -> Mirror:
+    """x -> f(1 - x), from a table: a step function from below, since it rises with x."""
+    logits = np.linspace(-40.0, 30.0, _TABLE)
+    places = np.concatenate(([0.0], special().expit(logits)))
+    values = accounting.tradeoff(claim, np.concatenate(([1.0], special().expit(-logits))))
+
+    def mirror(x: float) -> float:
+        return float(values[int(np.searchsorted(places, x, side="right")) - 1])
+
+    return mirror
