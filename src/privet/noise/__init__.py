@@ -13,6 +13,7 @@ from privet.noise.base import Secure, Seeded, Source, current
 from privet.noise.bernoulli import bernoulli
 from privet.noise.bernoulli_exp import bernoulli_exp
 from privet.noise.choice import choice_log
+from privet.noise.choice_exp import choice_exp
 from privet.noise.discrete_gaussian import discrete_gaussian
 from privet.noise.discrete_laplace import discrete_laplace
 from privet.noise.geometric import geometric
@@ -33,6 +34,7 @@ __all__ = [
     "argmax_laplace",
     "bernoulli",
     "bernoulli_exp",
+    "choice_exp",
     "choice_log",
     "current",
     "discrete_gaussian",

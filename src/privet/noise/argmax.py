@@ -1,97 +1,170 @@
 """The exact arg max of scores plus continuous noise, the noise refined until the winner is certain."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privet.errors import InvalidData
-from privet.noise.base import Refined, Source, Stream, current, log_weights, neg_log, positive
+from privet.errors import InvalidData, InvalidParameter
+from privet.noise.base import TO_UNIT, Refined, Source, Stream, current, fair_bits, neg_log, positive, scores_of
 
 __all__ = ["argmax_exponential", "argmax_gumbel", "argmax_laplace"]
 
-Interval = tuple[Fraction | None, Fraction | None]  # None: no end yet
+Floats = NDArray[np.float64]
+End = Fraction | None  # None: not bounded on this side, so far
 
 
 def argmax_gumbel(scores: Any, *, scale: int | float | Fraction, source: Source | None = None) -> int:
     """The index of the largest score + Gumbel noise of this scale.
 
+    **Guarantee:** exact law, that is Pr[i] proportional to exp(scores[i] / scale); ties do not happen.
+    **Reference:** proof note noise/argmax.
+
     >>> argmax_gumbel([0.0, 1e6], scale=1.0)
     1
     """
-    return _argmax(scores, scale, source, _gumbel)
+    return _argmax(_Gumbel, scores, scale, source)
 
 
 def argmax_exponential(scores: Any, *, scale: int | float | Fraction, source: Source | None = None) -> int:
-    """The index of the largest score + exponential noise of this mean.
+    """The index of the largest score + exponential noise of this mean: the law of permute-and-flip.
+
+    **Guarantee:** exact law; ties do not happen. **Reference:** Ding et al. 2021; proof note noise/argmax.
 
     >>> argmax_exponential([0.0, 1e6], scale=1.0)
     1
     """
-    return _argmax(scores, scale, source, _exponential)
+    return _argmax(_Exponential, scores, scale, source)
 
 
 def argmax_laplace(scores: Any, *, scale: int | float | Fraction, source: Source | None = None) -> int:
     """The index of the largest score + Laplace noise of this scale.
 
+    **Guarantee:** exact law; ties do not happen. **Reference:** Dwork & Roth 2014, section 3.3; proof note noise/argmax.
+
     >>> argmax_laplace([0.0, 1e6], scale=1.0)
     1
     """
-    return _argmax(scores, scale, source, _laplace)
+    return _argmax(_Laplace, scores, scale, source)
 
 
-def _exponential(u: Refined) -> Interval:
+class _Noise(ABC):
+    """One number per candidate, known as an interval: in floats from 64 bits, in rationals from as many as it takes."""
+
+    def __init__(self, stream: Stream, count: int) -> None:
+        self._stream, self._words = stream, stream.words(count)
+
+    def _exponentials(self) -> tuple[Floats, Floats]:
+        """-ln U between two doubles; the cell of word 0 has no upper end."""
+        centre = self._words + 0.5
+        value = -np.log(centre * TO_UNIT)
+        margin = 1.0 / centre + 2.0**-45 * (1.0 + value)
+        return np.maximum(value - margin, 0.0), np.where(self._words == 0, np.inf, value + margin)
+
+    @abstractmethod
+    def floats(self) -> tuple[Floats, Floats]:
+        """Both ends for every candidate."""
+
+    @abstractmethod
+    def ends(self, u: Refined, place: int) -> tuple[End, End]:
+        """Both ends for one candidate, whose uniform is known to the bits of u."""
+
+    def start(self, place: int) -> Refined:
+        return Refined(self._stream, int(self._words[place]), 64)
+
+
+@final
+class _Exponential(_Noise):
+    def floats(self) -> tuple[Floats, Floats]:
+        return self._exponentials()
+
+    def ends(self, u: Refined, place: int) -> tuple[End, End]:
+        return _exponential(u)
+
+
+@final
+class _Laplace(_Noise):
+    def __init__(self, stream: Stream, count: int) -> None:
+        super().__init__(stream, count)
+        self._minus = fair_bits(stream, count)
+
+    def floats(self) -> tuple[Floats, Floats]:
+        lo, hi = self._exponentials()
+        return np.where(self._minus, -hi, lo), np.where(self._minus, -lo, hi)
+
+    def ends(self, u: Refined, place: int) -> tuple[End, End]:
+        lo, hi = _exponential(u)
+        return (None if hi is None else -hi, -lo) if self._minus[place] else (lo, hi)
+
+
+@final
+class _Gumbel(_Noise):
+    def floats(self) -> tuple[Floats, Floats]:
+        low, high = self._exponentials()
+        with np.errstate(divide="ignore"):  # an exponential that may be 0 gives a Gumbel number without an upper end
+            lo, hi = -np.log(high), -np.log(low)
+        return lo - 2.0**-45 * (1.0 + np.abs(lo)), hi + 2.0**-45 * (1.0 + np.abs(hi))
+
+    def ends(self, u: Refined, place: int) -> tuple[End, End]:
+        low, high = _exponential(u)
+        bits = u.length + 64
+        return None if high is None else -_log(high, bits)[1], None if low == 0 else -_log(low, bits)[0]
+
+
+def _exponential(u: Refined) -> tuple[Fraction, End]:
     bits = u.length + 64
     lo = Fraction(neg_log(u.value + 1, u.length, bits)[0], 1 << bits)
     return lo, Fraction(neg_log(u.value, u.length, bits)[1], 1 << bits) if u.value else None
 
 
-def _laplace(u: Refined) -> Interval:
-    half = 1 << (u.length - 1)
-    minus = u.value >= half
-    rest = Refined(u._stream, u.value % half, u.length - 1)
-    lo, hi = _exponential(rest)
-    return (None if hi is None else -hi, -lo) if minus else (lo, hi)
-
-
-def _gumbel(u: Refined) -> Interval:
-    bits = u.length + 64
-    low, high = _exponential(u)
-    return (
-        None if high is None else -_log(high, bits)[1],
-        None if not low else -_log(low, bits)[0],
-    )
-
-
 def _log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """ln x of a dyadic x > 0."""
+    """ln x between two rationals, for x > 0 with a power of two as denominator."""
     length = x.denominator.bit_length() - 1
     top = max(x.numerator.bit_length(), length)
     lo, hi = neg_log(x.numerator, top, bits)
-    a, b = neg_log(1, top - length, bits) if top > length else (0, 0)
-    return Fraction(a - hi, 1 << bits), Fraction(b - lo, 1 << bits)
+    scale_lo, scale_hi = neg_log(1, top - length, bits)  # (top - length) ln 2
+    return Fraction(scale_lo - hi, 1 << bits), Fraction(scale_hi - lo, 1 << bits)
 
 
-def _argmax(
-    scores: Any, scale: int | float | Fraction, source: Source | None, interval: Callable[[Refined], Interval]
-) -> int:
-    values = log_weights("scores", scores)
+def _argmax(law: type[_Noise], scores: Any, scale: int | float | Fraction, source: Source | None) -> int:
+    values = scores_of("scores", scores)
     if np.any(np.isinf(values)):
         raise InvalidData("scores must be finite")
     s = positive("scale", scale, largest=None)
-    stream: Stream = current(source).stream()
-    exact = [Fraction(v) for v in values.tolist()]
-    noise = [Refined(stream) for _ in exact]
-    alive = list(range(len(exact)))
-    while len(alive) > 1:
-        ends = {}
-        for i in alive:
-            noise[i].grow()
-            lo, hi = interval(noise[i])
-            ends[i] = (None if lo is None else exact[i] + s * lo, None if hi is None else exact[i] + s * hi)
-        floors = [lo for lo, _ in ends.values() if lo is not None]
+    if s > 2**1000:
+        raise InvalidParameter("scale must be at most 2^1000")
+    noise = law(current(source).stream(), len(values))
+    alive = _contenders(values, float(s), *noise.floats())
+    if len(alive) == 1:
+        return alive[0]
+    return _settle(noise, {i: Fraction(float(values[i])) for i in alive}, s)
+
+
+def _contenders(scores: Floats, scale: float, lo: Floats, hi: Floats) -> list[int]:
+    """Every candidate that may have the largest sum, by intervals in floats, widened for their rounding."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        down, up = scale * lo, scale * hi
+        low = scores + down - (2.0**-48 * (np.abs(scores) + np.abs(down)) + 1e-300)
+        high = scores + up + (2.0**-48 * (np.abs(scores) + np.abs(up)) + 1e-300)
+    # What is not a number has overflowed and says nothing: no lower bound, no upper bound.
+    best = np.max(np.where(np.isfinite(low), low, -np.inf))
+    return np.flatnonzero(~(high < best)).tolist()
+
+
+def _settle(noise: _Noise, scores: dict[int, Fraction], scale: Fraction) -> int:
+    """Refine the contenders in exact rationals until one is ahead of all others."""
+    uniforms = {i: noise.start(i) for i in scores}
+    while True:
+        ends = {i: noise.ends(u, i) for i, u in uniforms.items()}
+        floors = [scores[i] + scale * lo for i, (lo, _) in ends.items() if lo is not None]
         if floors:
             best = max(floors)
-            alive = [i for i in alive if ends[i][1] is None or ends[i][1] >= best]
-    return alive[0]
+            uniforms = {
+                i: u for i, u in uniforms.items() if (hi := ends[i][1]) is None or scores[i] + scale * hi >= best
+            }
+        if len(uniforms) == 1:
+            return next(iter(uniforms))
+        for u in uniforms.values():
+            u.grow()

@@ -7,7 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import Draws, Refined, Size, Source, Stream, current, draw, exact, exp_neg, shape_of
+from privet.noise.base import (
+    Draws,
+    Enclosure,
+    Size,
+    Source,
+    accept,
+    current,
+    draw,
+    exact,
+    exp_neg,
+    flip,
+    matching_shape,
+    pieces,
+)
 
 __all__ = ["bernoulli_exp"]
 
@@ -15,27 +28,34 @@ __all__ = ["bernoulli_exp"]
 def bernoulli_exp(
     *, x: int | float | Fraction | NDArray[Any], size: Size = None, source: Source | None = None
 ) -> Draws:
-    """A coin that shows True with probability exp(-x), x >= 0, exactly; an array x gives one coin per element.
+    """A coin that shows True with probability exp(-x) for x >= 0; an array x gives one coin for each element.
+
+    **Guarantee:** Pr[True] = exp(-x) exactly, each double taken as the rational it is.
+    **Reference:** proof note noise/base.
 
     >>> bernoulli_exp(x=0), bernoulli_exp(x=np.array([0.0, 1e6])).tolist()
     (True, [True, False])
     """
     if isinstance(x, np.ndarray):
-        if x.dtype.kind not in "iuf" or not np.all(x >= 0) or not np.all(np.isfinite(x)):
-            raise InvalidData("x must be an array of finite numbers >= 0")
-        if size is not None and shape_of(size) != x.shape:
-            raise InvalidParameter("size must be None or the shape of x when x is an array")
-        stream = current(source).stream()
-        return np.array([_coin(stream, Fraction(v)) for v in x.astype(float).ravel().tolist()], dtype=bool).reshape(
-            x.shape
-        )
+        return _many(x, size, source)
     value = exact("x", x)
     if value < 0:
         raise InvalidParameter("x must be at least 0")
-    return draw(
-        lambda stream, count: np.array([_coin(stream, value) for _ in range(count)], dtype=bool), size, source, bool
-    )
+    return draw(lambda stream, count: flip(stream, count, _chance(value)), size, source, bool)
 
 
-def _coin(stream: Stream, x: Fraction) -> bool:
-    return Refined(stream).below(lambda bits: exp_neg(x.numerator, x.denominator, bits))
+def _chance(x: Fraction) -> Enclosure:
+    return lambda bits: exp_neg(x.numerator, x.denominator, bits)
+
+
+def _many(x: NDArray[Any], size: Size, source: Source | None) -> NDArray[np.bool_]:
+    if x.dtype.kind not in "iuf" or x.dtype.itemsize > 8 or not np.all(np.isfinite(x) & (x >= 0)):
+        raise InvalidData("x must be an array of finite numbers >= 0")
+    matching_shape("x", x.shape, size)
+    values = x.ravel()  # 64-bit integers keep their digits: the exact path reads them from here
+    stream = current(source).stream()
+    out = np.empty(values.shape, dtype=bool)
+    for part in pieces(len(values)):
+        piece = values[part]
+        out[part] = accept(stream, piece.astype(np.float64), lambda i, piece=piece: _chance(Fraction(piece[i].item())))
+    return out.reshape(x.shape)

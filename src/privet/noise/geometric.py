@@ -1,33 +1,135 @@
 """The geometric law on {0, 1, ...} with Pr[X >= m] = exp(-m / scale)."""
 
-import math
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privet.noise.base import Draws, Refined, Size, Source, Stream, complement, draw, exp_neg, invert, positive
+from privet.noise.base import (
+    TO_UNIT,
+    Draws,
+    Enclosure,
+    Refined,
+    Size,
+    Source,
+    Stream,
+    Tails,
+    accept,
+    draw,
+    exp_neg,
+    least,
+    positive,
+    powers,
+    short_words,
+)
+from privet.noise.table import Shelf, from_tails
 
-__all__ = ["geometric", "one_geometric"]
+__all__ = ["GeometricTails", "geometric", "sample_geometric"]
+
+TABLE_SCALE = 64  # tables serve scales up to here, and the leading part of larger ones
+FILTER_SCALE = 2**20  # up to here one word through a logarithm decides nearly every draw
+FIRST = 2**44
+MARGIN = 2.0**-40  # of the scale: the cell (2^-44), 64 ulp of the logarithm and the rounding of scale and product
 
 
 def geometric(*, scale: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:
-    """A geometric number: Pr[X >= m] = exp(-m / scale) for m = 0, 1, ...
+    """A whole number X >= 0 with Pr[X >= m] = exp(-m / scale).
 
-    >>> geometric(scale=3.0, size=1000).min() >= 0
-    np.True_
+    **Guarantee:** exact law, tails included. **Error:** mean 1 / (exp(1/scale) - 1).
+    **Reference:** proof note noise/geometric.
+
+    >>> bool(geometric(scale=3.0, size=1000).min() >= 0)
+    True
     """
     t = positive("scale", scale)
-    return draw(
-        lambda stream, count: np.array([one_geometric(stream, t) for _ in range(count)], dtype=np.int64), size, source
+    return draw(lambda stream, count: sample_geometric(stream, count, t), size, source)
+
+
+@final
+@dataclass(frozen=True)
+class GeometricTails(Tails):
+    """Pr[X >= m] = exp(-m / scale).
+
+    >>> GeometricTails(Fraction(1)).upper(1, 10)
+    (376, 377)
+    """
+
+    scale: Fraction
+    symmetric = False
+
+    def upper(self, m: int, bits: int) -> tuple[int, int]:
+        return exp_neg(m * self.scale.denominator, self.scale.numerator, bits)
+
+    def column(self, bits: int) -> list[tuple[int, int]]:
+        guard = bits + 64
+        lo, hi = exp_neg(self.scale.denominator, self.scale.numerator, guard)
+        return powers(lo, hi, (lo, hi), guard, bits)
+
+
+_tables = Shelf(lambda scale: from_tails(GeometricTails(scale)))
+
+
+def sample_geometric(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:
+    """`count` draws by the quickest exact path: a table, one word through a logarithm, or a split.
+
+    >>> from privet.noise import Seeded
+    >>> sample_geometric(Seeded(1).stream(), 3, Fraction(2**40)).shape
+    (3,)
+    """
+    shift = max((int(t) // (TABLE_SCALE // 2)).bit_length() - 1, 0)
+    leading = t / 2**shift
+    table = _tables.get(leading, count)
+    if table is None and t < FILTER_SCALE:
+        return _filtered(stream, count, t)
+    high = table.sample(stream, count) if table is not None else _filtered(stream, count, leading)
+    return (high.astype(np.int64) << shift) + _trailing(stream, count, t, shift) if shift else high
+
+
+def _filtered(stream: Stream, count: int, t: Fraction) -> NDArray[np.int64]:
+    """floor(-t ln U): in floats, unless the margin reaches over a whole number."""
+    words = stream.words(count)
+    y = _position(words, float(t), np.log)
+    out = np.floor(y)
+    # Below FIRST the cells are too wide for the margin, and that of word 0 holds the whole tail.
+    unsure = np.flatnonzero((np.abs(y - out - 0.5) >= 0.5 - MARGIN * float(t)) | (words < np.uint64(FIRST)))
+    result = out.astype(np.int64)
+    for place in unsure.tolist():
+        result[place] = _exact(Refined(stream, int(words[place]), 64), t, int(result[place]))
+    return result
+
+
+def _position(word: Any, t: float, log: Any) -> Any:
+    """-t ln U for the middle of the cell; scaled before the logarithm, where a difference would cancel."""
+    return -t * log((word + 0.5) * TO_UNIT)
+
+
+def _exact(u: Refined, t: Fraction, guess: int) -> int:
+    """The least k >= 0 with U >= exp(-(k + 1) / t)."""
+    return least(
+        lambda k: k >= 0 and not u.below(lambda bits: exp_neg((k + 1) * t.denominator, t.numerator, bits)), guess
     )
 
 
-def one_geometric(stream: Stream, t: Fraction) -> int:
-    u = Refined(stream)
-    u.grow()
+def _trailing(stream: Stream, count: int, t: Fraction, shift: int) -> NDArray[np.int64]:
+    """The low `shift` bits of a geometric number, which are independent of the others: uniform, kept with exp(-L/t)."""
+    out = _low_bits(stream, count, shift)
+    todo = np.flatnonzero(~_kept(stream, out, t))
+    while len(todo):
+        out[todo] = again = _low_bits(stream, len(todo), shift)
+        todo = todo[~_kept(stream, again, t)]
+    return out
 
-    def cdf(k: int, bits: int) -> tuple[int, int]:
-        return (0, 0) if k < 0 else complement(exp_neg((k + 1) * t.denominator, t.numerator, bits), bits)
 
-    tail = max(2.0**64 - u.value - 0.5, 0.5) * 2.0**-64
-    return invert(u, cdf, min(int(-float(t) * math.log(tail)), 2**62))
+def _low_bits(stream: Stream, count: int, shift: int) -> NDArray[np.int64]:
+    width = 32 if shift <= 32 else 64
+    words = short_words(stream, count, width)
+    return (words >> words.dtype.type(width - shift)).astype(np.int64)
+
+
+def _kept(stream: Stream, value: NDArray[np.int64], t: Fraction) -> NDArray[np.bool_]:
+    def exact(place: int) -> Enclosure:
+        return lambda bits: exp_neg(int(value[place]) * t.denominator, t.numerator, bits)
+
+    return accept(stream, np.asarray(value * (1.0 / float(t))), exact)

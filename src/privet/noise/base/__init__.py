@@ -1,6 +1,7 @@
 """What all samplers share: random bits, lazily refined uniforms, enclosures, parameters."""
 
-from privet.noise.base.draw import PIECE, Draws, Sampler, draw
+from privet.noise.base.coins import TO_UNIT, accept, compare, fair_bits, flip, short_words
+from privet.noise.base.draw import Draws, draw, pieces
 from privet.noise.base.enclosure import (
     Enclosure,
     cauchy_above,
@@ -16,41 +17,62 @@ from privet.noise.base.parameters import (
     Center,
     Size,
     exact,
-    log_weights,
+    matching_shape,
     positive,
     probability,
+    scores_of,
     shape_of,
     split,
+    whole,
 )
-from privet.noise.base.refined import Refined, invert
+from privet.noise.base.refined import Refined, invert, least
+from privet.noise.base.rounded import SATURATION, Rest, draw_rounded, exact_rest, float_rest, oriented, signed
+from privet.noise.base.tails import Tails, powers
 
 __all__ = [
     "LARGEST_SCALE",
-    "PIECE",
+    "SATURATION",
+    "TO_UNIT",
     "Center",
     "Draws",
     "Enclosure",
     "Refined",
-    "Sampler",
+    "Rest",
     "Secure",
     "Seeded",
     "Size",
     "Source",
     "Stream",
+    "Tails",
     "Words",
+    "accept",
     "cauchy_above",
+    "compare",
     "complement",
     "current",
     "draw",
+    "draw_rounded",
     "exact",
+    "exact_rest",
     "exp_neg",
+    "fair_bits",
+    "flip",
+    "float_rest",
     "invert",
-    "log_weights",
+    "least",
+    "matching_shape",
     "neg_log",
     "normal_above",
+    "oriented",
+    "pieces",
     "positive",
+    "powers",
     "probability",
     "rational",
+    "scores_of",
     "shape_of",
+    "short_words",
+    "signed",
     "split",
+    "whole",
 ]

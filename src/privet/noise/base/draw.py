@@ -1,7 +1,7 @@
 """One public draw: open a stream, work through it in pieces that fit the cache, give back the asked shape."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,21 @@ from numpy.typing import DTypeLike, NDArray
 from privet.noise.base.entropy import Source, Stream, current
 from privet.noise.base.parameters import Size, shape_of
 
-__all__ = ["PIECE", "Draws", "Sampler", "draw"]
+__all__ = ["Draws", "draw", "pieces"]
 
 Draws = Any  # a plain number when size is None, else an array of that shape
 Sampler = Callable[[Stream, int], NDArray[Any]]
 
-PIECE = 1 << 15
+PIECE = 1 << 13  # numbers worked on at a time: what a sampler needs for them stays in the cache
+
+
+def pieces(count: int) -> Iterator[slice]:
+    """Slices of at most `PIECE` elements that cover range(count).
+
+    >>> [(part.start, part.stop) for part in pieces(10_000)]
+    [(0, 8192), (8192, 10000)]
+    """
+    return (slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE))
 
 
 def draw(sample: Sampler, size: Size, source: Source | None, dtype: DTypeLike = np.int64) -> Draws:
@@ -30,10 +39,7 @@ def draw(sample: Sampler, size: Size, source: Source | None, dtype: DTypeLike = 
     if shape is None:
         return sample(stream, 1)[0].item()
     count = math.prod(shape)
-    if count <= PIECE:
-        return sample(stream, count).astype(dtype, copy=False).reshape(shape)
     out = np.empty(count, dtype=dtype)
-    for start in range(0, count, PIECE):
-        piece = out[start : start + PIECE]
-        piece[...] = sample(stream, len(piece))
+    for part in pieces(count):
+        out[part] = sample(stream, part.stop - part.start)
     return out.reshape(shape)

@@ -22,9 +22,9 @@ Words = NDArray[np.uint64]
 
 _KEY = 32
 _NONCE = bytes(16)  # every key encrypts one text only, so the nonce may be constant
-_PIECE = 1 << 15  # words per run of the cipher: a quarter of a mebibyte stays in the cache
+_RUN = 1 << 14  # words from one run of the cipher: an eighth of a mebibyte stays in the cache
 _FEW = 32  # up to here the operating system's generator is quicker than setting up a cipher
-_ZEROS = memoryview(bytes(_KEY + 8 * _PIECE))
+_ZEROS = memoryview(bytes(_KEY + 8 * _RUN))
 
 _forks = 0
 
@@ -54,7 +54,7 @@ class Stream(ABC):
 
     @abstractmethod
     def _fill(self, count: int) -> memoryview:
-        """`count` fresh bytes, at most eight times `_PIECE`."""
+        """`count` fresh bytes, at most eight times `_RUN`."""
 
     def _fresh(self) -> bool:
         """Whether what is buffered may still be used (it may not in the child of a fork)."""
@@ -68,12 +68,13 @@ class Stream(ABC):
         if stop <= len(self._buffer):
             self._next = stop
             return self._buffer[start:stop]
-        if count > _PIECE:
-            return np.concatenate([self.words(min(_PIECE, count - i)) for i in range(0, count, _PIECE)])
-        # Twice what was needed so far: a single draw asks for little, a long one settles at whole pieces.
-        size = min(max(count, 2 * len(self._buffer), _FEW), _PIECE)
-        self._buffer, self._next = np.frombuffer(self._fill(8 * size), dtype="<u8"), count
-        return self._buffer[:count]
+        head = self._buffer[start:]
+        missing = count - len(head)
+        # Twice what was needed so far: a single draw asks for little, a long one settles at whole runs.
+        size = min(max(missing, 2 * len(self._buffer), _FEW), _RUN)
+        self._buffer, self._next = np.frombuffer(self._fill(8 * size), dtype="<u8"), 0
+        tail = self.words(missing)
+        return np.concatenate([head, tail]) if len(head) else tail
 
     def word(self) -> int:
         """One word of 64 bits."""

@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
 
-__all__ = ["LARGEST_SCALE", "Center", "Size", "exact", "log_weights", "positive", "probability", "shape_of", "split"]
+__all__ = [
+    "LARGEST_SCALE",
+    "Center",
+    "Size",
+    "exact",
+    "matching_shape",
+    "positive",
+    "probability",
+    "scores_of",
+    "shape_of",
+    "split",
+    "whole",
+]
 
 Size = int | tuple[int, ...] | None
 Center = int | float | Fraction | NDArray[Any]
@@ -67,6 +79,17 @@ def probability(name: str, value: object) -> Fraction:
     return number
 
 
+def whole(name: str, value: object, low: int) -> int:
+    """An integer >= low, and no bool or float that looks like one.
+
+    >>> whole("bound", 2**70, 1) == 2**70
+    True
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < low:
+        raise InvalidParameter(f"{name} must be a whole number >= {low}")
+    return int(value)
+
+
 def shape_of(size: Size) -> tuple[int, ...] | None:
     """The shape that is asked for; None stands for one plain number.
 
@@ -75,13 +98,20 @@ def shape_of(size: Size) -> tuple[int, ...] | None:
     """
     if size is None:
         return None
-    lengths = size if isinstance(size, tuple | list) else (size,)
-    for length in lengths:
-        if isinstance(length, bool | np.bool_) or not isinstance(length, Integral) or length < 0:
-            raise InvalidParameter("size must be None, a whole number >= 0 or a tuple of such numbers")
-    if math.prod(int(length) for length in lengths) > _MOST:
+    shape = tuple(whole("size", length, 0) for length in (size if isinstance(size, tuple) else (size,)))
+    if math.prod(shape) > _MOST:
         raise InvalidParameter("size asks for more numbers than fit any memory")
-    return tuple(int(length) for length in lengths)
+    return shape
+
+
+def matching_shape(name: str, shape: tuple[int, ...], size: Size) -> None:
+    """When the argument `name` is an array, `size` may only repeat its shape.
+
+    >>> matching_shape("center", (2, 3), (2, 3))
+    """
+    asked = shape_of(size)
+    if asked is not None and asked != shape:
+        raise InvalidParameter(f"size must be None or the shape of {name} when {name} is an array")
 
 
 def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
@@ -106,9 +136,9 @@ def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
 
 def _split_array(center: NDArray[Any]) -> tuple[Any, Any, tuple[int, ...]]:
     if center.dtype.kind in "iu":
-        if np.any(center > 2**52 - 1) or np.any(center < 1 - 2**52):
+        if not np.all((center < 2**52) & (center > -(2**52))):
             raise InvalidData(_CENTER)
-        return center.astype(np.int64), None, center.shape
+        return center.astype(np.int64), Fraction(0), center.shape
     if center.dtype.kind != "f" or center.dtype.itemsize > 8:
         raise InvalidData(_CENTER)
     value = center.astype(np.float64)
@@ -118,10 +148,10 @@ def _split_array(center: NDArray[Any]) -> tuple[Any, Any, tuple[int, ...]]:
     return whole.astype(np.int64), value - whole, center.shape  # the difference of neighbours is exact
 
 
-def log_weights(name: str, values: object) -> NDArray[np.float64]:
+def scores_of(name: str, values: object) -> NDArray[np.float64]:
     """A non-empty list of doubles without NaN; the message never shows one, since scores may be private.
 
-    >>> log_weights("scores", [1, 2])
+    >>> scores_of("scores", [1, 2])
     array([1., 2.])
     """
     try:

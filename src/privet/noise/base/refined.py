@@ -6,7 +6,7 @@ from typing import final
 from privet.noise.base.enclosure import Enclosure
 from privet.noise.base.entropy import Stream
 
-__all__ = ["Refined", "invert"]
+__all__ = ["Refined", "invert", "least"]
 
 
 @final
@@ -21,14 +21,14 @@ class Refined:
     (True, False)
     """
 
-    __slots__ = ("_stream", "length", "value")
+    __slots__ = ("length", "stream", "value")
 
     def __init__(self, stream: Stream, value: int = 0, length: int = 0) -> None:
-        self._stream, self.value, self.length = stream, value, length
+        self.stream, self.value, self.length = stream, value, length
 
     def grow(self, bits: int = 64) -> None:
         """Append fresh bits."""
-        self.value = self.value << bits | self._stream.bits(bits)
+        self.value = self.value << bits | self.stream.bits(bits)
         self.length += bits
 
     def below(self, real: Enclosure) -> bool:
@@ -42,30 +42,35 @@ class Refined:
             self.grow()
 
 
+def least(holds: Callable[[int], bool], guess: int) -> int:
+    """The least k for which a monotone condition holds; quick when the guess is near.
+
+    >>> least(lambda k: k * k * k >= 1000, guess=3)
+    10
+    """
+    step = 1
+    if holds(guess):
+        inside, outside = guess, guess - 1
+        while holds(outside):
+            inside, step = outside, 2 * step
+            outside -= step
+    else:
+        inside, outside = guess + 1, guess
+        while not holds(inside):
+            outside, step = inside, 2 * step
+            inside += step
+    while inside - outside > 1:
+        middle = (inside + outside) // 2
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside
+
+
 def invert(u: Refined, cdf: Callable[[int, int], tuple[int, int]], guess: int) -> int:
-    """The least k with U < F(k), where cdf(k, bits) encloses 2^bits F(k); quick when the guess is near.
+    """The least k with U < F(k), where cdf(k, bits) encloses 2^bits F(k).
 
     >>> from privet.noise import Seeded
     >>> u = Refined(Seeded(1).stream(), value=5, length=3)
     >>> invert(u, lambda k, bits: (min(k, 8) << bits - 3, min(k, 8) << bits - 3), guess=1)  # F(k) = k/8
     6
     """
-
-    def below(k: int) -> bool:
-        return u.below(lambda bits: cdf(k, bits))
-
-    step = 1
-    if below(guess):
-        inside, outside = guess, guess - 1
-        while below(outside):
-            inside, step = outside, 2 * step
-            outside -= step
-    else:
-        inside, outside = guess + 1, guess
-        while not below(inside):
-            outside, step = inside, 2 * step
-            inside += step
-    while inside - outside > 1:
-        middle = (inside + outside) // 2
-        inside, outside = (middle, outside) if below(middle) else (inside, middle)
-    return inside
+    return least(lambda k: u.below(lambda bits: cdf(k, bits)), guess)

@@ -1,52 +1,95 @@
-"""floor(center + scale * noise + 1/2) by inversion, for any symmetric continuous law."""
+"""floor(center + noise + 1/2): the frame that the rounded laws share."""
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privet.errors import InvalidParameter
-from privet.noise.base.draw import Draws
-from privet.noise.base.enclosure import complement
+from privet.noise.base.draw import Draws, pieces
 from privet.noise.base.entropy import Source, Stream, current
-from privet.noise.base.parameters import Size, shape_of, split
-from privet.noise.base.refined import Refined, invert
+from privet.noise.base.parameters import Center, Size, matching_shape, shape_of, split
 
-__all__ = ["draw_rounded"]
+__all__ = ["SATURATION", "Rest", "draw_rounded", "exact_rest", "float_rest", "oriented", "signed"]
 
-Tail = Callable[[int, int, int], tuple[int, int]]
+Rest = Fraction | NDArray[np.float64]  # what is left of the centre, in [-1/2, 1/2]: one number, or one for each draw
+RoundedSampler = Callable[[Stream, int, Rest], NDArray[Any]]
+
+SATURATION = 2**62
+_NOISE = SATURATION + 2**53  # noise this large saturates whatever the centre is
 
 
-def draw_rounded(above: Tail, scale: Fraction, center: object, size: Size, source: Source | None) -> Draws:
+def draw_rounded(
+    sample: RoundedSampler, center: Center, size: Size, source: Source | None, *, saturate: bool = False
+) -> Draws:
+    """Split the centre, let `sample(stream, count, rest)` draw floor(rest + noise + 1/2), put both together.
+
+    >>> from privet.noise import Seeded
+    >>> draw_rounded(lambda stream, count, rest: np.zeros(count, dtype=np.int64), 7, (2,), Seeded(1))
+    array([7, 7])
+    """
     whole, rest, shape = split(center)
-    asked = shape_of(size)
-    if shape is not None and asked is not None and asked != shape:
-        raise InvalidParameter("size must be None or the shape of center when center is an array")
+    if shape is None:
+        shape = shape_of(size)
+    else:
+        matching_shape("center", shape, size)
     stream = current(source).stream()
-    if shape is None and asked is None:
-        return _saturate(whole + one_rounded(stream, above, scale, rest))
-    shape = shape if shape is not None else asked
-    wholes = np.broadcast_to(np.asarray(whole, dtype=np.int64), shape).ravel().tolist()
-    rests = (
-        [0] * len(wholes)
-        if rest is None
-        else (rest.ravel().tolist() if isinstance(rest, np.ndarray) else [rest] * len(wholes))
-    )
-    values = [_saturate(w + one_rounded(stream, above, scale, Fraction(r))) for w, r in zip(wholes, rests, strict=True)]
-    return np.array(values, dtype=np.int64).reshape(shape)
+    if shape is None:
+        return int(_shift(whole, sample(stream, 1, rest), saturate)[0])
+    out = np.empty(shape, dtype=np.int64)
+    flat = out.reshape(-1)
+    wholes = whole.reshape(-1) if isinstance(whole, np.ndarray) else None
+    rests = rest.reshape(-1) if isinstance(rest, np.ndarray) else None
+    for part in pieces(len(flat)):
+        values = sample(stream, part.stop - part.start, rest if rests is None else rests[part])
+        flat[part] = _shift(whole if wholes is None else wholes[part], values, saturate)
+    return out
 
 
-def _saturate(value: int) -> int:
-    return min(max(value, -(2**63)), 2**63 - 1)
+def _shift(whole: Any, values: NDArray[Any], saturate: bool) -> NDArray[np.int64]:
+    """whole + values; saturated as a sum, since saturating the noise alone would show the centre."""
+    if not saturate:
+        return values + (np.int64(whole) if isinstance(whole, int) else whole)
+    return np.clip(whole + np.clip(values, -_NOISE, _NOISE), -SATURATION, SATURATION)
 
 
-def one_rounded(stream: Stream, above: Tail, scale: Fraction, rest: Fraction) -> int:
-    u = Refined(stream)
-    u.grow()
+def float_rest(rest: Rest) -> Any:
+    """The rest as a double or doubles; a Fraction is rounded, which margins cover.
 
-    def cdf(k: int, bits: int) -> tuple[int, int]:
-        x = (k + Fraction(1, 2) - rest) / scale
-        ends = above(abs(x.numerator), x.denominator, bits)
-        return ends if x < 0 else complement(ends, bits)
+    >>> float_rest(Fraction(1, 4))
+    0.25
+    """
+    return float(rest) if isinstance(rest, Fraction) else rest
 
-    return invert(u, cdf, 0)
+
+def oriented(rest: Rest, minus: NDArray[np.bool_]) -> Any:
+    """The rest where the noise is negative, minus the rest where it is positive; in doubles.
+
+    >>> oriented(Fraction(1, 4), np.array([True, False])).tolist()
+    [0.25, -0.25]
+    """
+    if isinstance(rest, Fraction):
+        return np.where(minus, float(rest), -float(rest)) if rest else 0.0
+    return np.where(minus, rest, -rest)
+
+
+def exact_rest(rest: Rest, place: int) -> Fraction:
+    """The rest of one draw, exactly.
+
+    >>> exact_rest(np.array([0.25]), 0)
+    Fraction(1, 4)
+    """
+    return rest if isinstance(rest, Fraction) else Fraction(float(rest[place]))
+
+
+def signed(whole: NDArray[np.int64], minus: NDArray[np.bool_], inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """floor(theta +- (whole + F)) for theta in [0, 1] and F in [0, 1), where `inside` says F < 1 - theta (plus sign)
+    or F < theta (minus sign).
+
+    >>> signed(np.array([3, 3]), np.array([False, True]), np.array([True, True])).tolist()
+    [3, -3]
+    """
+    up = whole + ~inside
+    flip = -minus.astype(np.int64)  # all bits set for a minus: ~x + 1 is -x
+    return (up ^ flip) - flip
