@@ -68,6 +68,11 @@ class Account(ABC):
 
     @property
     @abstractmethod
+    def currencies(self) -> tuple[str, ...]:
+        """The names of the amounts, in the order of the sums."""
+
+    @property
+    @abstractmethod
     def theorem(self) -> str:
         """What makes the rule valid."""
 
@@ -101,6 +106,10 @@ class FilterAccount(Account):
 
     def _at(self, sums: Sums) -> FilterState:
         return FilterState(self.filter, sums, self.unit)
+
+    @property
+    def currencies(self) -> tuple[str, ...]:
+        return tuple(f"{rule.name} {currency}" for rule in self.filter.rules for currency in rule.currencies)
 
     @property
     def theorem(self) -> str:
@@ -144,6 +153,10 @@ class OdometerAccount(Account):
             except BudgetExceeded:
                 return Room(0.0, float("inf"))
         return Room(float("inf"), float("inf"))
+
+    @property
+    def currencies(self) -> tuple[str, ...]:
+        return ("odometer rho", "odometer delta0")
 
     @property
     def theorem(self) -> str:

@@ -1,74 +1,37 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
-import hashlib
-import json
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
-from privet import __version__
 from privet._validate import above
 from privet.accounting import Bound
-from privet.accounting.filters import Odometer, Sums
+from privet.accounting.filters import Odometer
 from privet.errors import (
-    BudgetExceeded,
     InvalidParameter,
-    KeyConflict,
     LedgerError,
-    NotPrivate,
-    ReleaseFailed,
+    LedgerTampered,
 )
-from privet.ledger.base import AMBIENT, DATASET, Entry, Store, clean_name, clean_text, parse_url
-from privet.ledger.budget import Budget, odometer_to_dict
-from privet.ledger.partition import Part
-from privet.ledger.policy import Policy, charge, read_balance
+from privet.ledger import acts
+from privet.ledger.anchor import Anchor, AnchorFile, wanted_head
+from privet.ledger.base import AMBIENT, DATASET, Entry, Store, clean_name, parse_url
+from privet.ledger.budget import Budget
+from privet.ledger.explain import explain, export
+from privet.ledger.migrate import copy_entries
+from privet.ledger.partition import Partition
+from privet.ledger.policy import Policy, scope_of
+from privet.ledger.preview import preview, standing
+from privet.ledger.protocol import Reservation, priced, record_in, refuse_insecure, reserve_in, run
+from privet.ledger.request import Asked, Terms
 from privet.ledger.session import Session, Tip, load_policy, now, read_tip
 from privet.ledger.stores import connect
 from privet.ledger.total import Totals
 from privet.ledger.verify import verify_store
-from privet.ledger.views import Preview, Standing, Verified
+from privet.ledger.views import Explanation, Preview, Standing, Verified
 from privet.mechanisms import Release
-from privet.privacy import PrivacyLoss, Unit, to_json
+from privet.privacy import PrivacyLoss, Unit
 
-__all__ = ["Ledger", "Reservation"]
-
-_FAILED = (
-    "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "
-    "There is no refund. Test the mechanism on made-up data"
-)
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """A charge that is written and will not be taken back. `release` is set when the key had been answered before:
-    then nothing was charged.
-
-    `record` stores what was released for it, so that the same key is answered from the ledger next time.
-
-    >>> import privet as pv
-    >>> reservation = pv.Ledger.open("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
-    >>> reservation.seq, reservation.loss.pure()
-    (2, 0.5)
-    """
-
-    seq: int
-    loss: PrivacyLoss
-    analyst: str | None = None
-    key: str | None = None
-    part: Part | None = None
-    release: "Release[Any] | None" = None
-    request: str | None = field(default=None, repr=False)
-    ledger: "Ledger | None" = field(default=None, repr=False, compare=False)
-
-    def record(self, release: "Release[Any]") -> "Release[Any]":
-        """Store the release that this reservation paid for; if another attempt was first, its release is returned."""
-        if self.ledger is None or not isinstance(release, Release):
-            raise InvalidParameter("record takes a Release, on a reservation that a ledger has made")
-        if release.loss != self.loss:
-            raise LedgerError("the release states another loss than the one that was reserved; it is not recorded")
-        return self.ledger._record(self, release, release.to_json())
+__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -95,6 +58,7 @@ class Ledger:
         """Use `Ledger.open`."""
         self.url, self.timeout = url, timeout
         self._store: Store
+        self._anchor: AnchorFile | None = None
         self._tip: Tip | None = None
         self._totals = Totals()
 
@@ -117,21 +81,31 @@ class Ledger:
         `url`: "memory:", a path, "sqlite:///path" or "postgresql://...". `schedule`: budgets that the data set's may be
         raised to later, fixed now. `anchor`: where the signed head is kept. `timeout`: seconds to wait for a writer.
         """
-        if budget is not None and odometer is not None:
-            raise InvalidParameter("a ledger has a budget (it refuses) or an odometer (it reports), not both")
-        wanted = _Wanted(budget, odometer, unit, clean_name("dataset", dataset), tuple(schedule))
-        address = parse_url(url)
-        ledger = cls(address.url, above("timeout", timeout, 0.0))
-        ledger._store = connect(url, create=budget is not None or odometer is not None, timeout=ledger.timeout)
-        if ledger._store.head() is None:
-            ledger._begin(wanted)
-        wanted.check(ledger.policy)
+        terms = Terms(budget, odometer, unit, clean_name("dataset", dataset), tuple(schedule))
+        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        ledger._anchor = AnchorFile.of(anchor)
+        ledger._store = connect(url, create=terms.begins, timeout=ledger.timeout)
+        if ledger._store.head() is None and terms.begins:
+            with ledger._writing() as session:
+                if session.head is None:  # else another process was first
+                    session.append("open", after={DATASET: terms.zero}, **terms.facts())
+        terms.check(ledger.policy)
+        ledger._check_anchor()
         return ledger
 
-    def _begin(self, wanted: "_Wanted") -> None:
-        with self._writing() as session:
-            if session.head is None:  # else another process was first
-                session.append("open", after={DATASET: wanted.zero}, **wanted.facts())
+    def _check_anchor(self) -> None:
+        """The entry that was anchored is there, with its hash: one look, however long the ledger is."""
+        anchor = None if self._anchor is None else self._anchor.read()
+        if anchor is None:
+            return
+        entry = self._store.entry(anchor.seq)
+        if anchor.ledger != self.policy.ledger:
+            raise LedgerTampered("the anchor belongs to another ledger: this file was put in the place of the original")
+        if entry is None or entry.hash.hex() != anchor.hash:
+            raise LedgerTampered(
+                f"the ledger is behind its anchor or was rewritten: entry {anchor.seq} is not the one that was anchored. "
+                "An old copy may have been put back; see adopt()"
+            )
 
     # --- paying ----------------------------------------------------------------------------------------------------
 
@@ -148,7 +122,9 @@ class Ledger:
 
         **Guarantee:** refuses (`BudgetExceeded`) exactly when no rule of the budget would hold with it.
         """
-        return self.reserve_many([loss], analyst=analyst, purpose=purpose, key=key, part=part)[0]
+        asked = Asked.of(analyst, purpose, key, part)
+        with self._writing() as session:
+            return reserve_in(session, loss, asked, self)
 
     def reserve_many(
         self,
@@ -161,45 +137,9 @@ class Ledger:
     ) -> list[Reservation]:
         """Pay for several in one commit: all of them or none. With a `key`, the i-th has the key "key/i"."""
         wanted = list(losses)
-        asked = _Asked.of(analyst, purpose, key, part)
+        asked = Asked.of(analyst, purpose, key, part)
         with self._writing() as session:
-            return [
-                self._reserve(session, loss, asked if len(wanted) == 1 else asked.numbered(i))
-                for i, loss in enumerate(wanted)
-            ]
-
-    def _reserve(self, session: Session, loss: PrivacyLoss, asked: "_Asked") -> Reservation:
-        policy = session.policy
-        assert policy is not None
-        part = policy.part(asked.part)
-        request = None if asked.key is None else asked.digest(loss, part)
-        if asked.key is not None:
-            found = session.txn.find(asked.analyst, asked.key)
-            if found is not None:
-                facts = found.facts
-                if facts["request"] != request:
-                    raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key")
-                if found.kind == "release":
-                    stored = Release.from_json(facts["release"])
-                    return Reservation(int(facts["reserve"]), loss, asked.name, asked.key, part, stored, request, self)
-        if policy.closed is not None:
-            raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
-        made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part)
-        entry = session.append(
-            "reserve",
-            analyst=asked.analyst,
-            key=asked.key,
-            loss=to_json(loss),
-            amounts=made.amounts,
-            after=made.after,
-            dataset=policy.dataset,
-            purpose=asked.purpose,
-            part=None if part is None else [part.partition, part.name],
-            request=request,
-            time=now(),
-            version=__version__,
-        )
-        return Reservation(entry.seq, loss, asked.name, asked.key, part, None, request, self)
+            return [reserve_in(session, loss, asked.numbered(i), self) for i, loss in enumerate(wanted)]
 
     def release(
         self,
@@ -216,52 +156,19 @@ class Ledger:
         **Guarantee:** nothing is read or drawn before the charge is on the disk. If the mechanism fails, that has been
         paid for, and the error says nothing about the data.
         """
-        loss = getattr(mechanism, "loss", None)
-        if not isinstance(loss, PrivacyLoss) or not callable(getattr(mechanism, "release", None)):
-            raise InvalidParameter(
-                "a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)"
-            )
-        if self._store.durable and getattr(mechanism, "insecure", False):
-            _refuse_insecure()
-        asked = _Asked.of(analyst, purpose, key, part, mechanism)
+        loss = priced(mechanism, durable=self._store.durable)
+        asked = Asked.of(analyst, purpose, key, part, mechanism)
         with self._writing() as session:
-            reservation = self._reserve(session, loss, asked)
+            reservation = reserve_in(session, loss, asked, self)
         if reservation.release is not None:
             return reservation.release
-        return self._run(reservation, mechanism, data)
-
-    def _run(self, reservation: Reservation, mechanism: Any, data: Any) -> "Release[Any]":
-        text = None
-        try:
-            made = mechanism.release(data)
-            if isinstance(made, Release) and made.loss == reservation.loss:
-                text = made.to_json()
-        except Exception:  # whatever it was, the analyst sees one constant text and no trace of it
-            text = None
-        if text is None:
-            raise ReleaseFailed(_FAILED)
-        return self._record(reservation, made, text)
+        return self._record(reservation, *run(mechanism, data, reservation))
 
     def _record(self, reservation: Reservation, made: "Release[Any]", text: str) -> "Release[Any]":
         if self._store.durable and made.insecure:
-            _refuse_insecure()
-        analyst = reservation.analyst or ""
-        with self._writing(durable=False) as session:
-            if reservation.key is not None:
-                found = session.txn.find(analyst, reservation.key)
-                if found is not None and found.kind == "release":  # another attempt was first; this draw is discarded
-                    return Release.from_json(found.facts["release"])
-            session.append(
-                "release",
-                analyst=analyst,
-                key=reservation.key,
-                reserve=str(reservation.seq),
-                request=reservation.request,
-                release=text,
-                insecure=made.insecure,
-                version=__version__,
-            )
-        return made
+            refuse_insecure()
+        with self._writing(durable=False) as session:  # only the charge must be on the disk for privacy
+            return record_in(session, reservation, made, text)
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -288,46 +195,17 @@ class Ledger:
     @property
     def spent(self) -> Standing:
         """What the rule has summed up so far."""
-        return self._standing("spent", self._look())
+        return standing("spent", self._look())
 
     @property
     def remaining(self) -> Standing:
         """What is left, per rule and currency."""
-        return self._standing("remaining", self._look())
-
-    def _standing(self, what: str, tip: Tip) -> Standing:
-        policy = tip.policy
-        assert policy is not None
-        promise = "an odometer" if policy.budget is None else policy.budget.describe()
-        return Standing(what, policy.account, tip.spent, promise)
+        return standing("remaining", self._look())
 
     def preview(self, loss: PrivacyLoss, *, analyst: str | None = None, part: Any = None) -> Preview:
         """What a request would cost: whether it would be granted, what would be left, how many such fit. Pays nothing."""
         tip = self._look()
-        policy = tip.policy
-        assert policy is not None
-        asked = _Asked.of(analyst, None, None, part)
-        where = policy.part(asked.part)
-        balances = self._store.balances()
-        before = self._standing("remaining", tip)
-
-        def read(scope: str) -> Sums | None:
-            if scope == DATASET:
-                return tip.spent
-            return read_balance(balances[scope][0]) if scope in balances else None
-
-        try:
-            made = charge(policy, read, loss, analyst=asked.analyst, part=where)
-        except BudgetExceeded as refusal:
-            return Preview(False, 0.0, before, None, str(refusal))
-        after = self._standing("remaining", tip._replace(spent=made.after[DATASET]))
-        priced = loss if where is None else policy.partitions[where.partition].priced(loss, policy.unit)
-        rooms = [
-            account.room(read(scope) or account.zero, priced).fits
-            for scope, account, capped in policy.scopes(asked.analyst)
-            if capped
-        ]
-        return Preview(True, max(1, min(rooms)), before, after, None)
+        return preview(tip, self._store.balances(), loss, Asked.of(analyst, None, None, part))
 
     def total(self, *, delta: float) -> Bound:
         """What all reservations cost together *if every parameter had been fixed in advance*, by the best accountant.
@@ -340,9 +218,97 @@ class Ledger:
         """All entries, oldest first."""
         return list(self._store.entries())
 
+    def explain(self, seq: int) -> Explanation:
+        """One entry in words: who, when, what was asked, what it cost in every account, what it paid for."""
+        return explain(self._store, seq)
+
+    def export(self) -> dict[str, Any]:
+        """The whole ledger as plain JSON values, stored releases included."""
+        return export(self._store, self.policy)
+
     def verify(self, head: Any = None) -> Verified:
-        """Read everything again: chain, sums, balance cache, anchors. Raises `LedgerTampered` at the first bad entry."""
-        return verify_store(self._store, {})
+        """Read everything again: chain, sums, balance cache, anchors. Raises `LedgerTampered` at the first bad entry.
+
+        `head`: an `Anchor`, an `Entry` or a hash that the chain must contain.
+        """
+        expected = [head] if head is not None else []
+        known = None if self._anchor is None else self._anchor.read()
+        return verify_store(self._store, [wanted_head(each) for each in [*expected, *([known] if known else [])]])
+
+    # --- administration: every act is an entry -----------------------------------------------------------------------
+
+    def add_group(self, name: str, *, budget: Budget | None = None) -> None:
+        """A group of analysts with a ration of its own, within the data set's budget."""
+        with self._writing() as session:
+            acts.add_member(session, "group", name, budget, None)
+
+    def add_analyst(self, name: str, *, budget: Budget | None = None, group: str | None = None) -> None:
+        """Register an analyst, with a ration if `budget` is given. From the first one on, unknown names are refused.
+
+        Rations add no guarantee: the data set's budget protects people against all analysts together.
+        """
+        with self._writing() as session:
+            acts.add_member(session, "analyst", name, budget, group)
+
+    def open_partition(self, name: str, parts: Iterable[str], *, per_person: int = 1) -> Partition:
+        """Declare disjoint parts by a public rule on persons: releases on parts cost the dearest `per_person` of them."""
+        with self._writing() as session:
+            return acts.declare(session, Partition(name, parts, per_person))  # type: ignore[arg-type]
+
+    def raise_budget(
+        self,
+        budget: Budget | None = None,
+        *,
+        analyst: str | None = None,
+        group: str | None = None,
+        reason: str | None = None,
+    ) -> Budget:
+        """Raise a cap. Without a budget: the next one of the schedule. Any other raise of the data set's cap is a policy
+        act: the promise made at opening no longer stands, and reports say so. It needs a `reason`.
+        """
+        with self._writing() as session:
+            return acts.change_budget(session, scope_of(analyst=analyst, group=group), budget, reason)
+
+    def close_dataset(self, reason: str) -> None:
+        """Grant nothing more, for good. Stored releases are still answered."""
+        with self._writing() as session:
+            acts.close(session, reason)
+
+    def checkpoint(self, anchor: Any = None) -> Anchor:
+        """Commit, then sign the head and keep it elsewhere: in `anchor`, or in the anchor that the ledger was opened
+        with. Without either, the unsigned anchor is returned for you to keep.
+        """
+        place = AnchorFile.of(anchor) or self._anchor
+        with self._writing() as session:
+            session.append("checkpoint", time=now())
+            made = acts.anchor_of(session)
+        return made if place is None else place.write(made)
+
+    def adopt(self, anchor: Anchor, *, reason: str) -> None:
+        """Go on with a restored backup (open it without `anchor=`): sums rise to the anchor's and, unless the anchor
+        followed every reservation, the rest of the cap counts as spent. Checkpoint afterwards.
+        """
+        if not isinstance(anchor, Anchor):
+            raise InvalidParameter(f"adopt takes an Anchor, got {type(anchor).__name__}")
+        with self._writing() as session:
+            acts.adopt(session, anchor.check(), reason)
+
+    def migrate(self, to_url: Any, *, timeout: float = 60.0) -> "Ledger":
+        """Move to another store, entry by entry, hash by hash. This one is closed first, so that there is one budget
+        at every moment; if the move is interrupted, call it again.
+        """
+        shown = parse_url(to_url).shown
+        if shown == "memory:":
+            raise InvalidParameter("a ledger is moved to a file or a server, not into memory")
+        with self._writing() as session:
+            assert session.policy is not None
+            if session.policy.closed != f"moved to {shown}":
+                acts.close(session, f"moved to {shown}")
+        closing = next(entry for entry in self._store.entries(0, ("close",)))
+        target = connect(to_url, create=True, timeout=timeout)
+        copy_entries(self._store, target, upto=closing.seq - 1)
+        target.close()
+        return Ledger.open(to_url, timeout=timeout)
 
     # --- one object, one budget ------------------------------------------------------------------------------------
 
@@ -357,7 +323,7 @@ class Ledger:
             raise LedgerError(
                 "a memory ledger cannot be pickled: the copy would be a second budget; open a file instead"
             )
-        return _reopen, (self.url, self.timeout)
+        return _reopen, (self.url, self.timeout, self._anchor)
 
     def __enter__(self) -> "Ledger":
         AMBIENT.set((*AMBIENT.get(), self))
@@ -381,10 +347,16 @@ class Ledger:
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Session]:
+        anchor = None
         with self._store.transaction(durable=durable) as txn:
             session = Session(self._store, txn, self._tip)
+            before = session.head
             yield session
+            if self._anchor is not None and self._anchor.every_reserve and session.head is not before and durable:
+                anchor = acts.anchor_of(session)
         self._tip = session.tip
+        if anchor is not None and self._anchor is not None:
+            self._anchor.write(anchor)
 
     def _look(self) -> Tip:
         """The newest head, without a lock."""
@@ -398,96 +370,5 @@ class Ledger:
         return tip
 
 
-def _reopen(url: str, timeout: float) -> Ledger:
-    return Ledger.open(url, timeout=timeout)
-
-
-def _refuse_insecure() -> NoReturn:
-    raise NotPrivate(
-        "seeded noise protects nobody: a ledger that outlives its process neither pays for it nor stores it"
-    )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The public facts of a request."""
-
-    analyst: str
-    purpose: str | None
-    key: str | None
-    part: Any
-    mechanism: Any = None
-
-    @staticmethod
-    def of(analyst: object, purpose: object, key: object, part: Any, mechanism: Any = None) -> "_Asked":
-        return _Asked(
-            "" if analyst is None else clean_name("analyst", analyst),
-            None if purpose is None else clean_text("purpose", purpose),
-            None if key is None else clean_name("key", key),
-            part,
-            mechanism,
-        )
-
-    def numbered(self, i: int) -> "_Asked":
-        key = None if self.key is None else f"{self.key}/{i}"
-        return _Asked(self.analyst, self.purpose, key, self.part, self.mechanism)
-
-    @property
-    def name(self) -> str | None:
-        return self.analyst or None
-
-    def digest(self, loss: PrivacyLoss, part: Part | None) -> str:
-        """Tells two requests apart when a key comes again. Only public facts: a hash of data would tell who is in it."""
-        describe = getattr(self.mechanism, "to_dict", None)
-        what = describe() if callable(describe) else type(self.mechanism).__qualname__
-        facts = {
-            "loss": to_json(loss),
-            "part": part and [part.partition, part.name],
-            "purpose": self.purpose,
-            "what": what,
-        }
-        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """What the caller of `open` said about a ledger."""
-
-    budget: Budget | None
-    odometer: Odometer | None
-    unit: Unit | None
-    dataset: str
-    schedule: tuple[Budget, ...]
-
-    @property
-    def policy(self) -> Policy:
-        return Policy("", self.dataset, self.unit or Unit(), self.budget, self.odometer)
-
-    @property
-    def zero(self) -> Any:
-        return self.policy.account.zero
-
-    def facts(self) -> dict[str, Any]:
-        unit = {name: str(value) for name, value in (self.unit or Unit()).to_dict().items()}
-        caps = None if self.budget is None else [[str(cap) for cap in rule.caps] for rule in self.budget.filter.rules]
-        return {
-            "ledger": secrets.token_hex(16),
-            "dataset": self.dataset,
-            "unit": unit,
-            "budget": None if self.budget is None else self.budget.to_dict(),
-            "odometer": None if self.odometer is None else odometer_to_dict(self.odometer),
-            "schedule": [budget.to_dict() for budget in self.schedule],
-            "caps": caps,
-            "time": now(),
-            "version": __version__,
-        }
-
-    def check(self, policy: Policy) -> None:
-        said = (self.budget, self.odometer, self.unit, None if self.dataset == "default" else self.dataset)
-        kept = (policy.budget, policy.odometer, policy.unit, policy.dataset)
-        for name, mine, theirs in zip(("budget", "odometer", "unit", "dataset"), said, kept, strict=True):
-            if mine is not None and mine != theirs:
-                raise LedgerError(
-                    f"this ledger exists already with another {name}; open it without {name}=, "
-                    "and change a budget with raise_budget"
-                )
+def _reopen(url: str, timeout: float, anchor: AnchorFile | None) -> Ledger:
+    return Ledger.open(url, timeout=timeout, anchor=anchor)

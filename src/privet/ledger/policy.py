@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from privet.accounting.filters import Filter, Odometer, Sums
@@ -14,7 +14,7 @@ from privet.ledger.budget import Budget, odometer_from_dict
 from privet.ledger.partition import Part, Partition, Parts
 from privet.privacy import PrivacyLoss, Unit
 
-__all__ = ["Analyst", "Charge", "Policy", "charge", "scope_of"]
+__all__ = ["Analyst", "Charge", "Policy", "charge", "part_scopes", "raises", "read_balance", "scope_of"]
 
 
 class Analyst(NamedTuple):
@@ -80,10 +80,11 @@ class Policy:
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     closed: str | None = None
+    first: Budget | None = None  # what the ledger was begun with
     raised: tuple[int, ...] = ()  # raises outside the schedule: from there on the first promise is a policy
     seq: int = 0
 
-    @property
+    @cached_property
     def account(self) -> Account:
         """The account of the data set."""
         if self.budget is not None:
@@ -93,9 +94,9 @@ class Policy:
 
     def scopes(self, analyst: str) -> list[tuple[str, Account, bool]]:
         """The accounts that a charge of this analyst touches, and whether each has a cap to keep."""
-        found = [(DATASET, self.account, True)]
         if not analyst:
-            return found
+            return self._whole
+        found = list(self._whole)
         known = self.analysts.get(analyst)
         if known is None and self.analysts:
             raise LedgerError(f"no analyst {analyst!r:.80} is registered; the custodian adds one with add_analyst")
@@ -103,6 +104,10 @@ class Policy:
             found.append(self._ration(scope_of(group=known.group), self.groups[known.group]))
         found.append(self._ration(scope_of(analyst=analyst), None if known is None else known.budget))
         return found
+
+    @cached_property
+    def _whole(self) -> list[tuple[str, Account, bool]]:
+        return [(DATASET, self.account, True)]
 
     def _ration(self, scope: str, budget: Budget | None) -> tuple[str, Account, bool]:
         """Without a budget of its own a scope counts its share of the data set's."""
@@ -151,6 +156,7 @@ class Policy:
                 None if facts["budget"] is None else Budget.from_dict(facts["budget"]),
                 None if facts["odometer"] is None else odometer_from_dict(facts["odometer"]),
                 tuple(Budget.from_dict(each) for each in facts["schedule"]),
+                first=None if facts["budget"] is None else Budget.from_dict(facts["budget"]),
                 seq=entry.seq,
             )
         except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
@@ -160,6 +166,21 @@ class Policy:
 def unit_from_dict(document: dict[str, Any]) -> Unit:
     """Inverse of `Unit.to_dict` with its whole number as text."""
     return Unit(**{**document, "group_size": int(document["group_size"])})
+
+
+def raises(low: Budget, high: Budget) -> None:
+    """Refuse a change that is no raise: the same rules with limits that are nowhere lower, so that sums carry over."""
+    if not isinstance(high, Budget):
+        raise InvalidParameter(f"budget must be a Budget, got {type(high).__name__}")
+    pairs = list(zip(low.filter.rules, high.filter.rules, strict=False))
+    same = len(low.filter.rules) == len(high.filter.rules) and all(
+        type(a) is type(b) and getattr(a, "alpha", None) == getattr(b, "alpha", None) for a, b in pairs
+    )
+    if not same or any(new < old for a, b in pairs for old, new in zip(a.caps, b.caps, strict=True)):
+        raise LedgerError(
+            f"a budget is raised within its rule and nowhere lowered: {low.describe()} cannot become {high.describe()}; "
+            "close_dataset stops a data set for good"
+        )
 
 
 def _budget(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:

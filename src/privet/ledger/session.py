@@ -6,7 +6,19 @@ from typing import Any, NamedTuple
 
 from privet.accounting.filters import Sums
 from privet.errors import LedgerError, LedgerTampered
-from privet.ledger.base import ADMIN, DATASET, Entry, Store, Txn, canonical, hash_of, linked, plain_sums, read_sums
+from privet.ledger.base import (
+    ADMIN,
+    DATASET,
+    Entry,
+    Store,
+    Txn,
+    canonical,
+    hash_of,
+    linked,
+    plain_sums,
+    read_sums,
+    sums_text,
+)
 from privet.ledger.policy import Policy, read_balance
 
 __all__ = ["Session", "Tip", "check_hash", "load_policy", "now", "read_tip"]
@@ -15,13 +27,14 @@ __all__ = ["Session", "Tip", "check_hash", "load_policy", "now", "read_tip"]
 class Tip(NamedTuple):
     """What a handle remembers of a head it has read: trusted again only while the head's hash is the same.
 
-    >>> Tip(b"", None, ()).policy is None
+    >>> Tip(b"", None, (), "[]").policy is None
     True
     """
 
     hash: bytes
     policy: Policy | None
     spent: Sums
+    text: str  # of `spent`, as the balance cache holds it
 
 
 def now() -> str:
@@ -67,7 +80,7 @@ def read_tip(store: Store, head: Entry, known: Policy | None) -> Tip:
         known = load_policy(store, known if known is not None and known.seq < latest else None, head.seq)
     if known.seq != latest:
         raise LedgerTampered(f"entry {latest}, which sets the rules in force, is missing")
-    return Tip(head.hash, known, spent)
+    return Tip(head.hash, known, spent, sums_text(spent))
 
 
 class Session:
@@ -83,6 +96,7 @@ class Session:
 
     def __init__(self, store: Store, txn: Txn, tip: Tip | None) -> None:
         self.txn = txn
+        self._text = ""
         self.head = txn.head()
         self.policy: Policy | None = None
         self._changed: dict[str, Sums] = {}
@@ -90,20 +104,17 @@ class Session:
             return
         if tip is None or tip.hash != self.head.hash:
             tip = read_tip(store, self.head, None if tip is None else tip.policy)
-        self.policy, self.spent = tip.policy, tip.spent
-        self._check_cache(self.head)
-
-    def _check_cache(self, head: Entry) -> None:
-        held = self.txn.sums(DATASET)
-        if held is None or held.upto != head.seq or read_balance(held.sums) != self.spent:
+        self.policy, self.spent, self._text = tip.policy, tip.spent, tip.text
+        held = txn.sums(DATASET)
+        if held is None or held.upto != self.head.seq or held.sums != self._text:
             raise LedgerTampered(
-                f"the balance cache does not agree with entry {head.seq}; nothing is granted until verify() passes"
+                f"the balance cache does not agree with entry {self.head.seq}; nothing is granted until verify() passes"
             )
 
     @property
     def tip(self) -> Tip | None:
         """What to remember once the transaction is committed."""
-        return None if self.head is None else Tip(self.head.hash, self.policy, self.spent)
+        return None if self.head is None else Tip(self.head.hash, self.policy, self.spent, self._text)
 
     def sums(self, scope: str) -> Sums | None:
         """The running sums of a scope, or None while nothing was charged to it."""
@@ -137,19 +148,23 @@ class Session:
         """Write the next entry. Every body carries the data set's sums and the sums that the entry changed."""
         changed = dict(after or {})
         self.spent = changed.setdefault(DATASET, self.spent) if self.head is not None else changed[DATASET]
-        plain = {scope: plain_sums(sums) for scope, sums in changed.items()}
         seq = 1 if self.head is None else self.head.seq + 1
         latest = seq if kind in ADMIN or self.policy is None else self.policy.seq
+        priced = [f"{canonical(scope)}:{sums_text(price)}" for scope, price in sorted((amounts or {}).items())]
         entry = linked(
             self.head,
             kind,
             analyst=analyst,
             key=key,
             loss=loss,
-            amounts=canonical({scope: plain_sums(price) for scope, price in (amounts or {}).items()}),
-            body=canonical({**body, "sums": plain, "policy": str(latest)}),
+            amounts=f"{{{','.join(priced)}}}",
+            body=canonical(
+                {**body, "sums": {scope: plain_sums(sums) for scope, sums in changed.items()}, "policy": str(latest)}
+            ),
         )
-        self.txn.append(entry, {scope: canonical(sums) for scope, sums in plain.items()})
+        texts = {scope: sums_text(sums) for scope, sums in changed.items()}
+        self.txn.append(entry, texts)
+        self._text = texts[DATASET]
         self.head = entry
         self._changed.update(changed)
         if kind == "open":

@@ -1,6 +1,6 @@
 """Read the whole chain again and recompute every sum; name the first entry that does not fit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from privet.accounting.filters import Sums
@@ -171,29 +171,32 @@ def _covers(a: Sums, b: Sums, slack: int = 0) -> bool:
     return True
 
 
-def verify_store(store: Store, wanted: Mapping[int, bytes]) -> Verified:
-    """Check the whole store. `wanted` are anchored heads: seq to hash."""
+def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = ()) -> Verified:
+    """Check the whole store. `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any."""
     damage = store.damage()
     if damage is not None:
         raise LedgerTampered(damage)
+    missing = {hash: (ledger, seq) for ledger, seq, hash in wanted}
+    by_seq = {seq: hash for _, seq, hash in wanted if seq is not None}
+    anchored = 0
+    auditor = Auditor()
     with store.transaction():  # nobody appends between the entries and the balance cache
-        auditor = Auditor()
         for entry in store.entries():
             auditor.read(entry)
-            if wanted.get(entry.seq, entry.hash) != entry.hash:
+            text = entry.hash.hex() if wanted else ""
+            if by_seq.get(entry.seq, text) != text:
                 raise LedgerTampered(f"entry {entry.seq} is not the one that was anchored: the ledger was rewritten")
+            if missing.pop(text, None) is not None:
+                anchored = entry.seq
         auditor.check_cache(store.balances())
-    if wanted and max(wanted) > auditor.seq:
-        raise LedgerTampered(
-            f"the ledger ends at entry {auditor.seq}, behind its anchor at {max(wanted)}: entries were cut off or an old "
-            "copy was put back"
-        )
     if auditor.policy is None:
         raise LedgerTampered("the ledger is empty")
-    return Verified(
-        auditor.seq,
-        auditor.hash.hex(),
-        len(auditor.open_reserves),
-        max(wanted, default=0),
-        tuple(auditor.underpriced),
-    )
+    if any(ledger not in (None, auditor.policy.ledger) for ledger, _, _ in wanted):
+        raise LedgerTampered("the anchor belongs to another ledger")
+    if missing:
+        raise LedgerTampered(
+            f"the ledger ends at entry {auditor.seq} and is behind its anchor: entries were cut off, or an old or "
+            "rewritten copy was put back"
+        )
+    found = (auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored)
+    return Verified(*found, tuple(auditor.underpriced))

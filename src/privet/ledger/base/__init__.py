@@ -1,6 +1,15 @@
 """What every part of the ledger is built from: amounts, entries, the store's interface, addresses."""
 
-from privet.ledger.base.amounts import add_sums, largest, minus_sums, plain_sums, read_sums, total_sums, zero_like
+from privet.ledger.base.amounts import (
+    add_sums,
+    largest,
+    minus_sums,
+    plain_sums,
+    read_sums,
+    sums_text,
+    total_sums,
+    zero_like,
+)
 from privet.ledger.base.context import AMBIENT
 from privet.ledger.base.entry import (
     ADMIN,
@@ -40,6 +49,7 @@ __all__ = [
     "parse_url",
     "plain_sums",
     "read_sums",
+    "sums_text",
     "total_sums",
     "zero_like",
 ]

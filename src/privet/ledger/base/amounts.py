@@ -7,7 +7,7 @@ from privet.accounting.filters import Sums
 from privet.accounting.filters.amounts import Amount, add
 from privet.errors import LedgerTampered
 
-__all__ = ["add_sums", "largest", "minus_sums", "plain_sums", "read_sums", "total_sums", "zero_like"]
+__all__ = ["add_sums", "largest", "minus_sums", "plain_sums", "read_sums", "sums_text", "total_sums", "zero_like"]
 
 
 def plain_sums(sums: Sums) -> list[list[str]]:
@@ -17,6 +17,16 @@ def plain_sums(sums: Sums) -> list[list[str]]:
     [['5', 'inf']]
     """
     return [["inf" if amount is None else str(amount) for amount in rule] for rule in sums]
+
+
+def sums_text(sums: Sums) -> str:
+    """The canonical text of `plain_sums`, written without a detour: it is on the path of every charge.
+
+    >>> sums_text(((5, None),))
+    '[["5","inf"]]'
+    """
+    rules = ['","'.join(["inf" if amount is None else str(amount) for amount in rule]) for rule in sums]
+    return '[["' + '"],["'.join(rules) + '"]]'
 
 
 def read_sums(plain: Any) -> Sums:

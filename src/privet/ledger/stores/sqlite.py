@@ -35,10 +35,8 @@ SCHEMA = {
 }
 
 # Write-ahead logging needs memory that all writers share, which these do not have.
-NETWORK_FILESYSTEMS = frozenset(
-    ("9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs", "vboxsf")
-    + ("fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs")
-)
+NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
+NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 
 _COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
 _CHUNK = 2000
@@ -252,9 +250,8 @@ class SqliteStore(Store):
 
     def damage(self) -> str | None:
         """The schema, triggers included, is the one we wrote, and SQLite finds its pages and indexes in order."""
-        found: dict[object, object] = dict(
-            self._rows("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
-        )  # type: ignore[arg-type]
+        rows = self._rows("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
+        found = {name: sql for name, sql in rows}  # noqa: C416 - the type of a pair
         for name, sql in SCHEMA.items():
             if found.pop(name, None) != sql:
                 return f"the schema of {name!r} is missing or was changed"

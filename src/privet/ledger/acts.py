@@ -1,0 +1,151 @@
+"""Administrative acts. Each is an entry: nothing about a ledger changes without a trace."""
+
+from typing import Any
+
+from privet.accounting.filters import Sums
+from privet.errors import InvalidParameter, LedgerError
+from privet.ledger.anchor import Anchor
+from privet.ledger.base import DATASET, clean_name, clean_text, plain_sums, read_sums
+from privet.ledger.budget import Budget
+from privet.ledger.partition import Partition
+from privet.ledger.policy import Analyst, Policy, part_scopes, raises, scope_of
+from privet.ledger.session import Session, now
+
+__all__ = ["add_member", "adopt", "anchor_of", "change_budget", "close", "declare"]
+
+
+def _policy(session: Session) -> Policy:
+    assert session.policy is not None
+    if session.policy.closed is not None:
+        raise LedgerError(f"the data set {session.policy.dataset!r} is closed: {session.policy.closed}")
+    return session.policy
+
+
+def _reason(reason: object) -> str:
+    text = clean_text("reason", reason)
+    if not text.strip():
+        raise InvalidParameter("say why: the reason is kept in the entry")
+    return text
+
+
+def add_member(session: Session, what: str, name: str, budget: Budget | None, group: str | None) -> None:
+    """Register an analyst or a group. Saying the same again changes nothing."""
+    policy = _policy(session)
+    clean_name(what, name)
+    if budget is not None and not isinstance(budget, Budget):
+        raise InvalidParameter(f"budget must be a Budget, got {type(budget).__name__}")
+    if group is not None and group not in policy.groups:
+        raise LedgerError(f"there is no group {group!r:.80}; add it first with add_group")
+    known: Any = policy.groups.get(name, ...) if what == "group" else policy.analysts.get(name, ...)
+    if known == (budget if what == "group" else Analyst(budget, group)):
+        return
+    if known is not ...:
+        raise LedgerError(f"the {what} {name!r} is registered with other terms; change a budget with raise_budget")
+    scope = scope_of(group=name) if what == "group" else scope_of(analyst=name)
+    zero = policy.account.zero if budget is None else tuple((0,) * len(rule.caps) for rule in budget.filter.rules)
+    kept = session.sums(scope)  # somebody may have asked under this name before names were registered
+    if kept is not None and budget is not None:
+        raise LedgerError(f"{name!r} has spent without a budget of their own already; register them under a new name")
+    session.append(
+        "analyst",
+        after={scope: zero if kept is None else kept},
+        what=what,
+        name=name,
+        group=group,
+        budget=None if budget is None else budget.to_dict(),
+        time=now(),
+    )
+
+
+def declare(session: Session, partition: Partition) -> Partition:
+    """Open a partition: its parts are named before the first charge, never discovered."""
+    policy = _policy(session)
+    if policy.partitions.get(partition.name) == partition:
+        return partition
+    if partition.name in policy.partitions:
+        raise LedgerError(f"the partition {partition.name!r} is open already with other parts")
+    if policy.unit.relation == "zero_out":
+        raise LedgerError("a blanked record leaves its part without leaving the data; parts need add_remove or replace")
+    zero = policy.account.zero
+    cells = {part_scopes(DATASET, partition[part])[0]: zero for part in partition.parts}
+    top = part_scopes(DATASET, partition[partition.parts[0]])[1]
+    session.append(
+        "partition",
+        after={**cells, top: zero * partition.spread(policy.unit)},
+        name=partition.name,
+        parts=list(partition.parts),
+        per_person=str(partition.per_person),
+        time=now(),
+    )
+    return partition
+
+
+def change_budget(session: Session, scope: str, budget: Budget | None, reason: object) -> Budget:
+    """Raise a cap: along the schedule that was fixed at opening, or as a policy act that reports will show."""
+    policy = _policy(session)
+    current = _budget_of(policy, scope)
+    following = policy.schedule[0] if scope == DATASET and policy.schedule else None
+    if budget is None:
+        if following is None:
+            raise LedgerError("no further budget is scheduled; say which budget, and why")
+        budget = following
+    scheduled = budget == following
+    raises(current, budget)
+    why = None if scheduled and reason is None else _reason("" if reason is None else reason)
+    session.append("budget", scope=scope, budget=budget.to_dict(), scheduled=scheduled, reason=why, time=now())
+    return budget
+
+
+def _budget_of(policy: Policy, scope: str) -> Budget:
+    what, _, name = scope.partition(":")
+    found = policy.budget
+    if scope != DATASET:
+        found = policy.groups.get(name) if what == "group" else policy.analysts.get(name, Analyst(None, None)).budget
+    if found is None:
+        raise LedgerError(f"{scope!r:.80} has no budget that could be raised")
+    return found
+
+
+def close(session: Session, reason: object) -> None:
+    """Nothing more is granted. Stored releases are still answered."""
+    _policy(session)
+    session.append("close", reason=_reason(reason), time=now())
+
+
+def anchor_of(session: Session) -> Anchor:
+    """The head of this transaction, with the sums of every account."""
+    policy, head = session.policy, session.head
+    assert policy is not None
+    assert head is not None
+    scopes = [DATASET, *(scope_of(group=name) for name in policy.groups)]
+    scopes += [scope_of(analyst=name) for name in policy.analysts]
+    sums = {scope: session.sums(scope) for scope in scopes}
+    plain = {scope: plain_sums(held) for scope, held in sums.items() if held is not None}
+    return Anchor(policy.ledger, head.seq, head.hash.hex(), plain, time=now())
+
+
+def adopt(session: Session, anchor: Anchor, reason: object) -> None:
+    """Go on with a restored copy: no sum may be below the anchor's and, where spends after the anchor are possible,
+    the rest of the cap counts as spent.
+    """
+    policy = _policy(session)
+    if anchor.ledger != policy.ledger:
+        raise LedgerError("this anchor belongs to another ledger")
+    after: dict[str, Sums] = {}
+    for scope, plain in anchor.sums.items():
+        held = session.sums(scope)
+        sums = read_sums(plain)
+        after[scope] = sums if held is None else _most(held, sums)
+    if not anchor.every_reserve:
+        if policy.budget is None:
+            raise LedgerError("what was spent after the anchor is unknown and an odometer has no cap to fill; close it")
+        after[DATASET] = _most(after[DATASET], tuple(rule.caps for rule in policy.budget.filter.rules))
+    kept = {"seq": str(anchor.seq), "hash": anchor.hash, "public_key": anchor.public_key}
+    session.append("adopt", after=after, anchor=kept, reason=_reason(reason), time=now())
+
+
+def _most(a: Sums, b: Sums) -> Sums:
+    return tuple(
+        tuple(None if x is None or y is None else max(x, y) for x, y in zip(p, q, strict=True))
+        for p, q in zip(a, b, strict=True)
+    )

@@ -1,0 +1,154 @@
+"""Pay, look, record: the three steps of a release, and what may go wrong in each.
+
+The charge is committed before data is touched. An error, a crash or a cancelled run after that has been paid for. What
+was released is recorded before it is returned; the first record under a key wins.
+"""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from privet import __version__
+from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, ReleaseFailed
+from privet.ledger.base import Entry
+from privet.ledger.partition import Part
+from privet.ledger.policy import charge
+from privet.ledger.request import Asked
+from privet.ledger.session import Session, now
+from privet.mechanisms import Release
+from privet.privacy import PrivacyLoss, to_json
+
+__all__ = ["Reservation", "priced", "record_in", "refuse_insecure", "reserve_in", "run"]
+
+_FAILED = (
+    "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "
+    "There is no refund. Test the mechanism on made-up data"
+)
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge that is written and will not be taken back. `release` is set when the key had been answered before:
+    then nothing was charged.
+
+    `record` stores what was released for it, so that the same key is answered from the ledger next time.
+
+    >>> import privet as pv
+    >>> reservation = pv.Ledger.open("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
+    >>> reservation.seq, reservation.loss.pure()
+    (2, 0.5)
+    """
+
+    seq: int
+    loss: PrivacyLoss
+    analyst: str | None = None
+    key: str | None = None
+    part: Part | None = None
+    release: "Release[Any] | None" = None
+    request: str | None = field(default=None, repr=False)
+    ledger: Any = field(default=None, repr=False, compare=False)
+
+    def record(self, release: "Release[Any]") -> "Release[Any]":
+        """Store the release that this reservation paid for; if another attempt was first, its release is returned."""
+        if self.ledger is None or not isinstance(release, Release):
+            raise InvalidParameter("record takes a Release, on a reservation that a ledger has made")
+        if release.loss != self.loss:
+            raise LedgerError("the release states another loss than the one that was reserved; it is not recorded")
+        recorded: Release[Any] = self.ledger._record(self, release, release.to_json())
+        return recorded
+
+
+def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
+    """The loss of what may be released, from public facts, before anything is paid."""
+    loss = getattr(mechanism, "loss", None)
+    if not isinstance(loss, PrivacyLoss) or not callable(getattr(mechanism, "release", None)):
+        raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")
+    if durable and getattr(mechanism, "insecure", False):
+        refuse_insecure()
+    return loss
+
+
+def refuse_insecure() -> NoReturn:
+    """Durable ledgers do not pay for, or store, what protects nobody."""
+    raise NotPrivate(
+        "seeded noise protects nobody: a ledger that outlives its process neither pays for it nor stores it"
+    )
+
+
+def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -> Reservation:
+    """Within a transaction: answer from a stored release, or charge, or refuse."""
+    policy = session.policy
+    assert policy is not None
+    part = policy.part(asked.part)
+    request = None
+    if asked.key is not None:
+        if not isinstance(loss, PrivacyLoss):
+            raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
+        request = asked.digest(loss, part)
+        found = session.txn.find(asked.analyst, asked.key)
+        if found is not None and found.facts["request"] != request:
+            raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key")
+        if found is not None and found.kind == "release":
+            paid = int(found.facts["reserve"])
+            return Reservation(paid, loss, asked.analyst or None, asked.key, part, _stored(found), request, ledger)
+    if policy.closed is not None:
+        raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
+    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part)
+    entry = session.append(
+        "reserve",
+        analyst=asked.analyst,
+        key=asked.key,
+        loss=_text_of(loss),
+        amounts=made.amounts,
+        after=made.after,
+        dataset=policy.dataset,
+        purpose=asked.purpose,
+        part=None if part is None else [part.partition, part.name],
+        request=request,
+        time=now(),  # the release carries none: the difference would be the run time, which may depend on data
+        version=__version__,
+    )
+    return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger)
+
+
+@lru_cache(maxsize=4096)
+def _text_of(loss: PrivacyLoss) -> str:
+    return to_json(loss)
+
+
+def _stored(entry: Entry) -> "Release[Any]":
+    return Release.from_json(entry.facts["release"])
+
+
+def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[Any], str]":
+    """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error and no trace."""
+    made = text = None
+    try:
+        made = mechanism.release(data)
+        if isinstance(made, Release) and made.loss == reservation.loss:
+            text = made.to_json()
+    except Exception:
+        text = None
+    if made is None or text is None:  # outside the handler, so that the error carries no context
+        raise ReleaseFailed(_FAILED)
+    return made, text
+
+
+def record_in(session: Session, reservation: Reservation, made: "Release[Any]", text: str) -> "Release[Any]":
+    """Within a transaction: record a release, unless another attempt under the same key was first."""
+    analyst = reservation.analyst or ""
+    if reservation.key is not None:
+        found = session.txn.find(analyst, reservation.key)
+        if found is not None and found.kind == "release":
+            return _stored(found)
+    session.append(
+        "release",
+        analyst=analyst,
+        key=reservation.key,
+        reserve=str(reservation.seq),
+        request=reservation.request,
+        release=text,
+        insecure=made.insecure,
+        version=__version__,
+    )
+    return made
