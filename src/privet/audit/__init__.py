@@ -20,6 +20,10 @@ from privet.audit.base import (
     Statistic,
     Verdict,
 )
+from privet.audit.black_box import MechanismAudit, Witness, mechanism
+from privet.audit.exact import ExactCheck, exact_pair
+from privet.audit.record import Finding, Replay, replay
+from privet.audit.search import Neighbours, Numbers, Pairs, Tables
 from privet.audit.statistics import (
     BettingTest,
     Bonferroni,
@@ -56,23 +60,34 @@ __all__ = [
     "CredibleBound",
     "Curve",
     "CurveTest",
+    "ExactCheck",
+    "Finding",
     "Fixed",
     "Gaussian",
     "Guesses",
     "LowerBound",
+    "MechanismAudit",
+    "Neighbours",
+    "Numbers",
+    "Pairs",
     "Point",
+    "Replay",
     "Sample",
     "Selected",
     "Selection",
     "Split",
     "Statistic",
+    "Tables",
     "Verdict",
+    "Witness",
     "credible_lower",
     "curve_test",
+    "exact_pair",
     "family_lower",
     "gaussian_lower",
     "guess",
     "largest_refutable",
+    "mechanism",
     "one_run",
     "one_run_curve",
     "one_run_fdp",
@@ -80,4 +95,5 @@ __all__ = [
     "one_run_lower",
     "one_run_p_value",
     "point_lower",
+    "replay",
 ]

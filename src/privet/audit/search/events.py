@@ -8,8 +8,9 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["Event", "propose"]
+__all__ = ["Event", "Tally", "tally"]
 
+Relation = Literal["at least", "at most", "equal to"]
 _THRESHOLDS = 96
 _ATOMS = 24
 
@@ -23,11 +24,11 @@ class Event:
     """
 
     feature: str
-    relation: Literal["at least", "at most", "equal to"]
+    relation: Relation
     threshold: float
 
     def __call__(self, column: Array) -> Array:
-        """Which runs answer yes. NaN answers no to everything but the `special` and `form` features."""
+        """Which runs answer yes. NaN answers no; the feature `special` counts NaN."""
         with np.errstate(invalid="ignore"):
             if self.relation == "equal to":
                 return column == self.threshold
@@ -37,35 +38,55 @@ class Event:
         return f"{self.feature} {self.relation} {self.threshold:.17g}"
 
 
-def propose(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Event]:
-    """Thresholds at quantiles of both worlds together, and the most frequent atoms.
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Many events of one feature and relation, with how many runs of each world answered yes."""
+
+    feature: str
+    relation: Relation
+    thresholds: Array
+    left: Array
+    right: Array
+
+    def event(self, index: int) -> Event:
+        """One of them."""
+        return Event(self.feature, self.relation, float(self.thresholds[index]))
+
+
+def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
+    """Thresholds at quantiles of both worlds together and the most frequent atoms, counted in both worlds.
 
     >>> columns = {"value[0]": np.array([1.0, 1.0, 2.0])}
-    >>> [str(event) for event in propose(columns, columns)][:2]
-    ['value[0] at least 1', 'value[0] at most 1']
+    >>> [(t.relation, t.thresholds.tolist(), t.left.tolist()) for t in tally(columns, columns)]
+    [('at least', [1.0, 2.0], [3, 1]), ('at most', [1.0, 2.0], [2, 3]), ('equal to', [1.0, 2.0], [2, 1])]
     """
-    for name in left:
-        if name not in right:
-            continue
-        pooled = np.concatenate((left[name], right[name]))
-        pooled = pooled[~np.isnan(pooled)]
+    for name in left.keys() & right.keys():
+        a, b = (np.sort(side[name][~np.isnan(side[name])]) for side in (left, right))
+        pooled = np.sort(np.concatenate((a, b)))
         if pooled.size == 0:
             continue
-        for threshold in _cuts(pooled):
-            yield Event(name, "at least", float(threshold))
-            yield Event(name, "at most", float(threshold))
-        values, counts = np.unique(pooled, return_counts=True)
-        if values.size < pooled.size:  # a continuous column has no atoms worth a look
-            for index in np.argsort(-counts, kind="stable")[:_ATOMS]:
-                if counts[index] > 1:
-                    yield Event(name, "equal to", float(values[index]))
+        cuts = _cuts(pooled)
+        below = [(np.searchsorted(s, cuts, "left"), np.searchsorted(s, cuts, "right")) for s in (a, b)]
+        yield Tally(name, "at least", cuts, a.size - below[0][0], b.size - below[1][0])
+        yield Tally(name, "at most", cuts, below[0][1], below[1][1])
+        atoms = _atoms(pooled)
+        counts = [np.searchsorted(s, atoms, "right") - np.searchsorted(s, atoms, "left") for s in (a, b)]
+        yield Tally(name, "equal to", atoms, *counts)
 
 
 def _cuts(pooled: Array) -> Array:
     """Quantiles, denser in the tails, where pure guarantees break first; data points themselves, so ties count."""
-    tails = np.geomspace(4.0 / pooled.size, 0.5, _THRESHOLDS // 2) if pooled.size > 8 else np.array([0.5])
-    levels = np.unique(np.concatenate((tails, 1.0 - tails)))
-    ordered = np.sort(pooled)
+    tails = np.geomspace(min(0.5, 4.0 / pooled.size), 0.5, _THRESHOLDS // 2)
+    levels = np.concatenate((tails, 1.0 - tails))
     places = np.clip((levels * pooled.size).astype(int), 0, pooled.size - 1)
-    cuts: Array = np.unique(ordered[places])
+    ends = np.array([0, pooled.size - 1])
+    cuts: Array = np.unique(pooled[np.concatenate((places, ends))])
     return cuts
+
+
+def _atoms(pooled: Array) -> Array:
+    """The values seen most often, if any is seen twice."""
+    values, counts = np.unique(pooled, return_counts=True)
+    often = np.argsort(-counts, kind="stable")[:_ATOMS]
+    atoms: Array = np.sort(values[often[counts[often] > 1]])
+    return atoms

@@ -1,0 +1,264 @@
+"""`audit.mechanism`: search for an input pair and an event that a claimed price forbids, then test it on fresh runs."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from privet import accounting
+from privet._numerics import Array
+from privet._validate import count, fraction, open_fraction
+from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
+from privet.audit.search import Classifier, Event, Neighbours, Numbers, Pairs, World, features, observe, tally, train
+from privet.audit.statistics import curve_test, point_lower
+from privet.audit.statistics.clopper_pearson import point_epsilon, rate_above
+from privet.errors import InvalidParameter
+from privet.mechanisms import AdditiveMechanism
+from privet.privacy import PrivacyLoss
+
+__all__ = ["MechanismAudit", "Witness", "mechanism"]
+
+Score = Callable[[Array, Array, int, int], Array]
+_MOST_PAIRS = 64
+_SCOUTS = 4_000
+_HOW = "chosen on the other half of the runs"
+_WINDOW = 9  # thresholds
+_CAUTION = 1e-3  # level of the intervals by which events are chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """What was tested: two neighbouring inputs, an event, and in which world it is too likely. It can be run again.
+
+    >>> from privet import audit, mechanisms
+    >>> witness = audit.mechanism(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), runs=2000).witness
+    >>> witness.replay(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), 100).n
+    100
+    """
+
+    left: Any
+    right: Any
+    event: Event
+    swapped: bool
+    vocabulary: dict[str, int]
+    classifier: Classifier | None = None
+    timed: bool = False
+
+    def replay(self, mechanism: Any, runs: int) -> Counts:
+        """Count the event on fresh runs of both worlds; feed the counts to any statistic."""
+        worlds = [observe(mechanism, side, runs, timed=self.timed) for side in (self.left, self.right)]
+        return self.count(*(_columns(world, self.vocabulary, self.classifier) for world in worlds))
+
+    def count(self, left: dict[str, Array], right: dict[str, Array]) -> Counts:
+        """The counts in observed worlds, the world where the event is too likely first."""
+        hits, runs = [], []
+        for columns in (left, right):
+            runs.append(len(columns["form"]))
+            column = columns.get(self.event.feature)  # an output too short for the feature answers no
+            hits.append(0 if column is None else int(np.sum(self.event(column))))
+        counts = Counts(tp=hits[0], fp=hits[1], n=runs[0], n_out=runs[1])
+        return counts.swapped() if self.swapped else counts
+
+    def __str__(self) -> str:
+        world = "right" if self.swapped else "left"
+        return f"{self.event}, too likely in the {world} world"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MechanismAudit:
+    """The outcome of an audit. It can refute a claim; it can never prove one.
+
+    `test` holds the claim's own trade-off curve against the counts of one event, and decides; `lower` is the
+    assumption-free bound on epsilon from another event, for information. Search and test used separate runs.
+
+    **Guarantee:** a true claim is called `violated` with probability at most `alpha`.
+    """
+
+    claim: PrivacyLoss
+    test: CurveTest
+    lower: LowerBound
+    witness: Witness
+    alpha: float
+    runs: int
+    pairs_tried: int
+    name: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """`violated` or `not refuted`."""
+        return self.test.verdict
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.verdict} at level {self.alpha:g} (p-value {self.test.p_value:.3g}); "
+            f"epsilon >= {self.lower.lower:.4g} at delta {self.lower.delta:g}; event: {self.witness}; "
+            f"{self.pairs_tried} pairs of neighbours, {self.runs:,} runs a world, {self.claim.unit.describe()}; "
+            f"claims above epsilon {self.lower.ceiling:.3g} are out of reach of so many runs"
+        )
+
+
+def mechanism(
+    mechanism: Any,
+    *,
+    claim: PrivacyLoss | None = None,
+    neighbours: Neighbours | Iterable[tuple[Any, Any]] | None = None,
+    runs: int = 100_000,
+    alpha: float = 1e-3,
+    delta: float | None = None,
+    timed: bool = False,
+) -> MechanismAudit:
+    """Attack a claimed price by running the mechanism on neighbouring inputs.
+
+    `mechanism` is anything with `.release(value)`, or a callable. `claim` defaults to its `.loss`; `neighbours` are
+    pairs for the claim's relation (a family such as `audit.Tables`, or a list); for our own additive mechanisms they
+    follow from the declared sensitivity. Half of the runs chooses the event, the other half tests it once. `timed`
+    looks at the run time as well (one by one, slower).
+
+    **Guarantee:** false alarms have probability at most `alpha`. **Error:** what is not refuted is not thereby private.
+    **Reference:** Wasserman & Zhou 2010; Bichsel et al. 2021 for the search.
+
+    >>> from privet import audit, mechanisms, privacy
+    >>> laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    >>> audit.mechanism(laplace, runs=4000).verdict
+    'not refuted'
+    >>> audit.mechanism(laplace, claim=privacy.PureLoss(0.3), runs=4000).verdict
+    'violated'
+    """
+    price = _claim_of(mechanism, claim)
+    runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
+    pairs = _pairs(mechanism, price, neighbours)
+    curve = _Curve.of(price)
+    left, right = _most_telling(mechanism, pairs, curve, min(_SCOUTS, runs), timed)
+    worlds = [observe(mechanism, side, runs, timed=timed) for side in (left, right)]
+    at = (0.0 if np.isfinite(price.pure()) else 1e-5) if delta is None else fraction("delta", delta)
+    witness, measured, columns = _choose(worlds, left, right, curve, at, timed)
+    return MechanismAudit(
+        claim=price,
+        test=curve_test(witness.count(*columns), claim=price, alpha=level).selected(level, _HOW),
+        lower=point_lower(measured.count(*columns), delta=at, alpha=level, unit=price.unit).selected(level, _HOW),
+        witness=witness,
+        alpha=level,
+        runs=runs,
+        pairs_tried=len(pairs),
+        name=str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__))),
+    )
+
+
+def _claim_of(mechanism: Any, claim: PrivacyLoss | None) -> PrivacyLoss:
+    price = getattr(mechanism, "loss", None) if claim is None else claim
+    if not isinstance(price, PrivacyLoss):
+        raise InvalidParameter("an audit needs a claim: pass claim=..., a loss out of privet.privacy")
+    return price
+
+
+def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any) -> list[tuple[Any, Any]]:
+    if neighbours is None:
+        if not isinstance(mechanism, AdditiveMechanism):
+            raise InvalidParameter(
+                "tell the audit which inputs are neighbours: neighbours=[(left, right), ...] or audit.Tables(records)"
+            )
+        neighbours = Numbers(float(mechanism.sensitivity))
+    family = neighbours if isinstance(neighbours, Neighbours) else Pairs(list(neighbours))
+    pairs = list(islice(family.pairs(claim.unit.relation), _MOST_PAIRS))
+    if not pairs:
+        raise InvalidParameter("the family of neighbours is empty for the claim's relation")
+    return pairs
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """The claim's trade-off curve on a grid: good enough to choose an event, not used to test it."""
+
+    fpr: Array
+    fnr: Array
+
+    @classmethod
+    def of(cls, claim: PrivacyLoss) -> "_Curve":
+        small = np.geomspace(1e-9, 0.5, 160)
+        fpr = np.concatenate(([0.0], small, 1.0 - small[::-1], [1.0]))
+        return cls(fpr, np.asarray(accounting.tradeoff(claim, fpr)))
+
+    def excess(self, tp: Array, fp: Array, n: int, n_out: int) -> Array:
+        """By how many standard errors the counts lie below the curve, even at the cautious ends of their intervals.
+
+        The caution keeps luck in the far tails, where there are many events and few runs, from being chosen.
+        """
+        q, fn = rate_above(fp, n_out, _CAUTION), rate_above(n - tp, n, _CAUTION)
+        bound = np.interp(q, self.fpr, self.fnr)
+        slope = (np.interp(q * 0.9, self.fpr, self.fnr) - bound) / (0.1 * q)
+        variance = fn * (1.0 - fn) / n + slope**2 * q * (1.0 - q) / n_out
+        return (bound - fn) / np.sqrt(variance + 1.0 / n**2)
+
+
+def _most_telling(
+    mechanism: Any, pairs: list[tuple[Any, Any]], curve: _Curve, runs: int, timed: bool
+) -> tuple[Any, Any]:
+    """The pair whose worlds lie furthest outside the claim in a few runs."""
+    if len(pairs) == 1:
+        return pairs[0]
+    scores = []
+    for left, right in pairs:
+        vocabulary: dict[str, int] = {}
+        columns = [features(observe(mechanism, side, runs, timed=timed), vocabulary) for side in (left, right)]
+        scores.append(_best(columns[0], columns[1], curve.excess)[0])
+    return pairs[int(np.argmax(scores))]
+
+
+def _choose(
+    worlds: list[World], left: Any, right: Any, curve: _Curve, delta: float, timed: bool
+) -> tuple[Witness, Witness, list[dict[str, Array]]]:
+    """The events to test and to measure with, chosen on the first half; and the columns of the second half."""
+    vocabulary: dict[str, int] = {}
+    raw = [features(world, vocabulary) for world in worlds]
+    classifier = train(*(_part(side, 0, 4) for side in raw))  # a quarter learns, a quarter chooses, a half tests
+    columns = raw if classifier is None else [side | {"classifier": classifier(side)} for side in raw]
+    search = [_part(_part(side, 0, 2), 1, 2) if classifier else _part(side, 0, 2) for side in columns]
+    chosen = [_best(search[0], search[1], score) for score in (curve.excess, _measure(delta))]
+    tested, measured = (
+        Witness(left, right, event, swapped, vocabulary, classifier, timed) for _, event, swapped in chosen
+    )
+    return tested, measured, [_part(side, 1, 2) for side in columns]
+
+
+def _measure(delta: float) -> Score:
+    return lambda tp, fp, n, n_out: point_epsilon(tp, fp, n, n_out, delta=delta, alpha=_CAUTION)
+
+
+def _part(columns: dict[str, Array], index: int, of: int) -> dict[str, Array]:
+    """One of `of` equal parts of the runs."""
+    n = len(columns["form"])
+    return {name: column[index * n // of : (index + 1) * n // of] for name, column in columns.items()}
+
+
+def _columns(world: World, vocabulary: dict[str, int], classifier: Classifier | None) -> dict[str, Array]:
+    columns = features(world, vocabulary)
+    return columns if classifier is None else columns | {"classifier": classifier(columns)}
+
+
+def _best(left: dict[str, Array], right: dict[str, Array], score: Score) -> tuple[float, Event, bool]:
+    """The event with the highest score, and whether it is about the right world."""
+    n, n_out = len(left["form"]), len(right["form"])
+    best = (-np.inf, Event("form", "equal to", 0.0), False)
+    for group in tally(left, right):
+        if group.thresholds.size == 0:
+            continue
+        for swapped in (False, True):
+            tp, fp = (group.right, group.left) if swapped else (group.left, group.right)
+            scores = score(tp, fp, n_out if swapped else n, n if swapped else n_out)
+            scores = np.where((tp + fp == 0) | (tp + fp == n + n_out), -np.inf, scores)  # always or never: says nothing
+            scores = _smooth(scores) if group.relation != "equal to" else scores
+            index = int(np.argmax(scores))
+            if scores[index] > best[0]:
+                best = float(scores[index]), group.event(index), swapped
+    return best
+
+
+def _smooth(scores: Array) -> Array:
+    """The mean over neighbouring thresholds: a broad peak is worth more than a lucky point."""
+    if scores.size < 4 * _WINDOW or not np.all(np.isfinite(scores[1:-1])):
+        return scores
+    ends = np.pad(np.where(np.isfinite(scores), scores, -10.0), _WINDOW // 2, mode="edge")
+    smooth: Array = np.convolve(ends, np.full(_WINDOW, 1.0 / _WINDOW), mode="valid")
+    return smooth
