@@ -106,7 +106,7 @@ class Gaussian(AdditiveMechanism):
     def standard_deviation(self) -> float:
         return self.scale
 
-    def _noisy(self, center: Array, scale: Fraction, source: Source) -> Any:
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source) -> Any:
         return noise.rounded_gaussian(sigma=scale, center=center, source=source)
 
     def _noise_cdf(self, x: Array) -> Array:

@@ -81,7 +81,7 @@ class Laplace(AdditiveMechanism):
     def standard_deviation(self) -> float:
         return math.sqrt(2.0) * self.scale
 
-    def _noisy(self, center: Array, scale: Fraction, source: Source) -> Any:
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source) -> Any:
         return noise.rounded_laplace(scale=scale, center=center, source=source)
 
     def _noise_cdf(self, x: Array) -> Array:

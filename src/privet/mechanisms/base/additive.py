@@ -46,7 +46,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         return min(0, math.frexp(self.scale)[1] - 1 - _FINER)
 
     @abstractmethod
-    def _noisy(self, center: Array, scale: Fraction, source: Source) -> Any:
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source) -> Any:
         """floor(center + noise + 1/2), elementwise, for noise of that scale."""
 
     @abstractmethod
@@ -71,6 +71,13 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         total = whole + self._noisy(part, steps, source)
         released = np.ldexp(np.asarray(total).astype(np.float64), self._exponent)
         return float(released) if whole.ndim == 0 else released
+
+    def _protect(self, value: Fraction, source: Source) -> Fraction:
+        """Noise on a rational number, rounded to the grid: for mechanisms that build on this one."""
+        size = Fraction(self.step)
+        whole = round(value / size)
+        noisy = self._noisy(value / size - whole, Fraction(self.scale) / size, source)
+        return (whole + int(noisy)) * size
 
     def simulate(self, value: Any, runs: int, *, source: Source = None) -> Array:
         whole, part = self._prepare(value)

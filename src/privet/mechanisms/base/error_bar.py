@@ -32,7 +32,9 @@ class ErrorBar:
         open_fraction("confidence", self.confidence)
 
     def interval(self, value: Any) -> tuple[Any, Any]:
-        """The interval around a released value (number or array)."""
+        """The interval around a released value (number or array; of several named values, around the one in `of`)."""
+        if isinstance(value, dict):
+            value = value[self.of]
         return value - self.radius, value + self.radius
 
     def to_dict(self) -> dict[str, Any]:

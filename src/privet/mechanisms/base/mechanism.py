@@ -100,10 +100,11 @@ class Mechanism(ABC, Generic[In, Out]):
 
     def _release(self, value: In, source: Source) -> Release[Out]:
         prepared = self._prepare(value)
+        drawn = self._draw(prepared, source)
         return Release(
-            self._draw(prepared, source),
+            drawn,
             loss=self.loss,
-            error=self._error_of(prepared),
+            error=self._error_given(drawn, prepared),
             mechanism=self.name,
             insecure=bool(getattr(source, "insecure", False)),
             provenance=(self.name,),
@@ -112,6 +113,10 @@ class Mechanism(ABC, Generic[In, Out]):
     def _error_of(self, prepared: Any) -> ErrorBar | None:
         """The error bar of this release; only the shape of the input may enter."""
         return self.error()
+
+    def _error_given(self, drawn: Out, prepared: Any) -> ErrorBar | None:
+        """The error bar once the protected value is known: a bar computed from it alone is post-processing."""
+        return self._error_of(prepared)
 
     def simulate(self, value: In, runs: int, *, source: Source = None) -> list[Out] | np.ndarray[Any, Any]:
         """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to

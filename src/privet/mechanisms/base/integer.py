@@ -1,0 +1,112 @@
+"""Adding integer noise to integers: nothing is rounded, and a sum beyond 64 bits saturates."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import count, open_fraction
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.base.error_bar import ErrorBar
+from privet.mechanisms.base.mechanism import Mechanism, Source
+from privet.mechanisms.base.sensitivity import Sensitivity
+
+__all__ = ["IntegerMechanism", "whole_sensitivity"]
+
+_LIMIT = 2**62  # where exact values saturate
+_REFUSED = (
+    "the value must be an integer or an array of integers (round to a public grid first, or take Laplace or Gaussian)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntegerMechanism(Mechanism[Any, Any]):
+    """Base of the mechanisms that add integer noise to an integer or an array of integers."""
+
+    scale: float
+    sensitivity: Sensitivity = field()
+
+    @abstractmethod
+    def _noise(self, shape: tuple[int, ...], source: Source) -> Array:
+        """Independent integer noise."""
+
+    @abstractmethod
+    def _noise_cdf(self, k: Array) -> Array:
+        """Pr[noise <= k] for integers k."""
+
+    @abstractmethod
+    def _quantile(self, tail: float) -> float:
+        """The least r with Pr[|noise| > r] <= tail, or a bound on it."""
+
+    @abstractmethod
+    def _expected(self, dimension: int) -> float:
+        """Expected l1 error over all coordinates, or a bound on it."""
+
+    def _prepare(self, value: Any) -> Array:
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            raise InvalidData(_REFUSED) from None
+        if array.dtype.kind == "O" and array.size and all(isinstance(item, int) for item in array.flat):
+            return np.clip(array, -_LIMIT, _LIMIT).astype(np.int64)  # Python integers beyond int64 saturate
+        if array.dtype.kind not in "biu":
+            raise InvalidData(_REFUSED)
+        if array.dtype == np.uint64:
+            array = np.minimum(array, np.uint64(_LIMIT))
+        return np.clip(array.astype(np.int64), -_LIMIT, _LIMIT)
+
+    def _draw(self, prepared: Array, source: Source) -> Any:
+        total = self._finish(_saturating_sum(prepared, self._noise(prepared.shape, source)))
+        return int(total) if prepared.ndim == 0 else total
+
+    def _finish(self, total: Array) -> Array:
+        """Post-processing of the noisy integers."""
+        return total
+
+    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Array:
+        prepared = self._prepare(value)
+        many = np.broadcast_to(prepared, (count("runs", runs, 1), *prepared.shape))
+        draws: Array = self._draw(many, source)
+        return draws
+
+    def _error_of(self, prepared: Array) -> ErrorBar:
+        return self.error(dimension=max(1, prepared.size))
+
+    def error(self, confidence: float = 0.95, *, dimension: int = 1) -> ErrorBar:
+        """The exact quantile of the noise, jointly for all coordinates.
+
+        **Error:** every coordinate lies within `radius` of its exact value with probability at least `confidence`.
+        """
+        k = count("dimension", dimension, 1)
+        tail = -math.expm1(math.log(open_fraction("confidence", confidence)) / k)
+        of = "the value" if k == 1 else f"each of {k} coordinates at once"
+        return ErrorBar(float(self._quantile(tail)), confidence, of, self._expected(k))
+
+    def exact_cdf(self, value: int, points: Array) -> Array:
+        """Pr[release <= point] for the exact value: for tests and audits, not releasable."""
+        return self._noise_cdf(np.floor(np.asarray(points, dtype=float)) - value)
+
+
+def whole_sensitivity(sensitivity: Sensitivity) -> int:
+    """The sensitivity of an integer-valued function as the whole number that it must be.
+
+    >>> whole_sensitivity(Sensitivity(3, norm="l1"))
+    3
+    """
+    if sensitivity.value.denominator != 1:
+        raise InvalidParameter(
+            f"integers move by whole numbers: the sensitivity must be one, got {float(sensitivity):g}; take the floor if "
+            "the function only ever returns integers"
+        )
+    return int(sensitivity.value)
+
+
+def _saturating_sum(exact: Array, noise: Array) -> Array:
+    """Saturate the sum, which is post-processing; never the noise, which would show the value."""
+    total = exact + np.asarray(noise)
+    wrapped = ((exact ^ total) & (noise ^ total)) < 0
+    ends = np.where(np.asarray(noise) < 0, np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+    return np.where(wrapped, ends, total)
