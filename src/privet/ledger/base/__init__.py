@@ -23,7 +23,7 @@ from privet.ledger.base.entry import (
     hash_of,
     linked,
 )
-from privet.ledger.base.store import Held, Store, Txn, locked
+from privet.ledger.base.store import Held, Store, Txn, abandon, locked
 from privet.ledger.base.url import Address, parse_url
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Held",
     "Store",
     "Txn",
+    "abandon",
     "add_sums",
     "canonical",
     "clean_name",

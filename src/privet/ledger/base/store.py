@@ -9,7 +9,7 @@ from typing import NamedTuple
 from privet.errors import LedgerBusy
 from privet.ledger.base.entry import Entry
 
-__all__ = ["Held", "Store", "Txn", "locked"]
+__all__ = ["Held", "Store", "Txn", "abandon", "locked"]
 
 
 class Held(NamedTuple):
@@ -104,3 +104,13 @@ def locked(lock: "threading.Lock | threading.RLock", timeout: float) -> Iterator
         yield
     finally:
         lock.release()
+
+
+def abandon(handle: object) -> None:
+    """Never close this handle, not even when the interpreter ends: a forked child would close its parent's.
+
+    >>> abandon(object())
+    """
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(handle))

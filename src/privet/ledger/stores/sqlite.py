@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import Address, Entry, Held, Store, Txn, locked
+from privet.ledger.base import Address, Entry, Held, Store, Txn, abandon, locked
 
 __all__ = ["NETWORK_FILESYSTEMS", "SCHEMA", "SqliteStore", "filesystem_of"]
 
@@ -40,7 +40,6 @@ NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs",
 
 _COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
 _CHUNK = 2000
-_ABANDONED: list[sqlite3.Connection] = []  # a parent's connections: a child must neither use nor close them
 
 
 def filesystem_of(path: Path) -> str:
@@ -109,9 +108,16 @@ class SqliteStore(Store):
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
 
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            if os.getpid() == self._pid:
+                self._drop()
+            else:
+                abandon(self._connection)
+
     def _after_fork(self) -> None:
         if self._connection is not None:
-            _ABANDONED.append(self._connection)
+            abandon(self._connection)
         self._fresh()
 
     def _use(self) -> sqlite3.Connection:
@@ -173,7 +179,7 @@ class SqliteStore(Store):
             try:
                 connection.close()
             except sqlite3.Error:
-                _ABANDONED.append(connection)
+                abandon(connection)
 
     @contextmanager
     def _held(self) -> Iterator[sqlite3.Connection]:

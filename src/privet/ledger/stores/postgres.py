@@ -1,0 +1,350 @@
+"""Entries in PostgreSQL: several machines, one budget."""
+
+import importlib
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from privet.errors import (
+    InvalidParameter,
+    LedgerBusy,
+    LedgerError,
+    LedgerTampered,
+    LedgerUnavailable,
+    MissingExtra,
+    PrivetError,
+)
+from privet.ledger.base import Address, Entry, Held, Store, Txn, abandon, locked
+
+__all__ = ["SCHEMA", "PostgresStore"]
+
+_COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
+_CHUNK = 2000
+_TRIES = 5
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
+
+SCHEMA = """
+CREATE SCHEMA IF NOT EXISTS {s};
+CREATE TABLE IF NOT EXISTS {s}.lock (id int PRIMARY KEY CHECK (id = 1), format int NOT NULL);
+INSERT INTO {s}.lock VALUES (1, 1) ON CONFLICT DO NOTHING;
+CREATE TABLE IF NOT EXISTS {s}.entry (
+  seq bigint PRIMARY KEY, prev bytea NOT NULL, hash bytea NOT NULL UNIQUE, kind text NOT NULL, analyst text NOT NULL,
+  key text, loss text, amounts text NOT NULL, body text NOT NULL);
+CREATE TABLE IF NOT EXISTS {s}.balance (scope text PRIMARY KEY, sums text NOT NULL, upto_seq bigint NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS entry_release_key ON {s}.entry (analyst, key)
+  WHERE kind = 'release' AND key IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entry_key ON {s}.entry (analyst, key, seq) WHERE key IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entry_admin ON {s}.entry (kind, seq) WHERE kind NOT IN ('reserve', 'release');
+CREATE OR REPLACE FUNCTION {s}.entry_never() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN RAISE EXCEPTION 'ledger entries are never changed or deleted'; END $$;
+CREATE OR REPLACE FUNCTION {s}.entry_in_order() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF NEW.seq IS DISTINCT FROM (SELECT coalesce(max(seq), 0) + 1 FROM {s}.entry) THEN
+      RAISE EXCEPTION 'ledger entries are appended in order';
+    END IF;
+    RETURN NEW;
+  END $$;
+CREATE OR REPLACE TRIGGER entry_no_change BEFORE UPDATE OR DELETE ON {s}.entry
+  FOR EACH ROW EXECUTE FUNCTION {s}.entry_never();
+CREATE OR REPLACE TRIGGER entry_no_truncate BEFORE TRUNCATE ON {s}.entry
+  FOR EACH STATEMENT EXECUTE FUNCTION {s}.entry_never();
+CREATE OR REPLACE TRIGGER entry_in_order BEFORE INSERT ON {s}.entry
+  FOR EACH ROW EXECUTE FUNCTION {s}.entry_in_order();
+"""
+
+
+def _driver() -> Any:
+    try:
+        return importlib.import_module("psycopg")
+    except ImportError:
+        raise MissingExtra("a ledger in PostgreSQL needs psycopg; run: pip install 'privet[postgres]'") from None
+
+
+class PostgresStore(Store):
+    """One schema of a database: `postgresql://host/database#schema` (default schema: privet_ledger).
+
+    Writers take a row lock in a statement of its own and read only afterwards: in one statement with the read, or under
+    a snapshot older than the lock, two writers would both see the old sums. `fsync`, `full_page_writes` and synchronous
+    replication are read back at connecting; `synchronous_commit` is set in every transaction that charges.
+
+    **Guarantee:** a committed charge survives a crash of the server and, where there are standbys, of the primary.
+
+    >>> PostgresStore.schema_of("postgresql://db/people#visits")
+    ('postgresql://db/people', 'visits')
+    """
+
+    def __init__(self, address: Address, *, create: bool, timeout: float = 60.0) -> None:
+        self.url = address.url
+        self._psycopg = _driver()
+        self._dsn, self._schema = self.schema_of(address.target)
+        self._timeout = timeout
+        self._fresh()
+        with self._held() as connection, self._translated():
+            there = connection.execute("SELECT to_regclass(%s)", (f"{self._schema}.entry",)).fetchone()[0] is not None
+            if not there and not create:
+                raise LedgerError(
+                    f"there is no ledger in schema {self._schema!r}; give budget= or odometer= to begin one"
+                )
+            if not there:
+                self._create(connection)
+
+    @staticmethod
+    def schema_of(url: str) -> tuple[str, str]:
+        """The address for the driver, and the schema that its fragment names."""
+        dsn, _, fragment = url.partition("#")
+        schema = fragment or "privet_ledger"
+        if not _NAME.fullmatch(schema):
+            raise InvalidParameter("the schema after '#' must be a plain lower-case name, such as #visits")
+        return dsn, schema
+
+    def _create(self, connection: Any) -> None:
+        with connection.transaction():  # CREATE SCHEMA IF NOT EXISTS is not safe against itself
+            connection.execute("SELECT pg_advisory_xact_lock(7813261)")
+            connection.execute(SCHEMA.format(s=self._schema))
+
+    # --- connections -----------------------------------------------------------------------------------------------
+
+    def _fresh(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._connection: Any = None
+        self._warned = False
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            if os.getpid() == self._pid:
+                self._drop()
+            else:
+                abandon(self._connection)
+
+    def _after_fork(self) -> None:
+        if self._connection is not None:
+            abandon(self._connection)
+        self._fresh()
+
+    @contextmanager
+    def _held(self) -> Iterator[Any]:
+        if os.getpid() != self._pid:
+            self._after_fork()
+        with locked(self._lock, self._timeout):
+            if self._connection is None:
+                with self._translated():
+                    self._connection = self._connect()
+            yield self._connection
+
+    def _connect(self) -> Any:
+        connection = self._psycopg.connect(self._dsn, autocommit=True, connect_timeout=max(2, int(self._timeout)))
+        try:
+            connection.add_notice_handler(self._notice)
+            connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{int(1000 * self._timeout)}ms",))
+            _require_durable(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _notice(self, diagnostic: Any) -> None:
+        """A commit that warns (cancelled while waiting for a standby) may not have been replicated."""
+        if diagnostic.severity_nonlocalized == "WARNING":
+            self._warned = True
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except self._psycopg.Error:
+                abandon(connection)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[Txn]:
+        with self._held() as connection:
+            self._begin(connection, "on" if durable else "off")
+            try:
+                with self._translated():
+                    yield _PostgresTxn(connection, self._schema)
+            except _Again:
+                self._roll_back(connection)
+                raise LedgerBusy("the server cancelled the transaction; nothing was spent, try again") from None
+            except BaseException:
+                self._roll_back(connection)
+                raise
+            self._commit()
+
+    def _begin(self, connection: Any, synchronous: str) -> None:
+        """Take the lock, in a statement of its own. A deadlock or serialisation failure is tried again: nothing was
+        spent.
+        """
+        for attempt in range(_TRIES):
+            try:
+                with self._translated():
+                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                    connection.execute(f"SET LOCAL synchronous_commit = {synchronous}")
+                    connection.execute(f"SELECT id FROM {self._schema}.lock FOR UPDATE")
+                return
+            except _Again:
+                self._roll_back(connection)
+                if attempt == _TRIES - 1:
+                    raise LedgerBusy(
+                        "the server kept cancelling the transaction; nothing was spent, try again"
+                    ) from None
+            except BaseException:
+                self._roll_back(connection)
+                raise
+
+    def _roll_back(self, connection: Any) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except self._psycopg.Error:
+            self._drop()
+
+    def _commit(self) -> None:
+        self._warned = False
+        try:
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            self._drop()
+            if isinstance(error, self._psycopg.Error):
+                raise LedgerUnavailable(
+                    "the commit failed; whether the charge was written is unknown, nothing was released"
+                ) from error
+            raise
+        if self._warned:
+            self._drop()
+            raise LedgerUnavailable(
+                "the server committed without hearing from its standby; the charge stands, nothing was released"
+            )
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._held() as connection, self._translated():
+            rows: list[Any] = connection.execute(sql.format(s=self._schema), values).fetchall()
+            return rows
+
+    def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
+        sql, values = f"SELECT {_COLUMNS} FROM {{s}}.entry WHERE seq > %s", tuple(kinds or ())
+        if kinds is not None:  # the first test lets the partial index answer
+            only = "kind NOT IN ('reserve', 'release') AND " if not {"reserve", "release"} & set(kinds) else ""
+            sql += f" AND {only}kind IN ({', '.join(['%s'] * len(values))})"
+        while True:
+            rows = self._rows(f"{sql} ORDER BY seq LIMIT {_CHUNK}", (after, *values))
+            yield from map(_entry, rows)
+            if len(rows) < _CHUNK:
+                return
+            after = rows[-1][0]
+
+    def entry(self, seq: int) -> Entry | None:
+        rows = self._rows(f"SELECT {_COLUMNS} FROM {{s}}.entry WHERE seq = %s", (seq,))
+        return _entry(rows[0]) if rows else None
+
+    def head(self) -> Entry | None:
+        rows = self._rows(f"SELECT {_COLUMNS} FROM {{s}}.entry ORDER BY seq DESC LIMIT 1")
+        return _entry(rows[0]) if rows else None
+
+    def balances(self) -> dict[str, tuple[str, int]]:
+        return {
+            scope: (sums, upto) for scope, sums, upto in self._rows("SELECT scope, sums, upto_seq FROM {s}.balance")
+        }
+
+    def damage(self) -> str | None:
+        """The triggers are there and enabled."""
+        rows = self._rows(
+            "SELECT tgname FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal AND tgenabled IN ('O', 'A')",
+            (f"{self._schema}.entry",),
+        )
+        missing = {"entry_no_change", "entry_no_truncate", "entry_in_order"} - {name for (name,) in rows}
+        return f"the trigger {min(missing)!r} is missing or disabled" if missing else None
+
+    def close(self) -> None:
+        """Close this process's connection."""
+        if os.getpid() != self._pid:
+            self._after_fork()
+        with locked(self._lock, self._timeout):
+            self._drop()
+
+    # --- errors ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """The server's errors in the ledger's words."""
+        try:
+            yield
+        except self._psycopg.Error as error:
+            state = getattr(error, "sqlstate", None) or ""
+            if state in ("40001", "40P01"):
+                raise _Again from error
+            if state == "55P03":
+                raise LedgerBusy("another writer held the ledger longer than the timeout; nothing was spent") from error
+            if state.startswith(("23", "P0", "42")):
+                raise LedgerTampered(f"the ledger's tables refuse this ({error}); they were edited") from error
+            if self._connection is not None and self._connection.closed:
+                self._drop()
+            raise LedgerUnavailable(f"the ledger's server cannot be used ({error}); nothing was released") from error
+
+
+class _Again(PrivetError):
+    """The server asks for the transaction to be tried again."""
+
+
+class _PostgresTxn(Txn):
+    def __init__(self, connection: Any, schema: str) -> None:
+        self._connection, self._schema = connection, schema
+
+    def _one(self, sql: str, values: Sequence[object] = ()) -> Any:
+        return self._connection.execute(sql.format(s=self._schema), values).fetchone()
+
+    def head(self) -> Entry | None:
+        row = self._one(f"SELECT {_COLUMNS} FROM {{s}}.entry ORDER BY seq DESC LIMIT 1")
+        return None if row is None else _entry(row)
+
+    def sums(self, scope: str) -> Held | None:
+        row = self._one(
+            "SELECT sums, upto_seq, body FROM {s}.balance LEFT JOIN {s}.entry ON seq = upto_seq WHERE scope = %s",
+            (scope,),
+        )
+        return None if row is None else Held(*row)
+
+    def find(self, analyst: str, key: str) -> Entry | None:
+        row = self._one(
+            f"SELECT {_COLUMNS} FROM {{s}}.entry WHERE analyst = %s AND key = %s AND key IS NOT NULL "
+            "ORDER BY kind = 'release' DESC, seq DESC LIMIT 1",
+            (analyst, key),
+        )
+        return None if row is None else _entry(row)
+
+    def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
+        marks = ", ".join(["%s"] * len(entry))
+        self._connection.execute(f"INSERT INTO {self._schema}.entry ({_COLUMNS}) VALUES ({marks})", tuple(entry))
+        for scope, sums in balances.items():
+            self._connection.execute(
+                f"INSERT INTO {self._schema}.balance VALUES (%s, %s, %s) ON CONFLICT (scope) DO UPDATE "
+                "SET sums = excluded.sums, upto_seq = excluded.upto_seq",
+                (scope, sums, entry.seq),
+            )
+
+
+def _entry(row: Sequence[Any]) -> Entry:
+    seq, prev, digest, *texts = row
+    return Entry(seq, bytes(prev), bytes(digest), *texts)
+
+
+def _require_durable(connection: Any) -> None:
+    """Settings that durability rests on, as the server has them now."""
+    for setting in ("fsync", "full_page_writes"):
+        if connection.execute(f"SHOW {setting}").fetchone()[0] != "on":
+            raise LedgerUnavailable(f"the server runs with {setting} = off, where a crash can lose charges; turn it on")
+    standbys = connection.execute("SELECT count(*) FROM pg_stat_replication").fetchone()[0]
+    names = connection.execute("SHOW synchronous_standby_names").fetchone()[0]
+    if standbys and not names:
+        raise LedgerUnavailable(
+            "the server has asynchronous standbys: one that is promoted would have lost charges, and they would be spent "
+            "twice; set synchronous_standby_names"
+        )
+    if connection.execute("SELECT pg_is_in_recovery()").fetchone()[0]:
+        raise LedgerUnavailable("this server is a standby and cannot be written to; connect to the primary")
