@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from privet.noise.base import Draws, Size, Source, draw, flip, probability, rational
+from privet.noise.base import Draws, Refined, Size, Source, draw, flip, probability, rational
 
 __all__ = ["bernoulli"]
 
@@ -16,4 +16,14 @@ def bernoulli(*, p: int | float | Fraction, size: Size = None, source: Source | 
     (True, [False, False])
     """
     num, den = probability("p", p).as_integer_ratio()
-    return draw(lambda stream, count: flip(stream, count, lambda bits: rational(num, den, bits)), size, source, bool)
+
+    def chance(bits: int) -> tuple[int, int]:
+        return rational(num, den, bits)
+
+    return draw(
+        lambda stream: Refined(stream, stream.word(), 64).below(chance),
+        lambda stream, count: flip(stream, count, chance),
+        size,
+        source,
+        bool,
+    )

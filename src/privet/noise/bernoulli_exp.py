@@ -12,7 +12,9 @@ from privet.noise.base import (
     Enclosure,
     Size,
     Source,
+    Stream,
     accept,
+    accept_one,
     current,
     draw,
     exact,
@@ -41,7 +43,15 @@ def bernoulli_exp(
     value = exact("x", x)
     if value < 0:
         raise InvalidParameter("x must be at least 0")
-    return draw(lambda stream, count: flip(stream, count, _chance(value)), size, source, bool)
+    near = float(min(value, Fraction(1000)))  # as a float; beyond, all that counts is that it is large
+    chance = _chance(value)
+    return draw(
+        lambda stream: accept_one(stream, near, chance),
+        lambda stream, count: flip(stream, count, chance),
+        size,
+        source,
+        bool,
+    )
 
 
 def _chance(x: Fraction) -> Enclosure:
@@ -56,6 +66,9 @@ def _many(x: NDArray[Any], size: Size, source: Source | None) -> NDArray[np.bool
     stream = current(source).stream()
     out = np.empty(values.shape, dtype=bool)
     for part in pieces(len(values)):
-        piece = values[part]
-        out[part] = accept(stream, piece.astype(np.float64), lambda i, piece=piece: _chance(Fraction(piece[i].item())))
+        out[part] = _accept_all(stream, values[part])
     return out.reshape(x.shape)
+
+
+def _accept_all(stream: Stream, x: NDArray[Any]) -> NDArray[np.bool_]:
+    return accept(stream, x.astype(np.float64), lambda place: _chance(Fraction(x[place].item())))

@@ -2,13 +2,14 @@
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import Draws, Refined, Size, Source, Stream, draw, exp_neg, positive
+from privet.noise.base import Draws, Refined, Size, Source, Stream, draw, exp_neg, positive, scores_of
+from privet.noise.uniform_int import below
 
 __all__ = ["choice_exp"]
 
@@ -36,11 +37,12 @@ def choice_exp(
     >>> choice_exp([0.0, 1e6], scale=2), choice_exp([0.0, 0.0], scale=1, counts=[0, 7])
     (1, 1)
     """
-    values = _doubles(scores)
+    values = scores_of("scores", scores)
     proposal = _Proposal(values, positive("scale", scale, largest=None), _whole_counts(counts, len(values)))
-    return draw(proposal.sample, size, source)
+    return draw(lambda stream: int(proposal.sample(stream, 1)[0]), proposal.sample, size, source)
 
 
+@final
 class _Proposal:
     """Integers G[i] >= w[i] 2^shift, where w[i] = counts[i] exp(-gap[i]/scale), with equality up to one unit and 2^-39.
 
@@ -71,7 +73,7 @@ class _Proposal:
     def sample(self, stream: Stream, count: int) -> NDArray[np.int64]:
         chosen = np.full(count, -1, dtype=np.int64)
         while len(open_ := np.flatnonzero(chosen < 0)):
-            index = np.searchsorted(self.ends, _below(stream, int(self.ends[-1]), len(open_)), side="right")
+            index = np.searchsorted(self.ends, below(stream, len(open_), int(self.ends[-1])), side="right")
             accepted = self._accept(stream, index)
             chosen[open_[accepted]] = index[accepted]
         return chosen
@@ -96,29 +98,6 @@ class _Proposal:
             return math.floor(low * share / 2**guard), math.ceil(high * share / 2**guard)
 
         return u.below(real)
-
-
-def _below(stream: Stream, bound: int, count: int) -> NDArray[np.int64]:
-    """Uniform on {0, ..., bound - 1}: as many bits as needed, drawn again when they exceed the bound."""
-    drop = np.uint64(64 - (bound - 1).bit_length()) if bound > 1 else None
-    out = np.zeros(count, dtype=np.int64)
-    left = np.arange(count if drop is not None else 0)
-    while drop is not None and len(left):
-        value = (stream.words(len(left)) >> drop).astype(np.int64)
-        fits = value < bound
-        out[left[fits]] = value[fits]
-        left = left[~fits]
-    return out
-
-
-def _doubles(scores: Any) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 1 or not len(array) or np.any(np.isnan(array)) or np.any(array == np.inf):
-        raise InvalidData("scores must be a non-empty one-dimensional array of numbers, none of them NaN or +inf")
-    return array
 
 
 def _whole_counts(counts: Any, length: int) -> NDArray[np.int64] | None:

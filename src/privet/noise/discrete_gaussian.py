@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.noise.base import Draws, Size, Source, Stream, Tails, accept, draw, exp_neg, positive
-from privet.noise.discrete_laplace import sample_laplace
+from privet.noise.base import Draws, Enclosure, Size, Source, Stream, Tails, accept, accept_one, draw, exp_neg, positive
+from privet.noise.discrete_laplace import one_laplace, sample_laplace
 from privet.noise.table import Shelf, from_tails
 
 __all__ = ["DiscreteGaussianTails", "discrete_gaussian"]
@@ -30,7 +30,7 @@ def discrete_gaussian(*, sigma: int | float | Fraction, size: Size = None, sourc
     dtype('int64')
     """
     s = positive("sigma", sigma)
-    return draw(lambda stream, count: sample_discrete_gaussian(stream, count, s), size, source)
+    return draw(lambda stream: _one(stream, s), lambda stream, count: _sample(stream, count, s), size, source)
 
 
 @final
@@ -88,13 +88,8 @@ def _weights(sigma: Fraction, guard: int, bits: int) -> tuple[list[tuple[int, in
 _tables = Shelf(lambda sigma: from_tails(DiscreteGaussianTails(sigma)))
 
 
-def sample_discrete_gaussian(stream: Stream, count: int, sigma: Fraction) -> NDArray[Any]:
-    """`count` draws: a table for moderate sigma, else rejection from the discrete Laplace law.
-
-    >>> from privet.noise import Seeded
-    >>> sample_discrete_gaussian(Seeded(1).stream(), 3, Fraction(2**40)).shape
-    (3,)
-    """
+def _sample(stream: Stream, count: int, sigma: Fraction) -> NDArray[Any]:
+    """A table for moderate sigma, else rejection from the discrete Laplace law of scale t = floor(sigma) + 1."""
     if sigma <= TABLE_SIGMA:
         table = _tables.get(sigma, count)
         if table is not None:
@@ -106,16 +101,30 @@ def sample_discrete_gaussian(stream: Stream, count: int, sigma: Fraction) -> NDA
 
 
 def _accepted(stream: Stream, count: int, sigma: Fraction) -> NDArray[np.int64]:
-    """Proposals Y of scale t = floor(sigma) + 1, kept with probability exp(-(|Y| - sigma^2/t)^2 / (2 sigma^2))."""
     t = math.floor(sigma) + 1
-    a, b = (sigma * sigma).as_integer_ratio()
     proposals = sample_laplace(stream, count, Fraction(t)).astype(np.int64, copy=False)
-    s = max(float(sigma), 1e-300)
     with np.errstate(over="ignore"):  # an infinite exponent is a certain rejection
-        x = 0.5 * ((np.abs(proposals) - s * (s / t)) / s) ** 2
-    kept = accept(
-        stream,
-        x,
-        lambda i: lambda bits: exp_neg((abs(int(proposals[i])) * b * t - a) ** 2, 2 * a * b * t * t, bits),
-    )
+        x = 0.5 * _distance(np.abs(proposals), t, sigma) ** 2
+    kept = accept(stream, x, lambda place: _density(int(proposals[place]), t, sigma))
     return proposals[np.flatnonzero(kept)]
+
+
+def _one(stream: Stream, sigma: Fraction) -> int:
+    t = math.floor(sigma) + 1
+    while True:
+        y = one_laplace(stream, Fraction(t))
+        distance = min(_distance(abs(y), t, sigma), 100.0)  # its square must not overflow
+        if accept_one(stream, 0.5 * distance * distance, _density(y, t, sigma)):
+            return y
+
+
+def _distance(magnitude: Any, t: int, sigma: Fraction) -> Any:
+    """(|y| - sigma^2 / t) / sigma."""
+    s = max(float(sigma), 1e-300)
+    return (magnitude - s * (s / t)) / s
+
+
+def _density(y: int, t: int, sigma: Fraction) -> Enclosure:
+    """exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)), the probability to keep a proposal y of scale t."""
+    a, b = (sigma * sigma).as_integer_ratio()
+    return lambda bits: exp_neg((abs(y) * b * t - a) ** 2, 2 * a * b * t * t, bits)

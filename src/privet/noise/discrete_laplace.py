@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.noise.base import Draws, Size, Source, Stream, Tails, draw, exp_neg, fair_bits, positive, powers
-from privet.noise.geometric import TABLE_SCALE, sample_geometric
+from privet.noise.geometric import TABLE_SCALE, one_geometric, sample_geometric
 from privet.noise.table import Shelf, from_tails
 
-__all__ = ["LaplaceTails", "discrete_laplace", "sample_laplace"]
+__all__ = ["LaplaceTails", "discrete_laplace", "one_laplace", "sample_laplace"]
 
 
 def discrete_laplace(*, scale: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:
@@ -25,7 +25,9 @@ def discrete_laplace(*, scale: int | float | Fraction, size: Size = None, source
     dtype('int64')
     """
     t = positive("scale", scale)
-    return draw(lambda stream, count: sample_laplace(stream, count, t), size, source)
+    return draw(
+        lambda stream: one_laplace(stream, t), lambda stream, count: sample_laplace(stream, count, t), size, source
+    )
 
 
 @final
@@ -77,6 +79,19 @@ def sample_laplace(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:
         bad = bad[minus[bad] & (magnitude[bad] == 0)]
     flip = -minus.astype(np.int64)
     return (magnitude ^ flip) - flip
+
+
+def one_laplace(stream: Stream, t: Fraction) -> int:
+    """One draw, without tables.
+
+    >>> from privet.noise import Seeded
+    >>> isinstance(one_laplace(Seeded(1).stream(), Fraction(3)), int)
+    True
+    """
+    while True:
+        magnitude, minus = one_geometric(stream, t), stream.word() & 1
+        if magnitude or not minus:
+            return -magnitude if minus else magnitude
 
 
 def _signed(stream: Stream, count: int, t: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -1,5 +1,6 @@
 """The geometric law on {0, 1, ...} with Pr[X >= m] = exp(-m / scale)."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -17,6 +18,7 @@ from privet.noise.base import (
     Stream,
     Tails,
     accept,
+    accept_one,
     draw,
     exp_neg,
     least,
@@ -26,10 +28,11 @@ from privet.noise.base import (
 )
 from privet.noise.table import Shelf, from_tails
 
-__all__ = ["GeometricTails", "geometric", "sample_geometric"]
+__all__ = ["GeometricTails", "geometric", "one_geometric", "sample_geometric"]
 
 TABLE_SCALE = 64  # tables serve scales up to here, and the leading part of larger ones
 FILTER_SCALE = 2**20  # up to here one word through a logarithm decides nearly every draw
+ONE_FILTER_SCALE = 2**32  # for a single draw: there the exact path is cheap, compared to a second word
 FIRST = 2**44
 MARGIN = 2.0**-40  # of the scale: the cell (2^-44), 64 ulp of the logarithm and the rounding of scale and product
 
@@ -44,7 +47,9 @@ def geometric(*, scale: int | float | Fraction, size: Size = None, source: Sourc
     True
     """
     t = positive("scale", scale)
-    return draw(lambda stream, count: sample_geometric(stream, count, t), size, source)
+    return draw(
+        lambda stream: one_geometric(stream, t), lambda stream, count: sample_geometric(stream, count, t), size, source
+    )
 
 
 @final
@@ -78,13 +83,36 @@ def sample_geometric(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:
     >>> sample_geometric(Seeded(1).stream(), 3, Fraction(2**40)).shape
     (3,)
     """
-    shift = max((int(t) // (TABLE_SCALE // 2)).bit_length() - 1, 0)
+    shift = _shift(t)
     leading = t / 2**shift
     table = _tables.get(leading, count)
     if table is None and t < FILTER_SCALE:
         return _filtered(stream, count, t)
     high = table.sample(stream, count) if table is not None else _filtered(stream, count, leading)
     return (high.astype(np.int64) << shift) + _trailing(stream, count, t, shift) if shift else high
+
+
+def one_geometric(stream: Stream, t: Fraction) -> int:
+    """One draw, without tables.
+
+    >>> from privet.noise import Seeded
+    >>> one_geometric(Seeded(1).stream(), Fraction(2**40)) >= 0
+    True
+    """
+    if t >= ONE_FILTER_SCALE:
+        shift = _shift(t)
+        return (one_geometric(stream, t / 2**shift) << shift) + _one_trailing(stream, t, shift)
+    word, scale = stream.word(), float(t)
+    y = _position(word, scale, math.log)
+    out = math.floor(y)
+    if abs(y - out - 0.5) >= 0.5 - MARGIN * scale or word < FIRST:
+        return _exact(Refined(stream, word, 64), t, out)
+    return out
+
+
+def _shift(t: Fraction) -> int:
+    """How many low bits to draw apart, so that the rest has a scale in [32, 64); none for small scales."""
+    return max((int(t) // (TABLE_SCALE // 2)).bit_length() - 1, 0)
 
 
 def _filtered(stream: Stream, count: int, t: Fraction) -> NDArray[np.int64]:
@@ -129,7 +157,15 @@ def _low_bits(stream: Stream, count: int, shift: int) -> NDArray[np.int64]:
 
 
 def _kept(stream: Stream, value: NDArray[np.int64], t: Fraction) -> NDArray[np.bool_]:
-    def exact(place: int) -> Enclosure:
-        return lambda bits: exp_neg(int(value[place]) * t.denominator, t.numerator, bits)
+    return accept(stream, np.asarray(value * (1.0 / float(t))), lambda place: _density(int(value[place]), t))
 
-    return accept(stream, np.asarray(value * (1.0 / float(t))), exact)
+
+def _one_trailing(stream: Stream, t: Fraction, shift: int) -> int:
+    while True:
+        value = stream.bits(shift)
+        if accept_one(stream, value / float(t), _density(value, t)):
+            return value
+
+
+def _density(value: int, t: Fraction) -> Enclosure:
+    return lambda bits: exp_neg(value * t.denominator, t.numerator, bits)

@@ -1,19 +1,21 @@
 """The fixed-point grid: releases are integers times a power of two."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Rational, Real
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._numerics import Array
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import exact, positive
+from privet.noise.base import as_rational, exact, positive
 
 __all__ = ["Grid"]
 
+_MOST = 2**62
 _DATA = "data for the grid must be finite numbers within 2^62 steps of zero"
 _LOWEST, _HIGHEST = -1000, 960  # steps stay normal doubles, and 2^62 steps too
 
@@ -64,7 +66,7 @@ class Grid:
         >>> Grid(0).to_grid(np.array([0.5, 1.5, -0.5])).tolist()
         [1, 2, 0]
         """
-        return self._steps(x, lambda q: math.floor(q + Fraction(1, 2)), _half_up)
+        return self._steps(x, _round, _round_many)
 
     def truncate(self, x: Any) -> Any:
         """The next step toward zero, which never lengthens a vector.
@@ -100,49 +102,35 @@ class Grid:
             return np.ldexp(k.astype(np.float64), self.exponent)
         return float(int(k) * self.step)
 
-    def _steps(self, x: Any, one: Any, many: Any) -> Any:
+    def _steps(self, x: Any, one: Callable[[Fraction], int], many: Callable[[Array], Array]) -> Any:
         if isinstance(x, np.ndarray):
-            if x.dtype.kind not in "iuf" or x.dtype.itemsize > 8:
-                raise InvalidData(_DATA)
-            return _as_steps(x, self.exponent, many)
-        if isinstance(x, bool | np.bool_) or not isinstance(x, Real):
+            return _many_steps(x, self.exponent, one, many)
+        number = as_rational(x)
+        if number is None or abs(number) > _MOST * self.step:
             raise InvalidData(_DATA)
-        number = x if isinstance(x, Rational) else float(x)
-        if not (isinstance(number, Rational) or math.isfinite(number)):
-            raise InvalidData(_DATA)
-        steps = one(Fraction(number) / self.step)
-        if abs(steps) > 2**62:
-            raise InvalidData(_DATA)
-        return steps
+        return one(number / self.step)
 
 
-def _half_up(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    # floor(x + 1/2) would round in the addition; the distance to the floor is exact.
+def _round(x: Fraction) -> int:
+    return math.floor(x + Fraction(1, 2))
+
+
+def _round_many(x: Array) -> Array:
     whole = np.floor(x)
-    return whole + (x - whole >= 0.5)
+    return whole + (x - whole >= 0.5)  # x + 1/2 could round, the distance to the floor cannot
 
 
-def _as_steps(x: NDArray[Any], exponent: int, many: Any) -> NDArray[np.int64]:
-    if x.dtype.kind in "iu" and exponent <= 0:
-        limit = 2**62 >> min(-exponent, 63)
-        if np.any(x > limit) or np.any(x < -limit):
-            raise InvalidData(_DATA)
-        return x.astype(np.int64) << -exponent if exponent > -63 else np.zeros(x.shape, dtype=np.int64)
-    if x.dtype.kind in "iu":
-        shift = min(exponent, 63)
-        wide = x.astype(object)
-        return (
-            np.vectorize(lambda v: int(many_int(v, shift, many)), otypes=[np.int64])(wide)
-            if x.size
-            else np.zeros(x.shape, np.int64)
-        )
+def _many_steps(
+    x: Array, exponent: int, one: Callable[[Fraction], int], many: Callable[[Array], Array]
+) -> NDArray[np.int64]:
+    if x.dtype.kind not in "iuf" or x.dtype.itemsize > 8:
+        raise InvalidData(_DATA)
     with np.errstate(over="ignore", under="ignore"):
         scaled = np.ldexp(x.astype(np.float64), -exponent)
-    if not np.all(np.abs(scaled) <= 2.0**62):
+    if not np.all(np.abs(scaled) <= _MOST):  # NaN included
         raise InvalidData(_DATA)
-    return many(scaled).astype(np.int64)
-
-
-def many_int(v: int, shift: int, many: Any) -> int:
-    q = Fraction(v, 1 << shift)
-    return math.trunc(q) if many is np.trunc else math.floor(q + Fraction(1, 2))
+    if x.dtype.kind == "f" or not np.any(np.abs(x.astype(np.float64)) >= 2.0**53):
+        return many(scaled).astype(np.int64)
+    # 64-bit integers have more digits than a double.
+    step = Fraction(2) ** exponent
+    return np.array([one(value / step) for value in x.ravel().tolist()], dtype=np.int64).reshape(x.shape)

@@ -1,5 +1,6 @@
 """Cauchy noise rounded to the integers."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -48,7 +49,12 @@ def rounded_cauchy(
     """
     s = positive("scale", scale)
     return draw_rounded(
-        lambda stream, count, rest: _sample(stream, count, s, rest), center, size, source, saturate=True
+        lambda stream, rest: _one(stream, s, rest),
+        lambda stream, count, rest: _sample(stream, count, s, rest),
+        center,
+        size,
+        source,
+        saturate=True,
     )
 
 
@@ -56,18 +62,34 @@ def _sample(stream: Stream, count: int, scale: Fraction, rest: Rest) -> NDArray[
     words = stream.words(count)
     upper = words >= np.uint64(2**63)
     folded = words ^ -upper.astype(np.uint64)  # never 1 - p: the upper half is the mirror image
-    x = 1.0 / np.tan(np.pi * TO_UNIT * (folded + 0.5))
-    s = float(scale)
-    y = np.where(upper, s, -s) * x + (float_rest(rest) + 0.5)
+    distance, margin = _distance(folded, float(scale), np.tan)
+    y = np.where(upper, distance, -distance) + (float_rest(rest) + 0.5)
     out = np.floor(y)
     # Below FIRST the cells are too wide for the margin, and that of word 0 holds a whole tail.
-    margin = MARGIN * s * (1.0 + x) + 2.0**-50
     unsure = np.flatnonzero((np.abs(y - out - 0.5) >= 0.5 - margin) | (folded < np.uint64(FIRST)))
     result = np.clip(out, -(2.0**62), 2.0**62).astype(np.int64)
     for place in unsure.tolist():
         u = Refined(stream, int(words[place]), 64)
         result[place] = _exact(u, scale, exact_rest(rest, place), int(result[place]))
     return result
+
+
+def _one(stream: Stream, scale: Fraction, rest: Fraction) -> int:
+    word = stream.word()
+    upper = word >= 2**63
+    folded = 2**64 - 1 - word if upper else word
+    distance, margin = _distance(folded, float(scale), math.tan)
+    y = (distance if upper else -distance) + (float(rest) + 0.5)
+    out = math.floor(y)
+    if abs(y - out - 0.5) >= 0.5 - margin or folded < FIRST:
+        return _exact(Refined(stream, word, 64), scale, rest, out)
+    return out
+
+
+def _distance(folded: Any, scale: float, tan: Any) -> tuple[Any, Any]:
+    """scale |cot(pi p)| for the middle p < 1/2 of the cell of a word, and how far off it may be."""
+    x = 1.0 / tan(math.pi * TO_UNIT * (folded + 0.5))
+    return scale * x, MARGIN * scale * (1.0 + x) + 2.0**-50
 
 
 def _exact(u: Refined, scale: Fraction, rest: Fraction, guess: int) -> int:

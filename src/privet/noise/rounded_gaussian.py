@@ -1,5 +1,6 @@
 """Gaussian noise rounded to the integers: the default Gaussian."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -40,6 +41,7 @@ __all__ = ["NormalCells", "rounded_gaussian"]
 TABLE_SIGMA = 1024
 CELL_SIGMA = 64  # standard deviations in cells, at most, when a draw is split into a cell and a place in it
 FILTER_SIGMA = 2**20  # up to here one word through the quantile function decides nearly every draw
+ONE_FILTER_SIGMA = 2**32
 FIRST = 2**44
 MARGIN = 2.0**-40  # of sigma: the cell, by Mills' ratio, and 2^-44 (1 + |x|) for the quantile function; |x| < 5
 
@@ -60,7 +62,13 @@ def rounded_gaussian(
     dtype('int64')
     """
     s = positive("sigma", sigma)
-    return draw_rounded(lambda stream, count, rest: _sample(stream, count, s, rest), center, size, source)
+    return draw_rounded(
+        lambda stream, rest: _one(stream, s, rest),
+        lambda stream, count, rest: _sample(stream, count, s, rest),
+        center,
+        size,
+        source,
+    )
 
 
 @final
@@ -69,7 +77,7 @@ class NormalCells(Tails):
     """The cell in which N(0, sigma^2) falls: whole numbers by rounding, or `folded` for floor(|N|).
 
     >>> NormalCells(Fraction(1)).upper(1, 20)  # Pr[N > 1/2]
-    (323524, 323525)
+    (323525, 323526)
     """
 
     sigma: Fraction
@@ -141,6 +149,20 @@ def _filtered(stream: Stream, count: int, sigma: Fraction, rest: Rest) -> NDArra
     return result
 
 
+def _one(stream: Stream, sigma: Fraction, rest: Fraction) -> int:
+    if sigma >= ONE_FILTER_SIGMA:
+        return int(_sample(stream, 1, sigma, rest)[0])
+    word = stream.word()
+    upper = word >= 2**63
+    folded = 2**64 - 1 - word if upper else word
+    quantile = float(_quantile(folded, float(sigma)))
+    y = (-quantile if upper else quantile) + (float(rest) + 0.5)
+    out = math.floor(y)
+    if abs(y - out - 0.5) >= 0.5 - _margin(sigma) or folded < FIRST:
+        return _exact(Refined(stream, word, 64), sigma, rest, out)
+    return out
+
+
 def _quantile(folded: Any, sigma: float) -> Any:
     """sigma Phi^-1(p) for the middle p < 1/2 of the cell of a word."""
     return sigma * special().ndtri((folded + 0.5) * TO_UNIT)
@@ -169,6 +191,7 @@ class _Places:
     def __init__(self, stream: Stream, cells: NDArray[np.int64], leading: Fraction, shift: int) -> None:
         self._stream, self._cells, self._shift = stream, cells, shift
         self._twice = 2 * leading * leading
+        self._inverse = 1.0 / float(self._twice)
         self._words = np.array(stream.words(len(cells)))
         self._refined: dict[int, Refined] = {}
         todo = np.flatnonzero(~self._kept(slice(None)))
@@ -179,8 +202,8 @@ class _Places:
             todo = todo[~self._kept(todo)]
 
     def _kept(self, todo: slice | NDArray[np.int64]) -> NDArray[np.bool_]:
-        v = (self._words[todo] + 0.5) * TO_UNIT
-        x = v * (2.0 * self._cells[todo] + v) * (1.0 / float(self._twice))
+        v = self._words[todo] * TO_UNIT
+        x = v * (self._cells[todo] * (2.0 * self._inverse) + v * self._inverse)
         return accept(self._stream, x, lambda i: self._density(i if isinstance(todo, slice) else int(todo[i])))
 
     def _at(self, place: int) -> Refined:

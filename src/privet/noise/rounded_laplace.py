@@ -1,6 +1,8 @@
 """Laplace noise rounded to the integers."""
 
+import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from privet.noise.base import (
     Source,
     Stream,
     compare,
+    compare_one,
     complement,
     draw_rounded,
     exact_rest,
@@ -23,7 +26,7 @@ from privet.noise.base import (
     positive,
     signed,
 )
-from privet.noise.geometric import sample_geometric
+from privet.noise.geometric import one_geometric, sample_geometric
 
 __all__ = ["rounded_laplace"]
 
@@ -41,30 +44,45 @@ def rounded_laplace(
     dtype('int64')
     """
     t = positive("scale", scale)
-    return draw_rounded(lambda stream, count, rest: _sample(stream, count, t, rest), center, size, source)
+    return draw_rounded(
+        lambda stream, rest: _one(stream, t, rest),
+        lambda stream, count, rest: _sample(stream, count, t, rest),
+        center,
+        size,
+        source,
+    )
 
 
 def _sample(stream: Stream, count: int, t: Fraction, rest: Rest) -> NDArray[np.int64]:
     """The magnitude is a geometric number plus an independent fraction F; only whether F < tau matters."""
     magnitude = sample_geometric(stream, count, t).astype(np.int64, copy=False)
     minus = fair_bits(stream, count)
-
-    def tau(place: int) -> Fraction:
-        part = exact_rest(rest, place)
-        return Fraction(1, 2) + (part if minus[place] else -part)
-
-    chance, margin = _fraction_below(np.broadcast_to(0.5 + oriented(rest, minus), count), float(t))
-    inside = compare(stream, chance, margin, lambda place: _chance(tau(place), t))
+    edges = np.broadcast_to(0.5 + oriented(rest, minus), count)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # at absurd scales: undecided, hence exact
+        chance, margin = _fraction_below(edges, np.float64(t), np.expm1)
+    inside = compare(stream, chance, margin, lambda place: _chance(_edge(exact_rest(rest, place), minus[place]), t))
     return signed(magnitude, minus, inside)
 
 
-def _fraction_below(tau: NDArray[np.float64], t: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _one(stream: Stream, t: Fraction, rest: Fraction) -> int:
+    magnitude, minus = one_geometric(stream, t), bool(stream.word() & 1)
+    edge = _edge(rest, minus)
+    chance, margin = _fraction_below(float(edge), max(float(t), 1e-3), math.expm1)
+    if t < 1e-3:  # the margin would not cover the rounding of the edge
+        margin = 1.0
+    up = magnitude + (not compare_one(stream, chance, margin, _chance(edge, t)))
+    return -up if minus else up
+
+
+def _edge(rest: Fraction, minus: bool) -> Fraction:
+    return Fraction(1, 2) + (rest if minus else -rest)
+
+
+def _fraction_below(tau: Any, t: Any, expm1: Any) -> tuple[Any, Any]:
     """Pr[F < tau] = (1 - exp(-tau/t)) / (1 - exp(-1/t)), and a margin that covers an error of 2^-50 in tau."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # at absurd scales: undecided, hence exact
-        inverse = np.float64(1.0) / t
-        falling = np.expm1(-tau * inverse)
-        whole = -np.expm1(-inverse)
-        return -falling / whole, 2.0**-48 + 2.0**-50 * (1.0 + falling) * (inverse / whole)
+    inverse = 1.0 / t
+    falling, whole = expm1(-tau * inverse), -expm1(-inverse)
+    return -falling / whole, 2.0**-48 + 2.0**-50 * (1.0 + falling) * (inverse / whole)
 
 
 def _chance(tau: Fraction, t: Fraction) -> Enclosure:

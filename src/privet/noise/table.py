@@ -33,7 +33,7 @@ class InversionTable:
     >>> from privet.noise.geometric import GeometricTails
     >>> table = from_tails(GeometricTails(Fraction(3)))
     >>> table.sample(Seeded(1).stream(), 8)
-    array([7, 1, 0, 1, 0, 0, 0, 0], dtype=int32)
+    array([0, 0, 1, 0, 7, 2, 0, 3], dtype=int32)
     """
 
     def __init__(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidParameter
-from privet.noise.base import Draws, Size, Source, Stream, current, draw, short_words, whole
+from privet.noise.base import Draws, Size, Source, Stream, draw, short_words, whole
 
 __all__ = ["below", "uniform_int"]
 
@@ -22,11 +22,9 @@ def uniform_int(*, bound: int, size: Size = None, source: Source | None = None) 
     (True, [0, 0])
     """
     limit = whole("bound", bound, 1)
-    if size is None:
-        return _one(current(source).stream(), limit)
-    if limit >= 2**63:
+    if size is not None and limit >= 2**63:
         raise InvalidParameter("bound must be below 2^63 for an array; draw single numbers with size=None")
-    return draw(lambda stream, count: below(stream, count, limit), size, source)
+    return draw(lambda stream: _one(stream, limit), lambda stream, count: below(stream, count, limit), size, source)
 
 
 def _one(stream: Stream, bound: int) -> int:

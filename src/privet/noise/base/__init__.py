@@ -1,6 +1,6 @@
 """What all samplers share: random bits, lazily refined uniforms, enclosures, parameters."""
 
-from privet.noise.base.coins import TO_UNIT, accept, compare, fair_bits, flip, short_words
+from privet.noise.base.coins import TO_UNIT, accept, accept_one, compare, compare_one, fair_bits, flip, short_words
 from privet.noise.base.draw import Draws, draw, pieces
 from privet.noise.base.enclosure import (
     Enclosure,
@@ -16,6 +16,7 @@ from privet.noise.base.parameters import (
     LARGEST_SCALE,
     Center,
     Size,
+    as_rational,
     exact,
     matching_shape,
     positive,
@@ -46,8 +47,11 @@ __all__ = [
     "Tails",
     "Words",
     "accept",
+    "accept_one",
+    "as_rational",
     "cauchy_above",
     "compare",
+    "compare_one",
     "complement",
     "current",
     "draw",

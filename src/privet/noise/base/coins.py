@@ -1,16 +1,28 @@
 """Many coins at once: a float comparison with a proven margin, and the exact one for the few that it cannot decide."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._numerics import Array
 from privet.noise.base.enclosure import Enclosure
 from privet.noise.base.entropy import Stream
 from privet.noise.base.refined import Refined
 
-__all__ = ["LARGEST_EXPONENT", "TO_UNIT", "accept", "compare", "fair_bits", "flip", "short_words"]
+__all__ = [
+    "LARGEST_EXPONENT",
+    "TO_UNIT",
+    "accept",
+    "accept_one",
+    "compare",
+    "compare_one",
+    "fair_bits",
+    "flip",
+    "short_words",
+]
 
 Bools = NDArray[np.bool_]
 
@@ -56,9 +68,34 @@ def flip(stream: Stream, count: int, probability: Enclosure) -> Bools:
     return heads
 
 
-def compare(
-    stream: Stream, chance: NDArray[np.float64], margin: NDArray[np.float64], exact: Callable[[int], Enclosure]
-) -> Bools:
+def accept_one(stream: Stream, x: float, exact: Enclosure) -> bool:
+    """One coin with Pr[True] = exp(-x), for x known to a relative 2^-44 (of 1 + x).
+
+    >>> from privet.noise import Seeded
+    >>> accept_one(Seeded(1).stream(), 0.0, lambda bits: (1 << bits, 1 << bits))
+    True
+    """
+    chance = math.exp(-min(x, LARGEST_EXPONENT))
+    return compare_one(stream, chance, chance * 2.0**-42 * (1.0 + x) + 2.0**-52, exact)
+
+
+def compare_one(stream: Stream, chance: float, margin: float, exact: Enclosure) -> bool:
+    """One coin of a probability within `margin` (at least 2^-52) of `chance`, enclosed by `exact`.
+
+    >>> from privet.noise import Seeded
+    >>> compare_one(Seeded(1).stream(), 1.0, 0.25, lambda bits: (1 << bits, 1 << bits))
+    True
+    """
+    word = stream.word()
+    point = word * TO_UNIT
+    if point < chance - margin:
+        return True
+    if point > chance + margin:
+        return False
+    return Refined(stream, word, 64).below(exact)
+
+
+def compare(stream: Stream, chance: Array, margin: Array, exact: Callable[[int], Enclosure]) -> Bools:
     """Coins of many probabilities: each lies within `margin` of `chance`; `exact(i)` encloses the i-th.
 
     The margin must also cover 2^-52, for the rounding of a word to a double.
@@ -75,7 +112,7 @@ def compare(
     return heads
 
 
-def accept(stream: Stream, x: NDArray[np.float64], exact: Callable[[int], Enclosure]) -> Bools:
+def accept(stream: Stream, x: Array, exact: Callable[[int], Enclosure]) -> Bools:
     """Coins with Pr[True] = exp(-x), for x >= 0 known to a relative 2^-44 (of 1 + x); `exact(i)` encloses the i-th.
 
     >>> from privet.noise import Seeded

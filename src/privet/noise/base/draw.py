@@ -13,33 +13,33 @@ from privet.noise.base.parameters import Size, shape_of
 __all__ = ["Draws", "draw", "pieces"]
 
 Draws = Any  # a plain number when size is None, else an array of that shape
+One = Callable[[Stream], Any]
 Sampler = Callable[[Stream, int], NDArray[Any]]
 
-PIECE = 1 << 13  # numbers worked on at a time: what a sampler needs for them stays in the cache
+PIECE = 1 << 16  # numbers worked on at a time: large enough to forget the cost of a call, small enough for caches
 
 
 def pieces(count: int) -> Iterator[slice]:
     """Slices of at most `PIECE` elements that cover range(count).
 
-    >>> [(part.start, part.stop) for part in pieces(10_000)]
-    [(0, 8192), (8192, 10000)]
+    >>> [(part.start, part.stop) for part in pieces(100_000)]
+    [(0, 65536), (65536, 100000)]
     """
     return (slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE))
 
 
-def draw(sample: Sampler, size: Size, source: Source | None, dtype: DTypeLike = np.int64) -> Draws:
-    """Draw from `sample(stream, count)` what `size` asks for.
+def draw(one: One, sample: Sampler, size: Size, source: Source | None, dtype: DTypeLike = np.int64) -> Draws:
+    """What `size` asks for: `one(stream)` draws a plain number, `sample(stream, count)` an array.
 
     >>> from privet.noise import Seeded
-    >>> draw(lambda stream, count: stream.words(count) >> 63, (2, 3), Seeded(1)).shape
+    >>> draw(Stream.word, Stream.words, (2, 3), Seeded(1), np.uint64).shape
     (2, 3)
     """
     shape = shape_of(size)
     stream = current(source).stream()
     if shape is None:
-        return sample(stream, 1)[0].item()
-    count = math.prod(shape)
-    out = np.empty(count, dtype=dtype)
-    for part in pieces(count):
+        return one(stream)
+    out = np.empty(math.prod(shape), dtype=dtype)
+    for part in pieces(len(out)):
         out[part] = sample(stream, part.stop - part.start)
     return out.reshape(shape)

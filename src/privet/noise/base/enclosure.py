@@ -130,7 +130,7 @@ def normal_above(num: int, den: int, bits: int) -> tuple[int, int]:
     The mass between 0 and x is the density at x times sum x^(2k+1)/(2k+1)!!, a series of positive terms.
 
     >>> normal_above(0, 1, 10), normal_above(1, 1, 20)
-    ((512, 512), (166363, 166364))
+    ((512, 512), (166362, 166363))
     """
     if num == 0:
         return 1 << (bits - 1), 1 << (bits - 1)

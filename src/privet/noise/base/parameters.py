@@ -14,6 +14,7 @@ __all__ = [
     "LARGEST_SCALE",
     "Center",
     "Size",
+    "as_rational",
     "exact",
     "matching_shape",
     "positive",
@@ -38,16 +39,28 @@ def exact(name: str, value: object) -> Fraction:
     >>> exact("scale", 0.5)
     Fraction(1, 2)
     """
+    number = as_rational(value)
+    if number is not None:
+        return number
+    if isinstance(value, float | np.floating):
+        raise InvalidParameter(f"{name} must be finite, got {value}")
+    raise InvalidParameter(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}")
+
+
+def as_rational(value: object) -> Fraction | None:
+    """The rational that a finite real number is, or None for anything else; booleans are something else.
+
+    >>> as_rational(0.25), as_rational(True), as_rational(float("nan"))
+    (Fraction(1, 4), None, None)
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise InvalidParameter(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}")
+        return None
     if isinstance(value, Integral):
-        return Fraction(int(value))
+        return Fraction(int(value))  # numpy's integers would stay numpy's, and overflow later
     if isinstance(value, Rational):
         return Fraction(value)
     number = float(value)  # a float32 widens without change
-    if not math.isfinite(number):
-        raise InvalidParameter(f"{name} must be finite, got {number}")
-    return Fraction(number)
+    return Fraction(number) if math.isfinite(number) else None
 
 
 def positive(name: str, value: object, largest: int | None = LARGEST_SCALE) -> Fraction:
@@ -124,12 +137,9 @@ def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
     """
     if isinstance(center, np.ndarray):
         return _split_array(center)
-    if isinstance(center, bool | np.bool_) or not isinstance(center, Real):
+    value = as_rational(center)
+    if value is None or abs(value) >= 2**52:
         raise InvalidData(_CENTER)
-    number = center if isinstance(center, Rational) else float(center)
-    if not abs(number) < 2**52:  # NaN included
-        raise InvalidData(_CENTER)
-    value = Fraction(number)
     whole = round(value)
     return whole, value - whole, None
 

@@ -14,6 +14,7 @@ from privet.noise.base.parameters import Center, Size, matching_shape, shape_of,
 __all__ = ["SATURATION", "Rest", "draw_rounded", "exact_rest", "float_rest", "oriented", "signed"]
 
 Rest = Fraction | NDArray[np.float64]  # what is left of the centre, in [-1/2, 1/2]: one number, or one for each draw
+OneRounded = Callable[[Stream, Fraction], int]
 RoundedSampler = Callable[[Stream, int, Rest], NDArray[Any]]
 
 SATURATION = 2**62
@@ -21,12 +22,18 @@ _NOISE = SATURATION + 2**53  # noise this large saturates whatever the centre is
 
 
 def draw_rounded(
-    sample: RoundedSampler, center: Center, size: Size, source: Source | None, *, saturate: bool = False
+    one: OneRounded,
+    sample: RoundedSampler,
+    center: Center,
+    size: Size,
+    source: Source | None,
+    *,
+    saturate: bool = False,
 ) -> Draws:
-    """Split the centre, let `sample(stream, count, rest)` draw floor(rest + noise + 1/2), put both together.
+    """Split the centre, draw floor(rest + noise + 1/2) (`one` or many by `sample`), put both together.
 
     >>> from privet.noise import Seeded
-    >>> draw_rounded(lambda stream, count, rest: np.zeros(count, dtype=np.int64), 7, (2,), Seeded(1))
+    >>> draw_rounded(lambda *_: 0, lambda stream, count, rest: np.zeros(count, dtype=np.int64), 7, 2, Seeded(1))
     array([7, 7])
     """
     whole, rest, shape = split(center)
@@ -36,7 +43,7 @@ def draw_rounded(
         matching_shape("center", shape, size)
     stream = current(source).stream()
     if shape is None:
-        return int(_shift(whole, sample(stream, 1, rest), saturate)[0])
+        return min(max(whole + one(stream, rest), -SATURATION), SATURATION)
     out = np.empty(shape, dtype=np.int64)
     flat = out.reshape(-1)
     wholes = whole.reshape(-1) if isinstance(whole, np.ndarray) else None
