@@ -1,0 +1,142 @@
+"""Totals, odometers, explanations, exports and moving: what can be read out of a ledger."""
+
+import json
+
+import pytest
+
+import privet as pv
+from privet import accounting
+from privet.accounting import Odometer
+from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, NoGuarantee
+from privet.ledger.base import hash_of
+from privet.privacy import ApproxLoss, Composed, GaussianLoss, LaplaceLoss, PureLoss, Repeated, Unit, from_json
+from tests.ledger.coins import Coin
+
+
+def test_the_total_is_the_best_accountants_word(place):
+    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0, 1e-6))
+    assert ledger.total(delta=1e-6).upper == 0.0
+    ledger.reserve_many([GaussianLoss(50.0)] * 20 + [LaplaceLoss(100.0)] * 5)
+    expected = Composed((Repeated(GaussianLoss(50.0), 20), Repeated(LaplaceLoss(100.0), 5)))
+    assert ledger.total(delta=1e-6).upper == pytest.approx(accounting.epsilon(expected, delta=1e-6).upper)
+    ledger.reserve(LaplaceLoss(100.0))
+    more = Composed((expected, LaplaceLoss(100.0)))
+    assert ledger.total(delta=1e-6).upper == pytest.approx(accounting.epsilon(more, delta=1e-6).upper)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_total_sees_parts_side_by_side(relation):
+    ledger = pv.Ledger.open("memory:", budget=pv.Budget(3.0), unit=Unit(relation))
+    ledger.open_partition("ward", ["a", "b"])
+    for part in "ab":
+        ledger.reserve(PureLoss(0.5), part=part)
+    whole = 0.5 if relation == "add_remove" else 1.0
+    assert ledger.total(delta=0.0).upper == pytest.approx(whole)
+    assert ledger.spent["basic epsilon"] == whole
+
+
+def test_the_total_is_never_above_what_the_filter_summed_up():
+    ledger = pv.Ledger.open("memory:", budget=pv.Budget(3.0))
+    ledger.open_partition("ward", ["a", "b", "c"], per_person=2)
+    for part, epsilon in zip("abcab", (0.1, 0.2, 0.3, 0.4, 0.1), strict=True):
+        ledger.reserve(PureLoss(epsilon), part=part)
+    ledger.reserve(PureLoss(0.25))
+    assert ledger.total(delta=0.0).upper >= ledger.spent["basic epsilon"] * (
+        1 - 1e-9
+    )  # parts composed: safe, not tight
+
+
+def test_an_odometer_reports_and_does_not_refuse(place):
+    meter = Odometer(0.01, delta=1e-6, delta0=1e-7)
+    ledger = pv.Ledger.open(place, odometer=meter)
+    for _ in range(30):
+        ledger.reserve(GaussianLoss(10.0))
+    state = meter.start().charge(GaussianLoss(10.0), 30)
+    assert ledger.spent["odometer epsilon"] == state.epsilon.upper
+    assert ledger.spent.sums == ((state.rho, state.failure),)
+    assert ledger.preview(GaussianLoss(1.0)).fits == float("inf")
+    assert "no cap" in str(ledger.spent)
+    ledger.reserve(ApproxLoss(0.1, 1e-7))
+    with pytest.raises(BudgetExceeded, match="delta0"):
+        ledger.reserve(ApproxLoss(0.1, 1e-7))
+    with pytest.raises(NoGuarantee):
+        ledger.reserve(pv.privacy.RdpLoss((2.0,), (0.1,)))
+    ledger.add_analyst("ann", budget=pv.Budget(1.0))
+    ledger.reserve(PureLoss(1.0), analyst="ann")
+    assert not ledger.preview(PureLoss(0.1), analyst="ann")
+    assert ledger.verify().entries == 34
+    with pytest.raises(LedgerError, match="no budget"):
+        ledger.raise_budget(pv.Budget(1.0), reason="x")
+
+
+def test_a_ledger_has_a_budget_or_an_odometer():
+    with pytest.raises(InvalidParameter, match="not both"):
+        pv.Ledger.open("memory:", budget=pv.Budget(1.0), odometer=Odometer(0.01, delta=1e-6))
+
+
+def test_an_explanation_names_everything(place):
+    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0, 1e-6), dataset="visits")
+    ledger.add_analyst("ann", budget=pv.Budget(rho=0.1))
+    made = ledger.release(
+        pv.mechanisms.Gaussian.for_budget(epsilon=0.5, delta=1e-7, sensitivity=1.0),
+        10,
+        analyst="ann",
+        purpose="n",
+        key="k",
+    )
+    told = ledger.explain(3)
+    assert (told["kind"], told["analyst"], told["purpose"], told["key"]) == ("reserve", "ann", "n", "k")
+    assert told["cost"]["dataset"]["zCDP rho"] == told["cost"]["analyst:ann"]["zCDP rho"] > 0.0
+    assert told["release"] == str(made)
+    assert told["noise"] == "secure"
+    assert told["software"].startswith("privet ")
+    assert ledger.explain(4)["reservation"] == 3
+    assert "budget" in ledger.explain(2).to_dict()
+    assert "visits" in str(ledger.explain(1))
+    assert "no release" in ledger.explain(ledger.reserve(PureLoss(0.1)).seq)["note"]
+    for seq in (0, 99, -1, True, "1"):
+        with pytest.raises(InvalidParameter):
+            ledger.explain(seq)
+
+
+def test_an_export_is_json_that_others_can_check(place):
+    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0, 1e-6))
+    ledger.release(Coin(), 1, analyst="ann", key="k")
+    document = json.loads(json.dumps(ledger.export(), allow_nan=False))
+    assert document["head"]["hash"] == ledger.verify().head
+    assert [entry["kind"] for entry in document["entries"]] == ["open", "reserve", "release"]
+    assert from_json(json.dumps(document["entries"][1]["loss"])) == PureLoss(0.1)
+    assert all(hash_of(entry) == entry.hash for entry in ledger.entries())
+
+
+def test_a_move_keeps_the_chain_and_leaves_one_budget(place, tmp_path, postgres_url):
+    source = pv.Ledger.open(place, budget=pv.Budget(1.0), dataset="visits")
+    source.add_analyst("ann", budget=pv.Budget(0.7))
+    source.open_partition("ward", ["a", "b"])
+    made = source.release(Coin(), 1, analyst="ann", key="k", part="a")
+    anchor = source.checkpoint()
+    hashes = [entry.hash for entry in source.entries()]
+    target = (
+        f"{postgres_url}#moved{abs(hash(place)) % 10**8}" if "postgres" not in place else str(tmp_path / "moved.ledger")
+    )
+    moved = source.migrate(target)
+    assert [entry.hash for entry in moved.entries()] == hashes
+    assert moved.release(Coin(), 1, analyst="ann", key="k", part="a").value == made.value
+    assert moved.verify(head=anchor).entries == len(hashes)
+    with pytest.raises(LedgerError, match="moved to"):
+        source.reserve(PureLoss(0.1))
+    assert source.migrate(target).spent.sums == moved.spent.sums  # an interrupted move can be repeated
+    moved.reserve(PureLoss(0.6), analyst="ann")
+    with pytest.raises(BudgetExceeded):
+        moved.reserve(PureLoss(0.1), analyst="ann")
+
+
+def test_a_move_does_not_overwrite(sqlite, tmp_path):
+    other = tmp_path / "other.ledger"
+    pv.Ledger.open(other, budget=pv.Budget(1.0)).close()
+    ledger = pv.Ledger.open(sqlite, budget=pv.Budget(1.0))
+    with pytest.raises(InvalidParameter, match="memory"):
+        ledger.migrate("memory:")
+    with pytest.raises(LedgerError, match="another ledger"):
+        ledger.migrate(other)
+    assert pv.Ledger.open(other).verify().entries == 1
