@@ -104,27 +104,35 @@ def _accepted(stream: Stream, count: int, sigma: Fraction) -> NDArray[np.int64]:
     t = math.floor(sigma) + 1
     proposals = sample_laplace(stream, count, Fraction(t)).astype(np.int64, copy=False)
     with np.errstate(over="ignore"):  # an infinite exponent is a certain rejection
-        x = 0.5 * _distance(np.abs(proposals), t, sigma) ** 2
+        x = 0.5 * _distance(np.abs(proposals), t, _as_float(sigma)) ** 2
     kept = accept(stream, x, lambda place: _density(int(proposals[place]), t, sigma))
     return proposals[np.flatnonzero(kept)]
 
 
 def _one(stream: Stream, sigma: Fraction) -> int:
     t = math.floor(sigma) + 1
+    scale, s = Fraction(t), _as_float(sigma)
     while True:
-        y = one_laplace(stream, Fraction(t))
-        distance = min(_distance(abs(y), t, sigma), 100.0)  # its square must not overflow
+        y = one_laplace(stream, scale)
+        distance = min(_distance(abs(y), t, s), 100.0)  # its square must not overflow
         if accept_one(stream, 0.5 * distance * distance, _density(y, t, sigma)):
             return y
 
 
-def _distance(magnitude: Any, t: int, sigma: Fraction) -> Any:
+def _as_float(sigma: Fraction) -> float:
+    return max(float(sigma), 1e-300)  # below, every proposal but zero is rejected all the same
+
+
+def _distance(magnitude: Any, t: int, sigma: float) -> Any:
     """(|y| - sigma^2 / t) / sigma."""
-    s = max(float(sigma), 1e-300)
-    return (magnitude - s * (s / t)) / s
+    return (magnitude - sigma * (sigma / t)) / sigma
 
 
 def _density(y: int, t: int, sigma: Fraction) -> Enclosure:
     """exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)), the probability to keep a proposal y of scale t."""
-    a, b = (sigma * sigma).as_integer_ratio()
-    return lambda bits: exp_neg((abs(y) * b * t - a) ** 2, 2 * a * b * t * t, bits)
+
+    def enclosure(bits: int) -> tuple[int, int]:
+        a, b = (sigma * sigma).as_integer_ratio()
+        return exp_neg((abs(y) * b * t - a) ** 2, 2 * a * b * t * t, bits)
+
+    return enclosure

@@ -30,6 +30,8 @@ from privet.noise.geometric import one_geometric, sample_geometric
 
 __all__ = ["rounded_laplace"]
 
+_TINY = 2.0**-9
+
 
 def rounded_laplace(
     *, scale: int | float | Fraction, center: Center = 0, size: Size = None, source: Source | None = None
@@ -66,11 +68,12 @@ def _sample(stream: Stream, count: int, t: Fraction, rest: Rest) -> NDArray[np.i
 
 def _one(stream: Stream, t: Fraction, rest: Fraction) -> int:
     magnitude, minus = one_geometric(stream, t), bool(stream.word() & 1)
-    edge = _edge(rest, minus)
-    chance, margin = _fraction_below(float(edge), max(float(t), 1e-3), math.expm1)
-    if t < 1e-3:  # the margin would not cover the rounding of the edge
-        margin = 1.0
-    up = magnitude + (not compare_one(stream, chance, margin, _chance(edge, t)))
+    scale, edge = float(t), 0.5 + (float(rest) if minus else -float(rest))
+    if scale < _TINY:  # an exponential could overflow: leave it to the exact path
+        chance, margin = 0.5, 1.0
+    else:
+        chance, margin = _fraction_below(edge, scale, math.expm1)
+    up = magnitude + (not compare_one(stream, chance, margin, lambda bits: _chance(_edge(rest, minus), t)(bits)))
     return -up if minus else up
 
 
@@ -86,9 +89,8 @@ def _fraction_below(tau: Any, t: Any, expm1: Any) -> tuple[Any, Any]:
 
 
 def _chance(tau: Fraction, t: Fraction) -> Enclosure:
-    one, part = 1 / t, tau / t
-
     def enclosure(bits: int) -> tuple[int, int]:
+        one, part = 1 / t, tau / t
         guard = bits + 32 + t.numerator.bit_length()  # both differences are as small as 1/t
         top = complement(exp_neg(part.numerator, part.denominator, guard), guard)
         below = complement(exp_neg(one.numerator, one.denominator, guard), guard)

@@ -7,6 +7,7 @@ there is no buffer that a fork, a thread, a pickle or a snapshot of a virtual ma
 import hashlib
 import itertools
 import os
+import struct
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NoReturn, final
 
@@ -23,7 +24,9 @@ Words = NDArray[np.uint64]
 _KEY = 32
 _NONCE = bytes(16)  # every key encrypts one text only, so the nonce may be constant
 _RUN = 1 << 14  # words from one run of the cipher: an eighth of a mebibyte stays in the cache
+_SIXTEEN = struct.Struct("<16Q")
 _FEW = 32  # up to here the operating system's generator is quicker than setting up a cipher
+_EMPTY: Words = np.empty(0, dtype=np.uint64)
 _ZEROS = memoryview(bytes(_KEY + 8 * _RUN))
 
 _forks = 0
@@ -46,11 +49,11 @@ def _keystream(key: bytes, count: int) -> memoryview:
 class Stream(ABC):
     """Random words of one call. Not shared, not kept: it lives as long as the draw it serves."""
 
-    __slots__ = ("_buffer", "_next")
+    __slots__ = ("_buffer", "_next", "_single")
 
     def __init__(self) -> None:
-        self._buffer: Words = np.empty(0, dtype=np.uint64)
-        self._next = 0
+        self._buffer, self._next = _EMPTY, 0
+        self._single: list[int] = []  # plain integers for draws of one number
 
     @abstractmethod
     def _fill(self, count: int) -> memoryview:
@@ -62,8 +65,7 @@ class Stream(ABC):
 
     def words(self, count: int) -> Words:
         """`count` words of 64 independent fair bits, read-only."""
-        if not self._fresh():
-            self._buffer, self._next = self._buffer[:0], 0
+        self._forget_if_forked()
         start, stop = self._next, self._next + count
         if stop <= len(self._buffer):
             self._next = stop
@@ -78,14 +80,21 @@ class Stream(ABC):
 
     def word(self) -> int:
         """One word of 64 bits."""
-        return int(self.words(1)[0])
+        self._forget_if_forked()
+        if not self._single:
+            self._single.extend(_SIXTEEN.unpack(self._fill(_SIXTEEN.size)))
+        return self._single.pop()
 
     def bits(self, count: int) -> int:
         """An integer of `count` independent fair bits."""
         value = 0
-        for word in self.words(-(-count // 64)).tolist():
-            value = value << 64 | word
+        for _ in range(-(-count // 64)):
+            value = value << 64 | self.word()
         return value >> (-count % 64)
+
+    def _forget_if_forked(self) -> None:
+        if not self._fresh():
+            self._buffer, self._next, self._single = _EMPTY, 0, []
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise _no_copy()

@@ -30,6 +30,7 @@ Center = int | float | Fraction | NDArray[Any]
 
 LARGEST_SCALE = 2**52  # Laplace noise of this scale leaves int64 with probability exp(-2048)
 _MOST = 2**48
+_NOTHING = Fraction(0)
 _CENTER = "center must be finite and smaller than 2^52 in magnitude, as an int, a float, a Fraction or an array of them"
 
 
@@ -53,6 +54,8 @@ def as_rational(value: object) -> Fraction | None:
     >>> as_rational(0.25), as_rational(True), as_rational(float("nan"))
     (Fraction(1, 4), None, None)
     """
+    if type(value) is float:  # first, since it is what most callers pass
+        return Fraction(value) if math.isfinite(value) else None
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return None
     if isinstance(value, Integral):
@@ -70,9 +73,9 @@ def positive(name: str, value: object, largest: int | None = LARGEST_SCALE) -> F
     Fraction(2, 1)
     """
     number = exact(name, value)
-    if number <= 0:
+    if number.numerator <= 0:
         raise InvalidParameter(f"{name} must be greater than 0, got {float(number):g}")
-    if largest is not None and number > largest:
+    if largest is not None and number.numerator > largest * number.denominator:
         raise InvalidParameter(
             f"{name} must be at most {largest} (2^{largest.bit_length() - 1}), so that the noise fits 64-bit integers; "
             "choose a coarser grid"
@@ -137,6 +140,11 @@ def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
     """
     if isinstance(center, np.ndarray):
         return _split_array(center)
+    if type(center) is int and abs(center) < 2**52:  # plain numbers take the short way
+        return center, _NOTHING, None
+    if type(center) is float and abs(center) < 2.0**52:
+        whole = round(center)
+        return whole, Fraction(center - whole), None  # the difference of neighbours is exact
     value = as_rational(center)
     if value is None or abs(value) >= 2**52:
         raise InvalidData(_CENTER)
@@ -148,7 +156,7 @@ def _split_array(center: NDArray[Any]) -> tuple[Any, Any, tuple[int, ...]]:
     if center.dtype.kind in "iu":
         if not np.all((center < 2**52) & (center > -(2**52))):
             raise InvalidData(_CENTER)
-        return center.astype(np.int64), Fraction(0), center.shape
+        return center.astype(np.int64), _NOTHING, center.shape
     if center.dtype.kind != "f" or center.dtype.itemsize > 8:
         raise InvalidData(_CENTER)
     value = center.astype(np.float64)
