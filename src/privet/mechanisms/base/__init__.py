@@ -2,22 +2,31 @@
 
 from privet.mechanisms.base.additive import AdditiveMechanism, on_grid
 from privet.mechanisms.base.error_bar import ErrorBar
+from privet.mechanisms.base.integer import IntegerMechanism, whole_sensitivity
 from privet.mechanisms.base.mechanism import Example, Mechanism, Source, observed, register, registered_mechanisms
 from privet.mechanisms.base.release import Release
+from privet.mechanisms.base.response import Estimate, ResponseMechanism
+from privet.mechanisms.base.selection import SelectionMechanism, as_scores, check_monotonic, up
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity, as_sensitivity
 from privet.mechanisms.base.target import Target, ratio_down, scale_for, smallest_scale
 
 __all__ = [
     "AdditiveMechanism",
     "ErrorBar",
+    "Estimate",
     "Example",
+    "IntegerMechanism",
     "Mechanism",
     "Norm",
     "Release",
+    "ResponseMechanism",
+    "SelectionMechanism",
     "Sensitivity",
     "Target",
     "Source",
+    "as_scores",
     "as_sensitivity",
+    "check_monotonic",
     "observed",
     "on_grid",
     "ratio_down",
@@ -25,4 +34,6 @@ __all__ = [
     "registered_mechanisms",
     "scale_for",
     "smallest_scale",
+    "whole_sensitivity",
+    "up",
 ]

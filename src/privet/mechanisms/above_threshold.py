@@ -1,0 +1,275 @@
+"""AboveThreshold, the sparse vector technique: which of many queries lie above a threshold."""
+
+import math
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array
+from privet._validate import above, count, finite, flag, fraction, open_fraction
+from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
+from privet.mechanisms.base import (
+    ErrorBar,
+    Example,
+    Mechanism,
+    Sensitivity,
+    Source,
+    Target,
+    as_scores,
+    as_sensitivity,
+    check_monotonic,
+    on_grid,
+    register,
+    scale_for,
+    up,
+)
+from privet.mechanisms.base.response import largest_epsilon
+from privet.privacy import AboveThresholdLoss, Composed, DiscreteLaplaceLoss, PrivacyLoss, Repeated, Unit
+
+__all__ = ["AboveThreshold", "ThresholdStream"]
+
+_FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
+ABOVE, BELOW, UNANSWERED = 1, 0, -1
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class AboveThreshold(Mechanism[Any, Any]):
+    """Says of one query after the other whether it lies above a public threshold, until `positives` of them did.
+
+    Queries that lie below are free: however many they are, the whole stream has one price. `start()` opens a stream for
+    queries that are chosen as answers come in; `release(values)` runs over a whole list, and marks each query as above
+    (1), below (0) or not answered (-1). With `answer_scale` each positive answer comes with a number (the release is a
+    pair of arrays), drawn with fresh noise of its own: the noisy value that was compared is never shown.
+
+    Noise is discrete Laplace on a grid far finer than the sensitivity: of `threshold_scale`, once; of `query_scale`, for
+    each query.
+
+    **Guarantee:** pure e1 + e2 for the whole stream (c positives), e1 = sensitivity/threshold_scale, e2 = 2 c
+    sensitivity/query_scale (c sensitivity/query_scale when all queries move the same way), with the sensitivity rounded
+    up to the grid; and c times sensitivity/answer_scale for numbers.
+    **Sensitivity:** of each single query.
+    **Error:** with probability 1 - beta, every one of k answers is right up to threshold_scale ln(2/beta) + query_scale
+    ln(2 k/beta); at the textbook's equal split, at most 8 (ln k + ln(2/beta)) sensitivity/epsilon.
+    **Reference:** Dwork & Roth 2014, section 3.6; Lyu, Su & Li 2017.
+
+    >>> watch = AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=1000)
+    >>> stream = watch.start()
+    >>> stream.ask(20), stream.ask(300), stream.ask(5000)
+    (False, False, True)
+    >>> stream.ask(20)
+    Traceback (most recent call last):
+    privet.errors.BudgetExceeded: this stream has given all its positive answers; a new stream is a new price
+    """
+
+    name = "above_threshold"
+
+    threshold: float
+    threshold_scale: float
+    query_scale: float
+    sensitivity: Sensitivity = field()
+    positives: int = 1
+    monotonic: bool = False
+    answer_scale: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("threshold_scale", "query_scale", "answer_scale"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, above(name, getattr(self, name), 0.0))
+        object.__setattr__(self, "threshold", finite("threshold", self.threshold))
+        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="score"))
+        object.__setattr__(self, "positives", count("positives", self.positives, 1))
+        check_monotonic(self.monotonic, self.sensitivity.unit)
+        if max(self._in_steps(s) for s in (self.threshold_scale, self.query_scale, self.answer_scale or 0.0)) > 2**52:
+            raise InvalidParameter("the noise must stay below 2^52 grid steps: the budget is too small")
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+        sensitivity: float | Fraction | Sensitivity,
+        threshold: float,
+        unit: Unit | None = None,
+        positives: int = 1,
+        monotonic: bool = False,
+        answer_share: float = 0.0,
+    ) -> "AboveThreshold":
+        """The best split of the budget between threshold and queries, 1 : (2c)^(2/3), or 1 : c^(2/3) when monotonic.
+
+        `answer_share` is the part of epsilon that is kept for numbers; 0 means signs only.
+        """
+        bound = as_sensitivity(sensitivity, norm="score", unit=unit)
+        c = count("positives", positives, 1)
+        total = Fraction(largest_epsilon(lambda e: AboveThresholdLoss(e, c), Target(epsilon, delta, rho, mu)))
+        share = Fraction(fraction("answer_share", answer_share))
+        if share == 1:
+            raise InvalidParameter("answer_share must be below 1: the signs need a budget too")
+        reach = 1 if flag("monotonic", monotonic) else 2
+        numbers = total * share * (1 - Fraction(1, 2**48))  # sums of several prices are rounded in floats
+        first = (total - numbers) * Fraction(1.0 / (1.0 + (reach * c) ** (2.0 / 3.0)))
+        second = (total - numbers - first) * (1 if share == 0 else 1 - Fraction(1, 2**48))
+        moved = _steps(bound.value) * _step(bound.value)
+        return cls(
+            threshold=threshold,
+            threshold_scale=scale_for(1.0, moved / first),
+            query_scale=scale_for(1.0, reach * c * moved / second),
+            answer_scale=scale_for(1.0, c * moved / numbers) if numbers else None,
+            sensitivity=bound,
+            positives=c,
+            monotonic=monotonic,
+        )
+
+    @property
+    def step(self) -> float:
+        """The grid on which queries and noise live: a power of two."""
+        return float(_step(self.sensitivity.value))
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        steps, unit, c = _steps(self.sensitivity.value), self.sensitivity.unit, self.positives
+        reach = 1 if self.monotonic else 2
+        epsilon = steps / self._in_steps(self.threshold_scale) + reach * c * steps / self._in_steps(self.query_scale)
+        signs = AboveThresholdLoss(up(epsilon), c, unit=unit)
+        if self.answer_scale is None:
+            return signs
+        one = DiscreteLaplaceLoss(_down(self._in_steps(self.answer_scale)), steps, unit=unit)
+        return Composed((signs, Repeated(one, c)))
+
+    def _in_steps(self, scale: float) -> Fraction:
+        return Fraction(scale) / _step(self.sensitivity.value)
+
+    def start(self, *, source: Source = None) -> "ThresholdStream":
+        """A stream for queries asked one by one; the price of the whole stream is due now."""
+        return ThresholdStream(self, source)
+
+    def _prepare(self, value: Any) -> Array:
+        return self._rounded(as_scores(value))
+
+    def _rounded(self, values: Array) -> Array:
+        """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart."""
+        whole, rest = on_grid(values, int(math.log2(self.step)))
+        return whole + (rest == 0.5)
+
+    def _draw(self, prepared: Array, source: Source) -> Any:
+        stream = self.start(source=source)
+        # Noise for all queries at once; what comes after the last positive answer is dropped unseen.
+        higher = prepared.astype(object) + stream._noise(self.query_scale, len(prepared)) >= stream._threshold
+        over = np.flatnonzero(higher)[: self.positives]
+        answers = higher.astype(np.int64)
+        if len(over) == self.positives:
+            answers[over[-1] + 1 :] = UNANSWERED
+        if self.answer_scale is None:
+            return answers
+        numbers = np.full(len(prepared), np.nan)
+        numbers[over] = [stream._number(int(value)) for value in prepared[over]]
+        return answers, numbers
+
+    def error(self, confidence: float = 0.95, *, queries: int = 1) -> ErrorBar:
+        """How far from the threshold a query may lie and still be answered wrongly, for `queries` answers at once."""
+        k, beta = count("queries", queries, 1), 1.0 - open_fraction("confidence", confidence)
+        radius = self.threshold_scale * math.log(2.0 / beta) + self.query_scale * math.log(2.0 * k / beta)
+        return ErrorBar(radius + 3.0 * self.step, confidence, f"the answers to {k} queries, from the threshold")
+
+    def _error_of(self, prepared: Array) -> ErrorBar:
+        return self.error(queries=len(prepared))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        plain = cls.for_budget(epsilon=1.0, sensitivity=1, threshold=0.0, unit=Unit("replace"))
+        yield Example(plain, [1.0, 1.0, 0.0], [0.0, 0.0, 1.0], Target(1.0))
+        counts = cls.for_budget(epsilon=2.0, sensitivity=1, threshold=5, positives=2, monotonic=True)
+        yield Example(counts, [4, 5, 5], [5, 6, 6], Target(2.0))
+        numbers = cls.for_budget(epsilon=2.0, sensitivity=0.5, threshold=1.0, answer_share=0.25)
+        yield Example(numbers, [0.5, 1.0], [0.0, 1.5], Target(2.0))
+
+
+@final
+class ThresholdStream:
+    """One run of `AboveThreshold`: a noisy threshold, drawn once, and as many questions as it takes.
+
+    It cannot be copied or pickled: a copy would give further positive answers against the same threshold.
+
+    **Guarantee:** the `loss` of the mechanism, for all answers together, whatever is asked and however adaptively.
+
+    >>> AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=0).start().remaining
+    1
+    """
+
+    __slots__ = ("_left", "_lock", "_mechanism", "_source", "_threshold")
+
+    def __init__(self, mechanism: AboveThreshold, source: Source = None) -> None:
+        self._mechanism, self._source, self._lock = mechanism, source, threading.Lock()
+        self._left = mechanism.positives
+        start = mechanism._rounded(np.array([mechanism.threshold]))
+        self._threshold = int(start[0]) + int(self._noise(mechanism.threshold_scale, 1)[0])
+
+    @property
+    def remaining(self) -> int:
+        """How many positive answers are left."""
+        return self._left
+
+    @property
+    def insecure(self) -> bool:
+        """Whether the noise comes from a seeded stream and protects nobody."""
+        return bool(getattr(self._source, "insecure", False))
+
+    def ask(self, value: float) -> bool:
+        """Whether the query with this exact value lies above the threshold, up to the noise."""
+        return self._compare(value)[0]
+
+    def ask_number(self, value: float) -> float | None:
+        """A noisy value of the query if it lies above the threshold, else None."""
+        if self._mechanism.answer_scale is None:
+            raise InvalidParameter("this mechanism answers with signs only; give for_budget an answer_share")
+        over, steps = self._compare(value)
+        return self._number(steps) if over else None
+
+    def _compare(self, value: float) -> tuple[bool, int]:
+        if isinstance(value, bool) or np.ndim(value) != 0:
+            raise InvalidData("a query must be a single number")
+        (steps,) = self._mechanism._rounded(as_scores([value])).tolist()
+        with self._lock:
+            if self._left == 0:
+                raise BudgetExceeded("this stream has given all its positive answers; a new stream is a new price")
+            over = steps + int(self._noise(self._mechanism.query_scale, 1)[0]) >= self._threshold
+            self._left -= over
+        return over, steps
+
+    def _noise(self, scale: float, size: int) -> Array:
+        steps = self._mechanism._in_steps(scale)
+        drawn: Array = noise.discrete_laplace(scale=steps, size=size, source=self._source)
+        return drawn.astype(object)
+
+    def _number(self, steps: int) -> float:
+        """The value once more, with noise that has nothing to do with the comparison."""
+        scale = self._mechanism.answer_scale
+        assert scale is not None
+        return float((steps + int(self._noise(scale, 1)[0])) * _step(self._mechanism.sensitivity.value))
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise InvalidParameter("a stream cannot be copied or pickled: its threshold may be used once only")
+
+
+def _step(sensitivity: Fraction) -> Fraction:
+    """A power of two, at most 1 and at most a millionth of the sensitivity."""
+    exponent = math.frexp(float(sensitivity))[1] - 1 - _FINER
+    return Fraction(2) ** min(0, exponent)
+
+
+def _steps(sensitivity: Fraction) -> int:
+    return math.ceil(sensitivity / _step(sensitivity))
+
+
+def _down(value: Fraction) -> float:
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

@@ -1,0 +1,193 @@
+"""Choosing one of finitely many candidates by their scores: what all selection mechanisms share."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import above, count, flag, open_fraction
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.base.error_bar import ErrorBar
+from privet.mechanisms.base.mechanism import Mechanism, Source
+from privet.mechanisms.base.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.base.target import Target, scale_for, smallest_scale
+from privet.privacy import PrivacyLoss, Unit
+
+__all__ = ["SelectionMechanism", "as_scores", "check_monotonic", "up"]
+
+_WHOLE = 2**53  # up to here every integer is a double
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionMechanism(Mechanism[Any, Any]):
+    """Base of the mechanisms that take one score per candidate and give back a candidate, never a score.
+
+    The list of candidates is public. With `candidates` the chosen one itself is released, else its index. `scale` is the
+    width of the noise in units of the score; `monotonic` promises that one record moves all scores the same way.
+
+    **Sensitivity:** of the score: the largest change of any single candidate's score between neighbours.
+    """
+
+    scale: float
+    sensitivity: Sensitivity = field()
+    monotonic: bool = False
+    candidates: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", above("scale", self.scale, 0.0))
+        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="score"))
+        check_monotonic(self.monotonic, self.sensitivity.unit)
+        if self.candidates is not None:
+            object.__setattr__(self, "candidates", _public_list(self.candidates))
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+        sensitivity: float | Fraction | Sensitivity,
+        unit: Unit | None = None,
+        **options: Any,
+    ) -> Self:
+        """The smallest scale that stays within the budget; `options` are the other fields of the mechanism."""
+        target = Target(epsilon, delta, rho, mu)
+        bound = as_sensitivity(sensitivity, norm="score", unit=unit)
+        mechanism = cls(scale=1.0, sensitivity=bound, **options)
+        return replace(mechanism, scale=scale_for(mechanism._multiplier(target), bound.value))
+
+    def _multiplier(self, target: Target) -> float:
+        """The smallest ratio of scale and sensitivity whose price the target covers."""
+        return smallest_scale(lambda ratio: self._price(up(self._reach / Fraction(ratio))), target)
+
+    @property
+    def _reach(self) -> Fraction:
+        """How far two scores can move against each other, in units of the sensitivity."""
+        return Fraction(1 if self.monotonic else 2)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self._price(up(self._reach * self.sensitivity.value / Fraction(self.scale)))
+
+    @abstractmethod
+    def _price(self, epsilon: float) -> PrivacyLoss:
+        """The price when two scores can move against each other by `epsilon` times the scale."""
+
+    @abstractmethod
+    def _choose(self, scores: Array, runs: int, source: Source) -> Any:
+        """The chosen indices of `runs` independent releases, the run first."""
+
+    def _prepare(self, value: Any) -> Array:
+        scores = as_scores(value)
+        if self.candidates is not None and len(scores) != len(self.candidates):
+            raise InvalidData("there must be one score for each of the candidates, in their order")
+        return scores
+
+    def _draw(self, prepared: Array, source: Source) -> Any:
+        return self._named(self._choose(prepared, 1, source)[0])
+
+    def _named(self, index: Any) -> Any:
+        """The public name of a choice."""
+        return int(index) if self.candidates is None else self.candidates[int(index)]
+
+    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Any:
+        chosen = self._choose(self._prepare(value), count("runs", runs, 1), source)
+        return chosen if self.candidates is None else [self._named(index) for index in chosen]
+
+    def error(self, confidence: float = 0.95, *, candidates: int | None = None, optimal: int = 1) -> ErrorBar:
+        """How far the score of the choice may lie below the best score.
+
+        `candidates` is their number (needed unless the mechanism knows its list), `optimal` a public lower bound on how
+        many of them reach the best score.
+        """
+        total = self._total(candidates)
+        if not 1 <= count("optimal", optimal, 1) <= total:
+            raise InvalidParameter("optimal must lie between 1 and the number of candidates")
+        radius = self._shortfall(total, optimal, 1.0 - open_fraction("confidence", confidence))
+        return ErrorBar(radius if total > optimal else 0.0, confidence, self._of)
+
+    _of = "the score of the choice, below the best"
+
+    def _shortfall(self, total: int, optimal: int, beta: float) -> float:
+        """The shortfall that is exceeded with probability at most beta."""
+        return self.scale * (math.log(total / optimal) + math.log(1.0 / beta))
+
+    def _total(self, candidates: int | None) -> int:
+        known = None if self.candidates is None else len(self.candidates)
+        if candidates is None and known is None:
+            raise InvalidParameter("the error depends on the number of candidates: pass candidates=")
+        if candidates is not None and known is not None and candidates != known:
+            raise InvalidParameter("candidates contradicts the number of candidates of the mechanism")
+        return count("candidates", candidates if known is None else known, 1)
+
+    def _error_of(self, prepared: Array) -> ErrorBar:
+        return self.error(candidates=len(prepared))
+
+
+def as_scores(value: Any) -> Array:
+    """One finite double per candidate. Integers beyond 2^53 saturate, which moves no two scores apart.
+
+    A refusal has the same words whatever the scores are. Infinite scores are refused as well: a score of -inf for one
+    data set and not for its neighbour has no sensitivity, and a candidate that is publicly impossible does not belong
+    in the list.
+
+    >>> as_scores([1, 2])
+    array([1., 2.])
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty((0, 0))
+    if array.dtype.kind == "O" and all(isinstance(x, int | float) and not isinstance(x, bool) for x in array.flat):
+        array = np.array([_clip(x) if isinstance(x, int) else x for x in array.flat]).reshape(array.shape)
+    if array.ndim != 1 or not array.size or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        raise InvalidData("scores must be a non-empty one-dimensional array of numbers, one for each candidate")
+    if array.dtype.kind != "f":
+        return np.clip(array, -_WHOLE if array.dtype.kind == "i" else 0, _WHOLE).astype(np.float64)
+    if not np.all(np.isfinite(array)):
+        raise InvalidData(
+            "scores must be finite: leave publicly impossible candidates out of the list, and give missing scores a "
+            "public value"
+        )
+    return array.astype(np.float64)
+
+
+def check_monotonic(monotonic: bool, unit: Unit) -> None:
+    """Refuse the claim that all scores move the same way where the unit cannot support it.
+
+    >>> check_monotonic(True, Unit())
+    """
+    if flag("monotonic", monotonic) and (unit.relation == "replace" or unit.group_size > 1):
+        raise InvalidParameter(
+            "monotonic scores need a unit in which one record is added, removed or nulled: an exchange (or a group) may "
+            "raise one score and lower another, which costs twice as much; leave monotonic=False"
+        )
+
+
+def up(value: Fraction) -> float:
+    """A positive rational as a double, rounded up.
+
+    >>> up(Fraction(1, 3)) >= Fraction(1, 3)
+    True
+    """
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _clip(x: int) -> int:
+    return max(-_WHOLE, min(_WHOLE, x))
+
+
+def _public_list(candidates: Any) -> tuple[Any, ...]:
+    if isinstance(candidates, str | bytes) or not hasattr(candidates, "__iter__"):
+        raise InvalidParameter("candidates must be a list of the public alternatives")
+    items = tuple(item.item() if isinstance(item, np.generic) else item for item in candidates)
+    if not items:
+        raise InvalidParameter("candidates must not be empty")
+    return items

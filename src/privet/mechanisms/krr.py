@@ -1,0 +1,75 @@
+"""k-ary randomized response."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from privet._validate import count
+from privet.mechanisms.base import Estimate, Example, ResponseMechanism, Target, register
+from privet.mechanisms.base.response import epsilon_of_truth, largest_epsilon, truth_for
+from privet.privacy import KRRLoss
+
+__all__ = ["KRR"]
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class KRR(ResponseMechanism):
+    """One of k values, 0 to k - 1: the true one with probability `truth`, else one of the *other* k - 1, all alike.
+
+    **Guarantee:** pure epsilon = ln(truth (k - 1)/(1 - truth)), exactly, for each person. Relation: replace.
+    **Error:** all k shares are estimated without bias; see `error`.
+    **Reference:** Kairouz, Bonawitz & Ramage 2016.
+
+    >>> channel = KRR.for_budget(k=4, epsilon=1.0)
+    >>> round(float(channel.truth), 9), round(float(channel.lie), 9)
+    (0.475366886, 0.174877705)
+    >>> channel.release([0, 3, 2, 2]).value.shape
+    (4,)
+    >>> channel.estimate([0, 0, 0, 1, 2, 3, 3, 0]).value.shape
+    (4,)
+    """
+
+    name = "krr"
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", count("k", self.k, 2))
+        super().__post_init__()
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+    ) -> "KRR":
+        """The most truthful report within the budget, its probability rounded towards 1/k."""
+        size = count("k", k, 2)
+        best = largest_epsilon(lambda e: KRRLoss(k=size, epsilon=e), Target(epsilon, delta, rho, mu))
+        return cls(k=size, truth=truth_for(best, size))
+
+    @property
+    def _k(self) -> int:
+        return self.k
+
+    @property
+    def loss(self) -> KRRLoss:
+        return KRRLoss(k=self.k, epsilon=epsilon_of_truth(self.truth, self.k), unit=self.unit)
+
+    def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
+        """The shares of all k values, from reports (post-processing; single shares may be negative, their sum is 1)."""
+        shares, n = self._shares(reports)
+        return Estimate(shares, self.error(confidence, people=n))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        yield Example(cls.for_budget(k=4, epsilon=1.0), 0, 3, Target(1.0))
+        yield Example(cls.for_budget(k=3, rho=0.2), np.array([0, 2]), np.array([0, 1]), Target(rho=0.2))
