@@ -15,7 +15,7 @@ from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
 
-__all__ = ["AdditiveMechanism", "numbers", "on_grid"]
+__all__ = ["AdditiveMechanism", "numbers", "on_grid", "saturated"]
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _LIMIT = 2.0**62  # where values on the grid saturate
@@ -114,12 +114,11 @@ def numbers(value: Any) -> Array:
         array = np.asarray(value)
     except ValueError:
         raise InvalidData("the value must be a number or an array of numbers of one shape") from None
-    if array.dtype.kind == "O" and all(isinstance(item, int) for item in array.flat):
-        array = np.clip(array, -(2**62), 2**62).astype(np.int64)  # Python integers beyond int64 saturate
+    array = saturated(array)
     if array.dtype.kind not in "biuf":
         raise InvalidData(f"the value must be a number or an array of numbers, got {array.dtype}")
     if array.dtype.kind != "f":
-        return (np.minimum(array, np.uint64(2**62)) if array.dtype == np.uint64 else array).astype(np.int64)
+        return array.astype(np.int64)
     array = array.astype(np.float64)
     if not np.all(np.isfinite(array)):
         raise InvalidData(
@@ -127,6 +126,19 @@ def numbers(value: Any) -> Array:
             "and replace missing ones first (BoundedSum and BoundedMean do)"
         )
     return array
+
+
+def saturated(array: Array) -> Array:
+    """Integers of any size, Python's own too, as int64 that stop at +-2^62; other arrays as they are.
+
+    >>> saturated(np.array([2**70, -1])).tolist() == [2**62, -1]
+    True
+    """
+    if array.dtype.kind == "O" and array.size and all(isinstance(item, int) for item in array.flat):
+        return np.asarray(np.clip(array, -(2**62), 2**62)).astype(np.int64)
+    if array.dtype == np.uint64:
+        return np.minimum(array, np.uint64(2**62)).astype(np.int64)
+    return np.clip(array, -(2**62), 2**62) if array.dtype == np.int64 else array
 
 
 def on_grid(array: Array, exponent: int) -> tuple[Array, Array]:

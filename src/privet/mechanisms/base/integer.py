@@ -10,13 +10,13 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count, open_fraction
 from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.base.additive import saturated
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
 
 __all__ = ["IntegerMechanism", "whole_sensitivity"]
 
-_LIMIT = 2**62  # where exact values saturate
 _REFUSED = (
     "the value must be an integer or an array of integers (round to a public grid first, or take Laplace or Gaussian)"
 )
@@ -47,16 +47,12 @@ class IntegerMechanism(Mechanism[Any, Any]):
 
     def _prepare(self, value: Any) -> Array:
         try:
-            array = np.asarray(value)
+            array = saturated(np.asarray(value))
         except ValueError:
             raise InvalidData(_REFUSED) from None
-        if array.dtype.kind == "O" and array.size and all(isinstance(item, int) for item in array.flat):
-            return np.clip(array, -_LIMIT, _LIMIT).astype(np.int64)  # Python integers beyond int64 saturate
         if array.dtype.kind not in "biu":
             raise InvalidData(_REFUSED)
-        if array.dtype == np.uint64:
-            array = np.minimum(array, np.uint64(_LIMIT))
-        return np.clip(array.astype(np.int64), -_LIMIT, _LIMIT)
+        return array.astype(np.int64)
 
     def _draw(self, prepared: Array, source: Source) -> Any:
         total = self._finish(_saturating_sum(prepared, self._noise(prepared.shape, source)))

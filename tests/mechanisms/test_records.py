@@ -1,0 +1,363 @@
+"""Statistics of records: exact sums whatever the records are, the table of sensitivities, bars that hold."""
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privet import noise
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms import (
+    BoundedMean,
+    BoundedSum,
+    BoundedVariance,
+    Count,
+    Gaussian,
+    Laplace,
+    Release,
+    Sensitivity,
+    find_counterexample,
+)
+from privet.mechanisms.base.records import as_records, half_up, noisy_totals
+from privet.privacy import Unit
+
+REPLACE = Unit("replace")
+RECORDS = (BoundedSum, BoundedMean, BoundedVariance)
+N = 3
+
+
+def make(kind, relation="add_remove", **more):
+    public = {"n": N} if relation == "replace" and kind is not BoundedSum else {}
+    return kind.for_budget(**{"epsilon": 1.0, "bounds": (-2.0, 5.0), "unit": Unit(relation), **public, **more})
+
+
+def exact_vector(mechanism, data):
+    """The protected vector itself, in the units of its noise: what the sensitivity speaks about."""
+    return [Fraction(total) * Fraction(2) ** mechanism._exponent for total in mechanism._prepare(data)]
+
+
+# --- sensitivities ---------------------------------------------------------------------------------------------------
+
+AWKWARD = [-2.0, 5.0, 0.1, 4.9999999, math.nan, None, math.inf, -math.inf, 1e300, -1e300, "x", 10**400, True, -0.0]
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("kind", RECORDS)
+def test_no_pair_of_neighbours_breaks_the_sensitivity(kind, relation, norm):
+    mechanism = make(kind, relation)
+    moves = mechanism._moves(norm, Unit(relation))
+    public = {"n": 1} if mechanism.noise.unit.relation == "replace" and kind is not BoundedSum else {}
+    single = make(kind, relation, **public)
+    declared = Sensitivity(moves, norm=norm, unit=Unit(relation))
+    assert find_counterexample(lambda data: exact_vector(single, data), declared, domain=AWKWARD, max_rows=1) is None
+
+
+@pytest.mark.parametrize(
+    ("relation", "l1", "l2"), [("add_remove", Fraction(5, 2), Fraction(3, 2)), ("replace", Fraction(9, 4), Fraction(2))]
+)
+def test_the_table_for_the_variance_is_attained(relation, l1, l2):
+    mechanism = make(BoundedVariance, relation, bounds=(-1.0, 1.0), **({"n": 1} if relation == "replace" else {}))
+    domain = np.linspace(-1, 1, 41)
+    for norm, value in (("l1", l1), ("l2", l2)):
+        declared = mechanism._moves(norm, Unit(relation))
+        assert value <= declared <= value + Fraction(1, 2**38)
+        less = Sensitivity(value * Fraction(999_999, 10**6), norm=norm, unit=Unit(relation))
+        found = find_counterexample(lambda data: exact_vector(mechanism, data), less, domain=domain, max_rows=1)
+        assert found is not None
+        assert abs(found.distance - value) < 1e-9
+
+
+@pytest.mark.parametrize(("relation", "expected"), [("add_remove", 5), ("replace", 7)])
+def test_the_table_for_the_sum(relation, expected):
+    for mechanism in (make(BoundedSum, relation), make(BoundedSum, relation, delta=1e-6)):
+        assert mechanism.noise.sensitivity.value == expected
+        assert mechanism.loss.unit.relation == relation
+
+
+def test_rows_and_groups_multiply():
+    many = BoundedSum.for_budget(epsilon=1.0, bounds=(0, 2), max_rows=3, unit=Unit(group_size=4))
+    assert many.noise.sensitivity.value == 24
+    assert Count.for_budget(epsilon=1.0, max_rows=5).noise.sensitivity.value == 5
+
+
+def test_noise_for_a_smaller_sensitivity_is_refused():
+    weak = Laplace.for_budget(epsilon=1.0, sensitivity=1)
+    with pytest.raises(InvalidParameter, match="smaller sensitivity"):
+        BoundedSum(bounds=(0, 2), noise=weak)
+    with pytest.raises(InvalidParameter, match="smaller sensitivity"):
+        BoundedMean(bounds=(0, 2), noise=weak, max_rows=2)
+    with pytest.raises(InvalidParameter, match="smaller sensitivity"):
+        Count(noise=Gaussian.for_budget(mu=1.0, sensitivity=1), max_rows=2)
+
+
+# --- sums are exact --------------------------------------------------------------------------------------------------
+
+
+def exact_sum(data, bounds, **more):
+    return exact_vector(BoundedSum.for_budget(epsilon=1.0, bounds=bounds, **more), data)[0]
+
+
+def test_order_does_not_matter():
+    data = [0.1] * 10 + [1e6, -1e6 + 0.3, 1e-9]
+    sums = {exact_sum(order, (-1e6, 1e6)) for order in itertools.islice(itertools.permutations(data), 0, 5000, 97)}
+    assert len(sums) == 1
+    assert (
+        len({sum(order) for order in itertools.islice(itertools.permutations(data), 0, 5000, 97)} | {sum(data[::-1])})
+        > 1
+    )
+
+
+def test_a_float_sum_breaks_its_sensitivity_and_ours_does_not():
+    domain = [2.0**53, 1.0, -(2.0**53)]
+    declared = Sensitivity(2**53, norm="l1")
+    bounds = (-(2.0**53), 2.0**53)
+    assert find_counterexample(lambda data: float(np.sum(data)), Sensitivity(1, norm="l1"), domain=domain) is not None
+    # removing a record of size 1 moves the float sum by 0 or 2
+    one = find_counterexample(
+        lambda data: float(sum([*data, 2.0**53])) - 2.0**53, Sensitivity(1, norm="l1"), domain=[1.0], max_rows=4
+    )
+    assert one is not None
+    assert one.distance == 2.0
+    ours = Sensitivity(exact_sum([2.0**53], bounds), norm="l1")
+    assert ours.value == declared.value
+    assert find_counterexample(lambda data: exact_sum(data, bounds), ours, domain=domain) is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.full(1000, 255, dtype=np.uint8),
+        np.full(1000, 255, dtype=np.float32),
+        np.full(1000, 255, dtype=np.float16),
+        np.full(1000, 255, dtype=np.int16),
+        np.full(1000, 255, dtype=np.uint64),
+        [255] * 1000,
+        [Decimal(255)] * 1000,
+        [Fraction(255)] * 1000,
+        (255 for _ in range(1000)),
+        np.ma.masked_array([255] * 1000),
+        np.full(1000, 300.0),
+        np.full(1000, np.inf),
+    ],
+    ids=lambda data: str(getattr(data, "dtype", type(data).__name__)),
+)
+def test_every_kind_of_number_is_summed_without_wrapping(data):
+    assert exact_sum(data, (0, 255)) == 255_000
+
+
+def test_large_integers_do_not_overflow():
+    assert exact_sum(np.full(10_000, 2**62), (0, 2.0**62)) == 10_000 * 2**62
+    assert exact_sum(np.full(3_000_000, 1.0), (0.0, 1.0)) == 3_000_000
+
+
+def test_an_offset_of_two_to_the_fifty():
+    low = 2.0**50
+    assert exact_sum([low + 1, low + 0.25, low], (low, low + 1)) == 3 * 2**50 + Fraction(5, 4)
+    assert exact_vector(make(BoundedMean, bounds=(low, low + 1)), [low + 1, low + 0.25])[0] == Fraction(5, 4)
+
+
+def test_booleans_are_numbers():
+    assert exact_sum(np.array([True, False, True]), (0, 1)) == exact_sum([True, False, True], (0, 1)) == 2
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, "?", [1], Decimal("sNaN"), 1j, np.datetime64("2020")], ids=repr)
+def test_a_missing_record_is_the_declared_constant(missing):
+    assert exact_sum([missing, 1.0], (0, 4)) == 3
+    assert exact_sum([missing, 1.0], (0, 4), missing=0.5) == Fraction(3, 2)
+
+
+def test_nan_that_passes_the_clamp_would_be_seen():
+    def twin(data):  # np.clip keeps NaN
+        return float(np.clip(np.array(data, dtype=float), 0, 4).sum())
+
+    found = find_counterexample(twin, Sensitivity(4, norm="l1"), domain=[1.0, math.nan], max_rows=2)
+    assert found is not None
+    assert math.isinf(found.distance)
+
+
+def test_a_record_is_read_by_itself():
+    # a float beside it must not change how a large integer is read
+    big = 2**60 + 1
+    alone, together = as_records([big]), as_records([big, 0.5])
+    assert alone[0] == together[0] == float(big)
+    assert np.array_equal(as_records([big, None])[:1], alone)
+
+
+def test_half_up():
+    halves = np.arange(-5, 6) + 0.5
+    assert np.array_equal(half_up(halves), np.arange(-4, 7))
+    assert np.array_equal(np.diff(half_up(halves)), np.ones(10))
+    # half-even is the broken twin: a shift by one step becomes a shift by two
+    assert np.diff(np.rint(halves)).max() == 2
+    assert half_up(np.array([0.49999999999999994, 2.0**52 + 1])).tolist() == [0, 2**52 + 1]
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0,), "01", None, (0, "1"), (False, 1)], ids=repr
+)
+@pytest.mark.parametrize("kind", RECORDS)
+def test_bad_bounds_are_refused(kind, bounds):
+    with pytest.raises(InvalidParameter):
+        kind.for_budget(epsilon=1.0, bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    "data", [3.0, "abc", None, np.zeros((2, 2)), {"a": 1}, np.array(["a"]), np.array([1j])], ids=repr
+)
+@pytest.mark.parametrize("kind", [*RECORDS, Count])
+def test_what_is_no_list_of_records_is_refused(kind, data):
+    mechanism = kind.for_budget(epsilon=1.0) if kind is Count else make(kind)
+    with pytest.raises(InvalidData, match="one-dimensional"):
+        mechanism.release(data)
+
+
+def test_parameters_are_checked():
+    for wrong in ({"missing": 9.0}, {"max_rows": 0}, {"unit": Unit("zero_out")}, {"n": 5}):
+        with pytest.raises(InvalidParameter):
+            make(BoundedMean, **wrong)
+    with pytest.raises(InvalidParameter, match="n="):
+        BoundedMean.for_budget(epsilon=1.0, bounds=(0, 1), unit=REPLACE)
+    with pytest.raises(InvalidData, match="n = 3"):
+        make(BoundedMean, "replace").release([1.0])
+
+
+# --- the price -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [*RECORDS, Count])
+def test_the_price_does_not_depend_on_the_data(kind):
+    mechanism = kind.for_budget(epsilon=1.0) if kind is Count else make(kind)
+    losses = {mechanism.release(data).loss for data in ([], [1.0], [None] * 5, np.zeros(1000))}
+    assert losses == {mechanism.loss}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_several_numbers_one_price(kind):
+    assert make(kind).loss.pure() == 1.0
+    assert make(kind, delta=1e-6).loss.parts()[0][1] == 1
+
+
+def test_the_pair_for_the_mean_halves_the_variance_of_sum_and_count():
+    pair = make(BoundedMean).noise  # l1 = 1 against 2 for (sum of (x - c)/h, count)
+    naive = Laplace.for_budget(epsilon=1.0, sensitivity=2)
+    assert pair.sensitivity.value == 1
+    # mean = c + h a/count: at the middle the naive one has error h Lap(2)/n = width Lap(1)/n; ours width (Z - Z')/(2 n)
+    assert (2 * pair.standard_deviation**2 / 4) / (naive.standard_deviation**2 / 4) == 0.5
+
+
+# --- releases --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [BoundedMean, BoundedVariance])
+@pytest.mark.parametrize("data", [[], [1.0], [math.nan] * 3, [1e9] * 2], ids=repr)
+def test_small_data_stay_within_the_bounds(kind, data):
+    for value in make(kind, epsilon=0.1).simulate(data, 300, source=noise.Seeded(3)):
+        assert -2.0 <= value["mean"] <= 5.0
+        assert 0.0 <= value.get("variance", 0.0) <= 3.5**2
+
+
+def test_a_count_of_zero_or_less_gives_the_middle():
+    mechanism = make(BoundedMean)
+    assert mechanism._finish([Fraction(-1), Fraction(1)])["mean"] == 1.5
+    assert mechanism._finish([Fraction(1), Fraction(-3)])["mean"] == 1.5
+    assert make(BoundedVariance)._finish([Fraction(1)] * 2 + [Fraction(0)]) == {
+        "variance": 3.5**2 / 2,
+        "mean": 1.5,
+        "count": 0.0,
+    }
+
+
+def test_enough_records_give_the_truth():
+    data = np.concatenate([np.full(200_000, 1.0), np.full(200_000, 3.0), [math.inf]])
+    assert abs(make(BoundedSum).release(data).value - 800_005.0) < 200
+    mean = make(BoundedMean).release(data).value
+    assert abs(mean["mean"] - 2.0) < 1e-2
+    assert abs(mean["count"] - 400_001) < 100
+    assert abs(make(BoundedVariance).release(data).value["variance"] - 1.0) < 1e-2
+    replaced = make(BoundedVariance, "replace", n=len(data)).release(data).value
+    assert abs(replaced["variance"] - 1.0) < 1e-2
+    assert replaced["count"] == len(data)
+
+
+def test_values_survive_json_and_have_an_interval():
+    release = make(BoundedMean).release(np.ones(1000))
+    again = Release.from_json(release.to_json())
+    assert again.value == release.value
+    low, high = again.interval
+    assert low < release.value["mean"] < high
+
+
+COVERED = [
+    (make(BoundedSum), np.array([1.0, 4.0]), lambda value: value - 5.0),
+    (make(BoundedMean, bounds=(0, 10)), np.full(60, 9.0), lambda value: value["mean"] - 9.0),
+    (make(BoundedMean, bounds=(0, 10)), np.repeat([4.0, 6.0], 20), lambda value: value["mean"] - 5.0),
+    (make(BoundedMean, "replace", bounds=(0, 10), delta=1e-5), np.full(3, 2.0), lambda value: value["mean"] - 2.0),
+    (make(BoundedVariance, bounds=(0, 10)), np.repeat([3.0, 7.0], 50), lambda value: value["variance"] - 4.0),
+    (
+        make(BoundedVariance, "replace", bounds=(0, 10), n=100),
+        np.repeat([0.0, 10.0], 50),
+        lambda value: value["variance"] - 25,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "data", "miss"), COVERED, ids=[f"{m.name}-{i}" for i, (m, *_) in enumerate(COVERED)]
+)
+def test_error_bars_cover(mechanism, data, miss):
+    runs, source = 4_000, noise.Seeded(17)
+    prepared = mechanism._prepare(data)
+    values = mechanism.simulate(data, runs, source=source)
+    inside = sum(abs(miss(value)) <= mechanism._error_given(value, prepared).radius for value in values)
+    assert inside >= 0.95 * runs - 5.3 * math.sqrt(runs * 0.05 * 0.95)  # a false alarm has probability below 1e-6
+
+
+def test_the_bar_of_the_mean_never_sees_the_true_number():
+    mechanism = make(BoundedMean)
+    assert mechanism.error() is None
+    released = {"mean": 2.0, "count": 50.0}
+    few, many = (mechanism._error_given(released, mechanism._prepare(np.ones(n))) for n in (1, 10_000))
+    assert few == many
+    assert mechanism._error_given({"mean": 1.5, "count": -3.0}, None).radius >= 7.0
+
+
+def test_a_count_read_from_the_data_would_be_seen():
+    # a mean over the true n under add/remove: its bar, or the answer itself, tells n
+    def twin(data):
+        return sum(data) / max(len(data), 1)
+
+    declared = Sensitivity(Fraction(7, 1000), norm="l1")  # width / n for the usual n
+    assert find_counterexample(twin, declared, domain=[-2, 5], max_rows=2) is not None
+
+
+def test_counts():
+    mechanism = Count.for_budget(epsilon=1.0)
+    for data, exact in (([], 0), ([True, False, None, 2, 0.0, math.nan], 2), (np.ones(7, dtype=np.uint8), 7)):
+        assert mechanism._prepare(data) == exact
+        assert isinstance(mechanism.release(data).value, int)
+    rounded = Count(noise=Gaussian.for_budget(mu=2.0, sensitivity=1))
+    values = rounded.simulate(np.ones(40), 2_000, source=noise.Seeded(2))
+    assert all(isinstance(value, int) for value in values)
+    assert abs(np.mean(values) - 40) < 5.3 * math.sqrt((0.25 + 1 / 12) / 2_000)
+
+
+def test_count_takes_the_smaller_noise():
+    assert Count.for_budget(epsilon=1.0).noise.name == "discrete_laplace"
+    assert Count.for_budget(rho=1e-3).noise.name == "gaussian"
+
+
+@pytest.mark.parametrize("scale", [1e-12, 0.3, 7.0, 1e9, 1e30])
+@pytest.mark.parametrize("exponent", [-40, -10, 0, 12])
+def test_noisy_totals_add_nothing_but_noise(scale, exponent):
+    class NoNoise(type(Laplace(scale=1.0, sensitivity=1))):
+        def _noisy(self, center, scale, source):
+            return np.floor(np.asarray(center, dtype=float) + 0.5).astype(np.int64)
+
+    totals = [0, 1, -1, 2**70 + 12345, -(3**40)]
+    (row,) = noisy_totals(NoNoise(scale=scale, sensitivity=1), totals, exponent)
+    for total, found in zip(totals, row, strict=True):
+        assert abs(found - total * Fraction(2) ** exponent) <= Fraction(scale) / 2**20
