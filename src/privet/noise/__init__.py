@@ -14,6 +14,7 @@ from privet.noise.bernoulli import bernoulli
 from privet.noise.bernoulli_exp import bernoulli_exp
 from privet.noise.choice import choice_log
 from privet.noise.choice_exp import choice_exp
+from privet.noise.cks import cks_discrete_gaussian, cks_discrete_laplace
 from privet.noise.discrete_gaussian import discrete_gaussian
 from privet.noise.discrete_laplace import discrete_laplace
 from privet.noise.geometric import geometric
@@ -36,6 +37,8 @@ __all__ = [
     "bernoulli_exp",
     "choice_exp",
     "choice_log",
+    "cks_discrete_gaussian",
+    "cks_discrete_laplace",
     "current",
     "discrete_gaussian",
     "discrete_laplace",

@@ -59,9 +59,14 @@ def _sample(stream: Stream, count: int, t: Fraction, rest: Rest) -> NDArray[np.i
     """The magnitude is a geometric number plus an independent fraction F; only whether F < tau matters."""
     magnitude = sample_geometric(stream, count, t).astype(np.int64, copy=False)
     minus = fair_bits(stream, count)
-    edges = np.broadcast_to(0.5 + oriented(rest, minus), count)
+    shared = isinstance(rest, Fraction)  # then there are two edges only, one for each sign
+    signs = np.array([False, True]) if shared else minus
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # at absurd scales: undecided, hence exact
-        chance, margin = _fraction_below(edges, np.float64(t), np.expm1)
+        chance, margin = _fraction_below(
+            0.5 + np.broadcast_to(oriented(rest, signs), signs.shape), np.float64(t), np.expm1
+        )
+    if shared:
+        chance, margin = chance[minus.view(np.int8)], margin[minus.view(np.int8)]
     inside = compare(stream, chance, margin, lambda place: _chance(_edge(exact_rest(rest, place), minus[place]), t))
     return signed(magnitude, minus, inside)
 

@@ -76,10 +76,22 @@ from privet.testing.mechanisms import (
     example_mechanisms,
     same_value,
 )
+from privet.testing.samplers import (
+    GTest,
+    check_samples,
+    g_test,
+    pmf_discrete_gaussian,
+    pmf_discrete_laplace,
+    pmf_geometric,
+    pmf_rounded_cauchy,
+    pmf_rounded_gaussian,
+    pmf_rounded_laplace,
+)
 
 __all__ = [
     "ACCOUNTANT_LAWS",
     "Family",
+    "GTest",
     "LOSS_LAWS",
     "Labelled",
     "MECHANISM_LAWS",
@@ -121,6 +133,7 @@ __all__ = [
     "check_renyi_covers_pair",
     "check_renyi_shape",
     "check_runs_are_independent",
+    "check_samples",
     "check_sampling_identity",
     "check_sampling_once_differs",
     "check_seed_is_stamped",
@@ -136,6 +149,13 @@ __all__ = [
     "example_families",
     "example_losses",
     "example_mechanisms",
+    "g_test",
     "loss_strategy",
+    "pmf_discrete_gaussian",
+    "pmf_discrete_laplace",
+    "pmf_geometric",
+    "pmf_rounded_cauchy",
+    "pmf_rounded_gaussian",
+    "pmf_rounded_laplace",
     "same_value",
 ]

@@ -1,0 +1,183 @@
+"""Does a sampler draw from its law? Exact probability functions, and the G-test of samples against one of them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array, ndtr, special
+from privet.errors import InvalidData, InvalidParameter
+
+__all__ = [
+    "GTest",
+    "check_samples",
+    "g_test",
+    "pmf_discrete_gaussian",
+    "pmf_discrete_laplace",
+    "pmf_geometric",
+    "pmf_rounded_cauchy",
+    "pmf_rounded_gaussian",
+    "pmf_rounded_laplace",
+]
+
+_WIDEST = 2**22
+
+
+def pmf_geometric(k: Any, *, scale: float) -> Array:
+    """Pr[X = k] with Pr[X >= m] = exp(-m / scale), m = 0, 1, ...
+
+    >>> round(float(pmf_geometric(0, scale=10.0)), 10)
+    0.095162582
+    """
+    k = np.asarray(k, dtype=float)
+    return np.where(k >= 0, -math.expm1(-1.0 / scale) * np.exp(-np.maximum(k, 0.0) / scale), 0.0)
+
+
+def pmf_discrete_laplace(k: Any, *, scale: float) -> Array:
+    """Pr[X = k] = tanh(1 / (2 scale)) exp(-|k| / scale).
+
+    >>> round(float(pmf_discrete_laplace(0, scale=1.0)), 14)
+    0.46211715726001
+    """
+    return math.tanh(0.5 / scale) * np.exp(-np.abs(np.asarray(k, dtype=float)) / scale)
+
+
+def pmf_discrete_gaussian(k: Any, *, sigma: float) -> Array:
+    """Pr[X = k] proportional to exp(-k^2 / (2 sigma^2)).
+
+    The normaliser is summed directly, or after Poisson's formula where that converges faster.
+
+    >>> round(float(pmf_discrete_gaussian(0, sigma=0.5)), 14)
+    0.78657070704195
+    """
+    j = np.arange(1.0, 40.0)
+    if sigma < 1.0:
+        total = 1.0 + 2.0 * float(np.exp(-0.5 * (j / sigma) ** 2).sum())
+    else:
+        total = sigma * math.sqrt(2.0 * math.pi) * (1.0 + 2.0 * float(np.exp(-2.0 * (math.pi * sigma * j) ** 2).sum()))
+    return np.exp(-0.5 * (np.asarray(k, dtype=float) / sigma) ** 2) / total
+
+
+def _rounded(above: Callable[[Array], Array], k: Any, scale: float, center: float) -> Array:
+    """Mass of [k - 1/2, k + 1/2) about the centre; differences are taken on the side of the smaller tail."""
+    low = (np.asarray(k, dtype=float) - 0.5 - center) / scale
+    high = (np.asarray(k, dtype=float) + 0.5 - center) / scale
+    right = above(low) - above(high)
+    left = above(-high) - above(-low)
+    return np.where(low + high > 0, right, left)
+
+
+def pmf_rounded_gaussian(k: Any, *, sigma: float, center: float = 0.0) -> Array:
+    """Pr[floor(center + N(0, sigma^2) + 1/2) = k].
+
+    >>> round(float(pmf_rounded_gaussian(0, sigma=1.0)), 12)
+    0.382924922548
+    """
+    return _rounded(lambda x: ndtr(-x), k, sigma, center)
+
+
+def pmf_rounded_laplace(k: Any, *, scale: float, center: float = 0.0) -> Array:
+    """Pr[floor(center + Laplace(scale) + 1/2) = k].
+
+    >>> round(float(pmf_rounded_laplace(0, scale=1.0)), 12)  # 1 - exp(-1/2)
+    0.393469340287
+    """
+    return _rounded(
+        lambda x: np.where(x > 0, 0.5 * np.exp(-np.abs(x)), 1.0 - 0.5 * np.exp(-np.abs(x))), k, scale, center
+    )
+
+
+def pmf_rounded_cauchy(k: Any, *, scale: float, center: float = 0.0) -> Array:
+    """Pr[floor(center + scale * Cauchy + 1/2) = k].
+
+    >>> round(float(pmf_rounded_cauchy(0, scale=0.5)), 12)
+    0.5
+    """
+    return _rounded(lambda x: np.arctan2(1.0, x) / math.pi, k, scale, center)
+
+
+@dataclass(frozen=True)
+class GTest:
+    """The likelihood-ratio statistic, its degrees of freedom and the probability of one as large.
+
+    >>> GTest(0.0, 1, 1.0).p_value
+    1.0
+    """
+
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+def g_test(samples: Any, pmf: Callable[[Array], Array], *, least: float = 25.0) -> GTest:
+    """The G-test of integer samples against a probability function.
+
+    Neighbouring integers share a cell until it expects `least` samples; both far tails are cells too, so extra or
+    missing tails count. Cells depend on the law alone (and on the number of samples). The statistic is nearly chi-square.
+
+    >>> from privet import noise
+    >>> x = noise.discrete_laplace(scale=3.0, size=100_000, source=noise.Seeded(1))
+    >>> g_test(x, lambda k: pmf_discrete_laplace(k, scale=3.0)).p_value > 1e-6
+    True
+    >>> g_test(x, lambda k: pmf_discrete_laplace(k, scale=2.0)).p_value < 1e-6
+    True
+    """
+    values = np.asarray(samples)
+    if values.dtype.kind not in "iu" or values.size < 2 * least:
+        raise InvalidData(f"samples must be integers, at least {2 * least:g} of them")
+    values = values.ravel().astype(np.int64)
+    first, masses = _window(int(np.median(values)), pmf, values.size)
+    cuts = _cuts(np.cumsum(masses), values.size, least)
+    chances = np.add.reduceat(masses, np.concatenate([[0], cuts]))
+    chances[[0, -1]] += 0.5 * (1.0 - chances.sum())  # what lies outside of the window, less than a sample is expected
+    observed = np.bincount(np.searchsorted(first + cuts, values, side="right"), minlength=len(chances))
+    seen = observed > 0
+    with np.errstate(divide="ignore"):  # a value that cannot happen refutes the law
+        terms = observed[seen] * np.log(observed[seen] / (chances[seen] * values.size))
+    statistic, degrees = 2.0 * float(terms.sum()), len(chances) - 1
+    return GTest(statistic, degrees, float(special().gammaincc(0.5 * degrees, max(0.5 * statistic, 0.0))))
+
+
+def check_samples(samples: Any, pmf: Callable[[Array], Array], *, alpha: float = 1e-6) -> None:
+    """Raise AssertionError when the G-test refutes, at level alpha, that the samples come from the law.
+
+    >>> from privet import noise
+    >>> x = noise.geometric(scale=3.0, size=100_000, source=noise.Seeded(1))
+    >>> check_samples(x, lambda k: pmf_geometric(k, scale=3.0))
+    """
+    result = g_test(samples, pmf)
+    if not result.p_value >= alpha:
+        raise AssertionError(
+            f"the samples do not follow the law: G = {result.statistic:.1f} on {result.degrees} degrees of freedom, "
+            f"p = {result.p_value:.2e}"
+        )
+
+
+def _window(middle: int, pmf: Callable[[Array], Array], count: int) -> tuple[int, Array]:
+    """Integers around the middle outside of which less than 1/20 of a sample is expected, and their probabilities."""
+    width = 64
+    while width <= _WIDEST:
+        support = np.arange(middle - width, middle + width + 1)
+        masses = pmf(support)
+        if abs(1.0 - masses.sum()) * count < 0.05:
+            return middle - width, masses
+        width *= 4
+    raise InvalidParameter("the law is too wide for a G-test integer by integer; test the samples at a coarser grain")
+
+
+def _cuts(below: Array, count: int, least: float) -> Array:
+    """Where cells begin. Two far tails that expect a hundredth of a sample, so that a stray value counts; between them
+    cells that expect `least` samples and hold a fiftieth of the smaller tail, so that tails stay resolved."""
+    left = int(np.searchsorted(below, 0.01 / count, side="right"))
+    right = int(np.searchsorted(below, below[-1] - 0.01 / count)) + 1
+    cuts, done = [left], 0.0
+    while True:
+        wanted = max(least / count, 0.02 * min(done, below[-1] - done))
+        index = int(np.searchsorted(below, done + wanted)) + 1
+        if index >= right or below[-1] - below[index - 1] < least / count:
+            break
+        cuts.append(index)
+        done = float(below[index - 1])
+    return np.unique([*cuts, min(right, len(below) - 1)])
