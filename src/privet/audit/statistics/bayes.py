@@ -77,7 +77,7 @@ def _false_positive_rates(counts: Counts) -> tuple[Array, Array]:
     a, b = counts.fp + 0.5, counts.tn + 0.5
     ends = np.arcsin(np.sqrt([special().betaincinv(a, b, _TAIL), special().betaincinv(a, b, 1.0 - _TAIL)]))
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    edges = np.linspace(*ends, _PANELS + 1)
+    edges = np.linspace(float(ends[0]), float(ends[1]), _PANELS + 1)
     x = (0.5 * (edges[1] - edges[0]) * nodes + 0.5 * (edges[1:] + edges[:-1])[:, None]).ravel()
     sine, cosine = np.sin(x), np.cos(x)
     log_density = 2.0 * (a - 0.5) * np.log(sine) + 2.0 * (b - 0.5) * np.log(cosine)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def _separation(fpr: Array, fnr: Array) -> Array:
     return -special().ndtri(fpr) - special().ndtri(fnr)
 
 
+@lru_cache(maxsize=1024)  # ceilings are asked for again and again
 def epsilon_of_mu(mu: float, delta: float) -> float:
     """An epsilon that no mu-GDP curve stays below at this delta, rounded downwards; 0 for mu <= 0.
 

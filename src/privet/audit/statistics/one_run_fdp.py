@@ -49,10 +49,9 @@ def one_run_mu(guesses: Guesses, *, alpha: float) -> float:
     >>> round(one_run_mu(Guesses(correct=95, made=100, canaries=1000), alpha=0.05), 6)
     0.786812
     """
-    ndtr, ndtri = special().ndtr, special().ndtri
 
     def refuted(mu: float) -> bool:
-        return one_run_rejects(guesses, mirror=lambda x: float(ndtr(ndtri(x) - mu)), alpha=alpha)
+        return one_run_rejects(guesses, mirror=_gaussian_mirror(mu), alpha=alpha)
 
     if not refuted(0.0):
         return 0.0
@@ -142,13 +141,35 @@ def one_run_curve(guesses: Guesses, *, claim: PrivacyLoss, alpha: float = 0.05) 
     )
 
 
+def _gaussian_mirror(mu: float) -> Mirror:
+    ndtr, ndtri = special().ndtr, special().ndtri
+    return lambda x: float(ndtr(ndtri(x) - mu))
+
+
 def _mirror(claim: PrivacyLoss) -> Mirror:
-    """x -> f(1 - x), from a table: a step function from below, since it rises with x."""
+    """x -> f(1 - x): in closed form for a Gaussian curve, else a convex function below it, from a table.
+
+    The smaller of two directions' curves need not be convex, and the theorem speaks of convex curves: the convex hull
+    from below is a curve that both directions obey. Each value is used one place later, since it rises with x.
+    """
+    mu = claim.gaussian()
+    if mu is not None:
+        return _gaussian_mirror(mu * (1.0 + 1e-12))
     logits = np.linspace(-40.0, 30.0, _TABLE)
-    places = np.concatenate(([0.0], special().expit(logits)))
+    places = np.concatenate(([0.0], special().expit(logits), [1.0]))
     values = accounting.tradeoff(claim, np.concatenate(([1.0], special().expit(-logits))))
+    corners = _hull_from_below(places, np.concatenate(([0.0], values)))
+    return lambda x: float(np.interp(x, *corners))
 
-    def mirror(x: float) -> float:
-        return float(values[int(np.searchsorted(places, x, side="right")) - 1])
 
-    return mirror
+def _hull_from_below(x: Array, y: Array) -> tuple[Array, Array]:
+    """The corners of the largest convex function below the points."""
+    kept: list[int] = []
+    for i in range(len(x)):
+        while len(kept) > 1:
+            a, b = kept[-2:]
+            if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            kept.pop()
+        kept.append(i)
+    return x[kept], y[kept]

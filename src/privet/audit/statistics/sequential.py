@@ -110,13 +110,10 @@ class BettingTest:
             raise InvalidParameter("every call must bring the same number of events")
         gains = state.gain + np.cumsum(payoff, axis=0)
         squares = state.square + np.cumsum(payoff * payoff, axis=0)
-        # Predictable: the bet on pair t uses the sums up to t - 1.
-        past_gain = np.vstack((state.gain, gains[:-1]))
-        past_square = np.vstack((state.square, squares[:-1]))
-        largest = 0.5 / (self._factor + self.delta)
-        bets = np.clip(past_gain / (past_square + _PRIOR * self._factor), 0.0, largest)
+        kelly = _earlier(state.gain, gains) / (_earlier(state.square, squares) + _PRIOR * self._factor)
+        bets = np.clip(kelly, 0.0, 0.5 / (self._factor + self.delta))
         logs = state.log_wealth + np.cumsum(np.log1p(bets * payoff), axis=0)
-        average = np.logaddexp.reduce(logs, axis=1) - math.log(logs.shape[1])
+        average = _average(logs)
         crossed = np.flatnonzero(average >= -math.log(self.alpha))
         last = int(crossed[0]) if len(crossed) else len(average) - 1
         self._state = _Wealth(gains[last], squares[last], logs[last])
@@ -125,13 +122,23 @@ class BettingTest:
         self._peak = max(self._peak, float(average[: last + 1].max()))
 
 
+def _earlier(before: Array, sums: Array) -> Array:
+    """The sums as they stood before each pair: a bet may not know the pair it is placed on."""
+    return np.vstack((before, sums[:-1]))
+
+
+def _average(logs: Array) -> Array:
+    """ln of the mean wealth. A mean of fair games is a fair game; their maximum is not."""
+    return np.logaddexp.reduce(logs, axis=1) - math.log(logs.shape[1])
+
+
 def _indicators(name: str, value: Array) -> Array:
     table = np.asarray(value)
     if table.ndim not in (1, 2) or (table.ndim == 2 and table.shape[1] == 0):
         raise InvalidData(f"{name} must have one row a pair and, with several events, one column an event")
     if table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
         raise InvalidData(f"{name} must say whether the event happened: False or True, 0 or 1")
-    return table.astype(float).reshape(len(table), -1)
+    return table.astype(float) if table.ndim == 2 else table.astype(float)[:, None]
 
 
 def _directions(a: Array, b: Array) -> tuple[Array, Array]:
