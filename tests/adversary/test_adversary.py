@@ -14,6 +14,7 @@ from mpmath import mp
 
 from privet import privacy
 from privet.accounting import PLD, tradeoff
+from privet.accounting.pld import accountant as pld_accountant
 from privet.accounting.pld import compose as composing
 from privet.accounting.pld import engine
 from privet.accounting.pld.compose import ComposedLaw
@@ -25,6 +26,12 @@ from tests.adversary.hunt import Case, violations
 from tests.oracles import brute_force, closed_forms
 
 Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture
+def through_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compositions with few outcomes are listed, not rounded to a grid; the grid must be right about them too."""
+    monkeypatch.setattr(pld_accountant, "without_grid", lambda parts: None)
 
 
 def attack(cases: Iterable[Case], source: random.Random, rounds: int = 2) -> list[str]:
@@ -41,6 +48,12 @@ def attack(cases: Iterable[Case], source: random.Random, rounds: int = 2) -> lis
 
 
 def test_compositions_of_finite_pairs_are_enclosed():
+    source = random.Random(1)
+    assert attack(hunt.finite_cases(source, 15), source, 4) == []
+
+
+@pytest.mark.usefixtures("through_the_grid")
+def test_compositions_of_finite_pairs_are_enclosed_on_a_grid():
     source = random.Random(1)
     assert attack(hunt.finite_cases(source, 5), source) == []
 
@@ -98,6 +111,22 @@ def test_long_hunt(seed: int):
         for case in cases:
             tol, delta = source.choice((1e-2, 1e-3, 1e-4, 1e-5)), source.choice(hunt.DELTAS)
             found += violations(case, tol, [delta], [source.choice(hunt.EPSILONS)])
+    assert found == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("through_the_grid")
+@pytest.mark.parametrize("seed", range(10))
+def test_long_hunt_on_a_grid(seed: int):
+    """Fine grids for these few outcomes would take minutes and prove nothing more: tol stays coarse."""
+    source = random.Random(2000 + seed)
+    found = []
+    for case in hunt.finite_cases(source, 12, wild=seed % 2 == 1):
+        found += violations(
+            case, source.choice((1e-2, 1e-3)), [source.choice(hunt.DELTAS[:6])], [source.choice(hunt.EPSILONS)]
+        )
+    for case in (*hunt.closed_cases(source, 12), *hunt.discrete_gaussian_cases(source, 4)):
+        found += violations(case, 1e-3, [source.choice(hunt.DELTAS)], [source.choice(hunt.EPSILONS)])
     assert found == []
 
 
@@ -218,10 +247,15 @@ BUGS: Sequence[Patch] = (
 )
 
 
+on_the_grid = pytest.mark.usefixtures("through_the_grid")
+
+
+@on_the_grid
 def test_the_sound_engine_is_not_accused():
     assert not is_caught()
 
 
+@on_the_grid
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
 def test_a_planted_bug_is_caught(bug: Patch, monkeypatch: pytest.MonkeyPatch):
     bug(monkeypatch)
@@ -236,6 +270,7 @@ def honest_error(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(engine, "upper_law", altered(engine.upper_law, lossy(1e-4)))
 
 
+@on_the_grid
 @pytest.mark.parametrize("change", [honest_window, honest_error], ids=lambda change: change.__name__)
 def test_a_bad_plan_or_a_declared_error_only_widens(change: Patch, monkeypatch: pytest.MonkeyPatch):
     change(monkeypatch)

@@ -13,7 +13,6 @@ from privet._validate import count
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.base import (
     Approximate,
-    AtomicVariable,
     Direction,
     LossVariable,
     NormalVariable,
@@ -21,10 +20,12 @@ from privet.privacy.base import (
     RdpCurve,
     Unit,
     ZcdpBound,
+    any_failure,
     binary_variable,
     from_dict,
     register,
     same_unit,
+    sum_of_atoms,
 )
 
 __all__ = ["Composed", "Repeated", "Total"]
@@ -56,7 +57,7 @@ class Total(PrivacyLoss):
 
     def zcdp(self) -> ZcdpBound:
         bounds = [(part.zcdp(), n) for part, n in self.parts()]
-        return ZcdpBound(math.fsum(b.rho * n for b, n in bounds), _failure((b.delta0, n) for b, n in bounds))
+        return ZcdpBound(math.fsum(b.rho * n for b, n in bounds), any_failure((b.delta0, n) for b, n in bounds))
 
     def gdp(self) -> float:
         return math.sqrt(math.fsum(part.gdp() ** 2 * n for part, n in self.parts()))
@@ -82,7 +83,7 @@ class Total(PrivacyLoss):
             values, delta0 = part.rdp(alphas)
             total = total + n * values
             failures.append((delta0, n))
-        return RdpCurve(total, _failure(failures))
+        return RdpCurve(total, any_failure(failures))
 
     def variable(self, direction: Direction) -> LossVariable:
         """The variable of the whole composition where it has a short exact form (all Gaussian, or few atoms)."""
@@ -94,7 +95,7 @@ class Total(PrivacyLoss):
             return NormalVariable(mu) if mu > 0.0 else binary_variable(0.0)
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0].variable(direction)
-        exact = _convolve_atoms([(part.variable(direction), n) for part, n in parts])
+        exact = sum_of_atoms([(part.variable(direction), n) for part, n in parts], _MOST_ATOMS)
         if exact is not None:
             return exact
         if math.isfinite(self.approximate().epsilon) and self.approximate().delta < 1.0:
@@ -185,33 +186,3 @@ def merge_parts(parts: Iterable[tuple[PrivacyLoss, int]]) -> Parts:
         if n:
             counts[part] = counts.get(part, 0) + n
     return tuple(sorted(counts.items(), key=lambda item: item[0].key))
-
-
-def _failure(failures: Iterable[tuple[float, int]]) -> float:
-    """1 - product of (1 - delta0)^n: probability that any of the set-aside events happens."""
-    logs = [n * math.log1p(-delta0) if delta0 < 1.0 else -math.inf for delta0, n in failures if delta0 > 0.0]
-    return -math.expm1(math.fsum(logs)) if logs else 0.0
-
-
-def _convolve_atoms(variables: list[tuple[LossVariable, int]]) -> LossVariable | None:
-    """Exact sum of atomic variables while it stays small, else None."""
-    if not all(variable.discrete for variable, _ in variables):
-        return None
-    if sum(n for _, n in variables) > 64:
-        return None
-    losses: Array = np.zeros(1)
-    p: Array = np.ones(1)
-    q: Array = np.ones(1)
-    for variable, n in variables:
-        atoms = variable.atoms()
-        for _ in range(n):
-            if len(losses) * len(atoms.losses) > _MOST_ATOMS:
-                return None
-            sums = np.add.outer(losses, atoms.losses).ravel()
-            _, first, where = np.unique(np.round(sums, 12), return_index=True, return_inverse=True)
-            losses = sums[first]
-            p = np.bincount(where, weights=np.outer(p, atoms.p).ravel())
-            q = np.bincount(where, weights=np.outer(q, atoms.q).ravel())
-    p_only = _failure((variable.p_only, n) for variable, n in variables)
-    q_only = _failure((variable.q_only, n) for variable, n in variables)
-    return AtomicVariable(losses, p, q, p_only, q_only)

@@ -1,6 +1,5 @@
 """The numerical accountant: a certified interval from privacy-loss distributions."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,10 +7,11 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.accounting.base import Accountant, Bound
-from privet.accounting.pld.engine import Interval, Mode, delta_interval, epsilon_interval, profile_curves
+from privet.accounting.pld.engine import Mode, delta_interval, epsilon_interval, profile_curves
+from privet.accounting.pld.single import pair_delta, pair_epsilon, without_grid
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-from privet.privacy.base import DIRECTIONS
+from privet.privacy.base import DIRECTIONS, any_failure
 
 __all__ = ["PLD", "profile_nodes"]
 
@@ -50,14 +50,29 @@ class PLD(Accountant):
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         parts = _costly(loss)
         _refuse_if_lost(parts, delta)
-        interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts)) if parts else Interval(0.0, 0.0)
-        return Bound(interval.lower, interval.upper, "PLD", loss.unit)
+        pair = without_grid(parts)
+        ends = None if pair is None else pair_epsilon(pair, delta)
+        if ends is None:
+            interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts))
+            ends = interval.lower, interval.upper
+        return self._bound(loss, ends, loss.pure())
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
+        if loss.pure() <= epsilon:
+            return Bound(0.0, 0.0, "PLD", loss.unit)
         parts = _costly(loss)
-        free = loss.pure() <= epsilon
-        interval = Interval(0.0, 0.0) if free else delta_interval(parts, epsilon, self.tol, mode=self._mode(parts))
-        return Bound(interval.lower, interval.upper, "PLD", loss.unit)
+        pair = without_grid(parts)
+        ends = None if pair is None else pair_delta(pair, epsilon)
+        if ends is None:
+            interval = delta_interval(parts, epsilon, self.tol, mode=self._mode(parts))
+            ends = interval.lower, interval.upper
+        return self._bound(loss, ends, 1.0)
+
+    def _bound(self, loss: PrivacyLoss, ends: tuple[float, float], most: float) -> Bound:
+        """The interval without its lower end where a pair is only a bound, and never above what is known anyway."""
+        lower = ends[0] if all(part.exact for part, _ in loss.parts()) else 0.0
+        upper = min(ends[1], most)
+        return Bound(min(lower, upper), upper, "PLD", loss.unit)
 
 
 def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Array]]:
@@ -74,14 +89,12 @@ def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Arr
 
 def _refuse_if_lost(parts: list[tuple[PrivacyLoss, int]], delta: float) -> None:
     """No epsilon covers outcomes that give a world away: their mass must stay below delta."""
-    for direction in DIRECTIONS:
-        masses = [(part.variable(direction).p_only, n) for part, n in parts]
-        kept = math.fsum(n * math.log1p(-mass) if mass < 1.0 else -math.inf for mass, n in masses)
-        if -math.expm1(kept) >= delta:
-            raise NoGuarantee(
-                f"with probability {-math.expm1(kept):.3g} these releases fail outright (loss +inf), which no epsilon "
-                f"covers; expected less than delta = {delta:.3g}: ask for a larger delta, or for smaller ones of the parts"
-            )
+    lost = max(any_failure((part.variable(direction).p_only, n) for part, n in parts) for direction in DIRECTIONS)
+    if lost >= delta:
+        raise NoGuarantee(
+            f"with probability {lost:.3g} these releases fail outright (loss +inf), which no epsilon covers; expected "
+            f"less than delta = {delta:.3g}: ask for a larger delta, or give the parts smaller ones"
+        )
 
 
 def _costly(loss: PrivacyLoss) -> list[tuple[PrivacyLoss, int]]:

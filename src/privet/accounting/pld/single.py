@@ -1,24 +1,45 @@
-"""One release alone: its profile needs no grid."""
+"""Profiles that need no grid: of one release alone, and of a composition with few outcomes."""
 
 from privet.privacy import LossVariable, PrivacyLoss
-from privet.privacy.base import DIRECTIONS
+from privet.privacy.base import DIRECTIONS, sum_of_atoms
 
-__all__ = ["single_delta", "single_epsilon"]
+__all__ = ["Pair", "pair_delta", "pair_epsilon", "single_delta", "single_epsilon", "without_grid"]
 
-_Pair = tuple[LossVariable, LossVariable]
+_FEW = 2000
+
+Pair = tuple[LossVariable, LossVariable]
 
 
-def _pair(loss: PrivacyLoss) -> _Pair:
+def without_grid(parts: list[tuple[PrivacyLoss, int]]) -> Pair | None:
+    """Both directions of a single release, or of a whole composition listed outcome by outcome while these are few.
+
+    >>> from privet import privacy
+    >>> remove, add = without_grid([(privacy.PureLoss(1.0), 2), (privacy.KRRLoss(3, 0.5), 1)])
+    >>> len(remove.atoms().losses)
+    9
+    """
+    if len(parts) == 1 and parts[0][1] == 1:
+        return _pair(parts[0][0])
+    found = []
+    for direction in DIRECTIONS:
+        total = sum_of_atoms([(loss.variable(direction), n) for loss, n in parts], _FEW)
+        if total is None:
+            return None
+        found.append(total)
+    return found[0], found[1]
+
+
+def _pair(loss: PrivacyLoss) -> Pair:
     """Both directions, asked for once: a variable may be dear to build."""
     remove, add = (loss.variable(direction) for direction in DIRECTIONS)
     return remove, add
 
 
-def _least(pair: _Pair) -> float:
+def _least(pair: Pair) -> float:
     return max(variable.least for variable in pair)
 
 
-def _enclosure(pair: _Pair, epsilon: float) -> tuple[float, float]:
+def _enclosure(pair: Pair, epsilon: float) -> tuple[float, float]:
     """delta(epsilon), the larger of both directions, from below and from above."""
     ends = [variable.enclose(epsilon) for variable in pair]
     return max(low for low, _ in ends), max(high for _, high in ends)
@@ -32,7 +53,11 @@ def single_delta(loss: PrivacyLoss, epsilon: float) -> tuple[float, float] | Non
     >>> low <= 0.2211992169285951 <= high
     True
     """
-    pair = _pair(loss)
+    return pair_delta(_pair(loss), epsilon)
+
+
+def pair_delta(pair: Pair, epsilon: float) -> tuple[float, float] | None:
+    """`single_delta` of a pair that is at hand."""
     ends = _enclosure(pair, epsilon)
     return None if ends[1] < _least(pair) else ends
 
@@ -45,7 +70,11 @@ def single_epsilon(loss: PrivacyLoss, delta: float) -> tuple[float, float] | Non
     >>> low <= 0.9949652666 + 1e-7 and high >= 0.9949652666 - 1e-10
     True
     """
-    pair = _pair(loss)
+    return pair_epsilon(_pair(loss), delta)
+
+
+def pair_epsilon(pair: Pair, delta: float) -> tuple[float, float] | None:
+    """`single_epsilon` of a pair that is at hand."""
     if delta < _least(pair) or max(variable.p_only for variable in pair) >= delta:
         return None
     tops = [variable.span(1e-3 * delta)[1] for variable in pair]

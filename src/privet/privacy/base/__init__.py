@@ -1,5 +1,6 @@
 """What every kind of price is built from: the unit, the loss variable, the question-answering base class, JSON."""
 
+from privet.privacy.base.atoms import any_failure, sum_of_atoms
 from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
@@ -38,6 +39,7 @@ __all__ = [
     "Unit",
     "ZcdpBound",
     "after_sampling",
+    "any_failure",
     "before_sampling",
     "best_zcdp",
     "binary_rdp",
@@ -56,6 +58,7 @@ __all__ = [
     "renyi_of_variable",
     "same_unit",
     "shifted_geometric",
+    "sum_of_atoms",
     "to_json",
     "variable_of_curve",
     "variable_of_envelope",

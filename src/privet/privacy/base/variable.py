@@ -140,11 +140,11 @@ class LossVariable(ABC):
         """The smallest delta that `enclose` and `enclose_mirrored` still see with some digits."""
         return 1e-8
 
-    def _enclosed(self, epsilon: float, error: float) -> Enclosure:
+    def _enclosed(self, epsilon: float, error: float, blur: float = 0.0) -> Enclosure:
         """Losses are floats, off by a few units in the last place: as if epsilon moved by as much."""
         losses = self.atoms().losses
         reach = max(abs(epsilon), abs(float(losses[0])), abs(float(losses[-1]))) if len(losses) else abs(epsilon)
-        move = 32.0 * UNIT_ROUNDOFF * (1.0 + reach)
+        move = 32.0 * UNIT_ROUNDOFF * (1.0 + reach) + blur
         low, high = float(self.delta(epsilon + move)), float(self.delta(epsilon - move))
         return max(0.0, low * (1.0 - _RELATIVE_ERROR) - error), min(1.0, high * (1.0 + _RELATIVE_ERROR) + error)
 
@@ -228,6 +228,7 @@ class AtomicVariable(LossVariable):
     p_only_mass: float = 0.0
     q_only_mass: float = 0.0
     known_lattice: tuple[float, float] | None = None
+    blur: float = 0.0  # losses may be off by this much
 
     def __post_init__(self) -> None:
         if not (len(self.losses) == len(self.p) == len(self.q)) or np.any(np.diff(self.losses) <= 0.0):
@@ -260,7 +261,7 @@ class AtomicVariable(LossVariable):
         return 1e-250
 
     def enclose(self, epsilon: float) -> Enclosure:
-        return self._enclosed(epsilon, _UNDERFLOW)
+        return self._enclosed(epsilon, _UNDERFLOW, self.blur)
 
     def enclose_mirrored(self, epsilon: float) -> Enclosure:
         return self.mirrored.enclose(epsilon)
@@ -269,7 +270,7 @@ class AtomicVariable(LossVariable):
     def mirrored(self) -> "AtomicVariable":
         """The atoms of (Q, P)."""
         losses, p, q = -self.losses[::-1], self.q[::-1], self.p[::-1]
-        return AtomicVariable(losses, p, q, self.q_only_mass, self.p_only_mass)
+        return AtomicVariable(losses, p, q, self.q_only_mass, self.p_only_mass, blur=self.blur)
 
     @cached_property
     def _atoms(self) -> Atoms:
