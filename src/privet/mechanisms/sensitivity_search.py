@@ -3,8 +3,10 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -161,10 +163,10 @@ class _Search:
 def _exact(answer: Any) -> list[Fraction] | None:
     """The answer as exact rationals, or None if it is not finite."""
     entries = list(answer.values()) if isinstance(answer, dict) else answer
-    flat = np.asarray(entries, dtype=object).ravel().tolist()
+    flat = [x.item() if isinstance(x, np.generic) else x for x in np.asarray(entries, dtype=object).ravel()]
+    if not all(isinstance(entry, Real | Decimal) for entry in flat):
+        raise InvalidParameter("the function must return a number or an array of numbers")
     try:
-        return [Fraction(entry.item() if isinstance(entry, np.generic) else entry) for entry in flat]
+        return [Fraction(entry) for entry in flat]
     except (OverflowError, ValueError):
         return None
-    except TypeError:
-        raise InvalidParameter("the function must return a number or an array of numbers") from None
