@@ -95,7 +95,9 @@ class FilterAccount(Account):
         return self._start.price(loss)
 
     def plus(self, sums: Sums, price: Sums) -> Sums:
-        return self._at(sums).plus(price).sums
+        state = self._at(sums)
+        after = state.after(price)
+        return state.plus(price).sums if after is None else after  # the long way round raises, and says why
 
     def balances(self, sums: Sums) -> tuple[Balance, ...]:
         return self._at(sums).balances

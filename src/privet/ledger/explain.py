@@ -33,7 +33,7 @@ def explain(store: Store, seq: int) -> Explanation:
         "time": facts.get("time"),
         "loss": None if entry.loss is None else json.loads(entry.loss),
         "cost": _costs(policy, entry),
-        "software": None if "version" not in facts else f"privet {facts['version']}",
+        "software": facts.get("software"),
         "hash": entry.hash.hex(),
     }
     if entry.kind == "reserve":
@@ -41,7 +41,7 @@ def explain(store: Store, seq: int) -> Explanation:
     elif entry.kind == "release":
         told.update({"reservation": int(facts["reserve"]), **_paid_for(entry)})
     else:
-        hidden = {"sums", "policy", "time", "version", "dataset"}
+        hidden = {"sums", "policy", "time", "software", "dataset"}
         told.update({name: value for name, value in facts.items() if name not in hidden and name not in told})
     return Explanation(told)
 

@@ -1,7 +1,7 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from privet._validate import above
@@ -345,18 +345,8 @@ class Ledger:
 
     # --- the store -------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _writing(self, *, durable: bool = True) -> Iterator[Session]:
-        anchor = None
-        with self._store.transaction(durable=durable) as txn:
-            session = Session(self._store, txn, self._tip)
-            before = session.head
-            yield session
-            if self._anchor is not None and self._anchor.every_reserve and session.head is not before and durable:
-                anchor = acts.anchor_of(session)
-        self._tip = session.tip
-        if anchor is not None and self._anchor is not None:
-            self._anchor.write(anchor)
+    def _writing(self, *, durable: bool = True) -> "_Writing":
+        return _Writing(self, durable)
 
     def _look(self) -> Tip:
         """The newest head, without a lock."""
@@ -372,3 +362,34 @@ class Ledger:
 
 def _reopen(url: str, timeout: float, anchor: AnchorFile | None) -> Ledger:
     return Ledger.open(url, timeout=timeout, anchor=anchor)
+
+
+class _Writing:
+    """One transaction: lock, read the head, do, commit, remember the head, anchor it where that is asked for."""
+
+    def __init__(self, ledger: Ledger, durable: bool) -> None:
+        self._ledger, self._durable = ledger, durable
+
+    def __enter__(self) -> Session:
+        ledger = self._ledger
+        self._transaction = ledger._store.transaction(durable=self._durable)
+        txn = self._transaction.__enter__()
+        try:
+            self._session = Session(ledger._store, txn, ledger._tip)
+        except BaseException:
+            self._transaction.__exit__(*sys.exc_info())
+            raise
+        self._before = self._session.head
+        return self._session
+
+    def __exit__(self, *error: Any) -> None:
+        ledger, session = self._ledger, self._session
+        place = ledger._anchor
+        anchor = None
+        if error[0] is None and place is not None and place.every_reserve and self._durable:
+            anchor = acts.anchor_of(session) if session.head is not self._before else None
+        self._transaction.__exit__(*error)
+        if error[0] is None:
+            ledger._tip = session.tip
+            if anchor is not None and place is not None:
+                place.write(anchor)

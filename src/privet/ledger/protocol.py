@@ -4,17 +4,15 @@ The charge is committed before data is touched. An error, a crash or a cancelled
 was released is recorded before it is returned; the first record under a key wins.
 """
 
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from privet import __version__
 from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, ReleaseFailed
 from privet.ledger.base import Entry
 from privet.ledger.partition import Part
 from privet.ledger.policy import charge
 from privet.ledger.request import Asked
-from privet.ledger.session import Session, now
+from privet.ledger.session import SOFTWARE, Session, now
 from privet.mechanisms import Release
 from privet.privacy import PrivacyLoss, to_json
 
@@ -26,8 +24,7 @@ _FAILED = (
 )
 
 
-@dataclass(frozen=True)
-class Reservation:
+class Reservation(NamedTuple):
     """A charge that is written and will not be taken back. `release` is set when the key had been answered before:
     then nothing was charged.
 
@@ -45,8 +42,11 @@ class Reservation:
     key: str | None = None
     part: Part | None = None
     release: "Release[Any] | None" = None
-    request: str | None = field(default=None, repr=False)
-    ledger: Any = field(default=None, repr=False, compare=False)
+    request: str | None = None
+    ledger: Any = None
+
+    def __repr__(self) -> str:
+        return f"Reservation(seq={self.seq}, loss={self.loss!r}, analyst={self.analyst!r}, key={self.key!r})"
 
     def record(self, release: "Release[Any]") -> "Release[Any]":
         """Store the release that this reservation paid for; if another attempt was first, its release is returned."""
@@ -103,10 +103,10 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
         after=made.after,
         dataset=policy.dataset,
         purpose=asked.purpose,
-        part=None if part is None else [part.partition, part.name],
+        part=None if part is None else (part.partition, part.name),
         request=request,
         time=now(),  # the release carries none: the difference would be the run time, which may depend on data
-        version=__version__,
+        software=SOFTWARE,
     )
     return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger)
 
@@ -149,6 +149,6 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         request=reservation.request,
         release=text,
         insecure=made.insecure,
-        version=__version__,
+        software=SOFTWARE,
     )
     return made

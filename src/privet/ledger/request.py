@@ -5,23 +5,21 @@ import json
 import secrets
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from privet import __version__
 from privet.accounting.filters import Odometer, Sums
 from privet.errors import InvalidParameter, LedgerError
 from privet.ledger.base import clean_name, clean_text
 from privet.ledger.budget import Budget, odometer_to_dict
 from privet.ledger.partition import Part
 from privet.ledger.policy import Policy, raises
-from privet.ledger.session import now
+from privet.ledger.session import SOFTWARE, now
 from privet.privacy import PrivacyLoss, Unit, to_json
 
 __all__ = ["Asked", "Terms"]
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """Who asks for what. Nothing here comes from data.
 
     >>> Asked.of("ann", "weekly report", None, None).analyst
@@ -48,7 +46,7 @@ class Asked:
     def numbered(self, i: int) -> "Asked":
         """The i-th request of a batch."""
         key = None if self.key is None else f"{self.key}/{i}"
-        return Asked(self.analyst, self.purpose, key, self.part, self.mechanism)
+        return self._replace(key=key)
 
     def digest(self, loss: PrivacyLoss, part: Part | None) -> str:
         """Tells two requests apart when a key comes again. Only public facts: a hash of data would tell who is in it."""
@@ -108,7 +106,7 @@ class Terms:
             "schedule": [budget.to_dict() for budget in self.schedule],
             "caps": caps,
             "time": now(),
-            "version": __version__,
+            "software": SOFTWARE,
         }
 
     def check(self, policy: Policy) -> None:

@@ -1,9 +1,11 @@
 """The chain under the lock: read the head, check what is cached against it, append."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from functools import lru_cache
+from time import gmtime, strftime, time_ns
 from typing import Any, NamedTuple
 
+from privet import __version__
 from privet.accounting.filters import Sums
 from privet.errors import LedgerError, LedgerTampered
 from privet.ledger.base import (
@@ -15,13 +17,17 @@ from privet.ledger.base import (
     canonical,
     hash_of,
     linked,
+    object_text,
     plain_sums,
     read_sums,
     sums_text,
 )
 from privet.ledger.policy import Policy, read_balance
 
-__all__ = ["Session", "Tip", "check_hash", "load_policy", "now", "read_tip"]
+__all__ = ["SOFTWARE", "Session", "Tip", "check_hash", "load_policy", "now", "read_tip"]
+
+
+SOFTWARE = f"privet {__version__}"
 
 
 class Tip(NamedTuple):
@@ -38,8 +44,16 @@ class Tip(NamedTuple):
 
 
 def now() -> str:
-    """The time that an entry carries; for people, never for order."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    """The time that an entry carries, in UTC to the millisecond; for people, never for order."""
+    global _second
+    second, rest = divmod(time_ns() // 1_000_000, 1000)
+    known = _second
+    if known[0] != second:
+        known = _second = (second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)))
+    return f"{known[1]}.{rest:03d}Z"
+
+
+_second = (0, "")  # the last second that was written out: most charges share it with the one before
 
 
 def load_policy(store: Store, known: Policy | None = None, upto: int | None = None) -> Policy:
@@ -81,6 +95,31 @@ def read_tip(store: Store, head: Entry, known: Policy | None) -> Tip:
     if known.seq != latest:
         raise LedgerTampered(f"entry {latest}, which sets the rules in force, is missing")
     return Tip(head.hash, known, spent, sums_text(spent))
+
+
+@lru_cache(maxsize=4096)  # equal losses have equal prices
+def _prices_text(amounts: tuple[tuple[str, Sums], ...]) -> str:
+    return object_text({scope: sums_text(price) for scope, price in amounts})
+
+
+def _body_text(body: dict[str, Any], sums: str) -> str:
+    """`canonical` of a body with its sums. What one handle writes differs mostly in sums and time, so the rest of a
+    charge's body, which sorts before them, is encoded once.
+    """
+    time = body.pop("time", None)
+    try:
+        head = _fixed_text(tuple(body.items())) if max(body) < "sums" else None
+    except TypeError:  # a list or an object, in an administrative entry
+        head = None
+    if head is None:
+        fields = {name: canonical(value) for name, value in body.items()}
+        return object_text({**fields, "sums": sums, **({} if time is None else {"time": canonical(time)})})
+    return f'{head},"sums":{sums}}}' if time is None else f'{head},"sums":{sums},"time":"{time}"}}'
+
+
+@lru_cache(maxsize=1024)
+def _fixed_text(fields: tuple[tuple[str, str | bool | None], ...]) -> str:
+    return canonical(dict(fields))[:-1]
 
 
 class Session:
@@ -148,21 +187,18 @@ class Session:
         """Write the next entry. Every body carries the data set's sums and the sums that the entry changed."""
         changed = dict(after or {})
         self.spent = changed.setdefault(DATASET, self.spent) if self.head is not None else changed[DATASET]
-        seq = 1 if self.head is None else self.head.seq + 1
-        latest = seq if kind in ADMIN or self.policy is None else self.policy.seq
-        priced = [f"{canonical(scope)}:{sums_text(price)}" for scope, price in sorted((amounts or {}).items())]
+        texts = {scope: sums_text(sums) for scope, sums in changed.items()}
+        admin = kind in ADMIN or self.policy is None
+        latest = (1 if self.head is None else self.head.seq + 1) if admin else self.policy.seq  # type: ignore[union-attr]
         entry = linked(
             self.head,
             kind,
             analyst=analyst,
             key=key,
             loss=loss,
-            amounts=f"{{{','.join(priced)}}}",
-            body=canonical(
-                {**body, "sums": {scope: plain_sums(sums) for scope, sums in changed.items()}, "policy": str(latest)}
-            ),
+            amounts=_prices_text(tuple(amounts.items())) if amounts else "{}",
+            body=_body_text({**body, "policy": str(latest)}, object_text(texts)),
         )
-        texts = {scope: sums_text(sums) for scope, sums in changed.items()}
         self.txn.append(entry, texts)
         self._text = texts[DATASET]
         self.head = entry

@@ -154,6 +154,11 @@ class FilterState:
         self._check(loss)
         return self._requested(loss, count)
 
+    def after(self, requested: Sums) -> Sums | None:
+        """The sums after a price that is already known, or None when no rule would hold with it."""
+        sums, granted = self._plus(requested)
+        return sums if granted else None
+
     def plus(self, requested: Sums) -> "FilterState":
         """The state after a price that is already known, or `BudgetExceeded`."""
         after, granted = self._plus(requested)
@@ -223,7 +228,8 @@ class FilterState:
         """The sums with the request, and whether a rule still holds with it."""
         after, granted = [], False
         for rule, sums, more in zip(self.filter.rules, self.sums, requested, strict=True):
-            total = tuple(map(add, sums, more))
+            # infinity absorbs, as in `add`, whose calls would be half of the time of a charge
+            total = tuple([None if a is None or b is None else a + b for a, b in zip(sums, more, strict=True)])
             granted = granted or _holds(rule, total)
             after.append(total)
         return tuple(after), granted

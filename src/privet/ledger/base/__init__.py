@@ -22,8 +22,9 @@ from privet.ledger.base.entry import (
     clean_text,
     hash_of,
     linked,
+    object_text,
 )
-from privet.ledger.base.store import Held, Store, Txn, abandon, locked
+from privet.ledger.base.store import Held, Store, Txn, abandon, acquire, locked
 from privet.ledger.base.url import Address, parse_url
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Store",
     "Txn",
     "abandon",
+    "acquire",
     "add_sums",
     "canonical",
     "clean_name",
@@ -47,6 +49,7 @@ __all__ = [
     "linked",
     "locked",
     "minus_sums",
+    "object_text",
     "parse_url",
     "plain_sums",
     "read_sums",

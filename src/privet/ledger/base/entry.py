@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from privet.errors import InvalidParameter, LedgerTampered
@@ -18,6 +19,7 @@ __all__ = [
     "clean_text",
     "hash_of",
     "linked",
+    "object_text",
 ]
 
 KINDS = ("open", "budget", "analyst", "partition", "reserve", "release", "checkpoint", "adopt", "close")
@@ -38,6 +40,15 @@ def canonical(value: Any) -> str:
     '{"a":null,"b":"1"}'
     """
     return _ENCODE(value)
+
+
+def object_text(encoded: Mapping[str, str]) -> str:
+    """`canonical` of an object whose values are JSON texts already. On the path of every charge, hence no encoder.
+
+    >>> object_text({"c": "[]", "a": "null"})
+    '{"a":null,"c":[]}'
+    """
+    return "{" + ",".join([f"{_QUOTE(name)}:{encoded[name]}" for name in sorted(encoded)]) + "}"
 
 
 class Entry(NamedTuple):

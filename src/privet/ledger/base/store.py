@@ -9,7 +9,7 @@ from typing import NamedTuple
 from privet.errors import LedgerBusy
 from privet.ledger.base.entry import Entry
 
-__all__ = ["Held", "Store", "Txn", "abandon", "locked"]
+__all__ = ["Held", "Store", "Txn", "abandon", "acquire", "locked"]
 
 
 class Held(NamedTuple):
@@ -90,6 +90,15 @@ class Store(ABC):
         """Let go of connections; the next use opens new ones."""
 
 
+def acquire(lock: "threading.Lock | threading.RLock", timeout: float) -> None:
+    """Take a lock, or say that the ledger is busy.
+
+    >>> acquire(threading.Lock(), 1.0)
+    """
+    if not lock.acquire(timeout=timeout):
+        raise LedgerBusy(f"another thread held the ledger for more than {timeout:g} s; nothing was spent, try again")
+
+
 @contextmanager
 def locked(lock: "threading.Lock | threading.RLock", timeout: float) -> Iterator[None]:
     """Hold a lock, or say that the ledger is busy.
@@ -98,8 +107,7 @@ def locked(lock: "threading.Lock | threading.RLock", timeout: float) -> Iterator
     ...     print("held")
     held
     """
-    if not lock.acquire(timeout=timeout):
-        raise LedgerBusy(f"another thread held the ledger for more than {timeout:g} s; nothing was spent, try again")
+    acquire(lock, timeout)
     try:
         yield
     finally:

@@ -3,10 +3,9 @@
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 
 from privet.errors import LedgerError
-from privet.ledger.base import Entry, Held, Store, Txn, locked
+from privet.ledger.base import Entry, Held, Store, Txn, acquire
 
 __all__ = ["MemoryStore"]
 
@@ -33,13 +32,9 @@ class MemoryStore(Store):
         self._balances: dict[str, tuple[str, int]] = {}
         self._keys: dict[tuple[str, str], Entry] = {}
 
-    @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[Txn]:
+    def transaction(self, *, durable: bool = True) -> "_MemoryTransaction":
         self._check()
-        with locked(self._lock, self._timeout):
-            txn = _MemoryTxn(self)
-            yield txn
-            self._commit(txn)
+        return _MemoryTransaction(self)
 
     def _commit(self, txn: "_MemoryTxn") -> None:
         self._balances.update(txn.changed)
@@ -81,6 +76,25 @@ class MemoryStore(Store):
         """Nothing to let go of; the entries stay as long as the object does."""
 
 
+class _MemoryTransaction:
+    """A context manager by hand: a generator would be a good part of the time of a charge."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> Txn:
+        acquire(self._store._lock, self._store._timeout)
+        self._txn = _MemoryTxn(self._store)
+        return self._txn
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._store._commit(self._txn)
+        finally:
+            self._store._lock.release()
+
+
 class _MemoryTxn(Txn):
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -88,15 +102,16 @@ class _MemoryTxn(Txn):
         self.changed: dict[str, tuple[str, int]] = {}
 
     def head(self) -> Entry | None:
-        return self.added[-1] if self.added else self._store.head()
+        entries = self.added or self._store._entries
+        return entries[-1] if entries else None
 
     def sums(self, scope: str) -> Held | None:
         row = self.changed.get(scope) or self._store._balances.get(scope)
         if row is None:
             return None
-        first_new = len(self._store._entries) + 1
-        source = self.added[row[1] - first_new] if row[1] >= first_new else self._store.entry(row[1])
-        return Held(row[0], row[1], None if source is None else source.body)
+        known = len(self._store._entries)
+        source = self.added[row[1] - known - 1] if row[1] > known else self._store._entries[row[1] - 1]
+        return Held(row[0], row[1], source.body)
 
     def find(self, analyst: str, key: str) -> Entry | None:
         mine = [entry for entry in self.added if (entry.analyst, entry.key) == (analyst, key)]

@@ -305,7 +305,8 @@ class _PostgresTxn(Txn):
 
     def sums(self, scope: str) -> Held | None:
         row = self._one(
-            "SELECT sums, upto_seq, body FROM {s}.balance LEFT JOIN {s}.entry ON seq = upto_seq WHERE scope = %s",
+            "SELECT sums, upto_seq, body FROM {s}.balance LEFT JOIN {s}.entry ON seq = upto_seq AND scope <> 'dataset' "
+            "WHERE scope = %s",
             (scope,),
         )
         return None if row is None else Held(*row)

@@ -4,8 +4,10 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
@@ -39,7 +41,11 @@ NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", 
 NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 
 _COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
+_TYPES = (int, bytes, bytes, str, str, str | None, str | None, str, str)
 _CHUNK = 2000
+
+_STORES: "weakref.WeakSet[SqliteStore]" = weakref.WeakSet()
+_LOST: set[tuple[int, int]] = set()  # files on which this process has no locks, though its SQLite believes so
 
 
 def filesystem_of(path: Path) -> str:
@@ -83,10 +89,15 @@ class SqliteStore(Store):
         self.url = address.url
         self._path = Path(address.target)
         self._timeout = timeout
+        self._file: tuple[int, int] | None = None
+        self._log: tuple[int, int] | None = None
+        self._log_path = ""
+        self._paused = False
         self._refuse_places()
         if not self._path.exists() and not create:
             raise LedgerError(f"there is no ledger at {self._path.name!r}; give budget= or odometer= to begin one")
         self._fresh()
+        _STORES.add(self)
         with locked(self._lock, self._timeout):
             self._use()
 
@@ -106,7 +117,6 @@ class SqliteStore(Store):
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self._inode: tuple[int, int] | None = None
 
     def __del__(self) -> None:
         if getattr(self, "_connection", None) is not None:
@@ -115,30 +125,65 @@ class SqliteStore(Store):
             else:
                 abandon(self._connection)
 
+    def _before_fork(self) -> None:
+        """Let go of the file while the process splits. Locks stay behind with the parent, but SQLite's notes about them
+        travel: a child would write to a log that the next process to close deletes.
+        """
+        self._paused = self._lock.acquire(timeout=self._timeout)
+        if self._paused and self._connection is not None and not self._connection.in_transaction:
+            self._drop()
+
+    def _after_fork_in_parent(self) -> None:
+        if self._paused:
+            self._paused = False
+            self._lock.release()
+
     def _after_fork(self) -> None:
-        if self._connection is not None:
-            abandon(self._connection)
+        self._forsake()
+        self._paused = False
         self._fresh()
 
     def _use(self) -> sqlite3.Connection:
         """The connection of this process; call with the lock held."""
         if self._connection is None:
+            if _identity(self._path) in _LOST:
+                raise LedgerUnavailable(
+                    f"this process lost its locks on {self._path.name!r} (it was forked in the middle of a transaction, "
+                    "or something else in it opened and closed the file); nothing was spent. Start it again"
+                )
+            self._check_place()
             with _translated():
                 self._connection = self._connect()
-            self._inode = self._where()
-        elif self._where() != self._inode:
-            self._drop()
-            raise LedgerTampered(
-                f"the file {self._path.name!r} was removed or replaced while it was in use; bring the original back"
-            )
+            self._file = self._file or _identity(self._path)
+            self._log_path = os.path.realpath(self._path) + "-wal"
+            self._log = _identity(self._log_path)
+        self._check_place()
         return self._connection
 
-    def _where(self) -> tuple[int, int] | None:
-        try:
-            status = os.stat(self._path)
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+    def _check_place(self) -> None:
+        """The file and its log are the ones that this handle began with: else charges would go where nobody looks."""
+        if self._file is None:
+            return
+        if _identity(self._path) != self._file:
+            self._forsake()
+            raise LedgerTampered(
+                f"the file {self._path.name!r} was removed or replaced while it was in use; bring the original back, "
+                "and open it again"
+            )
+        if self._connection is not None and _identity(self._log_path) != self._log:
+            self._forsake()
+            raise LedgerUnavailable(
+                f"the log of {self._path.name!r} was removed under this process; nothing was released. Start it again, "
+                "and copy a ledger that is in use with SQLite's backup only"
+            )
+
+    def _forsake(self) -> None:
+        """Neither use nor close a connection without locks: closing would delete or overwrite what others wrote."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            abandon(connection)
+            if self._file is not None:
+                _LOST.add(self._file)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -208,9 +253,12 @@ class SqliteStore(Store):
             self._commit(connection)
 
     def _synchronous(self, connection: sqlite3.Connection, word: str, level: int) -> None:
-        connection.execute(f"PRAGMA synchronous = {word}")
-        if connection.execute("PRAGMA synchronous").fetchone()[0] != level:
-            raise LedgerUnavailable(f"SQLite did not accept synchronous = {word}; nothing was spent")
+        """Read it, set it where it differs, read it back: nothing is granted on an assumption."""
+        for _ in range(3):
+            if connection.execute("PRAGMA synchronous").fetchone()[0] == level:
+                return
+            connection.execute(f"PRAGMA synchronous = {word}")
+        raise LedgerUnavailable(f"SQLite did not accept synchronous = {word}; nothing was spent")
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -222,6 +270,7 @@ class SqliteStore(Store):
                     f"the commit failed ({error}); whether the charge was written is unknown, nothing was released"
                 ) from error
             raise
+        self._check_place()
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -237,18 +286,18 @@ class SqliteStore(Store):
         while True:
             rows = self._rows(f"{sql} ORDER BY seq LIMIT {_CHUNK}", (after, *values))
             for row in rows:
-                yield Entry(*row)  # type: ignore[arg-type]
+                yield _entry(row)
             if len(rows) < _CHUNK:
                 return
             after = int(rows[-1][0])  # type: ignore[call-overload]
 
     def entry(self, seq: int) -> Entry | None:
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE seq = ?", (seq,))
-        return Entry(*rows[0]) if rows else None  # type: ignore[arg-type]
+        return _entry(rows[0]) if rows else None
 
     def head(self) -> Entry | None:
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1")
-        return Entry(*rows[0]) if rows else None  # type: ignore[arg-type]
+        return _entry(rows[0]) if rows else None
 
     def balances(self) -> dict[str, tuple[str, int]]:
         rows = self._rows("SELECT scope, sums, upto_seq FROM balance")
@@ -256,13 +305,11 @@ class SqliteStore(Store):
 
     def damage(self) -> str | None:
         """The schema, triggers included, is the one we wrote, and SQLite finds its pages and indexes in order."""
-        rows = self._rows("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
-        found = {name: sql for name, sql in rows}  # noqa: C416 - the type of a pair
-        for name, sql in SCHEMA.items():
-            if found.pop(name, None) != sql:
-                return f"the schema of {name!r} is missing or was changed"
-        if found:
-            return f"the file holds {sorted(map(str, found))[0]!r}, which no ledger has"
+        ours, theirs = set(_pristine()), set(self._rows(_EVERYTHING))
+        if ours - theirs:
+            return f"the schema of {min(name for _, name, *_ in ours - theirs)!r} is missing or was changed"
+        if theirs - ours:
+            return f"the file holds {min(str(name) for _, name, *_ in theirs - ours)!r}, which no ledger has"
         report = self._rows("PRAGMA integrity_check(1)")
         return None if report == [("ok",)] else f"SQLite reports: {report[0][0]}"
 
@@ -280,11 +327,13 @@ class _SqliteTxn(Txn):
 
     def head(self) -> Entry | None:
         row = self._connection.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
-        return None if row is None else Entry(*row)
+        return None if row is None else _entry(row)
 
     def sums(self, scope: str) -> Held | None:
         row = self._connection.execute(
-            "SELECT sums, upto_seq, body FROM balance LEFT JOIN entry ON seq = upto_seq WHERE scope = ?", (scope,)
+            "SELECT sums, upto_seq, body FROM balance LEFT JOIN entry ON seq = upto_seq AND scope <> 'dataset' "
+            "WHERE scope = ?",  # the session has the body of the head already
+            (scope,),
         ).fetchone()
         return None if row is None else Held(*row)
 
@@ -294,7 +343,7 @@ class _SqliteTxn(Txn):
             "ORDER BY kind = 'release' DESC, seq DESC LIMIT 1",
             (analyst, key),
         ).fetchone()
-        return None if row is None else Entry(*row)
+        return None if row is None else _entry(row)
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
         self._connection.execute(f"INSERT INTO entry ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
@@ -303,6 +352,37 @@ class _SqliteTxn(Txn):
             "upto_seq = excluded.upto_seq",
             [(scope, sums, entry.seq) for scope, sums in balances.items()],
         )
+
+
+def _entry(row: Sequence[object]) -> Entry:
+    """A row as an entry; a file that was edited may hold anything anywhere."""
+    if not all(map(isinstance, row, _TYPES)):
+        raise LedgerTampered(f"entry {row[0]!r:.20} holds a value of another type than a ledger writes; it was edited")
+    return Entry(*row)  # type: ignore[arg-type]
+
+
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+# --- forks -----------------------------------------------------------------------------------------------------------
+
+
+def _each_store(step: str) -> None:
+    for store in sorted(_STORES, key=id):  # one order for all, else two forks could wait for each other
+        getattr(store, step)()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: _each_store("_before_fork"),
+        after_in_parent=lambda: _each_store("_after_fork_in_parent"),
+        after_in_child=lambda: _each_store("_after_fork"),
+    )
 
 
 # --- opening a file ----------------------------------------------------------------------------------------------------
@@ -317,6 +397,18 @@ def _recognise(connection: sqlite3.Connection, name: str) -> None:
         raise LedgerError(f"{name!r} is an SQLite database, but no ledger of privet; choose another file")
     if tables and version != VERSION:
         raise LedgerError(f"{name!r} was written in format {version}, this privet reads {VERSION}; upgrade privet")
+
+
+_EVERYTHING = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+
+
+@cache
+def _pristine() -> tuple[tuple[str, ...], ...]:
+    """The schema of a ledger as SQLite keeps it."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for sql in SCHEMA.values():
+            connection.execute(sql)
+        return tuple(connection.execute(_EVERYTHING).fetchall())
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -360,3 +452,5 @@ def _translated() -> Iterator[None]:
                 f"the ledger's file is damaged or was edited ({error}); restore it and see its anchor"
             ) from error
         raise LedgerUnavailable(f"the ledger's file cannot be used ({error}); nothing was released") from error
+    except (UnicodeDecodeError, OverflowError):
+        raise LedgerTampered("the ledger's file holds text that no ledger writes; it was damaged or edited") from None
