@@ -54,7 +54,7 @@ class Anchor:
 
     def check(self, public_key: str | None = None) -> "Anchor":
         """Refuse an anchor that was edited, or signed by another key than the one expected."""
-        if public_key is not None and self.public_key != public_key:
+        if public_key is not None and (self.public_key != public_key or self.signature is None):
             raise LedgerTampered("the anchor is not signed by the expected key; somebody else wrote it")
         if self.signature is None:
             return self

@@ -20,8 +20,8 @@ from privet.ledger.explain import explain, export
 from privet.ledger.migrate import copy_entries
 from privet.ledger.partition import Partition
 from privet.ledger.policy import Policy, scope_of
-from privet.ledger.preview import preview, standing
-from privet.ledger.protocol import Reservation, priced, record_in, refuse_insecure, reserve_in, run
+from privet.ledger.preview import preview, standing, standings
+from privet.ledger.protocol import Reservation, priced, record_in, recorded, refuse_insecure, reserve_in, run
 from privet.ledger.request import Asked, Terms
 from privet.ledger.session import Session, Tip, load_policy, now, read_tip
 from privet.ledger.stores import connect
@@ -164,11 +164,14 @@ class Ledger:
             return reservation.release
         return self._record(reservation, *run(mechanism, data, reservation))
 
-    def _record(self, reservation: Reservation, made: "Release[Any]", text: str) -> "Release[Any]":
+    def _record(
+        self, reservation: Reservation, made: "Release[Any]", text: str, *, by_hand: bool = False
+    ) -> "Release[Any]":
         if self._store.durable and made.insecure:
             refuse_insecure()
         with self._writing(durable=False) as session:  # only the charge must be on the disk for privacy
-            return record_in(session, reservation, made, text)
+            before = recorded(self._store, reservation) if by_hand else None
+            return before or record_in(session, reservation, made, text)
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -201,6 +204,15 @@ class Ledger:
     def remaining(self) -> Standing:
         """What is left, per rule and currency."""
         return standing("remaining", self._look())
+
+    def accounts(self) -> dict[str, Standing]:
+        """What every account has spent: the data set, its groups, its analysts."""
+        return standings(self._look(), self._store.balances())
+
+    @property
+    def anchored(self) -> Anchor | None:
+        """The anchor that this ledger was opened with, as it is kept now."""
+        return None if self._anchor is None else self._anchor.read()
 
     def preview(self, loss: PrivacyLoss, *, analyst: str | None = None, part: Any = None) -> Preview:
         """What a request would cost: whether it would be granted, what would be left, how many such fit. Pays nothing."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, ReleaseFailed
-from privet.ledger.base import Entry
+from privet.ledger.base import Entry, Store
 from privet.ledger.partition import Part
 from privet.ledger.policy import charge
 from privet.ledger.request import Asked
@@ -16,7 +16,7 @@ from privet.ledger.session import SOFTWARE, Session, now
 from privet.mechanisms import Release
 from privet.privacy import PrivacyLoss, to_json
 
-__all__ = ["Reservation", "priced", "record_in", "refuse_insecure", "reserve_in", "run"]
+__all__ = ["Reservation", "priced", "record_in", "recorded", "refuse_insecure", "reserve_in", "run"]
 
 _FAILED = (
     "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "
@@ -54,8 +54,8 @@ class Reservation(NamedTuple):
             raise InvalidParameter("record takes a Release, on a reservation that a ledger has made")
         if release.loss != self.loss:
             raise LedgerError("the release states another loss than the one that was reserved; it is not recorded")
-        recorded: Release[Any] = self.ledger._record(self, release, release.to_json())
-        return recorded
+        kept: Release[Any] = self.ledger._record(self, release, release.to_json(), by_hand=True)
+        return kept
 
 
 def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
@@ -132,6 +132,18 @@ def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[A
     if made is None or text is None:  # outside the handler, so that the error carries no context
         raise ReleaseFailed(_FAILED)
     return made, text
+
+
+def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
+    """What a reservation has released already; one that this ledger never made pays for nothing."""
+    paid = store.entry(reservation.seq)
+    said = ("reserve", reservation.analyst or "", reservation.key, _text_of(reservation.loss))
+    if paid is None or (paid.kind, paid.analyst, paid.key, paid.loss) != said:
+        raise LedgerError("this reservation is not in the ledger; nothing is recorded")
+    for entry in store.entries(reservation.seq, ("release",)):
+        if entry.facts["reserve"] == str(reservation.seq):
+            return _stored(entry)
+    return None
 
 
 def record_in(session: Session, reservation: Reservation, made: "Release[Any]", text: str) -> "Release[Any]":

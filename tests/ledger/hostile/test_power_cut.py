@@ -1,0 +1,59 @@
+"""The power goes at any moment and takes any part of what was not synced with it. `disk` says what is simulated."""
+
+import pytest
+
+import privet as pv
+from privet.accounting.filters import BasicFilter
+from tests.ledger.hostile import disk, nursery
+from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.probe import Coin, books_of, check_books, replay, sums_of
+
+pytestmark = [
+    pytest.mark.skipif(disk.library() is None, reason="the SQLite library of this Python cannot be found"),
+    pytest.mark.parametrize("fresh", ["sqlite"], indirect=True),
+]
+CAP = 1000.0
+
+
+def check_cuts(path: str, *, releases: int, cuts: int, seed: int) -> None:
+    with pv.Ledger.open(path, budget=pv.Budget(epsilon=CAP)) as ledger:
+        ledger.release(Coin(), None)
+    told = nursery.run("power_cuts", path=path, releases=releases, cuts=cuts, seed=seed, timeout=500)
+    assert told["undurable"] == 0, "data was touched before the charge was synced"
+    assert told["syncs"] >= releases
+    assert len(told["cuts"]) >= min(cuts, releases)
+    for cut in told["cuts"]:
+        with pv.Ledger.open(cut["url"]) as ledger:
+            books = check_books(ledger, BasicFilter(CAP))
+            assert len(books.reserved) >= 1 + len(cut["before"]), "a value was returned and its charge is gone"
+            kept = {release.value.hex() for release in books.released}
+            lost = [value for value in cut["before"] if value not in kept]
+            assert len(lost) <= books.orphans
+            assert ledger.release(Coin(), None).value  # and life goes on
+            check_books(ledger, BasicFilter(CAP))
+
+
+def test_power_cuts(fresh: Fresh):
+    check_cuts(fresh(), releases=25, cuts=60, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_many_power_cuts(fresh: Fresh, seed: int):
+    check_cuts(fresh(), releases=400, cuts=800, seed=seed)
+
+
+@pytest.mark.parametrize(("code", "kind"), [(disk.FULL, "write"), (disk.IO_SYNC, "sync")])
+def test_a_disk_that_fails_gives_a_clear_error_and_no_release(fresh: Fresh, code: int, kind: str):
+    path = fresh()
+    pv.Ledger.open(path, budget=pv.Budget(epsilon=CAP)).close()
+    told = nursery.run("disk_errors", path=path, code=code, kind=kind)
+    assert told
+    assert {t["raised"] for t in told} <= {"LedgerUnavailable", None}
+    assert told[0] == {"raised": "LedgerUnavailable", "drawn": 0}
+    with pv.Ledger.open(path) as ledger:
+        books = check_books(ledger, BasicFilter(CAP))
+        returned = sum(t["raised"] is None for t in told)
+        drawn = sum(t["drawn"] for t in told)
+        assert 1 <= returned <= len(books.released) <= drawn <= len(books.reserved)
+        assert sums_of(ledger) == replay(BasicFilter(CAP), books_of(ledger).reserved).sums
