@@ -391,3 +391,32 @@ def test_release_twice_is_two_releases():
     first, second = mechanism.release(0.0), mechanism.release(0.0)
     assert first.value != second.value
     assert first.loss == second.loss == mechanism.loss
+
+
+class Silent(Laplace):
+    """Laplace whose noise is zero: what remains is the arithmetic around it."""
+
+    def _noisy(self, center, scale, source):
+        return np.floor(np.asarray(center, dtype=float) + 0.5).astype(np.int64)
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-7, 0.3, 1.0, 1e5, 2.0**40, 1e17, 2.0**100])
+@pytest.mark.parametrize("value", [0.0, 1e6, -1e6, 1e200, 1 / 3, 5e-324, 7, -(2**52) - 1, 2**40 + 1])
+def test_nothing_but_rounding_to_the_grid_happens_around_the_noise(scale, value):
+    mechanism = Silent(scale=scale, sensitivity=1)
+    found = Fraction(mechanism.release(value).value)
+    assert abs(found - Fraction(value)) <= max(Fraction(mechanism.step) / 2, abs(Fraction(value)) / 2**53)
+
+
+@pytest.mark.parametrize("scale", [1e17, 2.0**90])
+def test_large_integers_under_large_noise_are_exact(scale):
+    mechanism = Silent(scale=scale, sensitivity=1)
+    for value in (2**61 + 12345, -(2**62)):
+        assert abs(Fraction(mechanism.release(value).value) - value) <= Fraction(mechanism.step) / 2 + 2**9
+
+
+@pytest.mark.parametrize("kind", [Laplace, Gaussian])
+def test_a_scale_that_cannot_be_drawn_is_refused_when_the_mechanism_is_made(kind):
+    assert np.isfinite(kind(scale=2.0**100, sensitivity=1).release(0.0).value)
+    with pytest.raises(InvalidParameter, match="larger units"):
+        kind(scale=1e31, sensitivity=1)

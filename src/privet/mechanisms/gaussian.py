@@ -10,7 +10,6 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, ndtr
-from privet._validate import above
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.base import (
     AdditiveMechanism,
@@ -22,6 +21,7 @@ from privet.mechanisms.base import (
     register,
     scale_for,
 )
+from privet.mechanisms.base.additive import noise_scale
 from privet.mechanisms.base.mechanism import Source
 from privet.privacy import GaussianLoss, Unit
 
@@ -51,7 +51,7 @@ class Gaussian(AdditiveMechanism):
     name = "gaussian"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", above("sigma", self.scale, 0.0))
+        object.__setattr__(self, "scale", noise_scale("sigma", self.scale))
         object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l2"))
 
     @property

@@ -10,7 +10,6 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above
 from privet.mechanisms.base import (
     AdditiveMechanism,
     Example,
@@ -22,6 +21,7 @@ from privet.mechanisms.base import (
     scale_for,
     smallest_scale,
 )
+from privet.mechanisms.base.additive import noise_scale
 from privet.mechanisms.base.mechanism import Source
 from privet.privacy import LaplaceLoss, Unit
 
@@ -53,7 +53,7 @@ class Laplace(AdditiveMechanism):
     name = "laplace"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", above("scale", self.scale, 0.0))
+        object.__setattr__(self, "scale", noise_scale("scale", self.scale))
         object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l1"))
 
     @classmethod

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count, open_fraction
-from privet.errors import InvalidData
+from privet._validate import above, count, open_fraction
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
 
-__all__ = ["AdditiveMechanism", "numbers", "on_grid", "saturated"]
+__all__ = ["AdditiveMechanism", "noise_scale", "numbers", "on_grid", "saturated"]
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
-_LIMIT = 2.0**62  # where values on the grid saturate
+_COARSEST = 50  # a rest of so many bits is a double
+_LARGEST_SCALE = 2.0**100
+_FARTHEST = 2.0**1000
+_LIMIT = 2.0**62  # where `on_grid` saturates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +30,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
     The released number is `step * floor((x + noise)/step + 1/2)`, drawn exactly: rounding a continuous release is
     post-processing, so the price is that of continuous noise, in every dimension, for every double x, without any
-    enlargement of the sensitivity. Values beyond 2^62 steps saturate (no two values move apart by that).
+    enlargement of the sensitivity. Integers beyond 2^53 and doubles beyond 2^1000 steps saturate (no two values move apart by that).
 
     **Sensitivity:** of the exact function that produced the value, as a real number: sum in integers (`BoundedSum`),
     not in floats, where order matters.
@@ -43,7 +46,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
     @property
     def _exponent(self) -> int:
-        return min(0, math.frexp(self.scale)[1] - 1 - _FINER)
+        return min(math.frexp(self.scale)[1] - 1 - _FINER, _COARSEST)
 
     @abstractmethod
     def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source) -> Any:
@@ -63,13 +66,15 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         """Standard deviation of the noise in one coordinate."""
 
     def _prepare(self, value: Any) -> tuple[Array, Array]:
-        return on_grid(numbers(value), self._exponent)
+        return _split(numbers(value), self._exponent)
 
     def _draw(self, prepared: tuple[Array, Array], source: Source) -> Any:
         whole, part = prepared
         steps = Fraction(self.scale) / Fraction(self.step)
-        total = whole + self._noisy(part, steps, source)
-        released = np.ldexp(np.asarray(total).astype(np.float64), self._exponent)
+        # one correctly rounded addition of integers: a function of the exact sum, so post-processing of it
+        total = whole + np.asarray(self._noisy(part, steps, source)).astype(np.float64)
+        with np.errstate(over="ignore"):
+            released = np.ldexp(total, self._exponent)
         return float(released) if whole.ndim == 0 else released
 
     def _protect(self, value: Fraction, source: Source) -> Fraction:
@@ -128,6 +133,18 @@ def numbers(value: Any) -> Array:
     return array
 
 
+def noise_scale(name: str, value: object) -> float:
+    """A scale whose noise can be drawn: positive and not astronomically large, checked when the mechanism is made.
+
+    >>> noise_scale("scale", 2)
+    2.0
+    """
+    scale = above(name, value, 0.0)
+    if scale > _LARGEST_SCALE:
+        raise InvalidParameter(f"{name} must be at most 2^100, got {scale:g}; measure the data in larger units")
+    return scale
+
+
 def saturated(array: Array) -> Array:
     """Integers of any size, Python's own too, as int64 that stop at +-2^62; other arrays as they are.
 
@@ -139,6 +156,22 @@ def saturated(array: Array) -> Array:
     if array.dtype == np.uint64:
         return np.minimum(array, np.uint64(2**62)).astype(np.int64)
     return np.clip(array, -(2**62), 2**62) if array.dtype == np.int64 else array
+
+
+def _split(array: Array, exponent: int) -> tuple[Array, Array]:
+    """Exact split of x / 2^exponent into a whole number, as a double, and a rest in [-1/2, 1). exponent <= 50."""
+    if array.dtype.kind == "i" and exponent > 0:
+        most = 2 ** min(53 + exponent, 62)
+        clipped = np.clip(array, -most, most)
+        return (clipped >> exponent).astype(np.float64), np.ldexp(
+            (clipped & (2**exponent - 1)).astype(float), -exponent
+        )
+    if array.dtype.kind == "i":
+        array = np.clip(array, -(2**53), 2**53).astype(np.float64)
+    with np.errstate(over="ignore"):
+        scaled = np.clip(np.ldexp(array, -exponent), -_FARTHEST, _FARTHEST)
+    whole = np.rint(scaled)
+    return whole, scaled - whole
 
 
 def on_grid(array: Array, exponent: int) -> tuple[Array, Array]:
