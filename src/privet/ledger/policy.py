@@ -101,15 +101,15 @@ class Policy:
         if known is None and self.analysts:
             raise LedgerError(f"no analyst {analyst!r:.80} is registered; the custodian adds one with add_analyst")
         if known is not None and known.group is not None:
-            found.append(self._ration(scope_of(group=known.group), self.groups[known.group]))
-        found.append(self._ration(scope_of(analyst=analyst), None if known is None else known.budget))
+            found.append(self.ration(scope_of(group=known.group), self.groups[known.group]))
+        found.append(self.ration(scope_of(analyst=analyst), None if known is None else known.budget))
         return found
 
     @cached_property
     def _whole(self) -> list[tuple[str, Account, bool]]:
         return [(DATASET, self.account, True)]
 
-    def _ration(self, scope: str, budget: Budget | None) -> tuple[str, Account, bool]:
+    def ration(self, scope: str, budget: Budget | None) -> tuple[str, Account, bool]:
         """Without a budget of its own a scope counts its share of the data set's."""
         if budget is None:
             return scope, self.account, False

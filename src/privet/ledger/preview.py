@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from privet.accounting.filters import Sums
 from privet.errors import BudgetExceeded
 from privet.ledger.base import DATASET
-from privet.ledger.policy import charge, read_balance
+from privet.ledger.policy import charge, read_balance, scope_of
 from privet.ledger.request import Asked
 from privet.ledger.session import Tip
 from privet.ledger.views import Preview, Standing
 from privet.privacy import PrivacyLoss
 
-__all__ = ["preview", "standing"]
+__all__ = ["preview", "standing", "standings"]
 
 
 def standing(what: str, tip: Tip) -> Standing:
@@ -20,6 +20,23 @@ def standing(what: str, tip: Tip) -> Standing:
     assert policy is not None
     promise = "an odometer" if policy.budget is None else policy.budget.describe()
     return Standing(what, policy.account, tip.spent, promise)
+
+
+def standings(tip: Tip, balances: Mapping[str, tuple[str, int]]) -> dict[str, Standing]:
+    """What every account has spent: the data set, then groups, then analysts. Without a budget of its own an account
+    shows its share in the currencies of the data set's.
+    """
+    policy = tip.policy
+    assert policy is not None
+    found = {DATASET: standing("spent", tip)}
+    members = {scope_of(group=name): budget for name, budget in policy.groups.items()}
+    members |= {scope_of(analyst=name): known.budget for name, known in policy.analysts.items()}
+    members |= {scope: None for scope in sorted(balances) if scope.startswith("analyst:") and scope not in members}
+    for scope, budget in members.items():
+        _, account, _ = policy.ration(scope, budget)
+        sums = read_balance(balances[scope][0]) if scope in balances else account.zero
+        found[scope] = Standing("spent", account, sums, "no cap of its own" if budget is None else budget.describe())
+    return found
 
 
 def preview(tip: Tip, balances: Mapping[str, tuple[str, int]], loss: PrivacyLoss, asked: Asked) -> Preview:

@@ -3,6 +3,14 @@
 from privet.report.base import Meaning, Step, ladder_of, posterior, save_figure, what_it_means
 from privet.report.calibration import Calibration, calibration
 from privet.report.ladder import ladder_figure
+from privet.report.ledger import (
+    LedgerStatus,
+    accounts_table,
+    budget_figure,
+    explanation_facts,
+    ledger_status,
+    remaining_in_words,
+)
 from privet.report.profile import profile_figure
 from privet.report.quote import Quote, quote
 from privet.report.table import facts_table, ladder_notes, ladder_table
@@ -11,21 +19,27 @@ from privet.report.words import answer_in_words, describe, meaning_in_words
 
 __all__ = [
     "Calibration",
+    "LedgerStatus",
     "Meaning",
     "Quote",
     "Step",
+    "accounts_table",
     "answer_in_words",
+    "budget_figure",
     "calibration",
     "describe",
+    "explanation_facts",
     "facts_table",
     "ladder_figure",
     "ladder_of",
     "ladder_notes",
     "ladder_table",
+    "ledger_status",
     "meaning_in_words",
     "posterior",
     "profile_figure",
     "quote",
+    "remaining_in_words",
     "save_figure",
     "tradeoff_figure",
     "what_it_means",
