@@ -76,23 +76,25 @@ def normal_cells(x: Array) -> Array:
     >>> normal_cells(np.array([0.0])).tolist()
     [0.5, 0.5]
     """
-    mass = np.zeros(len(x) + 1)
-    with np.errstate(invalid="ignore"):  # an empty cell between two infinite points counts as wide
-        width = np.diff(x)
+    mass = np.empty(len(x) + 1)
+    tail = ndtr(-np.abs(x))  # cells of the upper half are mirrored into the lower tail
+    mass[0] = tail[0] if x[0] <= 0.0 else 1.0 - tail[0]
+    mass[-1] = tail[-1] if x[-1] >= 0.0 else 1.0 - tail[-1]
+    inner = mass[1:-1]
+    np.abs(tail[1:] - tail[:-1], out=inner)
+    middle_cell = int(np.searchsorted(x, 0.0))
+    if 0 < middle_cell < len(x):
+        inner[middle_cell - 1] = 1.0 - tail[middle_cell - 1] - tail[middle_cell]
+    with np.errstate(invalid="ignore", over="ignore"):  # an empty cell between two infinite points counts as wide
+        width = x[1:] - x[:-1]
         middle = x[:-1] + 0.5 * width
-        narrow = (width * np.maximum(np.abs(middle), 3.0)) <= 0.2
-    index = np.flatnonzero(narrow)
-    wide = np.concatenate(([True], ~narrow, [True]))
-    if len(index):
-        first, last = int(index[0]), int(index[-1]) + 1
-        square, width = middle[first:last] ** 2, width[first:last]
-        with np.errstate(invalid="ignore", over="ignore"):  # wide cells among the narrow ones are overwritten below
-            mass[first + 1 : last + 1] = np.exp(-0.5 * square) * _taylor(square, width * width) * width * _DENSITY
-    edges = np.concatenate(([-np.inf], x, [np.inf]))
-    where = np.flatnonzero(wide)
-    low, high = edges[where], edges[where + 1]
-    left = high <= 0.0  # cells of the upper half are mirrored into the lower tail
-    mass[where] = np.maximum(ndtr(np.where(left, high, -low)) - ndtr(np.where(left, low, -high)), 0.0)
+        narrow = width * np.maximum(np.abs(middle), 3.0) <= 0.2
+        index = np.flatnonzero(narrow)
+        if len(index):
+            near = slice(int(index[0]), int(index[-1]) + 1)
+            square, width = middle[near] ** 2, width[near]
+            series = np.exp(-0.5 * square) * _taylor(square, width * width) * width * _DENSITY
+            np.copyto(inner[near], series, where=narrow[near])
     return mass
 
 

@@ -1,5 +1,6 @@
 """The default accountant: the best valid bound of all methods."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from privet.privacy.base import DIRECTIONS
 __all__ = ["Tightest", "delta", "epsilon"]
 
 _NARROW = 0.02
+_FINE_STEPS = 10_000_000  # up to here the grid is as fine as its tolerance asks
 _FEW_STEPS = 100_000  # up to here the closed sum of optimal composition is quicker than a transform
 
 
@@ -64,9 +66,15 @@ class Tightest(Accountant):
         if simple and simple[0].upper == 0.0:
             return simple
         numerical = _try([PLD(self.tol, self.two_sided)], loss, ask)
-        if numerical and all(part.exact for part, _ in parts) and numerical[0].slack <= _NARROW * numerical[0].upper:
+        if numerical and all(part.exact for part, _ in parts) and self._settles(numerical[0], sum(n for _, n in parts)):
             return [*numerical, *simple]  # every other method bounds the same curve from further above
         return [*numerical, *simple, *_try([Rdp(), Zcdp(), Gdp()], loss, ask)]
+
+    def _settles(self, found: Bound, steps: int) -> bool:
+        """Is the numerical answer known to be narrow, or (one-sided) sure to have got the grid it asked for?"""
+        if not self.two_sided:
+            return steps <= _FINE_STEPS and math.isfinite(found.upper)
+        return found.slack <= _NARROW * found.upper
 
 
 def _largest_loss(loss: PrivacyLoss) -> float:

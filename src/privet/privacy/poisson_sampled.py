@@ -61,6 +61,8 @@ class SampledVariable(LossVariable):
 
     def atoms(self) -> Atoms:
         losses, p, q = self.of.atoms()
+        if len(losses) == 0 and self.of.q_only == 0.0:
+            return Atoms(losses, p, q)
         mixed = (1.0 - self.q) * q + self.q * p
         losses = self.image(losses)
         if self.of.q_only > 0.0:  # outcomes that only Q shows keep a share 1 - q of it in the mixture
@@ -97,7 +99,8 @@ class SampledVariable(LossVariable):
         return float(low), float(high)
 
     def points(self, count: int, tail: float) -> Array:
-        return np.unique(self.image(self.of.points(count, tail)))
+        image = self.image(self.of.points(count, tail))
+        return image if np.all(image[1:] > image[:-1]) else np.unique(image)
 
 
 @register

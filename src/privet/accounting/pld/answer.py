@@ -134,7 +134,7 @@ class BandProfile:
         self.rates = np.array(rates)
         self.ends = (self.series * self._waves(law.first)).sum(axis=1).real
         # every term is off by at most 32 u; so are the sums over the terms, here and at the end of the window
-        self.noise = 256.0 * UNIT_ROUNDOFF * float(np.abs(self.series).sum())
+        self.error = law.error_weight + 256.0 * UNIT_ROUNDOFF * float(np.abs(self.series).sum())
 
     def _waves(self, node: int) -> NDArray[np.complex128]:
         angle = (self.frequency * (node % self.law.nodes)) % self.law.nodes * (2.0 * np.pi / self.law.nodes)
@@ -154,7 +154,7 @@ class BandProfile:
             return (1.0 if upper else self.constant), 0.0
         scale = math.exp(exponent)
         p, q = (scale * math.exp(-(law.tilt + i) * gap) * float(sums[i]) for i in (0, 1))
-        charge = scale * (law.error_weight + self.noise)
+        charge = scale * self.error
         value = max(p - q, 0.0) * self.factor + charge if upper else max((p - q) * self.factor - charge, 0.0)
         return min(1.0, self.constant + value), max(q, 0.0) * self.factor + (charge * law.tilt if upper else 0.0)
 
@@ -176,22 +176,21 @@ class BandProfile:
         if self.constant >= delta:
             return math.inf
         law, upper = self.law, self.side == "upper"
-        if (self._at(self.floor)[0] <= delta) if upper else (self._at(self.floor)[0] < delta):
-            return self.floor + law.shift if upper else -math.inf
-        bad, good = self.floor, self.top  # delta is above the target at `bad`; `good` is not known to be good yet
-        at = min(max((law.log_scale - math.log(delta - self.constant)) / max(law.tilt, 1e-300), bad), good)
+        bad, good = self.floor, self.top  # ends of the search; neither is tried unless the search comes there
+        at = min(max(law.guess, bad), good)
         for _ in range(60):
             value, slope = self._at(at)
             if value > delta:
                 bad = max(bad, at)
             else:
                 good = min(good, at)
+            if at == self.floor and value <= delta:
+                return self.floor + law.shift if upper else -math.inf
             excess = value - self.constant
             move = excess / slope * math.log(excess / (delta - self.constant)) if slope > 0.0 and excess > 0.0 else 0.0
-            following = at + move
-            if move == 0.0 or not bad < following < good:
-                following = 0.5 * (bad + good)
-            if abs(following - at) <= 1e-13 * (1.0 + abs(at)):
+            following = at + move if move != 0.0 and at + move <= good else 0.5 * (bad + good)
+            following = max(following, bad)
+            if abs(following - at) <= 1e-12 * (1.0 + abs(at)):
                 break
             at = following
         return self._tried(at, delta)

@@ -33,21 +33,30 @@ def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         results: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        held = 0  # bytes
 
         @wraps(function)
         def remembering(*args: Any) -> Any:
-            if args in results:
+            nonlocal held
+            known = results.get(args)
+            if known is not None:
                 results.move_to_end(args)
-                return results[args][0]
+                return known[0]
             result = function(*args)
             size = _size(result)
             if size <= most_bytes // 4:
                 results[args] = (result, size)
-                while sum(size for _, size in results.values()) > most_bytes:
-                    results.popitem(last=False)
+                held += size
+                while held > most_bytes:
+                    held -= results.popitem(last=False)[1][1]
             return result
 
-        remembering.cache_clear = results.clear  # type: ignore[attr-defined]
+        def clear() -> None:
+            nonlocal held
+            results.clear()
+            held = 0
+
+        remembering.cache_clear = clear  # type: ignore[attr-defined]
         return remembering
 
     return decorate

@@ -24,7 +24,8 @@ __all__ = ["CACHES", "BandLaw", "ComposedLaw", "Sum", "compose", "smooth_length"
 
 _NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
-_MOST_WORK = 1 << 16  # waves times nodes that are always worth it
+_FINE = 1e-8  # a bound on a tail that needs no better order
+_WORTH_IT = 1 << 16  # waves times nodes that always cost less than a fast transform and what follows it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,6 +82,7 @@ class BandLaw(Sum):
     first: int
     nodes: int  # N
     spectrum: NDArray[np.complex128]
+    guess: float  # where epsilon may be looked for
 
     @property
     def length(self) -> int:
@@ -116,6 +118,8 @@ def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
     first = math.floor((low - smallest) / step)
     length = math.ceil((high - smallest) / step) - first + 2
     total = math.fsum(n * _log_moment(law, t) for law, n in laws)
+    if len(laws) > 1:
+        length = smooth_length(length)  # other sums with these parts may have the same length, and share the work
     narrow = _low_band(laws, t, length) if t > 0.0 else None
     if narrow is None:
         length = smooth_length(length)
@@ -136,7 +140,7 @@ def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
         "step": step,
     }
     if narrow is not None:
-        return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, **known)
+        return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, guess=plan.guess, **known)
     # the transform starts at the lowest possible sum: rotate so that the window's first node comes first
     weight = np.roll(np.fft.irfft(spectrum, length), -first % length)
     return ComposedLaw(losses=bottom + np.arange(length) * step, weight=weight, **known)
@@ -146,7 +150,9 @@ def _low_band(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     """The low frequencies of the sum with a bound on the error of one bin, when the others are proved negligible."""
     parts = [(tilted_law(law, t, _log_moment(law, t)), n) for law, n in laws]
     count = cut_frequency(parts, length, -_DROPPED)
-    if count is None or count * sum(len(part.weight) for part, _ in parts) > _MOST_WORK + 16 * length:
+    if count is None:
+        return None
+    if count * sum(len(part.weight) for part, _ in parts) > _WORTH_IT + (10 + 6 * len(parts)) * length:
         return None
     transforms = [
         (*low_frequencies(law, part, length, count), n) for (law, n), (part, _) in zip(laws, parts, strict=True)
@@ -237,14 +243,24 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     def moment(order: float) -> float:
         return math.fsum(n * _log_moment(law, order) for law, n in laws)
 
+    def tail(tilt: float, value: float, order: float, reach: float) -> float:
+        """Mass of the tilted law beyond a loss (`reach`, signed like the order): any order bounds it."""
+        found = 1.0
+        for factor in (1.0, 0.5, 2.0, 0.25):
+            s = factor * order
+            found = min(found, math.exp(min(0.0, moment(tilt + s) - value - abs(s) * reach)))
+            if found <= _FINE:
+                break
+        return found
+
     smallest, largest = _support(laws)
     rounding = 1e-6 * laws[0][0].step
     above = wrapped = 0.0
     if largest > high + rounding:
-        above = math.exp(min(0.0, moment(plan.top_order) - plan.top_order * high))
-        wrapped += math.exp(min(0.0, moment(plan.tilt + plan.high_order) - total - plan.high_order * high))
+        above = tail(0.0, 0.0, plan.top_order, high)
+        wrapped += tail(plan.tilt, total, plan.high_order, high)
     if smallest < low - rounding:
-        wrapped += math.exp(min(0.0, moment(plan.tilt - plan.low_order) - total + plan.low_order * low))
+        wrapped += tail(plan.tilt, total, -plan.low_order, -low)
     return above, wrapped
 
 

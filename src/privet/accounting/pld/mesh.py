@@ -11,11 +11,11 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["lattice_places", "walls"]
+__all__ = ["lattice_places", "walls_between"]
 
 _FEW = 48  # below this many nodes all of them are kept
 _REFERENCE = 0.4  # density of a normal law at its centre, in units of 1/std: from here downwards cells get wider
-_WIDEST = 0.7  # a cell is at most this wide in units of 1/(order + 1), so that exp(order loss) stays nearly linear
+_WIDEST = 0.7  # a cell is at most this wide, in units of the loss over which masses and weights change by a factor e
 
 
 def lattice_places(
@@ -51,7 +51,8 @@ def _levels(points: Array, mass: Array, order: float, step: float) -> Array:
     """log2 of the width of the cells along the outline; neighbours differ by at most one."""
     middle, width = 0.5 * (points[1:] + points[:-1]), np.diff(points)
     with np.errstate(divide="ignore"):
-        density = np.log(mass / width) + order * middle
+        plain = np.log(mass / width)
+    density = plain + order * middle
     density -= density.max()
     weight = np.exp(density) * width
     weight /= weight.sum()
@@ -59,7 +60,13 @@ def _levels(points: Array, mass: Array, order: float, step: float) -> Array:
     spread = math.sqrt(float((weight * (middle - mean) ** 2).sum()))
     scale = float((weight / width).max())  # the density at its highest point
     reference = math.log(min(_REFERENCE / (spread * scale), 1.0)) if spread > 0.0 else 0.0
-    widest = max(0.0, math.floor(math.log2(max(_WIDEST / (step * (1.0 + order)), 1.0))))
+    # within one cell neither the mass nor exp(order loss) may change by much
+    steep = np.zeros(len(width))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.abs(np.diff(plain) / np.diff(middle))
+    change[~np.isfinite(change)] = 0.0
+    steep[1:], steep[:-1] = change, np.maximum(steep[:-1], change)
+    widest = np.floor(np.log2(np.maximum(_WIDEST / (step * (1.0 + order + steep)), 1.0)))
     level = np.clip(np.floor((reference - density) / (3.0 * math.log(2.0))), 0.0, widest)
     index = np.arange(len(level))
     level = np.minimum.accumulate(level - index) + index
@@ -67,7 +74,7 @@ def _levels(points: Array, mass: Array, order: float, step: float) -> Array:
     return level.astype(np.int64)
 
 
-def walls(places: Array) -> Array:
+def walls_between(places: Array) -> Array:
     """Boundaries between the nodes (in lattice units), one more than nodes: each cell is roughly balanced on its node."""
     gaps = np.diff(places).astype(float)
     if len(gaps) == 0:

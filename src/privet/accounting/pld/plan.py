@@ -4,17 +4,20 @@ Nothing here is certified and nothing needs to be: a bad plan gives a wide inter
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.privacy import Direction, PrivacyLoss
+from privet.privacy import Direction, LossVariable, PrivacyLoss
 
 __all__ = ["Plan", "Summary", "make_plan", "step_tail", "summary_of"]
 
-_POINTS = 150
+_POINTS, _MANY_POINTS = 80, 200
+_LONG_TAILED = 80.0  # standard deviations
+_LADDER = 2.0 ** np.arange(-5.0, 9.5)  # orders that are tried for a Chernoff bound
 _TOP_TAIL = 1e-8  # share of delta that may lie above the window
 _WRAPPED = 1e-10  # tilted mass that may wrap around
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
@@ -34,8 +37,9 @@ class Summary:
 def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
     """The coarse law of one part, cut at the same tail as the grid laws (beyond it the mass sits at infinity)."""
     variable = loss.variable(direction)
-    points = variable.points(_POINTS, tail)
-    p, q = variable.cells(points)
+    points, p, q = _outline(variable, _POINTS, tail)
+    if _is_long_tailed(points, p[1:-1]):
+        points, p, q = _outline(variable, _MANY_POINTS, tail)
     inside = p[1:-1].copy()
     p[-1] = 0.0
     seen = (p > 0.0) & (q > 0.0)
@@ -46,6 +50,20 @@ def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
     if len(losses) == 0:
         losses, mass = np.zeros(1), np.ones(1)
     return Summary(losses, np.log(mass), points, inside)
+
+
+def _outline(variable: LossVariable, count: int, tail: float) -> tuple[Array, Array, Array]:
+    points = variable.points(count, tail)
+    return points, *variable.cells(points)
+
+
+def _is_long_tailed(points: Array, inside: Array) -> bool:
+    """Is the law much wider than its standard deviation? Then few points are too far apart where it decides."""
+    middle = 0.5 * (points[1:] + points[:-1])
+    total = max(float(inside.sum()), 1e-300)
+    mean = float((inside * middle).sum()) / total
+    variance = float((inside * (middle - mean) ** 2).sum()) / total
+    return bool((points[-1] - points[0]) ** 2 > _LONG_TAILED**2 * variance)
 
 
 def step_tail(delta: float, steps: int) -> float:
@@ -67,6 +85,7 @@ class Plan:
     target: float  # rough epsilon
     part_width: float  # width of the widest single law
     log_delta: float  # logarithm of the Chernoff bound on delta at the target
+    guess: float  # a better guess of epsilon than the target, most often a little too large
     order: float  # the tilt under which the losses that decide are typical
 
 
@@ -106,29 +125,41 @@ class _Sum:
 
     def order_for(self, log_inverse: float, most: float) -> float:
         """The order of the best Chernoff bound (K(t) + ln(1/delta))/t on the delta-quantile, at most `most`."""
-        best, orders = most, most * 2.0 ** np.arange(-16.0, 0.5, 0.5)
-        for _ in range(2):
-            best = float(orders[np.argmin((self.log_moments(orders) + log_inverse) / orders)])
-            orders = np.minimum(best * 2.0 ** np.linspace(-0.5, 0.5, 9), most)
-        return best
+        return _narrowed(lambda orders: (self.log_moments(orders) + log_inverse) / orders, most, log_inverse)
 
-    def quantile(self, tilt: float, value: float, log_inverse: float, unit: float, sign: float) -> tuple[float, float]:
-        """Chernoff quantile of the law tilted by `tilt`, above (sign 1) or below (sign -1): the order and the loss."""
-        orders = unit * 2.0 ** np.arange(-6.0, 10.5, 0.5)
-        losses = (self.log_moments(tilt + sign * orders) - value + log_inverse) / orders
-        best = int(np.argmin(losses))
-        return float(orders[best]), float(losses[best])
+    def quantiles(self, asked: list[tuple[float, float, float, float]]) -> list[tuple[float, float]]:
+        """Chernoff quantiles of tilted laws, the order and the loss of each.
+
+        Each question names the tilt, K there, the logarithm of the mass beyond the quantile, and the unit in which orders
+        are tried: positive for the upper end, negative for the lower one (whose loss comes with its sign flipped).
+        """
+        orders = np.multiply.outer([unit for *_, unit in asked], _LADDER)
+        tilts, values, log_mass, _ = (np.array(column)[:, None] for column in zip(*asked, strict=True))
+        moments = self.log_moments((tilts + orders).ravel()).reshape(orders.shape)
+        losses = (moments - values - log_mass) / np.abs(orders)
+        best = np.argmin(losses, axis=1)
+        return [(abs(float(orders[i, j])), float(losses[i, j])) for i, j in enumerate(best)]
 
     def order_at(self, epsilon: float, most: float) -> float:
         """The order of the best Chernoff bound exp(K(t) - t epsilon) on delta(epsilon)."""
-        orders = np.concatenate(([0.0], most * 2.0 ** np.arange(-20.0, 0.25, 0.25)))
-        return float(orders[np.argmin(self.log_moments(orders) - orders * epsilon)])
+        best = _narrowed(lambda orders: self.log_moments(orders) - orders * epsilon, most, 100.0)
+        pair = np.array([0.0, best])
+        return float(pair[np.argmin(self.log_moments(pair) - pair * epsilon)])
 
     def least_tilt(self, best: float, target: float, most: float) -> float:
         """The smallest tilt that keeps rounding noise within its allowance at the target (heavy tails stay quiet)."""
-        tilts = best * np.linspace(0.0, 1.0, 25)
+        tilts = best * np.linspace(0.0, 1.0, 13)
         quiet = np.flatnonzero(self.log_moments(tilts) - tilts * target <= most)
         return float(tilts[quiet[0]]) if len(quiet) else best
+
+
+def _narrowed(objective: Callable[[Array], Array], most: float, log_inverse: float) -> float:
+    """The order at most `most` that minimises the objective; the smaller the delta, the more closely it must be met."""
+    best, orders = most, most * 2.0 ** np.arange(-16.0, 0.5)
+    for reach in (0.75, 0.2) if log_inverse > 30.0 else (0.75,):
+        best = float(orders[np.argmin(objective(orders))])
+        orders = np.minimum(best * 2.0 ** np.linspace(-reach, reach, 7), most)
+    return float(orders[np.argmin(objective(orders))])
 
 
 def make_plan(
@@ -149,18 +180,23 @@ def make_plan(
         target = (total(best)[0] + math.log(1.0 / delta)) / best
     else:
         best, target = total.order_at(epsilon, most), epsilon
-    floor = total(best)[0] - best * target
-    allowed = min(
-        7.0, max(0.5, 7.0 - math.log(steps / 1e3))
-    )  # the tilt may leave the noise exp(allowed) above its best
-    ladder = min(0.5, math.sqrt(2.0 / max(-floor, 1.0)))
-    tilt = 0.0 if untilted else _rounded(total.least_tilt(best, target, floor + allowed), ladder)
+    floor = (total(best)[0] if epsilon is not None else best * target + math.log(delta)) - best * target
+    # the tilt may leave the noise exp(allowed) above its best
+    allowed = min(7.0, max(0.5, 7.0 - math.log(steps / 1e3)))
+    rung, tilt = min(0.5, math.sqrt(2.0 / max(-floor, 1.0))), 0.0
+    if not untilted:  # a rung of the ladder, but not above the best
+        tilt = min(best, 2.0**rung * _rounded(total.least_tilt(best, target, floor + allowed), rung))
     value, _, variance = total(tilt)
     spread = math.sqrt(max(variance, 1e-300))
     log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
-    top_order, top = total.quantile(0.0, 0.0, -log_top, _rounded(1.0 / spread0), 1.0)
-    high_order, high = total.quantile(tilt, value, -math.log(_WRAPPED), _rounded(1.0 / spread), 1.0)
-    low_order, low = total.quantile(tilt, value, -math.log(_WRAPPED), _rounded(1.0 / spread), -1.0)
+    unit, log_wrapped = _rounded(1.0 / spread), math.log(_WRAPPED)
+    (top_order, top), (high_order, high), (low_order, low) = total.quantiles(
+        [
+            (0.0, 0.0, log_top, _rounded(1.0 / spread0)),
+            (tilt, value, log_wrapped, unit),
+            (tilt, value, log_wrapped, -unit),
+        ]
+    )
     return Plan(
         tilt=tilt,
         low=max(min(-low, target - spread), total.bottom),
@@ -172,14 +208,15 @@ def make_plan(
         target=target,
         part_width=total.part_width,
         log_delta=floor,
-        order=_rounded(best, ladder),
+        guess=target + math.log(best / (1.0 + best)) - math.log(1.0 + best) / best if best > 0.0 else target,
+        order=_rounded(best, 0.5 if floor > -25.0 else rung),
     )
 
 
-def _rounded(value: float, most: float = 0.5) -> float:
-    """Down to a power of sqrt(2) (or a finer ladder): neighbouring questions then share their transforms.
+def _rounded(value: float, rung: float = 0.5) -> float:
+    """Down to a power of sqrt(2), or to another ladder: neighbouring questions then share their laws and transforms.
 
-    For tiny delta the tilt must be met more closely: missing it by a share x costs a factor exp(x^2 ln(1/delta)).
+    For tiny delta the order must be met closely: a mesh made for one that misses it by a share x is as if delta were
+    larger by a factor exp(x^2 ln(1/delta)).
     """
-    rung = most
     return 2.0 ** (math.floor(math.log2(value) / rung) * rung) if value > 0.0 else 0.0

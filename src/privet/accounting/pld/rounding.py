@@ -13,8 +13,8 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.accounting.pld.cache import remember
-from privet.accounting.pld.mesh import lattice_places, walls
-from privet.accounting.pld.plan import summary_of
+from privet.accounting.pld.mesh import lattice_places, walls_between
+from privet.accounting.pld.plan import Summary, summary_of
 from privet.errors import NoGuarantee
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 
@@ -24,11 +24,13 @@ _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained sha
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
 _CONTINUOUS_ERROR = 2e-12  # relative error of a cell mass (normal_cells, measured against 40 digits in the tests)
 _ATOM_ERROR = 2e-13  # a tail atom comes from an exponential of a large number
+_SAME = 1e-15  # a change of the shares that is rounding only; what is left is then below 1e-14
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 _MOST_ROUGH = 2000
 _ROUNDS = 6
 _HEAVY_END = 1e-6
 _MOST_NODES = 1 << 23
+_MOST_PLACES = 1 << 40  # of an uneven mesh, most of which stay empty
 _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
 _LARGEST_NODE = 690.0
@@ -65,24 +67,30 @@ class GridLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
-    """Masses of the continuous part between walls and nodes in turn, and the atoms, on the nodes offset + places * step."""
+class _Mesh:
+    """The nodes for one variable, and what both laws need to know of it."""
 
     offset: float
     places: Array
     nodes: Array
-    walls: Array
-    p: Array
-    q: Array
     atoms: tuple[Array, Array, Array]
+    continuous: bool
     p_only: float  # mass that an upper law sends to infinity
     impossible: float  # mass that truly lies there
     below: float  # mass of atoms cut off at the bottom
-    error: float
+
+    @property
+    def error(self) -> float:
+        """Relative error of a mass."""
+        return _CONTINUOUS_ERROR if self.continuous else _ATOM_ERROR
+
+    def masses(self, variable: LossVariable, edges: Array) -> tuple[Array, Array]:
+        """Continuous P- and Q-mass below, between and above the edges."""
+        return variable.cells(edges) if self.continuous else (np.zeros(len(edges) + 1), np.zeros(len(edges) + 1))
 
 
 @remember(16_000_000)
-def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float) -> _Cells:
+def _mesh(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float) -> _Mesh:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
     lost_above, lost_below, kept = _trim(p_atoms, tail)
@@ -91,32 +99,28 @@ def _cells(loss: PrivacyLoss, direction: Direction, step: float, tail: float, or
     continuous = ends[1] > ends[0]
     if len(losses):
         ends = [*(ends if continuous else []), float(losses[0]), float(losses[-1])]
-    offset = _offset(variable, step)
+    outline = summary_of(loss, direction, tail)
+    offset = _offset(variable, step, outline)
     first = math.floor((min(ends) - offset) / step) - 1
     last = math.ceil((max(ends) - offset) / step) + 1
-    if not last - first < _MOST_NODES:
+    uneven = continuous and len(losses) <= _FEW_ATOMS
+    if not last - first < (_MOST_PLACES if uneven else _MOST_NODES):
         raise NoGuarantee("the loss of one step is too wide for a grid of this fineness; use RDP, or more noise")
-    places = np.arange(first, last + 1)
-    if continuous and len(losses) <= _FEW_ATOMS:
-        summary = summary_of(loss, direction, tail)
-        places = lattice_places(first, last, step, offset, summary.points, summary.inside, order)
-        special = np.floor((np.append(losses, offset) - offset) / step).astype(np.int64)
-        near = np.add.outer(special, np.arange(-_AROUND, _AROUND + 1)).ravel()
-        places = np.union1d(places, near[(near >= first) & (near <= last)])
-    nodes, between = offset + places * step, offset + walls(places) * step
-    n = len(places)
-    p = q = np.zeros(2 * n + 2)
-    if continuous:
-        edges = np.empty(2 * n + 1)
-        edges[::2], edges[1::2] = between, nodes
-        p, q = variable.cells(edges)
-    error = _CONTINUOUS_ERROR if continuous else _ATOM_ERROR
+    if uneven:
+        places = lattice_places(first, last, step, offset, outline.points, outline.inside, order)
+        if len(losses) or offset != 0.0:
+            special = np.floor((np.append(losses, offset) - offset) / step).astype(np.int64)
+            near = np.add.outer(special, np.arange(-_AROUND, _AROUND + 1)).ravel()
+            places = np.union1d(places, near[(near >= first) & (near <= last)])
+    else:
+        places = np.arange(first, last + 1)
     infinite = variable.p_only
     atoms = (losses, p_atoms, q_atoms)
-    return _Cells(offset, places, nodes, between, p, q, atoms, infinite + lost_above, infinite, lost_below, error)
+    nodes = offset + places * step
+    return _Mesh(offset, places, nodes, atoms, continuous, infinite + lost_above, infinite, lost_below)
 
 
-def _offset(variable: LossVariable, step: float) -> float:
+def _offset(variable: LossVariable, step: float, outline: Summary) -> float:
     """Where the grid of this part starts: on its atoms when they are far enough apart to be seen.
 
     A law that piles up at one end of its support (small sampling rates) has no neighbour there to borrow from; its grid is
@@ -125,10 +129,12 @@ def _offset(variable: LossVariable, step: float) -> float:
     lattice = variable.lattice
     if lattice is not None:
         return lattice[0] if lattice[1] >= step * (1.0 - 1e-9) else 0.0
-    low, high = variable.span(1e-15)
+    low, high = float(outline.points[0]), float(outline.points[-1])
     if high - low < 4.0 * step:
         return low
-    at_low, at_high = variable.cells(np.array([low + step, high - step]))[0][[0, 2]]
+    below = np.concatenate(([0.0], np.cumsum(outline.inside)))
+    at_low, before_high = np.interp([low + step, high - step], outline.points, below)
+    at_high = below[-1] - before_high
     if max(at_low, at_high) < _HEAVY_END:
         return 0.0
     offset = low + step / 2.0 if at_low > at_high else high - step / 2.0
@@ -136,7 +142,9 @@ def _offset(variable: LossVariable, step: float) -> float:
         p, q = variable.cells(np.array([offset - step / 2.0, offset + step / 2.0]))
         if not (p[1] > 0.0 and q[1] > 0.0):
             break
-        offset = math.log(p[1] / q[1])
+        before, offset = offset, math.log(p[1] / q[1])
+        if abs(offset - before) < 1e-7 * step:
+            break
     return offset
 
 
@@ -155,61 +163,61 @@ def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
 @remember(16_000_000)
 def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
     """A law on the grid that dominates the variable; `order` says where its nodes should be dense."""
-    cells = _cells(loss, direction, step, tail, order)
-    n = len(cells.places)
-    p = cells.p[2 : 2 * n : 2] + cells.p[3 : 2 * n : 2]
-    q = cells.q[2 : 2 * n : 2] + cells.q[3 : 2 * n : 2]
-    exact, shift, (losses, p_atoms, q_atoms) = _aligned(cells, step)
+    mesh = _mesh(loss, direction, step, tail, order)
+    n = len(mesh.places)
+    all_p, all_q = mesh.masses(loss.variable(direction), mesh.nodes)
+    p, q = all_p[1:n], all_q[1:n]
+    exact, shift, (losses, p_atoms, q_atoms) = _aligned(mesh, step)
     if len(losses):
-        place = np.searchsorted(cells.places, np.floor((losses - cells.offset) / step), side="right") - 1
+        place = np.searchsorted(mesh.places, np.floor((losses - mesh.offset) / step), side="right") - 1
         p = p + np.bincount(place, weights=p_atoms, minlength=n - 1)[: n - 1]
         q = q + np.bincount(place, weights=q_atoms, minlength=n - 1)[: n - 1]
-    growth = np.exp(np.minimum(cells.nodes[:-1], 700.0))  # beyond, q is 0 and the mass moves up
-    width = np.diff(cells.places) * step
-    up = np.clip((p - growth * q * (1.0 - 2.0 * cells.error)) / -np.expm1(-width), 0.0, p)
+    growth = np.exp(np.minimum(mesh.nodes[:-1], 700.0))  # beyond, q is 0 and the mass moves up
+    width = np.diff(mesh.places) * step
+    up = np.clip((p - growth * q * (1.0 - 2.0 * mesh.error)) / -np.expm1(-width), 0.0, p)
     mass = exact
     mass[:-1] += p - up
     mass[1:] += up
-    mass[0] += cells.p[0] + cells.p[1] + cells.below  # below the grid: moved up
-    infinite = float(cells.p[2 * n] + cells.p[2 * n + 1] + cells.p_only)
-    return _law(cells, step, mass, infinite, shift)
+    mass[0] += all_p[0] + mesh.below  # below the grid: moved up
+    infinite = float(all_p[n] + mesh.p_only)
+    return _law(mesh, step, mass, infinite, shift)
 
 
 @remember(16_000_000)
 def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
     """A law on the grid that the variable dominates; what lies beyond the grid is dropped."""
-    cells = _cells(loss, direction, step, tail, order)
-    n = len(cells.places)
-    p = cells.p[1 : 2 * n : 2] + cells.p[2 : 2 * n + 1 : 2]
-    q = cells.q[1 : 2 * n : 2] + cells.q[2 : 2 * n + 1 : 2]
-    exact, shift, (losses, p_atoms, q_atoms) = _aligned(cells, step)
+    mesh = _mesh(loss, direction, step, tail, order)
+    n = len(mesh.places)
+    walls = mesh.offset + walls_between(mesh.places) * step
+    p, q = (mass[1 : n + 1] for mass in mesh.masses(loss.variable(direction), walls))
+    exact, shift, (losses, p_atoms, q_atoms) = _aligned(mesh, step)
     if len(losses):
-        place = np.clip(np.searchsorted(cells.walls, losses) - 1, 0, n - 1)
+        place = np.clip(np.searchsorted(walls, losses) - 1, 0, n - 1)
         p = p + np.bincount(place, weights=p_atoms, minlength=n)
         q = q + np.bincount(place, weights=q_atoms, minlength=n)
-    mass = exact + _contract(p, q, cells.nodes, step)
-    return _law(cells, step, mass, cells.impossible * (1.0 - cells.error), shift)
+    mass = exact + _contract(p, q, mesh.nodes, step)
+    return _law(mesh, step, mass, mesh.impossible * (1.0 - mesh.error), shift)
 
 
-def _aligned(cells: _Cells, step: float) -> tuple[Array, float, tuple[Array, Array, Array]]:
+def _aligned(mesh: _Mesh, step: float) -> tuple[Array, float, tuple[Array, Array, Array]]:
     """Atoms on their nodes (up to a hair, which is charged as a shift of the losses), and the atoms left over."""
-    losses, p, q = cells.atoms
+    losses, p, q = mesh.atoms
     if len(losses) == 0:
-        return np.zeros(len(cells.places)), 0.0, cells.atoms
-    nearest = np.rint((losses - cells.offset) / step)
-    beside = np.abs((losses - cells.offset) / step - nearest)
-    place = np.minimum(np.searchsorted(cells.places, nearest), len(cells.places) - 1)
-    on = (beside <= _ALIGNED) & (cells.places[place] == nearest)
-    mass = np.bincount(place[on], weights=p[on], minlength=len(cells.places))
+        return np.zeros(len(mesh.places)), 0.0, mesh.atoms
+    nearest = np.rint((losses - mesh.offset) / step)
+    beside = np.abs((losses - mesh.offset) / step - nearest)
+    place = np.minimum(np.searchsorted(mesh.places, nearest), len(mesh.places) - 1)
+    on = (beside <= _ALIGNED) & (mesh.places[place] == nearest)
+    mass = np.bincount(place[on], weights=p[on], minlength=len(mesh.places))
     shift = float(beside[on].max(initial=0.0)) * step
     return mass.astype(float), shift, (losses[~on], p[~on], q[~on])
 
 
-def _law(cells: _Cells, step: float, mass: Array, infinite: float, shift: float) -> GridLaw:
+def _law(mesh: _Mesh, step: float, mass: Array, infinite: float, shift: float) -> GridLaw:
     """The law without the empty nodes."""
     seen = np.flatnonzero(mass)
     kept = seen if len(seen) else slice(0, 1)
-    return GridLaw(cells.offset, step, cells.places[kept], mass[kept], infinite, cells.error, shift)
+    return GridLaw(mesh.offset, step, mesh.places[kept], mass[kept], infinite, mesh.error, shift)
 
 
 def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
@@ -282,14 +290,14 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
 
     Each row of that system sums to at most 1 + 2 * 0.45 < 2, so plain iteration converges and r stays positive.
     """
-    retained = np.ones(len(p))
-    for _ in range(400):
+    retained, lend_up, lend_down = np.ones(len(p)), from_above[:-1], from_below[1:]
+    for turn in range(400):
         following = np.ones(len(p))
-        following[1:] -= retained[:-1] * from_above[:-1]
-        following[:-1] -= retained[1:] * from_below[1:]
-        change = float(np.abs(following - retained).max())
+        following[1:] -= retained[:-1] * lend_up
+        following[:-1] -= retained[1:] * lend_down
+        settled = turn % 4 == 3 and float(np.abs(following - retained).max()) < _SAME
         retained = following
-        if change < 1e-16:
+        if settled:
             break
     mass = np.where(stuck, 0.0, retained * p)
     mass[:-1] += (retained * from_above)[:-1] * p[1:]
@@ -305,4 +313,4 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
     return mass
 
 
-CACHES = (_cells,)
+CACHES = (_mesh,)
