@@ -30,7 +30,8 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
     The released number is `step * floor((x + noise)/step + 1/2)`, drawn exactly: rounding a continuous release is
     post-processing, so the price is that of continuous noise, in every dimension, for every double x, without any
-    enlargement of the sensitivity. Integers beyond 2^53 and doubles beyond 2^1000 steps saturate (no two values move apart by that).
+    enlargement of the sensitivity. Integers beyond 2^53 and doubles beyond 2^1000 steps saturate (no two values move
+    apart by that).
 
     **Sensitivity:** of the exact function that produced the value, as a real number: sum in integers (`BoundedSum`),
     not in floats, where order matters.
