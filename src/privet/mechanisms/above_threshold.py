@@ -34,7 +34,7 @@ from privet.privacy import AboveThresholdLoss, Composed, DiscreteLaplaceLoss, Pr
 __all__ = ["AboveThreshold", "ThresholdStream"]
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
-ABOVE, BELOW, UNANSWERED = 1, 0, -1
+ABOVE, UNANSWERED = 1, -1
 
 
 @final
@@ -161,24 +161,32 @@ class AboveThreshold(Mechanism[Any, Any]):
         return whole + (rest == 0.5)
 
     def _draw(self, prepared: Array, source: Source) -> Any:
-        stream = self.start(source=source)
-        # Noise for all queries at once; what comes after the last positive answer is dropped unseen.
-        higher = prepared.astype(object) + stream._noise(self.query_scale, len(prepared)) >= stream._threshold
-        over = np.flatnonzero(higher)[: self.positives]
-        answers = higher.astype(np.int64)
-        if len(over) == self.positives:
-            answers[over[-1] + 1 :] = UNANSWERED
+        return self._runs(prepared, 1, source)[0]
+
+    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Any:
+        return self._runs(self._prepare(value), count("runs", runs, 1), source)
+
+    def _runs(self, values: Array, runs: int, source: Source) -> Any:
+        """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""
+        shape = (runs, len(values))
+        threshold = self._rounded(np.array([self.threshold])) + self._noise(self.threshold_scale, (runs, 1), source)
+        higher = values + self._noise(self.query_scale, shape, source) >= threshold
+        earlier: Array = np.cumsum(higher, axis=1) - higher
+        answers = np.where(earlier < self.positives, higher, UNANSWERED).astype(np.int64)
         if self.answer_scale is None:
             return answers
-        numbers = np.full(len(prepared), np.nan)
-        numbers[over] = [stream._number(int(value)) for value in prepared[over]]
-        return answers, numbers
+        fresh = (values + self._noise(self.answer_scale, shape, source)) * self.step
+        return list(zip(answers, np.where(answers == ABOVE, fresh, np.nan), strict=True))
+
+    def _noise(self, scale: float, size: int | tuple[int, ...], source: Source) -> Array:
+        """Whole steps; values saturate at 2^62 steps and scales at 2^52, so that a sum stays in 64 bits."""
+        return noise.discrete_laplace(scale=self._in_steps(scale), size=size, source=source)
 
     def error(self, confidence: float = 0.95, *, queries: int = 1) -> ErrorBar:
         """How far from the threshold a query may lie and still be answered wrongly, for `queries` answers at once."""
         k, beta = count("queries", queries, 1), 1.0 - open_fraction("confidence", confidence)
         radius = self.threshold_scale * math.log(2.0 / beta) + self.query_scale * math.log(2.0 * k / beta)
-        return ErrorBar(radius + 3.0 * self.step, confidence, f"the answers to {k} queries, from the threshold")
+        return ErrorBar(radius + 3.0 * self.step, confidence, f"threshold of {k} answers", around=False)
 
     def _error_of(self, prepared: Array) -> ErrorBar:
         return self.error(queries=len(prepared))
@@ -211,7 +219,7 @@ class ThresholdStream:
         self._mechanism, self._source, self._lock = mechanism, source, threading.Lock()
         self._left = mechanism.positives
         start = mechanism._rounded(np.array([mechanism.threshold]))
-        self._threshold = int(start[0]) + int(self._noise(mechanism.threshold_scale, 1)[0])
+        self._threshold = int(start[0]) + int(mechanism._noise(mechanism.threshold_scale, 1, source)[0])
 
     @property
     def remaining(self) -> int:
@@ -241,20 +249,16 @@ class ThresholdStream:
         with self._lock:
             if self._left == 0:
                 raise BudgetExceeded("this stream has given all its positive answers; a new stream is a new price")
-            over = steps + int(self._noise(self._mechanism.query_scale, 1)[0]) >= self._threshold
+            drawn = self._mechanism._noise(self._mechanism.query_scale, 1, self._source)
+            over = steps + int(drawn[0]) >= self._threshold
             self._left -= over
         return over, steps
 
-    def _noise(self, scale: float, size: int) -> Array:
-        steps = self._mechanism._in_steps(scale)
-        drawn: Array = noise.discrete_laplace(scale=steps, size=size, source=self._source)
-        return drawn.astype(object)
-
     def _number(self, steps: int) -> float:
         """The value once more, with noise that has nothing to do with the comparison."""
-        scale = self._mechanism.answer_scale
-        assert scale is not None
-        return float((steps + int(self._noise(scale, 1)[0])) * _step(self._mechanism.sensitivity.value))
+        mechanism = self._mechanism
+        assert mechanism.answer_scale is not None
+        return (steps + int(mechanism._noise(mechanism.answer_scale, 1, self._source)[0])) * mechanism.step
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise InvalidParameter("a stream cannot be copied or pickled: its threshold may be used once only")

@@ -38,7 +38,7 @@ class Exponential(SelectionMechanism):
     >>> vaccines.release([10, 15]).value in ("A", "B")
     True
     >>> print(Exponential.for_budget(epsilon=1.0, sensitivity=1.0).error(0.95, candidates=100))
-    +-15.2 (95%)
+    [best score minus the score of the choice: +-15.2 (95%)]
     """
 
     name = "exponential"

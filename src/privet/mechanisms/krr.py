@@ -66,8 +66,7 @@ class KRR(ResponseMechanism):
 
     def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
         """The shares of all k values, from reports (post-processing; single shares may be negative, their sum is 1)."""
-        shares, n = self._shares(reports)
-        return Estimate(shares, self.error(confidence, people=n))
+        return Estimate(*self._shares(reports, confidence))
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -57,7 +57,7 @@ class Quantile(Mechanism[Any, float]):
     >>> 40 <= median.release(np.arange(0, 100).repeat(100)).value <= 60
     True
     >>> print(median.error(0.95))
-    +-7.705 (95%)
+    [rank, in records: +-7.705 (95%)]
     """
 
     name = "quantile"
@@ -218,7 +218,7 @@ class Quantile(Mechanism[Any, float]):
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         beta = 1.0 - open_fraction("confidence", confidence)
-        return ErrorBar(self.scale * math.log(self.points / beta), confidence, "the rank of the value, in records")
+        return ErrorBar(self.scale * math.log(self.points / beta), confidence, "rank, in records", around=False)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -56,8 +56,8 @@ class RandomizedResponse(ResponseMechanism):
 
     def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
         """The share of people whose true answer is yes, from reports (post-processing; may lie outside [0, 1])."""
-        shares, n = self._shares(reports)
-        return Estimate(float(shares[1]), self.error(confidence, people=n))
+        shares, error = self._shares(reports, confidence)
+        return Estimate(float(shares[1]), error)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

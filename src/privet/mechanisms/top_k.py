@@ -70,19 +70,22 @@ class TopK(SelectionMechanism):
         return scores
 
     def _choose(self, scores: Array, runs: int, source: Source) -> Any:
-        return np.array([self._peel(scores.copy(), source) for _ in range(runs)], dtype=np.int64)
-
-    def _peel(self, scores: Array, source: Source) -> list[int]:
-        chosen: list[int] = []
-        for _ in range(self.k):
-            chosen.append(noise.choice_exp(scores, scale=Fraction(self.scale), source=source))
-            scores[chosen[-1]] = -np.inf
+        chosen = np.empty((runs, self.k), dtype=np.int64)
+        for done in range(self.k):
+            # Runs that agree so far draw their next candidate from the same list.
+            prefixes, group = np.unique(chosen[:, :done], axis=0, return_inverse=True)
+            for number, prefix in enumerate(prefixes):
+                left = scores.copy()
+                left[prefix] = -np.inf
+                mine = np.flatnonzero(group.ravel() == number)
+                draws = noise.choice_exp(left, scale=Fraction(self.scale), size=len(mine), source=source)
+                chosen[mine, done] = draws
         return chosen
 
     def _named(self, index: Any) -> Any:
         return index if self.candidates is None else tuple(self.candidates[i] for i in index)
 
-    _of = "the score of each choice, below the score of its true rank"
+    _of = "score of each true rank minus the score of the choice"
 
     def _shortfall(self, total: int, optimal: int, beta: float) -> float:
         return super()._shortfall(total, 1, beta / self.k)  # each round may miss with probability beta/k

@@ -13,7 +13,8 @@ __all__ = ["ErrorBar"]
 class ErrorBar:
     """With probability at least `confidence`, what `of` names is at most `radius` away from the exact answer.
 
-    `expected` is the expected error where a closed form is known. Everything here follows from public parameters.
+    `expected` is the expected error where a closed form is known. `around` is False when the radius is not in the units
+    of the value: the shortfall of a score, a rank, a share. Everything here follows from public parameters.
 
     **Error:** the statement is about the noise alone, not about sampling error of the data.
 
@@ -26,6 +27,7 @@ class ErrorBar:
     confidence: float
     of: str = "the value"
     expected: float | None = None
+    around: bool = True
 
     def __post_init__(self) -> None:
         at_least("radius", self.radius, 0.0)
@@ -33,6 +35,8 @@ class ErrorBar:
 
     def interval(self, value: Any) -> tuple[Any, Any]:
         """The interval around a released value (number or array; of several named values, around the one in `of`)."""
+        if not self.around:
+            raise InvalidParameter(f"this error bar is about {self.of}; there is no interval around the value itself")
         if isinstance(value, dict):
             value = value[self.of]
         return value - self.radius, value + self.radius
@@ -50,4 +54,5 @@ class ErrorBar:
             raise SerialisationError(f"this is not an error bar: {problem}") from None
 
     def __str__(self) -> str:
-        return f"+-{self.radius:.4g} ({100.0 * self.confidence:.4g}%)"
+        bar = f"+-{self.radius:.4g} ({100.0 * self.confidence:.4g}%)"
+        return bar if self.around else f"[{self.of}: {bar}]"

@@ -6,7 +6,7 @@ The probability that runs is a fraction, and the price is computed from that fra
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -101,24 +101,26 @@ class ResponseMechanism(Mechanism[Any, Any]):
         **Error:** noise of the reports alone. The normal approximation with a correction for whole counts; where few
         lies are expected, Bernstein's and Hoeffding's inequalities. For k > 2, all shares at once (union bound).
         """
-        n, p, q = count("people", people, 1), float(self.truth), float(self.lie)
+        n, p, q = count("people", people, 1), self.truth, self.lie
         if self.truth == self.lie:
             raise InvalidParameter("reports that do not depend on the value allow no estimate; raise the budget")
         tail = (1.0 - open_fraction("confidence", confidence)) / (1 if self._k == 2 else self._k)
-        radius = _count_radius(n, max(p * (1.0 - p), q * (1.0 - q)), min(p * (1.0 - p), q * (1.0 - q)), tail)
-        of = "the share" if self._k == 2 else f"each of {self._k} shares at once"
-        return ErrorBar(radius / (n * (p - q)), confidence, of)
+        least, most = sorted((float(p * (1 - p)), float(q * (1 - q))))
+        radius = _count_radius(n, most, least, tail)
+        of = "estimated share" if self._k == 2 else f"each of {self._k} estimated shares"
+        return ErrorBar(radius / float(n * (p - q)), confidence, of, around=False)
 
     def _error_of(self, prepared: Array) -> ErrorBar | None:
         return self.error(people=max(1, prepared.size)) if self.truth > self.lie else None
 
-    def _shares(self, reports: Any) -> tuple[Array, int]:
-        """Unbiased shares of all k values, and the number of reports."""
+    def _shares(self, reports: Any, confidence: float) -> tuple[Array, ErrorBar]:
+        """Unbiased shares of all k values, and how far they may be off."""
         array = self._prepare(reports).ravel()
         if not array.size or self.truth == self.lie:
             raise InvalidData("an estimate needs at least one report, and reports that depend on the value")
         seen = np.bincount(array.astype(np.int64), minlength=self._k) / array.size
-        return (seen - float(self.lie)) / float(self.truth - self.lie), array.size
+        shares = (seen - float(self.lie)) / float(self.truth - self.lie)
+        return shares, replace(self.error(confidence, people=array.size), around=True)
 
 
 def _count_radius(n: int, variance: float, least: float, tail: float) -> float:

@@ -110,9 +110,9 @@ class SelectionMechanism(Mechanism[Any, Any]):
         if not 1 <= count("optimal", optimal, 1) <= total:
             raise InvalidParameter("optimal must lie between 1 and the number of candidates")
         radius = self._shortfall(total, optimal, 1.0 - open_fraction("confidence", confidence))
-        return ErrorBar(radius if total > optimal else 0.0, confidence, self._of)
+        return ErrorBar(radius if total > optimal else 0.0, confidence, self._of, around=False)
 
-    _of = "the score of the choice, below the best"
+    _of = "best score minus the score of the choice"
 
     def _shortfall(self, total: int, optimal: int, beta: float) -> float:
         """The shortfall that is exceeded with probability at most beta."""
