@@ -15,7 +15,7 @@ __all__ = ["demo"]
 
 @app.command(epilog="Example: privet demo")
 def demo() -> None:
-    """A short tour: price a private training run, calibrate its noise, read the result."""
+    """A short tour: price a private training run, calibrate its noise, then answer questions from a ledger."""
     from privet import privacy, report
 
     _chapter(
@@ -39,7 +39,51 @@ def demo() -> None:
     document = report.quote(privacy.LaplaceLoss(scale=10.0), delta=0.0).to_dict()
     typer.echo(json.dumps({key: document[key] for key in ("bound", "loss")}, indent=2))
 
-    typer.echo("\nNext: privet price --help, or the tutorial docs/tutorials/first-price.md")
+    _chapter(4, "Pay, then look", "privet ledger init patients.ledger --epsilon 1 --delta 1e-6")
+    _questions()
+
+    typer.echo("\nNext: privet price --help, privet ledger --help, or the tutorials first-price and first-ledger")
+
+
+def _questions() -> None:
+    """A count, a histogram and a choice about the patients of a clinic, paid from a ledger file."""
+    from tempfile import TemporaryDirectory
+
+    from sklearn.datasets import load_diabetes
+
+    from privet import mechanisms, report
+    from privet.ledger import Budget, Ledger
+
+    table = load_diabetes(scaled=False).data
+    age, bmi = table[:, 0], table[:, 2]
+    decades = tuple(f"{start}-{start + 9}" for start in range(20, 80, 10))  # public: chosen without a look
+    members = [(age >= start) & (age < start + 10) for start in range(20, 80, 10)]
+    with TemporaryDirectory() as folder:
+        ledger = Ledger.open(f"{folder}/patients.ledger", budget=Budget(epsilon=1.0, delta=1e-6), dataset="patients")
+        typer.echo(
+            "A ledger file holds the budget of a clinic's patients. A question is paid for before data is read.\n"
+        )
+
+        heavy = ledger.release(mechanisms.Count.for_budget(epsilon=0.2), bmi[bmi >= 30.0], purpose="BMI of 30 or more")
+        typer.echo(f"  Patients with a BMI of 30 or more: {heavy}\n")
+
+        bins = mechanisms.DiscreteLaplace.for_budget(
+            epsilon=0.5, sensitivity=mechanisms.histogram_sensitivity(norm="l1")
+        )
+        ages = ledger.release(bins, [int(inside.sum()) for inside in members], purpose="ages")
+        typer.echo(f"  Patients by age, each {ages.error}:")
+        for decade, number in zip(decades, ages.value.tolist(), strict=True):
+            typer.echo(f"    {decade}  {max(number, 0):>4}  {'#' * max(0, round(number / 4))}")
+
+        best = mechanisms.PermuteAndFlip.for_budget(
+            epsilon=0.2, sensitivity=1, monotonic=True, candidates=decades
+        )  # adding a patient raises scores only
+        scores = [int((inside & (bmi >= 30.0)).sum()) for inside in members]
+        typer.echo(f"\n  Age with most such patients: {ledger.release(best, scores, purpose='age of most').value}\n")
+
+        for name, value in report.ledger_status(ledger).facts():
+            typer.echo(f"  {name:<11} {value}")
+        typer.echo(f"  {'Checked':<11} {ledger.verify()}")
 
 
 def _training(noise_multiplier: float) -> "PrivacyLoss":
