@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privet import accounting
 from privet._numerics import Array
 from privet._validate import at_least, flag, fraction, open_fraction
 from privet.audit.base import ADD_REMOVE, Verdict
@@ -65,8 +66,6 @@ class BettingTest:
         >>> round(BettingTest.of(privacy.LaplaceLoss(scale=2.0), delta=0.0).epsilon, 6)
         0.5
         """
-        from privet import accounting
-
         promised = accounting.epsilon(claim, delta=delta).upper
         return cls(epsilon=promised, delta=delta, alpha=alpha, both=both, unit=claim.unit)
 
