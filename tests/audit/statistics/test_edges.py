@@ -84,7 +84,8 @@ def test_bad_levels_and_deltas_are_refused(bad):
 
 
 @pytest.mark.parametrize(
-    "fields", [(11, 0, 10), (0, 11, 10), (-1, 0, 10), (0, 0, 0), (1.5, 0, 10), (True, 0, 10), (math.nan, 0, 10)]
+    "fields",
+    [(11, 0, 10), (0, 11, 10), (5, 0, 10, 0), (-1, 0, 10), (0, 0, 0), (1.5, 0, 10), (True, 0, 10), (math.nan, 0, 10)],
 )
 def test_impossible_counts_are_refused(fields):
     with pytest.raises(InvalidParameter):

@@ -22,11 +22,11 @@ class Counts:
     tp: int
     fp: int
     n: int
-    n_out: int = 0
+    n_out: int = -1  # as often as on D
 
     def __post_init__(self) -> None:
         n = count("n", self.n, 1)
-        n_out = count("n_out", self.n_out) or n
+        n_out = n if self.n_out == -1 else count("n_out", self.n_out, 1)
         values = {"tp": count("tp", self.tp), "fp": count("fp", self.fp), "n": n, "n_out": n_out}
         if values["tp"] > n or values["fp"] > n_out:
             raise InvalidParameter(

@@ -68,7 +68,7 @@ def _ordered(low: Array, high: Array, delta: float) -> Array:
     return np.maximum(np.maximum(*ratios), 0.0)
 
 
-def largest_refutable(n: int, alpha: float = 0.05, *, delta: float = 0.0, n_out: int = 0) -> float:
+def largest_refutable(n: int, alpha: float = 0.05, *, delta: float = 0.0, n_out: int | None = None) -> float:
     """The bound after the best possible counts (always in D, never in D'): no sample of this size refutes more.
 
     About ln(n/3.69) at alpha = 0.05. `n` counts the tested runs of a world, not those spent on choosing an event.
@@ -76,7 +76,7 @@ def largest_refutable(n: int, alpha: float = 0.05, *, delta: float = 0.0, n_out:
     >>> round(largest_refutable(100_000), 2), round(largest_refutable(1_000_000), 2)
     (10.21, 12.51)
     """
-    tried = count("n", n, 1), count("n_out", n_out) or count("n", n, 1)
+    tried = count("n", n, 1), count("n_out", n if n_out is None else n_out, 1)
     return float(
         point_epsilon(
             np.array(tried[0]),
