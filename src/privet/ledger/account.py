@@ -39,6 +39,7 @@ class Account(ABC):
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._prices: dict[PrivacyLoss, Sums] = {}
+        self._twins: dict[Unit, Account] = {}
 
     def price(self, loss: PrivacyLoss) -> Sums:
         """What one release adds to the sums; equal losses are priced once."""
@@ -50,6 +51,16 @@ class Account(ABC):
                 self._prices.clear()
             known = self._prices[loss] = self._price(loss)
         return known
+
+    def under(self, unit: Unit) -> "Account":
+        """The same rule, for losses about another unit."""
+        known = self._twins.get(unit)
+        if known is None:
+            known = self._twins[unit] = self._twin(unit)
+        return known
+
+    @abstractmethod
+    def _twin(self, unit: Unit) -> "Account": ...
 
     @abstractmethod
     def _price(self, loss: PrivacyLoss) -> Sums: ...
@@ -91,6 +102,9 @@ class FilterAccount(Account):
         self._start = filter.start(unit)
         self.zero = self._start.sums
 
+    def _twin(self, unit: Unit) -> Account:
+        return FilterAccount(self.filter, unit)
+
     def _price(self, loss: PrivacyLoss) -> Sums:
         return self._start.price(loss)
 
@@ -131,6 +145,9 @@ class OdometerAccount(Account):
     def __init__(self, odometer: Odometer, unit: Unit) -> None:
         super().__init__(unit)
         self.odometer = odometer
+
+    def _twin(self, unit: Unit) -> Account:
+        return OdometerAccount(self.odometer, unit)
 
     def _price(self, loss: PrivacyLoss) -> Sums:
         same_unit([self.unit, loss.unit])

@@ -5,7 +5,7 @@ from typing import Any
 from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, LedgerError
 from privet.ledger.anchor import Anchor
-from privet.ledger.base import DATASET, clean_name, clean_text, plain_sums, read_sums
+from privet.ledger.base import DATASET, clean_name, clean_text, most_sums, plain_sums, read_sums
 from privet.ledger.budget import Budget
 from privet.ledger.partition import Partition
 from privet.ledger.policy import Analyst, Policy, part_scopes, raises, scope_of
@@ -135,17 +135,10 @@ def adopt(session: Session, anchor: Anchor, reason: object) -> None:
     for scope, plain in anchor.sums.items():
         held = session.sums(scope)
         sums = read_sums(plain)
-        after[scope] = sums if held is None else _most(held, sums)
+        after[scope] = sums if held is None else most_sums(held, sums)
     if not anchor.every_reserve:
         if policy.budget is None:
             raise LedgerError("what was spent after the anchor is unknown and an odometer has no cap to fill; close it")
-        after[DATASET] = _most(after[DATASET], tuple(rule.caps for rule in policy.budget.filter.rules))
+        after[DATASET] = most_sums(after[DATASET], tuple(rule.caps for rule in policy.budget.filter.rules))
     kept = {"seq": str(anchor.seq), "hash": anchor.hash, "public_key": anchor.public_key}
     session.append("adopt", after=after, anchor=kept, reason=_reason(reason), time=now())
-
-
-def _most(a: Sums, b: Sums) -> Sums:
-    return tuple(
-        tuple(None if x is None or y is None else max(x, y) for x, y in zip(p, q, strict=True))
-        for p, q in zip(a, b, strict=True)
-    )

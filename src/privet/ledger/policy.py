@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from privet.accounting.filters import Filter, Odometer, Sums
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, LedgerTampered
 from privet.ledger.account import Account, FilterAccount, OdometerAccount
-from privet.ledger.base import DATASET, Entry, add_sums, canonical, read_sums
+from privet.ledger.base import DATASET, Entry, add_sums, canonical, most_sums, read_sums
 from privet.ledger.budget import Budget, odometer_from_dict
 from privet.ledger.partition import Part, Partition, Parts
 from privet.privacy import PrivacyLoss, Unit
@@ -270,6 +270,9 @@ def _charge_part(
     scope, account = where
     partition = policy.partitions[part.partition]
     price = account.price(partition.priced(loss, policy.unit))
+    if policy.unit.relation == "replace":  # a person who moves is removed here and added there
+        single = account.under(loss.unit).price(loss)
+        price = most_sums(price, add_sums(single, single))
     cell, top = part_scopes(scope, part)
     spread, rules = partition.spread(policy.unit), len(account.zero)
     tops = read(top) or account.zero * spread

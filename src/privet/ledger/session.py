@@ -109,7 +109,8 @@ def _body_text(body: dict[str, Any], sums: str) -> str:
     """
     time = body.pop("time", None)
     try:
-        head = _fixed_text(tuple(body.items())) if max(body) < "sums" else None
+        repeats = max(body) < "sums" and "release" not in body  # releases are large and never the same
+        head = _fixed_text(tuple(body.items())) if repeats else None
     except TypeError:  # a list or an object, in an administrative entry
         head = None
     if head is None:

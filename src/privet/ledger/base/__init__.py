@@ -4,11 +4,11 @@ from privet.ledger.base.amounts import (
     add_sums,
     largest,
     minus_sums,
+    most_sums,
     plain_sums,
     read_sums,
     sums_text,
     total_sums,
-    zero_like,
 )
 from privet.ledger.base.context import AMBIENT
 from privet.ledger.base.entry import (
@@ -49,11 +49,11 @@ __all__ = [
     "linked",
     "locked",
     "minus_sums",
+    "most_sums",
     "object_text",
     "parse_url",
     "plain_sums",
     "read_sums",
     "sums_text",
     "total_sums",
-    "zero_like",
 ]

@@ -7,7 +7,7 @@ from privet.accounting.filters import Sums
 from privet.accounting.filters.amounts import Amount, add
 from privet.errors import LedgerTampered
 
-__all__ = ["add_sums", "largest", "minus_sums", "plain_sums", "read_sums", "sums_text", "total_sums", "zero_like"]
+__all__ = ["add_sums", "largest", "minus_sums", "most_sums", "plain_sums", "read_sums", "sums_text", "total_sums"]
 
 
 def plain_sums(sums: Sums) -> list[list[str]]:
@@ -68,13 +68,16 @@ def _minus(a: Amount, b: Amount) -> Amount:
     return None if a is None else a - b
 
 
-def zero_like(sums: Sums) -> Sums:
-    """Nothing, in the same currencies.
+def most_sums(a: Sums, b: Sums) -> Sums:
+    """The larger amount, component by component; infinity is above all.
 
-    >>> zero_like(((5, None),))
-    ((0, 0),)
+    >>> most_sums(((4, 1),), ((2, None),))
+    ((4, None),)
     """
-    return tuple((0,) * len(rule) for rule in sums)
+    return tuple(
+        tuple(None if x is None or y is None else max(x, y) for x, y in zip(p, q, strict=True))
+        for p, q in zip(a, b, strict=True)
+    )
 
 
 def total_sums(many: Iterable[Sums], zero: Sums) -> Sums:
