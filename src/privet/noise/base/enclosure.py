@@ -66,7 +66,7 @@ def exp_neg(num: int, den: int, bits: int) -> tuple[int, int]:
     lo, hi = total - slack, total + slack
     for _ in range(halvings):
         lo, hi = lo * lo >> guard, _ceil_shift(hi * hi, guard)
-    return _narrow(lo, hi, guard - bits)
+    return _narrow(lo, min(hi, 1 << guard), guard - bits)
 
 
 def _atanh(num: int, den: int, guard: int) -> tuple[int, int]:

@@ -1,0 +1,147 @@
+"""Random bits: nobody shares them, nothing of them survives a call."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from privet import noise
+from privet.errors import InvalidParameter
+from privet.noise.base import entropy
+
+WIDE = {"scale": 2**50}  # two draws of this scale do not agree by chance
+
+
+def in_child(work):
+    """What `work()` returns in a forked child, as a list of integers."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, np.asarray(work(), dtype=np.uint64).tobytes())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        words = np.frombuffer(pipe.read(), dtype=np.uint64)
+    os.waitpid(child, 0)
+    return words.tolist()
+
+
+@pytest.mark.parametrize("ask", [lambda s: s.words(4), lambda s: [s.word() for _ in range(4)]], ids=["words", "word"])
+def test_a_fork_with_a_half_used_buffer_shares_nothing(ask, monkeypatch):
+    stream = noise.Secure().stream()
+    stream.words(3000), stream.word()
+    child = in_child(lambda: ask(stream))
+    assert set(child).isdisjoint(list(map(int, ask(stream))))
+    # The same test sees a stream that forgets to look: the child repeats the parent.
+    monkeypatch.setattr(entropy._SecureStream, "_fresh", lambda self: True)
+    stream = noise.Secure().stream()
+    stream.words(3000), stream.word()
+    child = in_child(lambda: ask(stream))
+    assert child == list(map(int, ask(stream)))
+
+
+@pytest.mark.parametrize("sign", ["_forks", "_pid"])
+def test_each_sign_of_a_fork_suffices(sign, monkeypatch):
+    stream = noise.Secure().stream()
+    stream.words(10)
+    setattr(stream, sign, -1)
+    before = stream._buffer
+    stream.words(1)
+    assert stream._buffer is not before
+
+
+def draw_in_worker(_):
+    return noise.discrete_laplace(**WIDE, size=4).tolist()
+
+
+def test_forked_workers_draw_different_noise():
+    noise.discrete_laplace(**WIDE, size=4)
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        draws = pool.map(draw_in_worker, range(16), chunksize=1)
+    flat = [value for row in [*draws, draw_in_worker(0)] for value in row]
+    assert len(set(flat)) == len(flat)
+
+
+def test_threads_share_a_source_but_no_bits():
+    source, rows = noise.Secure(), []
+    work = lambda: rows.extend(noise.discrete_laplace(**WIDE, size=500, source=source).tolist())  # noqa: E731
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(rows) == 4000
+    assert len(set(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("thing", [noise.Secure(), noise.Seeded(1), noise.Secure().stream(), noise.Seeded(1).stream()])
+@pytest.mark.parametrize("how", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_sources_and_streams_cannot_be_copied(thing, how):
+    with pytest.raises(InvalidParameter, match="cannot be pickled or copied"):
+        how(thing)
+
+
+def test_a_call_opens_one_stream_and_drops_it(monkeypatch):
+    """A snapshot of the machine between two calls holds no word that a later call would use."""
+    opened = []
+
+    class Watched(entropy._SecureStream.__mro__[1]):
+        def _fill(self, count):
+            return memoryview(os.urandom(count))
+
+    monkeypatch.setattr(noise.Secure, "stream", lambda self: opened.append(None) or Watched())
+    for _ in range(3):
+        noise.discrete_gaussian(sigma=2.0, size=10)
+    noise.rounded_gaussian(sigma=2.0)
+    assert len(opened) == 4
+    assert vars(noise.Secure()) == {}  # nowhere to keep one
+
+
+def test_keys_are_erased_as_they_are_used():
+    stream = noise.Secure().stream()
+    keys = []
+    for _ in range(3):
+        stream.words(1 << 14)
+        keys.append(stream._key)
+    assert len(set(keys)) == 3
+
+
+def test_words_are_not_repeated_and_balanced():
+    words = noise.Secure().stream().words(200_000)
+    assert len(np.unique(words)) == len(words)
+    ones = np.unpackbits(words.view(np.uint8)).reshape(-1, 64).sum(axis=0, dtype=np.int64)
+    assert np.abs(ones - 100_000).max() < 6.5 * np.sqrt(50_000)  # 64 bits, each beyond with probability 1e-10
+
+
+def test_seeded_streams_repeat_and_say_so():
+    draw = lambda seed: noise.discrete_laplace(**WIDE, size=3, source=noise.Seeded(seed)).tolist()  # noqa: E731
+    assert draw(1) == draw(1) != draw(2)
+    source = noise.Seeded(1)
+    first, second = (noise.discrete_laplace(**WIDE, size=3, source=source).tolist() for _ in range(2))
+    assert first != second
+    assert (noise.Seeded(1).insecure, noise.Secure().insecure, noise.current().insecure) == (True, False, False)
+
+
+@pytest.mark.parametrize("seed", [None, 1.5, True, "1"])
+def test_a_seed_is_an_integer(seed):
+    with pytest.raises(InvalidParameter, match="seed"):
+        noise.Seeded(seed)
+
+
+@pytest.mark.parametrize("source", [7, np.random.default_rng(1), noise.Secure, "secure"])
+def test_only_a_source_is_a_source(source):
+    with pytest.raises(InvalidParameter, match="source must be"):
+        noise.discrete_laplace(scale=1, source=source)
+
+
+def test_bits_have_the_asked_length():
+    stream = noise.Secure().stream()
+    assert stream.bits(0) == 0
+    for count in (1, 7, 64, 65, 200):
+        values = [stream.bits(count) for _ in range(64)]
+        assert max(values) < 2**count
+        assert max(values) >= 2 ** (count - 1)  # fails with probability 2^-64
