@@ -62,6 +62,16 @@ def test_sampler_fits_the_law_near_and_far(q, near, monkeypatch):
     records = [1, 2, 2, 2, 5, 7, 7, 11, 12, 12]
     law = mechanism.exact_probabilities(records)
     assert fits(mechanism.simulate(records, 4_000), law)
+    monkeypatch.setattr(quantile, "_FEW", 1)
+    assert fits(mechanism.simulate(records, 4_000), law)
+
+
+def test_window_that_ignores_what_lies_outside_is_caught(monkeypatch):
+    monkeypatch.setattr(quantile, "_NEAR", 0.1)
+    monkeypatch.setattr(Quantile, "_far", lambda self, place, pieces, ranked, source: int(pieces.low))
+    mechanism = Quantile(q=Fraction(1, 2), bounds=(0.0, 12.0), step=1.0, scale=2.0)
+    records = [1, 2, 2, 2, 5, 7, 7, 11, 12, 12]
+    assert not fits(mechanism.simulate(records, 4_000), mechanism.exact_probabilities(records))
 
 
 @pytest.mark.parametrize("factor", [2 / 3, 3 / 2])

@@ -19,7 +19,8 @@ __all__ = ["Quantile"]
 
 _POINTS = 2**16  # of the default grid
 _DENOMINATOR = 10**6  # of q; scores are then whole numbers that doubles hold
-_NEAR = 64  # candidates within this many scales of the best rank are looked at one by one
+_NEAR = 64  # candidates within this many scales of the best rank are looked at one by one,
+_FEW = 2**16  # or fewer, within this many records, where that serves
 
 
 class Pieces(NamedTuple):
@@ -184,8 +185,21 @@ class Quantile(Mechanism[Any, float]):
         return np.maximum(0, np.maximum(bottom * a - top * n, top * n - bottom * b))
 
     def _pieces(self, ranked: Array) -> Pieces:
+        """A window of records around the quantile, as small as serves: all windows give the same law, and a few rounds
+        of rejection cost less than a look at every record.
+        """
+        widest, width = math.ceil(_NEAR * self.scale), _FEW
+        while width < widest:
+            pieces = self._window(ranked, width)
+            weights = pieces.counts * np.exp(-pieces.gaps / (self.scale * self.q.denominator))
+            if pieces.starts[-1] >= 0 or 16.0 * weights[-1] <= weights.sum():
+                return pieces
+            width *= 4
+        return self._window(ranked, widest)
+
+    def _window(self, ranked: Array, width: int) -> Pieces:
         """Points near the quantile piece by piece; all others as one piece with a common upper bound on their score."""
-        n, points, width = len(ranked), self.points, math.ceil(_NEAR * self.scale)
+        n, points = len(ranked), self.points
         first, last = max(0, math.floor(self.q * n) - width), min(n, math.ceil(self.q * n) + width)
         low = int(ranked[first]) if first > 0 else 0
         high = int(ranked[last - 1]) if last < n else points - 1
