@@ -4,8 +4,12 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ from typing import Any
 import privet as pv
 from privet.errors import BudgetExceeded, LedgerBusy, LedgerError
 from privet.privacy import PureLoss
+from tests.ledger.hostile.disk import Disk
 from tests.ledger.hostile.faults import Faults
 from tests.ledger.hostile.nursery import Seen, fork, join, kill, read_seen
 from tests.ledger.hostile.probe import TINY, Coin
@@ -60,27 +65,22 @@ def kill_fuzz(url: str, folder: str, workers: int, kills: int, pause: tuple[floa
 
 
 def race(url: str, workers: int, spends: int, epsilon: float) -> Any:
-    """Everyone spends as fast as possible; the answer is how many each was granted and refused."""
+    """Everyone spends as fast as possible; the answer is how many were granted and refused."""
     context = multiprocessing.get_context("fork")
-    barrier, tally = context.Barrier(workers), context.Queue()
+    barrier, tally = context.Barrier(workers), context.Array("i", 2 * workers)
 
-    def work() -> None:
+    def work(number: int) -> None:
         ledger = pv.Ledger.open(url)
-        granted = refused = 0
         barrier.wait()
         for _ in range(spends):
             try:
                 ledger.reserve(PureLoss(epsilon))
-                granted += 1
+                tally[number] += 1
             except BudgetExceeded:
-                refused += 1
-        tally.put((granted, refused))
-        tally.close()
-        tally.join_thread()
+                tally[workers + number] += 1
 
-    pids = [fork(work) for _ in range(workers)]
-    counts = [tally.get(timeout=500) for _ in pids]
-    return {"codes": join(*pids), "granted": sum(g for g, _ in counts), "refused": sum(r for _, r in counts)}
+    codes = join(*[fork(lambda number=number: work(number)) for number in range(workers)])
+    return {"codes": codes, "granted": sum(tally[:workers]), "refused": sum(tally[workers:])}
 
 
 def one_wins(urls: list[str], workers: int, epsilon: float) -> list[int]:
@@ -174,8 +174,6 @@ def fork_in_the_middle(url: str) -> Any:
 
 def fork_in_a_transaction(url: str) -> Any:
     """Fork while another thread of the parent is inside a write transaction; the child must neither hang nor harm."""
-    import threading
-
     ledger = pv.Ledger.open(url)
     stop = threading.Event()
     paid = []
@@ -200,10 +198,8 @@ def fork_in_a_transaction(url: str) -> Any:
 
 def power_cuts(path: str, releases: int, cuts: int, seed: int) -> Any:
     """Record every write and sync of some releases, then rebuild the disk after power cuts; see `disk`."""
-    from tests.ledger.hostile import disk as disks
-
     dice = random.Random(seed)
-    disk = disks.Disk(Path(path).parent)
+    disk = Disk(Path(path).parent)
     undurable = 0
 
     def looked(data: Any) -> None:
@@ -215,8 +211,6 @@ def power_cuts(path: str, releases: int, cuts: int, seed: int) -> Any:
         for number in range(releases):
             disk.mark(ledger.release(Coin(before=looked), None, key=f"k{number}").value.hex())
             if number == releases // 2:
-                import sqlite3
-
                 with sqlite3.connect(path) as other:
                     other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         told = []
@@ -235,11 +229,9 @@ def power_cuts(path: str, releases: int, cuts: int, seed: int) -> Any:
 
 def disk_errors(path: str, code: int, kind: str) -> Any:
     """Let the n-th write (or sync) of a release fail, for every n: what was raised, and whether anything was drawn."""
-    from tests.ledger.hostile import disk as disks
-
     told = []
     for number in range(200):
-        disk = disks.Disk(Path(path).parent)
+        disk = Disk(Path(path).parent)
         draws: list[Any] = []
         steps = 0
 
@@ -264,18 +256,13 @@ def disk_errors(path: str, code: int, kind: str) -> Any:
     return told
 
 
-def without_rights(path: str, file_mode: int, folder_mode: int) -> Any:
-    """A user without rights to write tries to release."""
-    import tempfile
-
+def without_rights(path: str, modes: list[tuple[int, int]]) -> Any:
+    """A user without rights to write tries to release, under several modes of the file and its folder."""
     home = Path(tempfile.mkdtemp())
-    target = home / "inner" / Path(path).name
+    home.chmod(0o755)
+    target, out = home / "inner" / Path(path).name, home / "told"
     target.parent.mkdir()
     Path(path).rename(target)
-    home.chmod(0o755)
-    target.chmod(file_mode)
-    target.parent.chmod(folder_mode)
-    out = home / "told"
     out.touch()
     out.chmod(0o666)
     spare = pv.Ledger.open(str(home / "spare"), budget=pv.Budget(epsilon=1.0))
@@ -290,18 +277,23 @@ def without_rights(path: str, file_mode: int, folder_mode: int) -> Any:
         draws: list[Any] = []
         raised = "nothing"
         try:
-            with pv.Ledger.open(str(target)) as ledger:
-                ledger.release(Coin(before=draws.append), None)
+            pv.Ledger.open(str(target)).release(Coin(before=draws.append), None)
         except LedgerError as problem:
             raised = type(problem).__name__
         out.write_text(f"{raised} {len(draws)}")
 
-    assert join(fork(work)) == [0]
-    raised, drawn = out.read_text().split()
+    told = []
+    for file_mode, folder_mode in modes:
+        target.chmod(file_mode)
+        target.parent.chmod(folder_mode)
+        assert join(fork(work)) == [0]
+        raised, drawn = out.read_text().split()
+        told.append({"raised": raised, "drawn": int(drawn)})
     target.parent.chmod(0o755)
     target.chmod(0o644)
     target.rename(path)
-    return {"raised": raised, "drawn": int(drawn)}
+    shutil.rmtree(home)
+    return told
 
 
 def fork_and_close(url: str, folder: str) -> Any:

@@ -17,12 +17,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def run(job: str, *, timeout: float = 120.0, **arguments: Any) -> Any:
-    """The answer of a job, from another process; whatever fails there fails here."""
+def run(job: str, *, timeout: float = 120.0, twin: str | None = None, **arguments: Any) -> Any:
+    """The answer of a job, from another process; whatever fails there fails here. `twin`: a bug to plant there."""
     code = "from tests.ledger.hostile import nursery; nursery.main()"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=json.dumps({"job": job, "arguments": arguments}, default=str),
+        input=json.dumps({"job": job, "twin": twin, "arguments": arguments}, default=str),
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -34,9 +34,11 @@ def run(job: str, *, timeout: float = 120.0, **arguments: Any) -> Any:
 
 
 def main() -> None:
-    from tests.ledger.hostile import jobs
+    from tests.ledger.hostile import jobs, twins
 
     order = json.load(sys.stdin)
+    if order["twin"] is not None:
+        twins.PLANTS[order["twin"]](setattr)
     print(json.dumps(getattr(jobs, order["job"])(**order["arguments"])), flush=True)
     os._exit(0)  # nothing is tidied up on the way out
 

@@ -1,38 +1,15 @@
 """Budget for exactly one, many who want it: one gets it, every time."""
 
-import threading
-
 import pytest
 
 import privet as pv
-from privet.errors import BudgetExceeded, PrivetError
+from privet.errors import PrivetError
 from tests.ledger.hostile import nursery
+from tests.ledger.hostile.checks import check_one_thread_wins
 from tests.ledger.hostile.conftest import Fresh
 from tests.ledger.hostile.probe import Coin, books_of
 
 EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
-
-
-def check_one_thread_wins(ledger: pv.Ledger, threads: int = 8) -> None:
-    barrier, won, other = threading.Barrier(threads), [], []
-
-    def work() -> None:
-        barrier.wait()
-        try:
-            won.append(ledger.release(Coin(1.0), None).value)
-        except BudgetExceeded:
-            pass
-        except BaseException as problem:
-            other.append(problem)
-
-    crowd = [threading.Thread(target=work) for _ in range(threads)]
-    for thread in crowd:
-        thread.start()
-    for thread in crowd:
-        thread.join()
-    assert other == []
-    assert len(won) == 1
-    assert [release.value for release in books_of(ledger).released] == won
 
 
 def open_for_one(url: str) -> pv.Ledger:

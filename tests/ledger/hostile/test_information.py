@@ -1,11 +1,12 @@
 """What an analyst may learn: nothing from refusals, failures, entries or amounts that no price covers."""
 
 import contextlib
+import gc
 import itertools
 import json
 import math
 import os
-import traceback
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, KeyConflict, MixedUnits, NotPrivate, PrivetError, ReleaseFailed
 from privet.mechanisms import Release
 from privet.privacy import ApproxLoss, PureLoss, Unit
+from tests.ledger.hostile.checks import SECRET, check_failures, check_refusals, everything_about, throw
 from tests.ledger.hostile.conftest import Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, sums_of
 
@@ -23,47 +25,12 @@ BUDGET = pv.Budget(epsilon=1.0)
 RULE = BasicFilter(1.0)
 EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
 MEMORY = pytest.mark.parametrize("fresh", ["memory"], indirect=True)
-SECRET = "Ada Lovelace has the flu"
-
-
-class Hostile(Exception):
-    """An error that carries data out."""
-
-
-def throw(problem: BaseException) -> Any:
-    def before(data: Any) -> None:
-        raise problem
-
-    return before
-
-
-def failing() -> list[BaseException]:
-    return [ValueError(SECRET), Hostile(SECRET), MemoryError(SECRET), AssertionError(SECRET), PrivetError(SECRET)]
-
-
-def everything_about(error: BaseException) -> str:
-    """All that a caller, a log or a debugger prints by itself."""
-    return "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
-
-
-def check_failure_is_mute(ledger: pv.Ledger, problem: BaseException, **how: Any) -> str:
-    with pytest.raises(ReleaseFailed) as caught:
-        ledger.release(Coin(0.01, before=throw(problem)), SECRET, **how)
-    error = caught.value
-    assert error.__cause__ is None
-    assert error.__context__ is None, "the mechanism's own error can be read from __context__"
-    assert SECRET not in everything_about(error)
-    assert not getattr(error, "__notes__", [])
-    return str(error)
 
 
 @EVERY
 def test_failures_are_paid_and_mute(fresh: Fresh):
     with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
-        texts = {check_failure_is_mute(ledger, problem) for problem in failing()}
-        assert len(texts) == 1, "the text tells failures apart"
-        books = check_books(ledger, RULE)
-        assert (len(books.reserved), books.released) == (len(failing()), [])
+        check_failures(ledger)
         assert SECRET not in str(ledger.export())
 
 
@@ -155,24 +122,7 @@ def test_a_replay_touches_no_data(fresh: Fresh):
 
 @MEMORY
 def test_refusals_do_not_depend_on_data(fresh: Fresh):
-    texts, draws = set(), []
-
-    class Poison:
-        def __getattribute__(self, name: str) -> Any:
-            draws.append(name)
-            raise Hostile(SECRET)
-
-    ledger = pv.Ledger.open(fresh(), budget=BUDGET)
-    ledger.reserve(PureLoss(0.75))
-    for data in (None, 0, SECRET, np.zeros(10**6), Poison()):
-        with pytest.raises(BudgetExceeded) as caught:
-            ledger.release(Coin(0.5, before=draws.append), data)
-        texts.add(str(caught.value))
-    assert draws == []
-    (text,) = texts
-    for word in ("spent", "requested", "remaining", "0.75", "0.5", "0.25"):
-        assert word in text
-    assert len(books_of(ledger).reserved) == 1
+    check_refusals(pv.Ledger.open(fresh(), budget=BUDGET))
 
 
 @MEMORY
@@ -347,3 +297,17 @@ def test_nothing_of_the_environment_enters_the_entries(tmp_path):
         text = str(ledger.export())
     assert str(tmp_path) not in text
     assert os.uname().nodename not in text
+
+
+def test_released_values_do_not_pile_up_in_memory(tmp_path):
+    ledger = pv.Ledger.open(str(tmp_path / "x.ledger"), budget=BUDGET)
+    ledger.release(Coin(value=np.zeros(62_500)), None)
+    tracemalloc.start()
+    try:
+        for number in range(20):  # 0.5 MB each
+            ledger.release(Coin(value=np.full(62_500, float(number))), None)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 3e6
+    finally:
+        tracemalloc.stop()
+        ledger.close()

@@ -5,8 +5,9 @@ import pytest
 import privet as pv
 from privet.accounting.filters import BasicFilter
 from tests.ledger.hostile import nursery
+from tests.ledger.hostile.checks import check_race
 from tests.ledger.hostile.conftest import Fresh
-from tests.ledger.hostile.probe import TINY, Books, check_books, check_seen
+from tests.ledger.hostile.probe import Books, check_books, check_seen
 
 DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
 
@@ -29,7 +30,7 @@ def check_kills(url: str, folder: str, *, cap: float, kills: int, to_the_end: bo
 
 @DURABLE
 def test_kills(fresh: Fresh, tmp_path):
-    check_kills(fresh(), str(tmp_path), cap=10.0, kills=60)
+    check_kills(fresh(), str(tmp_path), cap=10.0, kills=40)
 
 
 @DURABLE
@@ -42,16 +43,6 @@ def test_kills_up_to_the_cap(fresh: Fresh, tmp_path):
 @DURABLE
 def test_a_thousand_kills(fresh: Fresh, tmp_path):
     check_kills(fresh(), str(tmp_path), cap=1000.0, kills=1000)
-
-
-def check_race(url: str, *, spends: int, room: int) -> None:
-    pv.Ledger.open(url, budget=pv.Budget(epsilon=room * TINY)).close()
-    told = nursery.run("race", timeout=600, url=url, workers=8, spends=spends, epsilon=TINY)
-    assert set(told["codes"]) == {0}
-    assert told["granted"] == min(room, 8 * spends)
-    assert told["granted"] + told["refused"] == 8 * spends
-    with pv.Ledger.open(url) as ledger:
-        assert len(check_books(ledger, BasicFilter(room * TINY)).reserved) == told["granted"]
 
 
 @DURABLE

@@ -11,6 +11,7 @@ import privet as pv
 from privet.accounting.filters import BasicFilter, basic_or_zcdp
 from privet.errors import BudgetExceeded, MixedUnits, PrivetError
 from privet.privacy import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, Repeated, Unit
+from tests.ledger.hostile.checks import check_boundary
 from tests.ledger.hostile.conftest import Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, sums_of
 
@@ -26,15 +27,7 @@ def spent(ledger: pv.Ledger) -> Fraction:
 @EVERY
 def test_the_boundary_is_exact(fresh: Fresh):
     with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
-        for _ in range(10):
-            ledger.reserve(PureLoss(0.1))
-        assert spent(ledger) == 1
-        with pytest.raises(BudgetExceeded):
-            ledger.reserve(PureLoss(1e-40))
-        with pytest.raises(BudgetExceeded):
-            ledger.reserve(PureLoss(1e-60))
-        ledger.reserve(PureLoss(0.0))
-        check_books(ledger, BasicFilter(1.0))
+        check_boundary(ledger)
 
 
 def test_one_unit_too_much():

@@ -5,32 +5,15 @@ import pytest
 import privet as pv
 from privet.accounting.filters import BasicFilter
 from tests.ledger.hostile import disk, nursery
+from tests.ledger.hostile.checks import check_cuts
 from tests.ledger.hostile.conftest import Fresh
-from tests.ledger.hostile.probe import Coin, books_of, check_books, replay, sums_of
+from tests.ledger.hostile.probe import books_of, check_books, replay, sums_of
 
 pytestmark = [
     pytest.mark.skipif(disk.library() is None, reason="the SQLite library of this Python cannot be found"),
     pytest.mark.parametrize("fresh", ["sqlite"], indirect=True),
 ]
 CAP = 1000.0
-
-
-def check_cuts(path: str, *, releases: int, cuts: int, seed: int) -> None:
-    with pv.Ledger.open(path, budget=pv.Budget(epsilon=CAP)) as ledger:
-        ledger.release(Coin(), None)
-    told = nursery.run("power_cuts", path=path, releases=releases, cuts=cuts, seed=seed, timeout=500)
-    assert told["undurable"] == 0, "data was touched before the charge was synced"
-    assert told["syncs"] >= releases
-    assert len(told["cuts"]) >= min(cuts, releases)
-    for cut in told["cuts"]:
-        with pv.Ledger.open(cut["url"]) as ledger:
-            books = check_books(ledger, BasicFilter(CAP))
-            assert len(books.reserved) >= 1 + len(cut["before"]), "a value was returned and its charge is gone"
-            kept = {release.value.hex() for release in books.released}
-            lost = [value for value in cut["before"] if value not in kept]
-            assert len(lost) <= books.orphans
-            assert ledger.release(Coin(), None).value  # and life goes on
-            check_books(ledger, BasicFilter(CAP))
 
 
 def test_power_cuts(fresh: Fresh):

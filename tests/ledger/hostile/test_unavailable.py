@@ -89,13 +89,14 @@ def test_files_that_may_not_grow(fresh: Fresh, tmp_path: Path):
 
 
 @SQLITE
-@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)])
-def test_read_only(fresh: Fresh, file_mode: int, folder_mode: int):
+def test_read_only(fresh: Fresh):
+    """The file, the folder (where the log must be written), or both may not be written."""
     path = Path(fresh())
     with closing(pv.Ledger.open(str(path), budget=BUDGET)) as ledger:
         ledger.release(Coin(), None)
-    told = nursery.run("without_rights", path=str(path), file_mode=file_mode, folder_mode=folder_mode)
-    assert told == {"raised": "LedgerUnavailable", "drawn": 0}
+    modes = [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)]
+    told = nursery.run("without_rights", path=str(path), modes=modes)
+    assert told == [{"raised": "LedgerUnavailable", "drawn": 0}] * len(modes)
     with closing(pv.Ledger.open(str(path))) as ledger:
         assert len(check_books(ledger, RULE).reserved) == 1
 
