@@ -23,7 +23,7 @@ one_run, one_run_fdp = (import_module(f"privet.audit.statistics.{name}") for nam
 ALPHA = 0.05
 FALSE_ALARM = 1e-7
 SIZES = (50, 200, 1_000, 10_000)
-RUNS = 2_000
+RUNS = 1_000
 
 GOLDEN_POINT = [(400, 100, 1_000, 1.122151), (4_000, 1_000, 10_000, 1.303210), (2_000, 100, 100_000, 2.755643)]
 GOLDEN_ONE_RUN = [  # canaries, guesses, correct, delta, epsilon
