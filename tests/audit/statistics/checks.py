@@ -1,8 +1,8 @@
 """Checks of the statistics that the tests run and that planted bugs must break.
 
 Each null check counts rejections of a true claim, at its very boundary, over at least 1,000 runs. If the statistic keeps
-its level, more than `allowed(runs, ALPHA)` rejections have probability at most FALSE_ALARM; one check makes at most 60
-such comparisons, so a healthy build turns red with probability below 1e-5 on fresh seeds, and never on the fixed ones.
+its level, more than `allowed(runs, ALPHA)` rejections have probability at most FALSE_ALARM; one check makes at most 250
+such comparisons, so it would turn red on fresh seeds with probability below 3e-5, and never on the fixed ones.
 """
 
 import math
