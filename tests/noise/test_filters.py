@@ -11,7 +11,7 @@ from privet.noise.base import Refined, coins, exp_neg
 from tests.noise.helpers import ALPHA, Scripted, Sealed, Undecided, module
 
 geometric, gaussian, cauchy = module("geometric"), module("rounded_gaussian"), module("rounded_cauchy")
-NEAR = [d * s for d in (1, 2, 3, 10, 100, 1000, 10**4, 2 * 10**4, 10**5, 10**6) for s in (-1, 1)]
+NEAR = [d * s for d in (1, 3, 100, 10**4, 10**5, 10**6) for s in (-1, 1)]
 
 
 def words_near(edges):
@@ -33,11 +33,6 @@ def mistakes(filtered, exact, words):
             continue
         wrong += found != truth
     return wrong
-
-
-def off(factor):
-    """Every other value too large, every other too small."""
-    return lambda values: values * (1.0 + factor * np.where(np.arange(np.size(values)) % 2, 1, -1))
 
 
 ERRORS = (2.0**-47, -(2.0**-47))  # 64 ulp
@@ -69,7 +64,7 @@ def test_geometric(t, monkeypatch):
 
 
 @pytest.mark.parametrize("sigma", [0.25, 1.0, 10.0, 1000.0, 2.0**20 - 1])
-@pytest.mark.parametrize("rest", [Fraction(0), Fraction(1, 3), Fraction(-1, 2), Fraction(1, 2**60)])
+@pytest.mark.parametrize("rest", [Fraction(0), Fraction(1, 3), Fraction(-1, 2)])
 def test_rounded_gaussian(sigma, rest, monkeypatch):
     check_rounded(
         gaussian, "_quantile", Fraction(sigma), rest, monkeypatch, lambda f: lambda w, s, e: f(w, s) * (1 + e)
@@ -77,7 +72,7 @@ def test_rounded_gaussian(sigma, rest, monkeypatch):
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0, 10.0, 1000.0])
-@pytest.mark.parametrize("rest", [Fraction(0), Fraction(1, 3), Fraction(-1, 2), Fraction(1, 2**60)])
+@pytest.mark.parametrize("rest", [Fraction(0), Fraction(1, 3), Fraction(-1, 2)])
 def test_rounded_cauchy(scale, rest, monkeypatch):
     def twist(f):
         def twisted(w, s, tan, e):
@@ -94,14 +89,18 @@ def check_rounded(file, name, scale, rest, monkeypatch, twist):
     half = Fraction(1, 2)
     tail = file.normal_above if name == "_quantile" else file.cauchy_above
     edges = []
-    for k in (-3, -1, 0, 1, 2, int(scale), -int(2 * scale)):
+    outcomes = (-1, 0, 2, int(scale), -int(2 * scale))
+    for k in outcomes:
         x = (k + half - rest) / scale
         ends = tail(abs(x.numerator), x.denominator, 64)
         edges.append(ends[0] if x < 0 else 2**64 - ends[1])
     words = words_near(edges)
 
+    def nearest(word):
+        return outcomes[min(range(len(edges)), key=lambda i: abs(edges[i] - word))]
+
     def wrong():
-        exact = lambda u: file._exact(u, scale, rest, 0)  # noqa: E731
+        exact = lambda u: file._exact(u, scale, rest, nearest(u.value))  # noqa: E731
         return mistakes(lambda s: filtered(s, 1, scale, rest), exact, words) + mistakes(
             lambda s: [file._one(s, scale, rest)], exact, words
         )

@@ -99,8 +99,8 @@ def test_guides_by_two_searches():
 @pytest.mark.parametrize("bits", [6, 8])
 @pytest.mark.parametrize("law", [law for law in LAWS_AT if law not in LAWS_AT[::6]], ids=repr)
 def test_small_words_give_the_same_law(law, bits):
-    samples = from_tails(law, word_bits=bits, guide_bits=3).sample(noise.Secure().stream(), 20_000)
-    check(law, samples)
+    count = 4_000 if isinstance(law, NormalCells) else 20_000  # whose exact path is slow
+    check(law, from_tails(law, word_bits=bits, guide_bits=3).sample(noise.Secure().stream(), count))
 
 
 def check(law, samples):

@@ -1,0 +1,184 @@
+"""What samplers accept, refuse and return."""
+
+import inspect
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privet import noise
+from privet.errors import InvalidData, InvalidParameter, PrivetError
+from privet.noise.base import LARGEST_SCALE, split
+from tests.noise.helpers import module
+
+SCALED = {
+    "discrete_laplace": "scale",
+    "discrete_gaussian": "sigma",
+    "geometric": "scale",
+    "rounded_gaussian": "sigma",
+    "rounded_laplace": "scale",
+    "rounded_cauchy": "scale",
+    "cks_discrete_laplace": "scale",
+    "cks_discrete_gaussian": "sigma",
+}
+BAD_SCALES = [
+    0,
+    0.0,
+    -0.0,
+    -1,
+    -1e-300,
+    math.nan,
+    math.inf,
+    -math.inf,
+    True,
+    np.True_,
+    "1",
+    None,
+    1j,
+    [1.0],
+    np.ones(2),
+]
+
+
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("bad", [*BAD_SCALES, 2**60, 2.0**60, 1e308, 10**400], ids=repr)
+@pytest.mark.parametrize("name", SCALED)
+def test_bad_scales_are_refused(name, bad, size):
+    with pytest.raises(InvalidParameter, match=SCALED[name]):
+        getattr(noise, name)(**{SCALED[name]: bad}, size=size)
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, True, "3", (2, -1), (2, 0.5), [3], 2**50])
+def test_bad_sizes_are_refused(size):
+    with pytest.raises(InvalidParameter, match="size"):
+        noise.discrete_laplace(scale=1, size=size)
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_shapes_and_types(name):
+    draw = getattr(noise, name)
+    for size, shape in ((0, (0,)), (3, (3,)), ((), ()), ((2, 3), (2, 3)), ((2, 0), (2, 0)), (np.int64(2), (2,))):
+        out = draw(**{SCALED[name]: 2.5}, size=size)
+        assert (out.shape, out.dtype) == (shape, np.int64)
+        assert out.flags.writeable
+    assert type(draw(**{SCALED[name]: 2.5})) is int
+
+
+@pytest.mark.parametrize("name", [*SCALED, "bernoulli", "bernoulli_exp", "uniform_int"])
+def test_parameters_are_keyword_only(name):
+    kinds = {p.kind for p in inspect.signature(getattr(noise, name)).parameters.values()}
+    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
+    with pytest.raises(TypeError):
+        getattr(noise, name)(1.0)
+
+
+@pytest.mark.parametrize("name", ["choice_log", "choice_exp", "permutation", "argmax_gumbel", "argmax_laplace"])
+def test_only_the_first_argument_may_be_positional(name):
+    _, *others = inspect.signature(getattr(noise, name)).parameters.values()
+    assert {p.kind for p in others} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_a_float_is_the_rational_that_it_is(monkeypatch):
+    """0.1 is 3602879701896397/2^55, not 1/10; every kind of number arrives as an exact Fraction."""
+    seen = []
+    monkeypatch.setattr(module("geometric"), "one_geometric", lambda stream, t: seen.append(t) or 0)
+    for value in (0.1, Fraction(1, 10), np.float32(0.1), np.float64(0.1), np.uint8(3), np.int64(3), 3):
+        noise.geometric(scale=value)
+    tenth = Fraction(3602879701896397, 2**55)
+    assert seen == [tenth, Fraction(1, 10), Fraction(float(np.float32(0.1))), tenth, 3, 3, 3]
+    assert all(type(t.numerator) is int for t in seen)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 2.0**52, -(2**52), 10**400, True, "1", None])
+@pytest.mark.parametrize("name", ["rounded_gaussian", "rounded_laplace", "rounded_cauchy"])
+def test_bad_centres_are_refused_with_one_message(name, bad):
+    messages = set()
+    for value in (bad, np.array([0.0, math.nan]), np.array([0.0, 1e300]), np.array([2**53]), np.array(["1"])):
+        with pytest.raises(InvalidData) as caught:
+            getattr(noise, name)(**{SCALED[name]: 1}, center=value)
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_the_shape_of_centres_is_the_shape_of_draws():
+    center = np.zeros((2, 3))
+    assert noise.rounded_laplace(scale=1, center=center).shape == (2, 3)
+    assert noise.rounded_laplace(scale=1, center=center, size=(2, 3)).shape == (2, 3)
+    with pytest.raises(InvalidParameter, match="shape of center"):
+        noise.rounded_laplace(scale=1, center=center, size=6)
+
+
+@pytest.mark.parametrize(
+    "center",
+    [0.5, -0.5, 1.5, 2.5, -1e-300, 0.49999999999999994, 2.0**52 - 0.5, 1e15 + 0.3, Fraction(1, 3), 7, -(2**51)],
+)
+def test_centres_are_split_exactly(center):
+    whole, rest, _ = split(center)
+    assert whole + rest == Fraction(center)
+    assert abs(rest) <= Fraction(1, 2)
+    if isinstance(center, float):
+        wholes, rests, _ = split(np.array([center]))
+        assert int(wholes[0]) + Fraction(float(rests[0])) == Fraction(center)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float32, np.float64])
+def test_centres_of_every_dtype(dtype):
+    center = np.array([0, 3, 100], dtype=dtype)
+    assert np.abs(noise.rounded_gaussian(sigma=0.01, center=center) - center).max() == 0
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, math.nan, True, "0.5", None])
+def test_bad_probabilities(p):
+    with pytest.raises(InvalidParameter, match="p must"):
+        noise.bernoulli(p=p)
+
+
+@pytest.mark.parametrize(
+    "x", [-1, math.nan, math.inf, True, "1", np.array([-1.0]), np.array([math.nan]), np.array([True])]
+)
+def test_bad_exponents(x):
+    with pytest.raises(PrivetError, match="x must"):
+        noise.bernoulli_exp(x=x)
+
+
+@pytest.mark.parametrize("bound", [0, -1, 1.5, True, math.nan, "3", None])
+def test_bad_bounds(bound):
+    with pytest.raises(InvalidParameter, match="bound"):
+        noise.uniform_int(bound=bound)
+
+
+def test_a_bound_beyond_64_bits_is_for_single_numbers():
+    assert 0 <= noise.uniform_int(bound=10**30) < 10**30
+    with pytest.raises(InvalidParameter, match="2\\^63"):
+        noise.uniform_int(bound=2**63, size=1)
+
+
+@pytest.mark.parametrize("scores", [[], [math.nan], [math.inf], [[1.0]], "ab", None, [-math.inf]])
+@pytest.mark.parametrize(
+    "select",
+    [
+        noise.choice_log,
+        lambda s: noise.choice_exp(s, scale=1),
+        lambda s: noise.argmax_gumbel(s, scale=1),
+        lambda s: noise.argmax_exponential(s, scale=1),
+        lambda s: noise.argmax_laplace(s, scale=1),
+    ],
+)
+def test_bad_scores_are_refused_without_showing_them(select, scores):
+    with pytest.raises(InvalidData) as caught:
+        select(scores)
+    assert "nan" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["argmax_gumbel", "argmax_exponential", "argmax_laplace"])
+@pytest.mark.parametrize("scale", [*BAD_SCALES[:9], 2**2000])
+def test_bad_scales_of_selection(name, scale):
+    with pytest.raises(InvalidParameter, match="scale"):
+        getattr(noise, name)([1.0, 2.0], scale=scale)
+
+
+def test_the_largest_scale_is_served():
+    for name in ("discrete_laplace", "discrete_gaussian", "geometric", "rounded_gaussian", "rounded_laplace"):
+        out = getattr(noise, name)(**{SCALED[name]: LARGEST_SCALE}, size=1000)
+        assert 2**50 < np.abs(out).max() < 2**60
