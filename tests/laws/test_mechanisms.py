@@ -14,10 +14,10 @@ EXAMPLES = list(testing.example_mechanisms())
 IDS = [f"{example.mechanism.name}-{i}" for i, example in enumerate(EXAMPLES)]
 
 
-@pytest.mark.parametrize("law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
-def test_law(law: Callable[[Example], None], example: Example):
-    law(example)
+def test_law(check_law: Callable[[Example], None], example: Example):
+    check_law(example)
 
 
 def test_every_mechanism_has_an_example_made_for_a_budget():
@@ -137,9 +137,9 @@ def test_every_law_has_a_twin_that_it_catches():
     assert {law for law, _ in marks.args[1]} == set(testing.MECHANISM_LAWS)
 
 
-@pytest.mark.parametrize("law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
-def test_sound_twin_passes(law):
-    law(pair(Coin(), Target(1.0)))
+@pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
+def test_sound_twin_passes(check_law):
+    check_law(pair(Coin(), Target(1.0)))
 
 
 def test_release_keeps_its_price_under_post_processing():

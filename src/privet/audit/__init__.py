@@ -21,6 +21,7 @@ from privet.audit.base import (
     Verdict,
 )
 from privet.audit.black_box import MechanismAudit, Witness, mechanism
+from privet.audit.certificate import Certificate, certify
 from privet.audit.exact import ExactCheck, exact_pair
 from privet.audit.record import Finding, Replay, replay
 from privet.audit.search import Neighbours, Numbers, Pairs, Tables
@@ -54,6 +55,7 @@ __all__ = [
     "AtLeast",
     "BettingTest",
     "Bonferroni",
+    "Certificate",
     "Choice",
     "Coins",
     "Counts",
@@ -80,6 +82,7 @@ __all__ = [
     "Tables",
     "Verdict",
     "Witness",
+    "certify",
     "credible_lower",
     "curve_test",
     "exact_pair",

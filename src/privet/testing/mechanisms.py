@@ -167,7 +167,7 @@ def check_simulation_is_the_release(example: Example) -> None:
     runs = example.mechanism.simulate(example.left, 3)
     assert len(runs) == 3, f"{example.mechanism.name}: simulate(3) made {len(runs)} runs"
     one = example.mechanism.release(example.left).value
-    assert np.shape(runs[0]) == np.shape(one), f"{example.mechanism.name}: a simulated run has another shape"  # type: ignore[arg-type]
+    assert np.shape(runs[0]) == np.shape(one), f"{example.mechanism.name}: a simulated run has another shape"
 
 
 def same_value(left: Any, right: Any) -> bool:
