@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -228,6 +229,8 @@ def test_stream_cannot_be_doubled():
     for double in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(InvalidParameter, match="copied"):
             double(stream)
+    with patch("os.getpid", return_value=-1), pytest.raises(InvalidParameter, match="fork"):  # as seen by a child
+        stream.ask(0.0)
     assert not stream.insecure
     assert AboveThreshold(**CLASSIC).start(source=noise.Seeded(1)).insecure
 

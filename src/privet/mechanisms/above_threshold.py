@@ -1,6 +1,7 @@
 """AboveThreshold, the sparse vector technique: which of many queries lie above a threshold."""
 
 import math
+import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -205,7 +206,7 @@ class AboveThreshold(Mechanism[Any, Any]):
 class ThresholdStream:
     """One run of `AboveThreshold`: a noisy threshold, drawn once, and as many questions as it takes.
 
-    It cannot be copied or pickled: a copy would give further positive answers against the same threshold.
+    It cannot be copied, pickled or forked: a copy would give further positive answers against the same threshold.
 
     **Guarantee:** the `loss` of the mechanism, for all answers together, whatever is asked and however adaptively.
 
@@ -213,11 +214,11 @@ class ThresholdStream:
     1
     """
 
-    __slots__ = ("_left", "_lock", "_mechanism", "_source", "_threshold")
+    __slots__ = ("_left", "_lock", "_mechanism", "_process", "_source", "_threshold")
 
     def __init__(self, mechanism: AboveThreshold, source: Source = None) -> None:
         self._mechanism, self._source, self._lock = mechanism, source, threading.Lock()
-        self._left = mechanism.positives
+        self._left, self._process = mechanism.positives, os.getpid()
         start = mechanism._rounded(np.array([mechanism.threshold]))
         self._threshold = int(start[0]) + int(mechanism._noise(mechanism.threshold_scale, 1, source)[0])
 
@@ -246,6 +247,8 @@ class ThresholdStream:
         if isinstance(value, bool) or np.ndim(value) != 0:
             raise InvalidData("a query must be a single number")
         (steps,) = self._mechanism._rounded(as_scores([value])).tolist()
+        if self._process != os.getpid():
+            raise InvalidParameter("a stream lives in the process that started it: a fork would double its answers")
         with self._lock:
             if self._left == 0:
                 raise BudgetExceeded("this stream has given all its positive answers; a new stream is a new price")

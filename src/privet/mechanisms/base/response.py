@@ -27,6 +27,7 @@ __all__ = ["Estimate", "ResponseMechanism", "epsilon_of_truth", "largest_epsilon
 
 _DENOMINATOR = 31  # bits of the probability, unless that is too coarse: coins with short fractions are quick
 _FINE = 24  # bits of relative precision of epsilon
+_MOST = 4000.0  # epsilon; its fractions have 6,000 bits
 _ENOUGH = 25.0  # variance of a count from which the normal law is a good approximation
 
 
@@ -152,6 +153,10 @@ def truth_for(epsilon: float, k: int) -> Fraction:
     >>> truth_for(math.log(3.0), 2)
     Fraction(3, 4)
     """
+    if epsilon > _MOST:
+        raise InvalidParameter(
+            f"epsilon must be at most {_MOST:g}: beyond, a lie is so rare that the report is the truth"
+        )
     above_chance = math.log2(-math.expm1(-epsilon) / k)  # truth - 1/k and 1 - truth, in bits, up to a factor of k
     below_one = math.log2(k - 1) - epsilon / math.log(2.0) - math.log2(k)
     bits = max(_DENOMINATOR, _FINE + 1 - math.floor(min(above_chance, below_one)))
@@ -174,7 +179,7 @@ def epsilon_of_truth(truth: Fraction, k: int) -> float:
     if odds == 1:
         return 0.0
     with localcontext() as context:
-        context.prec = 60
-        log = (Decimal(odds.numerator) / Decimal(odds.denominator)).ln() + Decimal("1e-50")
+        context.prec = 80 + odds.denominator.bit_length() // 3  # odds may be as close to 1 as their denominator allows
+        log = (Decimal(odds.numerator) / Decimal(odds.denominator)).ln() * (1 + Decimal("1e-70"))
         nearest = float(log)
         return nearest if Decimal(nearest) >= log else math.nextafter(nearest, math.inf)
