@@ -28,7 +28,7 @@ class Tightest(Accountant):
 
     **Guarantee:** every candidate is valid on its own, so the best is; the winner is named in `Bound.method`.
     **Error:** width about `tol` (absolute below 1, relative above) where the worst pair is attained; `two_sided=False`
-    leaves the lower end out, for speed.
+    leaves the lower end out, for speed, and then trusts the grid of the numerical method where that one applies.
 
     >>> from privet import privacy
     >>> Tightest().epsilon(privacy.GaussianLoss(1.0), 1e-5).method

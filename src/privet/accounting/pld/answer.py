@@ -4,7 +4,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.compose import BandLaw, ComposedLaw, Sum
@@ -129,31 +128,34 @@ class BandProfile:
         self.frequency = np.arange(len(law.spectrum))
         twice = np.where(self.frequency > 0, 2.0, 1.0) * law.spectrum / law.nodes
         turn = 2.0j * np.pi / law.nodes * self.frequency
-        rates = [max(law.tilt, 1e-300) * law.step, (law.tilt + 1.0) * law.step]
-        self.series = np.array([twice / -np.expm1(-(rate + turn)) for rate in rates])
-        self.rates = np.array(rates)
-        self.ends = (self.series * self._waves(law.first)).sum(axis=1).real
-        # every term is off by at most 32 u; so are the sums over the terms, here and at the end of the window
-        self.error = law.error_weight + 256.0 * UNIT_ROUNDOFF * float(np.abs(self.series).sum())
+        self.rates = max(law.tilt, 1e-300) * law.step, (law.tilt + 1.0) * law.step
+        series = np.array([twice / -np.expm1(-(rate + turn)) for rate in self.rates])
+        self.real, self.imag = np.ascontiguousarray(series.real), np.ascontiguousarray(series.imag)
+        self.ends = self._series(law.first)
+        # every term is off by at most 64 u, the sums over the terms by their number; here and at the end of the window
+        terms = 2.0 * (128.0 + len(twice)) * UNIT_ROUNDOFF
+        self.error = law.error_weight + terms * float(np.abs(series).sum())
 
-    def _waves(self, node: int) -> NDArray[np.complex128]:
-        angle = (self.frequency * (node % self.law.nodes)) % self.law.nodes * (2.0 * np.pi / self.law.nodes)
-        waves = np.empty(len(angle), dtype=np.complex128)
-        waves.real, waves.imag = np.cos(angle), -np.sin(angle)
-        return waves
+    def _series(self, node: int) -> list[float]:
+        """The geometric series from a node on (never ending), for P and for Q."""
+        nodes = self.law.nodes
+        angle = (self.frequency * (node % nodes)) % nodes * (2.0 * np.pi / nodes)
+        sums: list[float] = (self.real @ np.cos(angle) + self.imag @ np.sin(angle)).tolist()  # a few hundred terms
+        return sums
 
     def _at(self, loss: float) -> tuple[float, float]:
         """delta on the honest side, and minus its slope (roughly), at a loss inside the window."""
         law, upper = self.law, self.side == "upper"
-        node = min(max(law.first, math.floor((loss - law.lowest) / law.step) + 1), law.first + law.nodes - 1)
-        gap = law.lowest + node * law.step - loss
-        left = law.first + law.nodes - node
-        sums = (self.series * self._waves(node)).sum(axis=1).real - np.exp(-self.rates * left) * self.ends
         exponent = law.log_scale - law.tilt * loss
         if exponent > _LARGEST_EXPONENT:
             return (1.0 if upper else self.constant), 0.0
+        node = min(max(law.first, math.floor((loss - law.lowest) / law.step) + 1), law.first + law.nodes - 1)
+        gap, left = law.lowest + node * law.step - loss, law.first + law.nodes - node
         scale = math.exp(exponent)
-        p, q = (scale * math.exp(-(law.tilt + i) * gap) * float(sums[i]) for i in (0, 1))
+        p, q = (
+            scale * math.exp(-(law.tilt + i) * gap) * (whole - math.exp(-rate * left) * end)
+            for i, (whole, rate, end) in enumerate(zip(self._series(node), self.rates, self.ends, strict=True))
+        )
         charge = scale * self.error
         value = max(p - q, 0.0) * self.factor + charge if upper else max((p - q) * self.factor - charge, 0.0)
         return min(1.0, self.constant + value), max(q, 0.0) * self.factor + (charge * law.tilt if upper else 0.0)

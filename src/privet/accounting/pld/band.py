@@ -17,7 +17,7 @@ from privet.accounting.pld.rounding import GridLaw
 __all__ = ["Tilted", "cut_frequency", "low_frequencies", "tilted_law"]
 
 _HEIGHTS = np.array([0.9, 0.75, 0.6, 0.45, 0.3, 0.2, 0.1, 0.05, 0.02])  # layers of a hill, as shares of its top
-_BLOCK = 1 << 19  # waves times nodes that are held at once
+_BLOCK = 64  # nodes that are summed at once
 _CANDIDATES = 2.0 ** np.arange(3.0, 16.0, 0.5)
 
 
@@ -84,31 +84,35 @@ def cut_frequency(parts: list[tuple[Tilted, int]], length: int, exponent: float)
 def low_frequencies(law: GridLaw, part: Tilted, length: int, count: int) -> tuple[NDArray[np.complex128], float]:
     """The transform of a tilted law at frequencies 0 .. count - 1, and a bound on its error.
 
-    The waves are products of the waves of frequencies 1, 2, 4, ..., whose angles are reduced in whole numbers: each of
-    these is off by at most 21 u, each product by 3 u more; the sum over the nodes (in blocks, one by one) adds the rest.
+    Wave k = a + b m is the product of wave a < m and wave b m, so both tables are short. Each table is made of products of
+    the waves 1, 2, 4, ... (times m), whose angles are reduced in whole numbers: each of these is off by at most 21 u, each
+    product by 3 u more. Sums run over short blocks of nodes, then over the blocks.
     """
     places = (law.places - law.start) % length
-    size = max(64, _BLOCK // count)
-    transform = np.zeros(count, dtype=np.complex128)
-    for start in range(0, len(places), size):
-        block = slice(start, start + size)
-        transform += _waves(part.weight[block], places[block], length, count).sum(axis=1)
-    blocks = len(places) // size + 1
-    return transform, UNIT_ROUNDOFF * (24.0 * count.bit_length() + 44.0 + blocks) * part.total
+    inner = 1 << ((count.bit_length() + 1) // 2)
+    outer = -(-count // inner)
+    fine = _waves(part.weight, places, length, inner)
+    coarse = _waves(np.ones(len(places)), (inner * places) % length, length, outer)
+    total = np.zeros((outer, inner), dtype=np.complex128)
+    for start in range(0, len(places), _BLOCK):  # blocks this small are not worth a second thread
+        block = slice(start, start + _BLOCK)
+        total += coarse[:, block] @ fine[:, block].T
+    products = (inner - 1).bit_length() + (outer - 1).bit_length() + 1
+    error = 24.0 * products + 2.0 * _BLOCK + len(places) / _BLOCK + 8.0
+    return total.ravel()[:count], UNIT_ROUNDOFF * error * part.total
 
 
 def _waves(weight: Array, places: Array, length: int, count: int) -> NDArray[np.complex128]:
     """weight * exp(2 pi i k place / length), one row for each frequency k = 0 .. count - 1."""
     waves = np.empty((count, len(places)), dtype=np.complex128)
     waves[0] = weight
-    done = 1
-    while done < count:
-        angle = ((done * places) % length) * (2.0 * np.pi / length)
-        wave = np.empty(len(places), dtype=np.complex128)
-        wave.real, wave.imag = np.cos(angle), np.sin(angle)
+    doublings = 1 << np.arange((count - 1).bit_length())
+    angles = (np.multiply.outer(doublings, places) % length) * (2.0 * np.pi / length)
+    turns = np.empty(angles.shape, dtype=np.complex128)
+    turns.real, turns.imag = np.cos(angles), np.sin(angles)
+    for done, turn in zip(doublings.tolist(), turns, strict=True):
         more = min(done, count - done)
-        np.multiply(waves[:more], wave, out=waves[done : done + more])
-        done += more
+        np.multiply(waves[:more], turn, out=waves[done : done + more])
     return waves
 
 

@@ -19,7 +19,7 @@ from privet.privacy import Direction, PrivacyLoss
 __all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
-_WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.2 (h / std of one loss)^2
+_WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / std of one loss)^2
 _PASSES = 5
 _ROUGHER = 16.0  # a first look may be this much less accurate
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy

@@ -29,7 +29,7 @@ def lattice_places(
     if last - first < _FEW or len(points) < 3 or not np.any(mass > 0.0):
         return np.arange(first, last + 1)
     level = _levels(points, mass, order, step)
-    where = np.flatnonzero(np.diff(level))
+    where = np.flatnonzero(level[1:] != level[:-1])
     levels = level[np.concatenate((where, [len(level) - 1]))].tolist()
     ends = np.ceil((points[where + 1] - offset) / step).astype(np.int64).tolist()
     runs, place = [], first
@@ -49,7 +49,7 @@ def lattice_places(
 
 def _levels(points: Array, mass: Array, order: float, step: float) -> Array:
     """log2 of the width of the cells along the outline; neighbours differ by at most one."""
-    middle, width = 0.5 * (points[1:] + points[:-1]), np.diff(points)
+    middle, width = 0.5 * (points[1:] + points[:-1]), points[1:] - points[:-1]
     with np.errstate(divide="ignore"):
         plain = np.log(mass / width)
     density = plain + order * middle
@@ -63,11 +63,11 @@ def _levels(points: Array, mass: Array, order: float, step: float) -> Array:
     # within one cell neither the mass nor exp(order loss) may change by much
     steep = np.zeros(len(width))
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.abs(np.diff(plain) / np.diff(middle))
+        change = np.abs((plain[1:] - plain[:-1]) / (middle[1:] - middle[:-1]))
     change[~np.isfinite(change)] = 0.0
     steep[1:], steep[:-1] = change, np.maximum(steep[:-1], change)
     widest = np.floor(np.log2(np.maximum(_WIDEST / (step * (1.0 + order + steep)), 1.0)))
-    level = np.clip(np.floor((reference - density) / (3.0 * math.log(2.0))), 0.0, widest)
+    level = np.maximum(np.minimum(np.floor((reference - density) / (3.0 * math.log(2.0))), widest), 0.0)
     index = np.arange(len(level))
     level = np.minimum.accumulate(level - index) + index
     level = np.minimum.accumulate((level + index)[::-1])[::-1] - index

@@ -18,6 +18,10 @@ __all__ = ["Plan", "Summary", "make_plan", "step_tail", "summary_of"]
 _POINTS, _MANY_POINTS = 80, 200
 _LONG_TAILED = 80.0  # standard deviations
 _LADDER = 2.0 ** np.arange(-5.0, 9.5)  # orders that are tried for a Chernoff bound
+_OCTAVES = 2.0 ** np.arange(-16.0, 0.5)
+_NEAR, _NEARER = (2.0 ** np.linspace(-reach, reach, 7) for reach in (0.75, 0.2))
+_SHARES = np.linspace(0.0, 1.0, 13)
+_max, _sum = np.maximum.reduce, np.add.reduce  # of small arrays, without the wrappers' price
 _TOP_TAIL = 1e-8  # share of delta that may lie above the window
 _WRAPPED = 1e-10  # tilted mass that may wrap around
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
@@ -85,7 +89,7 @@ class Plan:
     target: float  # rough epsilon
     part_width: float  # width of the widest single law
     log_delta: float  # logarithm of the Chernoff bound on delta at the target
-    guess: float  # a better guess of epsilon than the target, most often a little too large
+    guess: float  # a better guess of epsilon than the target
     order: float  # the tilt under which the losses that decide are typical
 
 
@@ -100,28 +104,30 @@ class _Sum:
             self.losses[row, : len(summary.losses)] = summary.losses
             self.log_mass[row, : len(summary.losses)] = summary.log_mass
         self.counts = np.array([float(n) for _, n in parts])
-        self.part_width = max(float(np.ptp(s.losses)) for s, _ in parts)
-        self.top = sum(n * float(s.losses.max()) for s, n in parts)
-        self.bottom = sum(n * float(s.losses.min()) for s, n in parts)
+        ends = [(float(s.losses.min()), float(s.losses.max()), n) for s, n in parts]
+        self.part_width = max(high - low for low, high, _ in ends)
+        self.top = sum(n * high for _, high, n in ends)
+        self.bottom = sum(n * low for low, _, n in ends)
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """ln E exp(t L) with its first and second derivative."""
         exponent = t * self.losses + self.log_mass
-        peak = exponent.max(axis=1)
+        peak = _max(exponent, axis=1)
         weight = np.exp(exponent - peak[:, None])
-        total = weight.sum(axis=1)
-        weight /= total[:, None]
-        mean = (weight * self.losses).sum(axis=1)
-        variance = (weight * (self.losses - mean[:, None]) ** 2).sum(axis=1)
-        sums = [float((self.counts * row).sum()) for row in (peak + np.log(total), mean, variance)]
-        return sums[0], sums[1], sums[2]
+        total = _sum(weight, axis=1)
+        mean = _sum(weight * self.losses, axis=1) / total
+        variance = _sum(weight * (self.losses - mean[:, None]) ** 2, axis=1) / total
+        value, slope, bend = (self.counts * np.array([peak + np.log(total), mean, variance])).sum(axis=1).tolist()
+        return value, slope, bend
 
     def log_moments(self, orders: Array) -> Array:
         """ln E exp(t L) at many orders at once."""
         exponent = np.multiply.outer(orders, self.losses) + self.log_mass
-        peak = exponent.max(axis=2)
-        total = np.exp(exponent - peak[:, :, None]).sum(axis=2)
-        return ((peak + np.log(total)) * self.counts).sum(axis=1)
+        peak = _max(exponent, axis=2)
+        exponent -= peak[:, :, None]
+        total = _sum(np.exp(exponent, out=exponent), axis=2)
+        moments: Array = _sum((peak + np.log(total)) * self.counts, axis=1)
+        return moments
 
     def order_for(self, log_inverse: float, most: float) -> float:
         """The order of the best Chernoff bound (K(t) + ln(1/delta))/t on the delta-quantile, at most `most`."""
@@ -133,12 +139,14 @@ class _Sum:
         Each question names the tilt, K there, the logarithm of the mass beyond the quantile, and the unit in which orders
         are tried: positive for the upper end, negative for the lower one (whose loss comes with its sign flipped).
         """
-        orders = np.multiply.outer([unit for *_, unit in asked], _LADDER)
-        tilts, values, log_mass, _ = (np.array(column)[:, None] for column in zip(*asked, strict=True))
-        moments = self.log_moments((tilts + orders).ravel()).reshape(orders.shape)
-        losses = (moments - values - log_mass) / np.abs(orders)
-        best = np.argmin(losses, axis=1)
-        return [(abs(float(orders[i, j])), float(losses[i, j])) for i, j in enumerate(best)]
+        moments = self.log_moments(np.concatenate([tilt + unit * _LADDER for tilt, _, _, unit in asked]))
+        found = []
+        for i, (_, value, log_mass, unit) in enumerate(asked):
+            orders = abs(unit) * _LADDER
+            losses = (moments[i * len(orders) : (i + 1) * len(orders)] - (value + log_mass)) / orders
+            best = int(np.argmin(losses))
+            found.append((float(orders[best]), float(losses[best])))
+        return found
 
     def order_at(self, epsilon: float, most: float) -> float:
         """The order of the best Chernoff bound exp(K(t) - t epsilon) on delta(epsilon)."""
@@ -148,17 +156,17 @@ class _Sum:
 
     def least_tilt(self, best: float, target: float, most: float) -> float:
         """The smallest tilt that keeps rounding noise within its allowance at the target (heavy tails stay quiet)."""
-        tilts = best * np.linspace(0.0, 1.0, 13)
+        tilts = best * _SHARES
         quiet = np.flatnonzero(self.log_moments(tilts) - tilts * target <= most)
         return float(tilts[quiet[0]]) if len(quiet) else best
 
 
 def _narrowed(objective: Callable[[Array], Array], most: float, log_inverse: float) -> float:
     """The order at most `most` that minimises the objective; the smaller the delta, the more closely it must be met."""
-    best, orders = most, most * 2.0 ** np.arange(-16.0, 0.5)
-    for reach in (0.75, 0.2) if log_inverse > 30.0 else (0.75,):
+    orders = most * _OCTAVES
+    for factors in (_NEAR, _NEARER) if log_inverse > 30.0 else (_NEAR,):
         best = float(orders[np.argmin(objective(orders))])
-        orders = np.minimum(best * 2.0 ** np.linspace(-reach, reach, 7), most)
+        orders = np.minimum(best * factors, most)
     return float(orders[np.argmin(objective(orders))])
 
 
@@ -177,10 +185,13 @@ def make_plan(
     most = (4.0 * math.sqrt(2.0 * math.log(1.0 / delta)) + 2.0) / spread0
     if epsilon is None:
         best = total.order_for(math.log(1.0 / delta), most)
-        target = (total(best)[0] + math.log(1.0 / delta)) / best
+        value, _, variance = total(best)
+        target = (value + math.log(1.0 / delta)) / best
     else:
         best, target = total.order_at(epsilon, most), epsilon
-    floor = (total(best)[0] if epsilon is not None else best * target + math.log(delta)) - best * target
+        value, _, variance = total(best)
+    floor = value - best * target
+    shape = best * (1.0 + best) * math.sqrt(2.0 * math.pi * max(variance, 1e-300))  # of a normal law near its quantile
     # the tilt may leave the noise exp(allowed) above its best
     allowed = min(7.0, max(0.5, 7.0 - math.log(steps / 1e3)))
     rung, tilt = min(0.5, math.sqrt(2.0 / max(-floor, 1.0))), 0.0
@@ -208,7 +219,7 @@ def make_plan(
         target=target,
         part_width=total.part_width,
         log_delta=floor,
-        guess=target + math.log(best / (1.0 + best)) - math.log(1.0 + best) / best if best > 0.0 else target,
+        guess=target - math.log(max(shape, 1.0)) / best if best > 0.0 else target,
         order=_rounded(best, 0.5 if floor > -25.0 else rung),
     )
 
