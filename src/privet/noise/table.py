@@ -15,6 +15,7 @@ __all__ = ["InversionTable", "Shelf", "from_floats", "from_tails"]
 Key = tuple[int, int]
 
 _CUT = np.iinfo(np.int32).min  # in the guide: a threshold cuts this bucket
+_STEPS = 3
 _FLOAT_MARGIN = 2.0**-44
 
 
@@ -50,15 +51,16 @@ class InversionTable:
         # F increases, so a threshold may borrow from its neighbours; enclosures alone need not be in order.
         self._low, self._high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1].copy()
         self._law, self._word_bits, self._guide_bits = law, word_bits, min(guide_bits, word_bits)
-        self._guide = self._make_guide()
+        self._starts, self._guide = self._make_guide()
 
-    def _make_guide(self) -> NDArray[np.int32]:
+    def _make_guide(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """For every bucket of words with the same first bits: its first threshold, and its outcome or _CUT."""
         rest = self._word_bits - self._guide_bits
         begin = np.arange(2**self._guide_bits, dtype=np.uint64) << np.uint64(rest)
         # "left": a threshold that equals the first word of a bucket cuts that bucket.
         index = np.searchsorted(self._high, begin, side="left")
         decided = begin + np.uint64(2**rest - 1) < self._low[index]
-        return np.where(decided, index + self._first, _CUT).astype(np.int32)
+        return index.astype(np.int32), np.where(decided, index + self._first, _CUT).astype(np.int32)
 
     def sample(self, stream: Stream, count: int) -> NDArray[Any]:
         """`count` independent draws."""
@@ -77,7 +79,11 @@ class InversionTable:
         words = prefix.astype(np.uint64) << np.uint64(rest)
         if rest:
             words |= stream.words(len(words)) >> np.uint64(64 - rest)
-        index = np.searchsorted(self._high, words, side="left")
+        index = self._starts[prefix].astype(np.int64)
+        for _ in range(_STEPS):  # few buckets have more thresholds than this
+            index += self._high[index] < words
+        late = np.flatnonzero(self._high[index] < words)
+        index[late] = np.searchsorted(self._high, words[late], side="left")
         out = index + self._first
         for place in np.flatnonzero(words >= self._low[index]).tolist():
             out[place] = self._refine(Refined(stream, int(words[place]), self._word_bits), int(out[place]))

@@ -70,13 +70,15 @@ class Stream(ABC):
         if stop <= len(self._buffer):
             self._next = stop
             return self._buffer[start:stop]
-        head = self._buffer[start:]
-        missing = count - len(head)
-        # Twice what was needed so far: a single draw asks for little, a long one settles at whole runs.
-        size = min(max(missing, 2 * len(self._buffer), _FEW), _RUN)
-        self._buffer, self._next = np.frombuffer(self._fill(8 * size), dtype="<u8"), 0
-        tail = self.words(missing)
-        return np.concatenate([head, tail]) if len(head) else tail
+        parts = [self._buffer[start:]] if start < len(self._buffer) else []
+        missing = stop - len(self._buffer)
+        while missing:
+            # Twice what was needed so far: a single draw asks for little, a long one settles at whole runs.
+            size = min(max(missing, 2 * len(self._buffer), _FEW), _RUN)
+            self._buffer, self._next = np.frombuffer(self._fill(8 * size), dtype="<u8"), min(missing, size)
+            parts.append(self._buffer[: self._next])
+            missing -= self._next
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def word(self) -> int:
         """One word of 64 bits."""
