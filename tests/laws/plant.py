@@ -17,6 +17,7 @@ from privet.privacy import AtomicVariable, LossVariable, PrivacyLoss, RdpCurve, 
 from privet.privacy import composed as composed_module
 from privet.privacy import fixed_sampled as fixed_module
 from privet.privacy import parallel as parallel_module
+from privet.privacy import poisson_sampled as poisson_module
 from privet.privacy.base import NormalVariable, binary_variable
 from privet.privacy.composed import Total
 from privet.privacy.laplace import LaplaceVariable
@@ -342,6 +343,17 @@ def _(monkeypatch):
 def _(monkeypatch):
     real = LaplaceVariable.cells
     monkeypatch.setattr(LaplaceVariable, "cells", lambda self, nodes: real(self, nodes)[::-1])
+
+
+@bug("check_enclosure", "q squared in the closed form", lambda: (sampled(),))
+def _(monkeypatch):
+    real = poisson_module.enclose_sampled
+    monkeypatch.setattr(poisson_module, "enclose_sampled", lambda of, q, epsilon: real(of, q * q, epsilon))
+
+
+@bug("check_enclosure", "rounding is not charged but made up", laplace)
+def _(monkeypatch):
+    monkeypatch.setattr(LaplaceVariable, "enclose", lambda self, epsilon: (0.0, 1.0))
 
 
 @bug("check_span", "a tail on the wrong side of the mean", lambda: (privacy.GaussianLoss(0.7),))

@@ -157,7 +157,7 @@ def test_a_truth_value_is_true_or_false(flag, value):
 # --- units and nested losses -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", ["replace", 3, (), Unit], ids=shown)
+@pytest.mark.parametrize("unit", ["replace", 3, (), Unit, None], ids=shown)
 @pytest.mark.parametrize("make", [privacy.PureLoss, privacy.GaussianLoss, privacy.RandomizedResponseLoss])
 def test_a_unit_is_a_unit(make, unit):
     with pytest.raises(InvalidParameter):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privet import accounting, privacy, report
-from privet.errors import InvalidParameter, NoGuarantee, PrivetError
+from privet.errors import InvalidParameter, MissingExtra, NoGuarantee, PrivetError
 from privet.report import Step
 from privet.report.profile import profile_points
 
@@ -31,6 +31,12 @@ def test_files_are_written_in_their_format(tmp_path, suffix):
     start = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
     assert path.read_bytes().startswith(start)
     assert path.stat().st_size > 5_000
+
+
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"matplotlib.*pip install 'privet\[plot\]'"):
+        report.ladder_figure(STEPS)
 
 
 def test_a_picture_that_cannot_be_written_says_so(tmp_path):

@@ -20,7 +20,7 @@ from privet.privacy.base import (
     ZcdpBound,
     binary_rdp,
     register,
-    variable_of_curve,
+    variable_of_symmetric_curve,
 )
 
 __all__ = ["Grouped", "to_replace"]
@@ -154,9 +154,7 @@ def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
         chain = _joined(chain, chain)
         if bit == "1":
             chain = _joined(link, chain)
-    nodes, deltas = chain
-    mirrored = -np.expm1(-nodes[:0:-1]) + np.exp(-nodes[:0:-1]) * deltas[:0:-1]
-    return variable_of_curve(np.concatenate((-nodes[:0:-1], nodes)), np.concatenate((mirrored, deltas)))
+    return variable_of_symmetric_curve(*chain)
 
 
 def _joined(first: _Curve, second: _Curve) -> _Curve:

@@ -96,7 +96,9 @@ class Parallel(PrivacyLoss):
         return RdpCurve(np.max([c.values for c in curves], axis=0), max(c.delta0 for c in curves))
 
     def variable(self, direction: Direction) -> LossVariable:
-        return self.blocks[0].variable(direction) if len(self.blocks) == 1 else _envelope(self.blocks, direction)
+        if len(self.blocks) == 1:
+            return self.blocks[0].variable(direction)
+        return _envelope(self.blocks) if direction == "remove" else _envelope(self.blocks).reversed()
 
     @classmethod
     def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
@@ -104,6 +106,6 @@ class Parallel(PrivacyLoss):
 
 
 @lru_cache(maxsize=64)
-def _envelope(blocks: tuple[PrivacyLoss, ...], direction: Direction) -> LossVariable:
-    """One pair above those of all blocks: dear to build, so it is kept."""
-    return variable_of_envelope([block.variable(direction) for block in blocks])
+def _envelope(blocks: tuple[PrivacyLoss, ...]) -> LossVariable:
+    """One pair above those of all blocks, dear to build, so it is kept; its mirror image lies above theirs."""
+    return variable_of_envelope([block.variable("remove") for block in blocks])

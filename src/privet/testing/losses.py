@@ -88,6 +88,7 @@ def _mechanisms() -> dict[str, tuple[PrivacyLoss, ...]]:
         "discrete_gaussian": (
             p.DiscreteGaussianLoss(2.0),
             p.DiscreteGaussianLoss(3.0, sensitivity=2),
+            p.DiscreteGaussianLoss(3000.0, sensitivity=2000),
             p.DiscreteGaussianLoss(5.0, sensitivity=2, dimension=4),
         ),
         "geometric": (p.GeometricLoss(0.5), p.GeometricLoss(0.9, sensitivity=4)),

@@ -54,7 +54,18 @@ class BasicFilter(Rule):
 
 
 @dataclass(frozen=True)
-class AdvancedFilter(Rule):
+class _Reserving(Rule):
+    """A rule that sets a part `delta0` of delta aside for failures of the parts; still abstract."""
+
+    delta0: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._rest(self.delta0)
+
+
+@dataclass(frozen=True)
+class AdvancedFilter(_Reserving):
     """Advanced composition with adaptive parameters: sqrt(2 ln(1/delta') S) + S/2 <= epsilon, S = sum epsilon_i^2.
 
     `delta0` is the part of delta set aside for the parts' own deltas; delta' = delta - delta0.
@@ -69,11 +80,6 @@ class AdvancedFilter(Rule):
     name = "advanced"
     source = "Whitehouse, Ramdas, Rogers & Wu 2023"
     currencies = ("sum of epsilon^2", "delta")
-    delta0: float = field(default=0.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._rest(self.delta0)
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -90,7 +96,7 @@ class AdvancedFilter(Rule):
 
 
 @dataclass(frozen=True)
-class ZcdpFilter(Rule):
+class ZcdpFilter(_Reserving):
     """rho adds up. Every order obeys the same stopping rule, so the best one may be chosen for the conversion.
 
     `delta0` is the part of delta set aside for parts that are only delta0-approximate zCDP; the rest is converted.
@@ -107,11 +113,6 @@ class ZcdpFilter(Rule):
     name = "zCDP"
     source = "Feldman & Zrnic 2021; Whitehouse, Ramdas, Rogers & Wu 2023"
     currencies = ("rho", "delta0")
-    delta0: float = field(default=0.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._rest(self.delta0)
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -130,7 +131,7 @@ class ZcdpFilter(Rule):
 
 
 @dataclass(frozen=True)
-class RdpFilter(Rule):
+class RdpFilter(_Reserving):
     """Rényi divergences of one order add up; the order is fixed when the budget is opened.
 
     Picking afterwards the order that still fits is not covered by the theorem (outputs would choose it): use `AnyOf`
@@ -149,7 +150,6 @@ class RdpFilter(Rule):
     source = "Feldman & Zrnic 2021, at one order fixed in advance"
     currencies = ("Rényi divergence", "delta0")
     alpha: float = field(kw_only=True)
-    delta0: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

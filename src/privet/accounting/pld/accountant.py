@@ -1,10 +1,11 @@
 """The numerical accountant: a certified interval from privacy-loss distributions."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import UNIT_ROUNDOFF, Array
 from privet._validate import open_fraction
 from privet.accounting.base import Accountant, Bound
 from privet.accounting.pld.engine import Mode, delta_interval, epsilon_interval, profile_curves
@@ -55,12 +56,12 @@ class PLD(Accountant):
         if ends is None:
             interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts))
             ends = interval.lower, interval.upper
-        return self._bound(loss, ends, loss.pure())
+        return self._bound(loss, ends, _largest_loss(parts))
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
-        if loss.pure() <= epsilon:
-            return Bound(0.0, 0.0, "PLD", loss.unit)
         parts = _costly(loss)
+        if _largest_loss(parts) <= epsilon:
+            return Bound(0.0, 0.0, "PLD", loss.unit)
         pair = without_grid(parts)
         ends = None if pair is None else pair_delta(pair, epsilon)
         if ends is None:
@@ -95,6 +96,12 @@ def _refuse_if_lost(parts: list[tuple[PrivacyLoss, int]], delta: float) -> None:
             f"with probability {lost:.3g} these releases fail outright (loss +inf), which no epsilon covers; expected "
             f"less than delta = {delta:.3g}: ask for a larger delta, or give the parts smaller ones"
         )
+
+
+def _largest_loss(parts: list[tuple[PrivacyLoss, int]]) -> float:
+    """What pure DP says, rounded up: every loss is a float, off by a few units in the last place."""
+    pures = [(part.pure(), n) for part, n in parts]
+    return math.fsum(n * pure + 32.0 * UNIT_ROUNDOFF * n * (1.0 + pure) for pure, n in pures)
 
 
 def _costly(loss: PrivacyLoss) -> list[tuple[PrivacyLoss, int]]:

@@ -2,7 +2,7 @@
 
 from privet.privacy.base.atoms import any_failure, sum_of_atoms
 from privet.privacy.base.binary import binary_rdp, binary_variable
-from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope
+from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
 from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon, gaussian_rounding
@@ -63,4 +63,5 @@ __all__ = [
     "variable_of_curve",
     "variable_of_envelope",
     "variable_of_rdp",
+    "variable_of_symmetric_curve",
 ]

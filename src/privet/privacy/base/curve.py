@@ -5,7 +5,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.privacy.base.variable import AtomicVariable, LossVariable
 
-__all__ = ["lower_hull", "variable_of_curve", "variable_of_envelope"]
+__all__ = ["lower_hull", "variable_of_curve", "variable_of_envelope", "variable_of_symmetric_curve"]
 
 
 def lower_hull(x: Array, y: Array) -> Array:
@@ -51,6 +51,26 @@ def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
     q_only = max(0.0, 1.0 + float(slope[0]))  # slope -1 at 0 when Q has no mass of its own
     p = inner * q
     return AtomicVariable(np.log(inner[used]), p[used], q[used], float(delta[-1]), q_only)
+
+
+def variable_of_symmetric_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
+    """A dominating variable in both directions at once, from bounds that hold for either at epsilons 0 = e0 < e1 < ...
+
+    Below gamma = 1 a curve that serves both directions is its own mirror image, 1 - gamma + gamma h(1/gamma), and lines
+    are mirrored to lines. So the atoms at positive losses decide: each has its image, and what is left of P and of Q is
+    equal and sits at loss 0.
+
+    >>> variable_of_symmetric_curve(np.array([0.0, 1.0]), np.array([0.25, 0.0])).symmetric
+    True
+    """
+    below = -epsilons[:0:-1]
+    mirrored = -np.expm1(below) + np.exp(below) * deltas[:0:-1]
+    whole = variable_of_curve(np.concatenate((below, epsilons)), np.concatenate((mirrored, deltas)))
+    up = whole.losses > 0.0
+    losses, p, q = whole.losses[up], whole.p[up], whole.q[up]
+    middle = [max(0.0, 1.0 - float(p.sum() + q.sum()) - whole.p_only)]
+    p, q = np.concatenate((q[::-1], middle, p)), np.concatenate((p[::-1], middle, q))
+    return AtomicVariable(np.concatenate((-losses[::-1], [0.0], losses)), p, q, whole.p_only, whole.p_only)
 
 
 def variable_of_envelope(variables: list[LossVariable]) -> LossVariable:

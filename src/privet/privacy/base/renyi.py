@@ -8,7 +8,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.privacy.base.binary import binary_variable
-from privet.privacy.base.curve import variable_of_curve
+from privet.privacy.base.curve import variable_of_symmetric_curve
 from privet.privacy.base.variable import LossVariable
 
 if TYPE_CHECKING:
@@ -49,17 +49,13 @@ def variable_of_rdp(loss: "PrivacyLoss") -> LossVariable:
     if len(values) == 0 or np.all(values == 0.0):
         return binary_variable(0.0, 1.0 if len(values) == 0 else delta0)
     top = float(np.min(values + math.log(1e40) / (alphas - 1.0)))
-    nodes = np.concatenate((np.linspace(-top, top, 2001), np.geomspace(1e-6 * top, top, 400)))
     pure = loss.pure()
-    nodes = np.unique(np.append(nodes, (-pure, pure) if pure < math.inf else ()))
-    one_sided = _deltas_of_rdp(alphas, values, np.abs(nodes))
-    # the mirror image gives the negative side: h(1/g) <= 1 - 1/g + h(g)/g
-    below = np.minimum(nodes, 0.0)
-    mirrored = -np.expm1(below) + np.exp(below) * one_sided
-    deltas = delta0 + (1.0 - delta0) * np.where(nodes < 0.0, mirrored, one_sided)
+    known_end = (pure,) if pure < math.inf else ()
+    nodes = np.unique(np.concatenate((np.linspace(0.0, top, 1001), np.geomspace(1e-6 * top, top, 400), known_end)))
+    deltas = delta0 + (1.0 - delta0) * _deltas_of_rdp(alphas, values, nodes)
     if pure < math.inf:  # two bounds on one curve: the lower hull of the smaller holds too
         deltas = np.minimum(deltas, binary_variable(pure).delta(nodes))
-    return variable_of_curve(nodes, deltas)
+    return variable_of_symmetric_curve(nodes, deltas)
 
 
 def renyi_of_variable(variable: LossVariable, alphas: Array, count: int = 4001) -> Array:

@@ -7,7 +7,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from privet.errors import InvalidParameter, PrivetError
+from privet.errors import InvalidParameter, MissingExtra, PrivetError
 
 __all__ = [
     "PALETTE",
@@ -42,7 +42,7 @@ def require_plotting(path: Path | None = None) -> None:
     if path is not None and path.suffix.lower() not in _SUFFIXES:
         raise InvalidParameter(f"a picture is written as .png, .svg or .pdf, got {path.name!r}")
     if importlib.util.find_spec("matplotlib") is None:
-        raise PrivetError("pictures need matplotlib, which is not installed; run: pip install 'privet[plot]'")
+        raise MissingExtra("pictures need matplotlib, which is not installed; run: pip install 'privet[plot]'")
 
 
 def new_figure(width: float = 7.2, height: float = 4.5) -> tuple[Figure, Any]:

@@ -19,6 +19,7 @@ from privet.testing.laws.combinators import (
 )
 from privet.testing.laws.curves import (
     check_cells,
+    check_enclosure,
     check_masses,
     check_mirror,
     check_post_processing,
@@ -58,6 +59,7 @@ __all__ = [
     "check_cells",
     "check_costs_nothing",
     "check_counts",
+    "check_enclosure",
     "check_equal_is_interchangeable",
     "check_fixed_amplification",
     "check_fixed_needs_replace",
@@ -104,6 +106,7 @@ LOSS_LAWS: tuple[Callable[..., None], ...] = (
     check_mirror,
     check_masses,
     check_cells,
+    check_enclosure,
     check_span,
     check_renyi_shape,
     check_renyi_covers_pair,

@@ -13,6 +13,7 @@ from privet.testing.base import variable_of
 
 __all__ = [
     "check_cells",
+    "check_enclosure",
     "check_masses",
     "check_mirror",
     "check_post_processing",
@@ -102,13 +103,12 @@ def check_mirror(loss: PrivacyLoss) -> None:
     gamma = np.exp(_EPSILONS)
     for direction, variable in found.items():
         expected = 1.0 - gamma + gamma * variable.delta(-_EPSILONS)
-        others = [("its reverse", variable.reversed(), 1e-8 if loss.exact else 1e-7)]
-        if len(found) == 2:  # two bounds of one thing need not be mirror images to the last digit; two true pairs do
-            other_direction = found["add" if direction == "remove" else "remove"]
-            others.append(("the other direction", other_direction, 1e-8 if loss.exact else 1e-4))
-        for name, other, allowed in others:
+        others = [("its reverse", variable.reversed())]
+        if len(found) == 2:
+            others.append(("the other direction", found["add" if direction == "remove" else "remove"]))
+        for name, other in others:
             gap = float(np.max(np.abs(other.delta(_EPSILONS) - expected) / (1.0 + gamma)))
-            assert gap <= allowed, f"mirror: {direction} of {loss!r} and {name} differ by {gap}"
+            assert gap <= 1e-8, f"mirror: {direction} of {loss!r} and {name} differ by {gap}"
 
 
 def check_masses(loss: PrivacyLoss) -> None:
@@ -125,8 +125,7 @@ def check_masses(loss: PrivacyLoss) -> None:
                 law = f"masses of {loss!r}, {direction}, under {name}"
                 assert min(cell.min(), only, *atoms) >= 0.0, f"{law}: negative"
                 total = math.fsum([*cell, *atoms, only])
-                # the masses of a bound are slopes of its curve: near gamma = 0 they have lost a few digits
-                assert abs(total - 1.0) <= (_ROUNDING if loss.exact else 1e-7), f"{law}: sum to {total}"
+                assert abs(total - 1.0) <= _ROUNDING, f"{law}: sum to {total}"
 
 
 def check_cells(loss: PrivacyLoss) -> None:
@@ -157,6 +156,22 @@ def check_cells(loss: PrivacyLoss) -> None:
         assert np.allclose(variable.delta(_EPSILONS), from_cells, atol=_ROUNDING), (
             f"{law}: the profile contradicts them"
         )
+
+
+def check_enclosure(loss: PrivacyLoss) -> None:
+    """What a variable certifies about its curve contains what its masses say, and is narrow; so for its mirror image.
+
+    >>> check_enclosure(privacy.PoissonSampled(privacy.GaussianLoss(1.0), 0.1))
+    """
+    for direction, variable in _variables(loss):
+        for name, side in ((direction, variable), (f"{direction}, mirrored", variable.reversed())):
+            for epsilon in _EPSILONS[::8]:
+                low, high = side.enclose(float(epsilon))
+                value = float(LossVariable.delta(side, float(epsilon)))
+                law = f"enclosure of {loss!r}, {name}, at {epsilon}: [{low}, {high}]"
+                assert 0.0 <= low <= high <= 1.0, f"{law} is no interval of probabilities"
+                assert low - 1e-11 <= value <= high + 1e-11, f"{law} misses {value}"
+                assert high - low <= 1e-10 * (1.0 + math.exp(epsilon)), f"{law} is wide"
 
 
 def check_span(loss: PrivacyLoss) -> None:
