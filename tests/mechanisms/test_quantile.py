@@ -152,13 +152,14 @@ def test_outlying_missing_and_infinite_records_count_as_public_constants():
     other = Quantile.for_budget(epsilon=50.0, q=0.5, missing=4.0, **BOUNDS)
     assert other.release(np.full(100, np.nan)).value == 4.0
     assert other.release(np.full(100, True)).value == 1.0
+    assert other.release([None, "a", 1j, math.nan] * 25).value == 4.0
 
 
 def test_number_of_records_appears_nowhere():
     mechanism = Quantile.for_budget(epsilon=1.0, q=0.5, **BOUNDS)
     few, many = mechanism.release([1.0, 2.0]), mechanism.release(np.arange(1492.0))
     assert (few.loss, few.error, few.mechanism) == (many.loss, many.error, many.mechanism)
-    for bad in ([[1.0], [2.0]], ["a"], [None], 3.0, [1j]):
+    for bad in ([[1.0], [2.0]], "a", {"a": 1.0}, 3.0, np.array(["a"])):
         with pytest.raises(InvalidData) as caught:
             mechanism.release(bad)
         assert not any(character.isdigit() for character in str(caught.value))

@@ -27,7 +27,7 @@ class BoundedSum(RecordMechanism):
 
     **Guarantee:** that of the noise, for every list of records, of any length and with anything in it.
     **Sensitivity:** l1 = l2 = max(|lowest|, |highest|) under add/remove, highest - lowest under replace; times
-    `max_rows`.
+    `max_rows`. With several rows, replace takes the larger of the two: somebody may give way to somebody with fewer.
     **Error:** of the noise; the rounding of n records adds at most n times half a grid step, clamping what it cuts off.
     **Reference:** Dwork et al. 2006; Casacuberta et al. 2022 for why not in floats.
 
@@ -54,13 +54,13 @@ class BoundedSum(RecordMechanism):
         max_rows: int = 1,
     ) -> "BoundedSum":
         """The least noise that stays within the budget; the bounds are public and never read from data."""
-        moves = _moves(public_bounds(bounds), Unit() if unit is None else unit)
+        moves = _moves(public_bounds(bounds), Unit() if unit is None else unit, several=max_rows != 1)
         l1, l2 = (row_sensitivity(moves, norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
         noise = for_error(epsilon=epsilon, delta=delta, rho=rho, mu=mu, l1=l1, l2=l2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows)
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
-        return _moves(self.bounds, unit)
+        return _moves(self.bounds, unit, several=self.max_rows > 1)
 
     @property
     def _exponent(self) -> int:
@@ -87,9 +87,13 @@ class BoundedSum(RecordMechanism):
         yield Example(cls.for_budget(rho=0.1, bounds=(0, 1), max_rows=3), [], [1, 1, 1], Target(rho=0.1))
 
 
-def _moves(bounds: tuple[float, float], unit: Unit) -> Fraction:
+def _moves(bounds: tuple[float, float], unit: Unit, *, several: bool) -> Fraction:
+    """How far one record moves the sum. Who has several may be exchanged for somebody with none (they need not be
+    exchanged one for one), so that a record may also come or go."""
     exponent, lowest, highest = _grid(bounds)
-    steps = highest - lowest if unit.relation == "replace" else max(abs(lowest), abs(highest))
+    steps = highest - lowest if unit.relation == "replace" else 0
+    if several or unit.relation != "replace":
+        steps = max(steps, abs(lowest), abs(highest))
     return Fraction(steps) * Fraction(2) ** exponent
 
 

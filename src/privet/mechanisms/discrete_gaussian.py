@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, ndtr, ndtri
-from privet._validate import above, count
+from privet._validate import count
 from privet.errors import InvalidData, NoGuarantee
 from privet.mechanisms.base import (
     Example,
@@ -19,6 +19,7 @@ from privet.mechanisms.base import (
     Source,
     Target,
     as_sensitivity,
+    integer_scale,
     register,
     smallest_scale,
 )
@@ -57,7 +58,7 @@ class DiscreteGaussian(IntegerMechanism):
     dimension: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", above("sigma", self.scale, 0.0))
+        object.__setattr__(self, "scale", integer_scale("sigma", self.scale))
         object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l2"))
         object.__setattr__(self, "dimension", count("dimension", self.dimension, 1))
 

@@ -11,8 +11,9 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet._validate import above, count, finite, open_fraction
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register, scale_for, smallest_scale, up
+from privet.mechanisms.base.records import clean_records
 from privet.privacy import ExponentialLoss, Unit
 
 __all__ = ["Quantile"]
@@ -43,8 +44,8 @@ class Quantile(Mechanism[Any, float]):
 
     A point is chosen with probability proportional to exp(score/scale); its score is minus the number of records by
     which its rank misses q n. Every grid point counts once, whether records sit on it or not, so that ties and
-    duplicates do no harm. Records beyond the bounds count as the bound, missing ones (NaN) as `missing` (default: the
-    lower bound). The number of records is not revealed, and there may be none.
+    duplicates do no harm. Records beyond the bounds count as the bound, missing ones (NaN, None, no number) as
+    `missing` (default: the lower bound). The number of records is not revealed, and there may be none.
 
     **Guarantee:** `ExponentialLoss` of epsilon = 2 sensitivity/scale, in records.
     **Sensitivity:** of the score: max(q, 1 - q) when a record is added or removed, 1 when it is exchanged; known here.
@@ -137,16 +138,10 @@ class Quantile(Mechanism[Any, float]):
         return self.step
 
     def _prepare(self, value: Any) -> Array:
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            array = np.empty((0, 0))
-        if array.ndim != 1 or array.dtype.kind not in "biuf":
-            raise InvalidData("the records must be a one-dimensional array of numbers (NaN where one is missing)")
-        low, high = self.bounds
+        assert self.missing is not None  # `__post_init__` fills it in
+        low = self.bounds[0]
         # Each record is mapped by itself, so rounding here cannot touch the sensitivity.
-        records = np.clip(array.astype(np.float64), low, high)
-        records[np.isnan(records)] = self.missing
+        records = clean_records(value, self.bounds, self.missing)
         return np.sort(np.minimum(np.floor((records - low) / self._width + 0.5), self.points - 1).astype(np.int64))
 
     def _draw(self, prepared: Array, source: Source) -> float:

@@ -42,8 +42,9 @@ def counts_sensitivity(
     """Several counts (or other sums) at once.
 
     `patterns` lists what one record can add to the vector of answers; include the zero vector if a record may add
-    nothing. Add/remove: the longest pattern; replace: the two that are farthest apart. A whole number k instead stands
-    for k arbitrary counts: k in l1, sqrt k in l2, under both relations.
+    nothing. Add/remove: the longest pattern; replace: the two that are farthest apart, or with several rows the longest
+    one if that is more (somebody with many rows may give way to somebody with none). A whole number k instead stands for
+    k arbitrary counts: k in l1, sqrt k in l2, under both relations.
 
     >>> float(counts_sensitivity(4, norm="l2"))
     2.0
@@ -59,7 +60,8 @@ def counts_sensitivity(
             raise InvalidParameter("patterns must be a list of vectors of one length, at least one")
         moved = rows
         if unit is not None and unit.relation == "replace":
-            moved = [tuple(a - b for a, b in zip(one, other, strict=True)) for one, other in combinations(rows, 2)]
+            apart = [tuple(a - b for a, b in zip(one, other, strict=True)) for one, other in combinations(rows, 2)]
+            moved = apart if max_rows == 1 else apart + rows
     return row_sensitivity(
         max(map(_LENGTHS[norm], moved), default=Fraction(0)), norm=norm, unit=unit, max_rows=max_rows
     )
@@ -68,16 +70,14 @@ def counts_sensitivity(
 def sum_sensitivity(
     *, bounds: tuple[float, float], norm: Norm = "l1", unit: Unit | None = None, max_rows: int = 1
 ) -> Sensitivity:
-    """A sum of records within public bounds: the larger of |lowest| and |highest|, or highest - lowest under replace.
-
-    Of the exact sum; `BoundedSum` forms it on a grid.
+    """A sum of records within public bounds: the larger of |lowest| and |highest|, or highest - lowest under replace
+    (with several rows, the larger of the two). Of the exact sum; `BoundedSum` forms it on a grid.
 
     >>> float(sum_sensitivity(bounds=(-2, 5))), float(sum_sensitivity(bounds=(-2, 5), unit=Unit("replace")))
     (5.0, 7.0)
     """
-    low, high = map(Fraction, public_bounds(bounds))
-    moved = high - low if unit is not None and unit.relation == "replace" else max(abs(low), abs(high))
-    return row_sensitivity(moved, norm=norm, unit=unit, max_rows=max_rows)
+    ends = [(end,) for end in public_bounds(bounds)]
+    return counts_sensitivity(ends, norm=norm, unit=unit, max_rows=max_rows)
 
 
 def mean_sensitivity(
@@ -94,8 +94,8 @@ def mean_sensitivity(
         raise InvalidParameter(
             'a mean has a sensitivity only when n is public: unit=Unit("replace"); under add/remove take BoundedMean'
         )
-    whole = sum_sensitivity(bounds=bounds, norm=norm, unit=unit, max_rows=max_rows)
-    return whole.times(Fraction(1, count("n", n, 1)))
+    low, high = map(Fraction, public_bounds(bounds))  # n stays, so that rows are exchanged one for one
+    return row_sensitivity((high - low) / count("n", n, 1), norm=norm, unit=unit, max_rows=max_rows)
 
 
 def _l1(vector: Sequence[Fraction]) -> Fraction:

@@ -2,7 +2,7 @@
 
 from privet.mechanisms.base.additive import AdditiveMechanism, on_grid
 from privet.mechanisms.base.error_bar import ErrorBar
-from privet.mechanisms.base.integer import IntegerMechanism, whole_sensitivity
+from privet.mechanisms.base.integer import IntegerMechanism, integer_scale, whole_sensitivity
 from privet.mechanisms.base.mechanism import Example, Mechanism, Source, observed, register, registered_mechanisms
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.response import Estimate, ResponseMechanism
@@ -27,6 +27,7 @@ __all__ = [
     "as_scores",
     "as_sensitivity",
     "check_monotonic",
+    "integer_scale",
     "observed",
     "on_grid",
     "ratio_down",

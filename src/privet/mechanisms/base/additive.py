@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
 
-__all__ = ["AdditiveMechanism", "noise_scale", "numbers", "on_grid", "saturated"]
+__all__ = ["AdditiveMechanism", "noise_scale", "numbers", "on_grid", "read", "saturated"]
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
 _LARGEST_SCALE = 2.0**100
 _FARTHEST = 2.0**1000
+_WHOLE = 2**53  # up to here every integer is a double
 _LIMIT = 2.0**62  # where `on_grid` saturates
 
 
@@ -72,8 +74,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     def _draw(self, prepared: tuple[Array, Array], source: Source) -> Any:
         whole, part = prepared
         steps = Fraction(self.scale) / Fraction(self.step)
-        # one correctly rounded addition of integers: a function of the exact sum, so post-processing of it
-        total = whole + np.asarray(self._noisy(part, steps, source)).astype(np.float64)
+        total = _sum(whole, np.asarray(self._noisy(part, steps, source)))
         with np.errstate(over="ignore"):
             released = np.ldexp(total, self._exponent)
         return float(released) if whole.ndim == 0 else released
@@ -117,12 +118,11 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 def numbers(value: Any) -> Array:
     """The input as an array of float64 or int64; the refusal depends on type and shape, except that NaN is refused."""
     try:
-        array = np.asarray(value)
+        array = saturated(read(value))
     except ValueError:
         raise InvalidData("the value must be a number or an array of numbers of one shape") from None
-    array = saturated(array)
-    if array.dtype.kind not in "biuf":
-        raise InvalidData(f"the value must be a number or an array of numbers, got {array.dtype}")
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InvalidData(f"the value must be a number or an array of numbers (64 bits at most), got {array.dtype}")
     if array.dtype.kind != "f":
         return array.astype(np.int64)
     array = array.astype(np.float64)
@@ -132,6 +132,40 @@ def numbers(value: Any) -> Array:
             "and replace missing ones first (BoundedSum and BoundedMean do)"
         )
     return array
+
+
+def read(value: Any) -> Array:
+    """numpy's array of what it is given, except that Python's integers stay what they are.
+
+    numpy turns an integer beyond 64 bits into a double if it stands beside a negative number or a double. Next to one
+    that is smaller by 1 and remains an integer, it would neither saturate nor move by 1 only.
+
+    >>> read([2**63, -1]).dtype.kind, read([2**70, 0.5]).tolist() == [2**53, 0.5]
+    ('O', True)
+    """
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and (isinstance(value, np.ndarray) or not np.any(np.abs(array) >= _WHOLE)):
+        return array
+    if array.dtype.kind not in "fO":
+        return array
+    items = np.asarray(value, dtype=object)
+    if all(isinstance(item, int) for item in items.flat):
+        return items
+    if not all(isinstance(item, Real) and not isinstance(item, bool) for item in items.flat):
+        return array
+    clipped = [min(max(item, -_WHOLE), _WHOLE) if isinstance(item, Integral) else item for item in items.flat]
+    return np.array(clipped, dtype=np.float64).reshape(items.shape)
+
+
+def _sum(whole: Array, drawn: Array) -> Array:
+    """Whole numbers plus integer noise, rounded to doubles once: a function of the exact sum, so post-processing of it.
+
+    Noise beyond 2^53 must not be rounded by itself: which of its last digits survive would then depend on the value.
+    """
+    total: Array = whole + drawn.astype(np.float64)
+    for place in np.flatnonzero((drawn > _WHOLE) | (drawn < -_WHOLE)).tolist():
+        np.put(total, place, float(int(whole.flat[place]) + int(drawn.flat[place])))
+    return total
 
 
 def noise_scale(name: str, value: object) -> float:

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count, open_fraction
+from privet._validate import above, count, open_fraction
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.base.additive import saturated
+from privet.mechanisms.base.additive import read, saturated
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
 
-__all__ = ["IntegerMechanism", "whole_sensitivity"]
+__all__ = ["IntegerMechanism", "integer_scale", "whole_sensitivity"]
 
+_LARGEST_SCALE = 2.0**52
 _REFUSED = (
     "the value must be an integer or an array of integers (round to a public grid first, or take Laplace or Gaussian)"
 )
@@ -47,7 +48,7 @@ class IntegerMechanism(Mechanism[Any, Any]):
 
     def _prepare(self, value: Any) -> Array:
         try:
-            array = saturated(np.asarray(value))
+            array = saturated(read(value))
         except ValueError:
             raise InvalidData(_REFUSED) from None
         if array.dtype.kind not in "biu":
@@ -84,6 +85,18 @@ class IntegerMechanism(Mechanism[Any, Any]):
     def exact_cdf(self, value: int, points: Array) -> Array:
         """Pr[release <= point] for the exact value: for tests and audits, not releasable."""
         return self._noise_cdf(np.floor(np.asarray(points, dtype=float)) - value)
+
+
+def integer_scale(name: str, value: object) -> float:
+    """A scale whose noise fits 64-bit integers, checked when the mechanism is made.
+
+    >>> integer_scale("scale", 2)
+    2.0
+    """
+    scale = above(name, value, 0.0)
+    if scale > _LARGEST_SCALE:
+        raise InvalidParameter(f"{name} must be at most 2^52, got {scale:g}: the budget is too small for integer noise")
+    return scale
 
 
 def whole_sensitivity(sensitivity: Sensitivity) -> int:

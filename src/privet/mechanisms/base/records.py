@@ -63,9 +63,14 @@ class RecordMechanism(Mechanism[Any, Any]):
         object.__setattr__(self, "missing", public_missing(self.missing, self.bounds))
         object.__setattr__(self, "max_rows", count("max_rows", self.max_rows, 1))
         bound = self.noise.sensitivity
+        _records_unit(bound.unit)
         if bound.value < self._moves(bound.norm, bound.unit) * self.max_rows * bound.unit.group_size:
             raise InvalidParameter(
                 "the noise was made for a smaller sensitivity than these bounds have; use for_budget"
+            )
+        if Fraction(self.noise.scale) > 2**52 * Fraction(2) ** _noise_grid(self.noise, self._exponent):
+            raise InvalidParameter(
+                "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
             )
 
     @abstractmethod
@@ -120,11 +125,15 @@ def row_sensitivity(value: Fraction, *, norm: Norm, unit: Unit | None, max_rows:
     >>> float(row_sensitivity(Fraction(2), norm="l1", unit=Unit(group_size=3), max_rows=5))
     30.0
     """
-    neighbours = Unit() if unit is None else unit
-    if not isinstance(neighbours, Unit) or neighbours.relation not in ("add_remove", "replace"):
-        raise InvalidParameter('unit must be Unit("add_remove") or Unit("replace") for statistics of records')
+    neighbours = _records_unit(Unit() if unit is None else unit)
     rows = count("max_rows", max_rows, 1) * neighbours.group_size
     return Sensitivity(value * rows, norm=norm, unit=neighbours)
+
+
+def _records_unit(unit: object) -> Unit:
+    if not isinstance(unit, Unit) or unit.relation not in ("add_remove", "replace"):
+        raise InvalidParameter('unit must be Unit("add_remove") or Unit("replace") for statistics of records')
+    return unit
 
 
 def check_public_count(n: int | None, unit: Unit) -> int | None:
@@ -260,11 +269,15 @@ def public_missing(missing: float | None, bounds: tuple[float, float]) -> float:
     return constant
 
 
+def _noise_grid(noise: AdditiveMechanism, exponent: int) -> int:
+    return min(math.frexp(noise.scale)[1] - 21, exponent + 50)  # a rest of 50 bits is a double
+
+
 def noisy_totals(
     noise: AdditiveMechanism, totals: Sequence[int], exponent: int, *, runs: int = 1, source: Source = None
 ) -> list[list[Fraction]]:
     """`runs` rows of totals times 2^exponent plus noise, rounded half up to a grid a millionth of the noise, exactly."""
-    grid = min(math.frexp(noise.scale)[1] - 21, exponent + 50)  # a rest of 50 bits is a double
+    grid = _noise_grid(noise, exponent)
     shift = grid - exponent
     wholes = [total >> shift if shift > 0 else total << -shift for total in totals]
     rests = [

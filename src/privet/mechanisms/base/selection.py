@@ -11,6 +11,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import above, count, flag, open_fraction
 from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.base.additive import read, saturated
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity, as_sensitivity
@@ -141,11 +142,9 @@ def as_scores(value: Any) -> Array:
     array([1., 2.])
     """
     try:
-        array = np.asarray(value)
+        array = saturated(read(value))
     except ValueError:
         array = np.empty((0, 0))
-    if array.dtype.kind == "O" and all(isinstance(x, int | float) and not isinstance(x, bool) for x in array.flat):
-        array = np.array([_clip(x) if isinstance(x, int) else x for x in array.flat]).reshape(array.shape)
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
         raise InvalidData("scores must be a non-empty one-dimensional array of numbers, one for each candidate")
     if array.dtype.kind != "f":
@@ -178,10 +177,6 @@ def up(value: Fraction) -> float:
     """
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _clip(x: int) -> int:
-    return max(-_WHOLE, min(_WHOLE, x))
 
 
 def _public_list(candidates: Any) -> tuple[Any, ...]:

@@ -7,8 +7,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above
-from privet.mechanisms.base.integer import IntegerMechanism, whole_sensitivity
+from privet.mechanisms.base.integer import IntegerMechanism, integer_scale, whole_sensitivity
 from privet.mechanisms.base.mechanism import Source
 from privet.mechanisms.base.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.base.target import Target, smallest_scale
@@ -22,7 +21,7 @@ class TwoSidedGeometric(IntegerMechanism):
     """Base of the mechanisms whose noise has Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", above("scale", self.scale, 0.0))
+        object.__setattr__(self, "scale", integer_scale("scale", self.scale))
         object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l1"))
         whole_sensitivity(self.sensitivity)
 
