@@ -5,6 +5,7 @@ from typing import Any
 
 from privet.accounting.filters import Sums
 from privet.errors import LedgerTampered, PrivetError
+from privet.ledger.account import Account
 from privet.ledger.base import (
     ADMIN,
     DATASET,
@@ -25,6 +26,7 @@ from privet.privacy import from_json
 
 __all__ = ["Auditor", "verify_store"]
 
+_MOST = 4096  # texts remembered at once
 _SLACK = 10**9  # prices may differ by a relative 1e-9 between machines
 
 
@@ -43,7 +45,8 @@ class Auditor:
         self.open_reserves: dict[int, tuple[str, str | None]] = {}
         self.released: set[tuple[str, str]] = set()
         self.underpriced: list[int] = []
-        self._prices: dict[tuple[int, str, str], Sums | None] = {}
+        self._read: dict[str, dict[str, Sums]] = {}
+        self._fair: dict[tuple[int, str, str | None, str], bool] = {}
 
     def read(self, entry: Entry) -> None:
         """Check one entry against everything before it."""
@@ -92,20 +95,21 @@ class Auditor:
 
     def _charged(self, entry: Entry, facts: dict[str, Any]) -> dict[str, Sums]:
         assert self.policy is not None
-        amounts = {scope: read_sums(plain) for scope, plain in entry.charged.items()}
+        amounts = self._amounts(entry)
         part = facts.get("part")
         after: dict[str, Sums] = {}
         try:
             for scope, account, capped in self.policy.scopes(entry.analyst):
                 price = amounts[scope]
-                if part is not None:
+                if part is None:
+                    self._priced(entry, scope, account, price)
+                else:
                     self._part(entry, Part(*part), (scope, account.zero), amounts, after)
-                self._priced(entry, account, price if part is None else None)
                 before = self.sums.get(scope, account.zero)
                 after[scope] = account.plus(before, price) if capped else add_sums(before, price)
         except (KeyError, TypeError, ValueError, PrivetError) as problem:
             raise LedgerTampered(f"entry {entry.seq} charges what its rules do not allow ({problem})") from None
-        if set(amounts) - set(after):
+        if len(amounts) > len(after) or not amounts.keys() <= after.keys():
             raise LedgerTampered(f"entry {entry.seq} charges an account that it does not touch")
         return after
 
@@ -130,18 +134,28 @@ class Auditor:
             raise LedgerTampered(f"entry {entry.seq} charges the whole less or more than its parts grew")
         after[cell], after[top] = parts.cell, tuple(rule for sums in parts.top for rule in sums)
 
-    def _priced(self, entry: Entry, account: Any, charged: Sums | None) -> None:
+    def _amounts(self, entry: Entry) -> dict[str, Sums]:
+        """The amounts, read; equal losses have equal texts, so most were read before."""
+        known = self._read.get(entry.amounts)
+        if known is None:
+            if len(self._read) > _MOST:
+                self._read.clear()
+            known = {scope: read_sums(plain) for scope, plain in entry.charged.items()}
+            self._read[entry.amounts] = known
+        return known
+
+    def _priced(self, entry: Entry, scope: str, account: Account, charged: Sums) -> None:
         """Note a charge that is clearly below what this version asks for the same loss; that is no tampering."""
-        if charged is None or entry.loss is None:
-            return
-        place = (id(account), entry.loss, "")
-        if place not in self._prices:
+        assert self.policy is not None
+        place = (self.policy.seq, scope, entry.loss, entry.amounts)
+        if place not in self._fair:
+            if len(self._fair) > _MOST:
+                self._fair.clear()
             try:
-                self._prices[place] = account.price(from_json(entry.loss))
+                self._fair[place] = _covers(charged, account.price(from_json(entry.loss or "")), _SLACK)
             except PrivetError:
-                self._prices[place] = None
-        price = self._prices[place]
-        if price is None or not _covers(charged, price, _SLACK):
+                self._fair[place] = False
+        if not self._fair[place]:
             self.underpriced.append(entry.seq)
 
     def _release(self, entry: Entry, facts: dict[str, Any]) -> None:
