@@ -1,7 +1,7 @@
 """`audit.mechanism`: search for an input pair and an event that a claimed price forbids, then test it on fresh runs."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -11,7 +11,19 @@ from privet import accounting
 from privet._numerics import Array
 from privet._validate import count, fraction, open_fraction
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
-from privet.audit.search import Classifier, Event, Neighbours, Numbers, Pairs, World, features, observe, tally, train
+from privet.audit.search import (
+    KINDS,
+    Event,
+    Learned,
+    Neighbours,
+    Numbers,
+    Pairs,
+    World,
+    features,
+    learn,
+    observe_both,
+    tally,
+)
 from privet.audit.statistics import curve_test, point_lower
 from privet.audit.statistics.clopper_pearson import point_epsilon, rate_above
 from privet.errors import InvalidParameter
@@ -43,13 +55,13 @@ class Witness:
     event: Event
     swapped: bool
     vocabulary: dict[str, int]
-    classifier: Classifier | None = None
+    learned: dict[str, Learned] = field(default_factory=dict)
     timed: bool = False
 
     def replay(self, mechanism: Any, runs: int) -> Counts:
         """Count the event on fresh runs of both worlds; feed the counts to any statistic."""
-        worlds = [observe(mechanism, side, runs, timed=self.timed) for side in (self.left, self.right)]
-        return self.count(*(_columns(world, self.vocabulary, self.classifier) for world in worlds))
+        worlds = observe_both(mechanism, self.left, self.right, runs, timed=self.timed)
+        return self.count(*(_with(self.learned, features(world, self.vocabulary)) for world in worlds))
 
     def count(self, left: dict[str, Array], right: dict[str, Array]) -> Counts:
         """The counts in observed worlds, the world where the event is too likely first."""
@@ -108,13 +120,14 @@ def mechanism(
     alpha: float = 1e-3,
     delta: float | None = None,
     timed: bool = False,
+    look_at: Collection[str] = KINDS,
 ) -> MechanismAudit:
     """Attack a claimed price by running the mechanism on neighbouring inputs.
 
     `mechanism` is anything with `.release(value)`, or a callable. `claim` defaults to its `.loss`; `neighbours` are
     pairs for the claim's relation (a family such as `audit.Tables`, or a list); for our own additive mechanisms they
     follow from the declared sensitivity. Half of the runs chooses the event, the other half tests it once. `timed`
-    looks at the run time as well (one by one, slower).
+    looks at the run time as well (one by one, slower); `look_at` restricts the search to some kinds of events.
 
     **Guarantee:** false alarms have probability at most `alpha`. **Error:** what is not refuted is not thereby private.
     **Reference:** Wasserman & Zhou 2010; Bichsel et al. 2021 for the search.
@@ -128,12 +141,12 @@ def mechanism(
     """
     price = _claim_of(mechanism, claim)
     runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
-    pairs = _pairs(mechanism, price, neighbours)
+    pairs, kinds = _pairs(mechanism, price, neighbours), _kinds(look_at)
     curve = _Curve.of(price)
-    left, right = _most_telling(mechanism, pairs, curve, min(_SCOUTS, runs), timed)
-    worlds = [observe(mechanism, side, runs, timed=timed) for side in (left, right)]
+    left, right = _most_telling(mechanism, pairs, curve, min(_SCOUTS, runs), timed, kinds)
+    worlds = observe_both(mechanism, left, right, runs, timed=timed)
     at = (0.0 if np.isfinite(price.pure()) else 1e-5) if delta is None else fraction("delta", delta)
-    witness, measured, columns = _choose(worlds, left, right, curve, at, timed)
+    (witness, measured), columns = _choose(worlds, (left, right), (curve.excess, _measure(at)), timed, kinds)
     return MechanismAudit(
         claim=price,
         test=curve_test(witness.count(*columns), claim=price, alpha=level).selected(level, _HOW),
@@ -151,6 +164,13 @@ def _claim_of(mechanism: Any, claim: PrivacyLoss | None) -> PrivacyLoss:
     if not isinstance(price, PrivacyLoss):
         raise InvalidParameter("an audit needs a claim: pass claim=..., a loss out of privet.privacy")
     return price
+
+
+def _kinds(look_at: Collection[str]) -> frozenset[str]:
+    kinds = frozenset(look_at)
+    if not kinds or isinstance(look_at, str) or not kinds <= frozenset(KINDS):
+        raise InvalidParameter(f"look_at must name some of: {', '.join(KINDS)}")
+    return kinds
 
 
 def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any) -> list[tuple[Any, Any]]:
@@ -193,7 +213,7 @@ class _Curve:
 
 
 def _most_telling(
-    mechanism: Any, pairs: list[tuple[Any, Any]], curve: _Curve, runs: int, timed: bool
+    mechanism: Any, pairs: list[tuple[Any, Any]], curve: _Curve, runs: int, timed: bool, kinds: frozenset[str]
 ) -> tuple[Any, Any]:
     """The pair whose worlds lie furthest outside the claim in a few runs."""
     if len(pairs) == 1:
@@ -201,25 +221,28 @@ def _most_telling(
     scores = []
     for left, right in pairs:
         vocabulary: dict[str, int] = {}
-        columns = [features(observe(mechanism, side, runs, timed=timed), vocabulary) for side in (left, right)]
-        scores.append(_best(columns[0], columns[1], curve.excess)[0])
+        worlds = observe_both(mechanism, left, right, runs, timed=timed)
+        columns = [features(world, vocabulary) for world in worlds]
+        scores.append(_best(columns[0], columns[1], curve.excess, kinds)[0])
     return pairs[int(np.argmax(scores))]
 
 
 def _choose(
-    worlds: list[World], left: Any, right: Any, curve: _Curve, delta: float, timed: bool
-) -> tuple[Witness, Witness, list[dict[str, Array]]]:
+    worlds: tuple[World, World],
+    inputs: tuple[Any, Any],
+    scores: tuple[Score, Score],
+    timed: bool,
+    kinds: frozenset[str],
+) -> tuple[list[Witness], list[dict[str, Array]]]:
     """The events to test and to measure with, chosen on the first half; and the columns of the second half."""
     vocabulary: dict[str, int] = {}
     raw = [features(world, vocabulary) for world in worlds]
-    classifier = train(*(_part(side, 0, 4) for side in raw))  # a quarter learns, a quarter chooses, a half tests
-    columns = raw if classifier is None else [side | {"classifier": classifier(side)} for side in raw]
-    search = [_part(_part(side, 0, 2), 1, 2) if classifier else _part(side, 0, 2) for side in columns]
-    chosen = [_best(search[0], search[1], score) for score in (curve.excess, _measure(delta))]
-    tested, measured = (
-        Witness(left, right, event, swapped, vocabulary, classifier, timed) for _, event, swapped in chosen
-    )
-    return tested, measured, [_part(side, 1, 2) for side in columns]
+    learned = learn(*(_part(side, 0, 4) for side in raw), kinds=kinds)  # a quarter learns, a quarter chooses
+    columns = [_with(learned, side) for side in raw]
+    search = [_part(_part(side, 0, 2), 1, 2) if learned else _part(side, 0, 2) for side in columns]
+    chosen = [_best(search[0], search[1], score, kinds) for score in scores]
+    witnesses = [Witness(*inputs, event, swapped, vocabulary, learned, timed) for _, event, swapped in chosen]
+    return witnesses, [_part(side, 1, 2) for side in columns]
 
 
 def _measure(delta: float) -> Score:
@@ -232,17 +255,18 @@ def _part(columns: dict[str, Array], index: int, of: int) -> dict[str, Array]:
     return {name: column[index * n // of : (index + 1) * n // of] for name, column in columns.items()}
 
 
-def _columns(world: World, vocabulary: dict[str, int], classifier: Classifier | None) -> dict[str, Array]:
-    columns = features(world, vocabulary)
-    return columns if classifier is None else columns | {"classifier": classifier(columns)}
+def _with(learned: dict[str, Learned], columns: dict[str, Array]) -> dict[str, Array]:
+    return columns | {name: model(columns) for name, model in learned.items()}
 
 
-def _best(left: dict[str, Array], right: dict[str, Array], score: Score) -> tuple[float, Event, bool]:
+def _best(
+    left: dict[str, Array], right: dict[str, Array], score: Score, kinds: frozenset[str]
+) -> tuple[float, Event, bool]:
     """The event with the highest score, and whether it is about the right world."""
     n, n_out = len(left["form"]), len(right["form"])
     best = (-np.inf, Event("form", "equal to", 0.0), False)
     for group in tally(left, right):
-        if group.thresholds.size == 0:
+        if group.thresholds.size == 0 or group.kind not in kinds:
             continue
         for swapped in (False, True):
             tp, fp = (group.right, group.left) if swapped else (group.left, group.right)

@@ -1,25 +1,30 @@
 """Searching for a violation: worlds, what can be seen in them, events, and pairs of neighbours."""
 
-from privet.audit.search.classifier import Classifier, train
-from privet.audit.search.events import Event, Tally, tally
+from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, learn
+from privet.audit.search.events import KINDS, Event, Tally, kind_of, tally
 from privet.audit.search.features import features, lowest_set_bit
 from privet.audit.search.neighbours import BOUNDARY_VALUES, Neighbours, Numbers, Pairs, Tables
-from privet.audit.search.worlds import World, observe, runner_of
+from privet.audit.search.worlds import World, observe, observe_both, runner_of
 
 __all__ = [
     "BOUNDARY_VALUES",
     "Classifier",
     "Event",
+    "KINDS",
+    "Learned",
     "Neighbours",
     "Numbers",
     "Pairs",
     "Tables",
     "Tally",
+    "TimeGivenValue",
     "World",
     "features",
+    "kind_of",
+    "learn",
     "lowest_set_bit",
     "observe",
+    "observe_both",
     "runner_of",
     "tally",
-    "train",
 ]

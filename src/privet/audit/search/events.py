@@ -8,11 +8,33 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["Event", "Tally", "tally"]
+__all__ = ["KINDS", "Event", "Tally", "kind_of", "tally"]
 
 Relation = Literal["at least", "at most", "equal to"]
 _THRESHOLDS = 96
 _ATOMS = 24
+KINDS = (
+    "threshold", "atom", "difference", "projection", "index", "lowest bit", "exponent", "special", "form", "length",
+    "time",
+)  # fmt: skip
+_PROJECTIONS = ("sum", "largest", "classifier")
+
+
+def kind_of(feature: str, relation: Relation) -> str:
+    """What an event looks at, as one of `KINDS`: how a bug shows itself.
+
+    >>> kind_of("value[0]", "at most"), kind_of("value[0]", "equal to"), kind_of("value[1] - value[0]", "at least")
+    ('threshold', 'atom', 'difference')
+    """
+    if " - " in feature:
+        return "difference"
+    if feature.startswith("value"):
+        return "atom" if relation == "equal to" else "threshold"
+    if feature in _PROJECTIONS:
+        return "projection"
+    if feature.startswith("time"):
+        return "time"
+    return "index" if feature == "first true" else feature.partition("[")[0]
 
 
 @dataclass(frozen=True)
@@ -34,6 +56,11 @@ class Event:
                 return column == self.threshold
             return column >= self.threshold if self.relation == "at least" else column <= self.threshold
 
+    @property
+    def kind(self) -> str:
+        """What it looks at: one of `KINDS`."""
+        return kind_of(self.feature, self.relation)
+
     def __str__(self) -> str:
         return f"{self.feature} {self.relation} {self.threshold:.17g}"
 
@@ -48,6 +75,11 @@ class Tally:
     left: Array
     right: Array
 
+    @property
+    def kind(self) -> str:
+        """What these events look at: one of `KINDS`."""
+        return kind_of(self.feature, self.relation)
+
     def event(self, index: int) -> Event:
         """One of them."""
         return Event(self.feature, self.relation, float(self.thresholds[index]))
@@ -60,7 +92,7 @@ def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
     >>> [(t.relation, t.thresholds.tolist(), t.left.tolist()) for t in tally(columns, columns)]
     [('at least', [1.0, 2.0], [3, 1]), ('at most', [1.0, 2.0], [2, 3]), ('equal to', [1.0, 2.0], [2, 1])]
     """
-    for name in left.keys() & right.keys():
+    for name in (name for name in left if name in right):
         a, b = (np.sort(side[name][~np.isnan(side[name])]) for side in (left, right))
         pooled = np.sort(np.concatenate((a, b)))
         if pooled.size == 0:

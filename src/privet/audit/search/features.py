@@ -36,11 +36,17 @@ def _columns(world: World, vocabulary: dict[str, int]) -> Iterator[tuple[str, Ar
             yield "sum", np.nansum(values, axis=1)
             yield "length", np.sum(~np.isnan(values), axis=1).astype(float)
             yield "largest", np.nanmax(np.where(np.isnan(values), -np.inf, values), axis=1)
-            yield "first true", np.argmax(values > 0.0, axis=1).astype(float)
+            yield "first true", _first_true(values)
             for j in range(min(values.shape[1], _COORDINATES) - 1):
                 yield f"value[{j + 1}] - value[{j}]", values[:, j + 1] - values[:, j]
     if world.seconds is not None:
         yield "time", world.seconds
+
+
+def _first_true(values: Array) -> Array:
+    """The place of the first positive number; one beyond the last when there is none."""
+    positive = values > 0.0
+    return np.where(positive.any(axis=1), np.argmax(positive, axis=1), values.shape[1]).astype(float)
 
 
 def lowest_set_bit(column: Array) -> Array:

@@ -4,15 +4,17 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from privet import noise
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidParameter
 
-__all__ = ["World", "observe", "runner_of"]
+__all__ = ["World", "observe", "observe_both", "runner_of"]
 
 Runner = Callable[[Any], Any]
 _MOST_NUMBERS = 4096  # of one output; longer ones are seen through their length and their first numbers
@@ -22,7 +24,8 @@ _MOST_NUMBERS = 4096  # of one output; longer ones are seen through their length
 class World:
     """What many runs on one input showed: numbers, the form of each output, and the time it took.
 
-    `values` has one row a run, padded with NaN; `forms` names type, dtype, shape, exception or warning of each run.
+    `values` has one row a run, padded with NaN; `forms` names type, dtype, shape, exception or warning of each run. A
+    `simulate` whose outputs fit no array may return a world itself.
 
     >>> world = observe(lambda value: value + 1, 41, 3)
     >>> world.values.tolist(), world.forms.tolist()
@@ -57,7 +60,7 @@ def runner_of(mechanism: Any) -> Runner:
     raise InvalidParameter("an audit needs something with .release(value), or a callable")
 
 
-def observe(mechanism: Any, value: Any, runs: int, *, timed: bool = False) -> World:
+def observe(mechanism: Any, value: Any, runs: int) -> World:
     """Run it `runs` times. Our own mechanisms simulate in bulk; anything else runs one by one, exceptions included.
 
     >>> observe(lambda value: 1 / 0, 0, 2).forms.tolist()
@@ -65,11 +68,24 @@ def observe(mechanism: Any, value: Any, runs: int, *, timed: bool = False) -> Wo
     """
     runs = count("runs", runs, 1)
     simulate = getattr(mechanism, "simulate", None)
-    if callable(simulate) and not timed:
+    if callable(simulate):
         bulk = _bulk(lambda: simulate(value, runs), runs)
         if bulk is not None:
             return bulk
-    return _one_by_one(runner_of(mechanism), value, runs)
+    return _one_by_one(runner_of(mechanism), [value], np.zeros((runs, 1), dtype=np.int64), timed=False)[0]
+
+
+def observe_both(mechanism: Any, left: Any, right: Any, runs: int, *, timed: bool = False) -> tuple[World, World]:
+    """Both worlds. When timed, runs alternate in random order, so that a busy machine slows both alike.
+
+    >>> [world.runs for world in observe_both(abs, -1, 2, 3, timed=True)]
+    [3, 3]
+    """
+    if not timed:
+        return observe(mechanism, left, runs), observe(mechanism, right, runs)
+    first = noise.bernoulli(p=Fraction(1, 2), size=count("runs", runs, 1)).astype(np.int64)
+    both = _one_by_one(runner_of(mechanism), [left, right], np.stack((first, 1 - first), axis=1), timed=True)
+    return both[0], both[1]
 
 
 def _bulk(simulate: Callable[[], Any], runs: int) -> World | None:
@@ -80,6 +96,8 @@ def _bulk(simulate: Callable[[], Any], runs: int) -> World | None:
             outputs = simulate()
     except Exception:
         return None
+    if isinstance(outputs, World) and outputs.runs == runs:
+        return outputs
     if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf" and len(outputs) == runs:
         form = f"{outputs.dtype}{outputs.shape[1:]}"
         return World(_flat(outputs.reshape(runs, -1)), np.full(runs, form, dtype=object))
@@ -88,22 +106,25 @@ def _bulk(simulate: Callable[[], Any], runs: int) -> World | None:
     return None
 
 
-def _one_by_one(run: Runner, value: Any, runs: int) -> World:
-    seen, seconds = [], np.empty(runs)
+def _one_by_one(run: Runner, values: list[Any], order: Array, *, timed: bool) -> list[World]:
+    """Runs on several inputs; each row of `order` says which inputs come next. CPU time, not time on the clock."""
+    seen: list[list[tuple[Array, str]]] = [[] for _ in values]
+    seconds: list[list[float]] = [[] for _ in values]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for i in range(runs):
+        for world in order.reshape(-1).tolist():
             caught.clear()
-            start = time.perf_counter()
+            start = time.thread_time()
             try:
-                row, form = _look(run(value))
+                output: Any = run(values[world])
             except Exception as problem:  # an exception is an output like any other; its text is not looked at
-                row, form = np.empty(0), f"raises {type(problem).__name__}"
-            seconds[i] = time.perf_counter() - start
+                output = problem
+            seconds[world].append(time.thread_time() - start)
+            row, form = _look(output)
             if caught:
                 form += " warns " + "|".join(sorted({warning.category.__name__ for warning in caught}))
-            seen.append((row, form))
-    return _stack(seen, seconds)
+            seen[world].append((row, form))
+    return [_stack(look, np.array(took) if timed else None) for look, took in zip(seen, seconds, strict=True)]
 
 
 def _stack(seen: list[tuple[Array, str]], seconds: Array | None) -> World:
@@ -115,7 +136,9 @@ def _stack(seen: list[tuple[Array, str]], seconds: Array | None) -> World:
 
 
 def _look(output: Any) -> tuple[Array, str]:
-    """One output as numbers and a form."""
+    """One output as numbers and a form. A run that raised is seen by the type of its exception."""
+    if isinstance(output, Exception):
+        return np.empty(0), f"raises {type(output).__name__}"
     if isinstance(output, np.ndarray):
         numeric = output.dtype.kind in "biuf"
         form = f"{output.dtype}{output.shape}"
