@@ -123,3 +123,9 @@ def test_sums_of_grid_values_do_not_depend_on_order_or_size():
     assert grid.to_grid(values).sum() == grid.to_grid(shuffled).sum()
     again = grid.to_grid(grid.from_grid(grid.to_grid(values)))
     assert np.array_equal(again, grid.to_grid(values))  # rounding twice is rounding once
+
+
+@pytest.mark.parametrize("steps", [1.5, np.array([1.5]), True, "1", None, [1]])
+def test_steps_are_integers(steps):
+    with pytest.raises(InvalidData, match="integers"):
+        Grid(0).from_grid(steps)

@@ -14,7 +14,7 @@ from tests.noise.helpers import Scripted, module
 argmax = module("argmax")
 
 
-def check(samples, chances):
+def check_law(samples, chances):
     chances = np.asarray(chances, dtype=float)
     testing.check_samples(
         np.asarray(samples),
@@ -26,21 +26,21 @@ def check(samples, chances):
 def test_bernoulli(p):
     heads = noise.bernoulli(p=p, size=200_000)
     assert heads.dtype == bool
-    check(heads.astype(int), [1 - p, p])
-    check(np.array([noise.bernoulli(p=p) for _ in range(2000)]).astype(int), [1 - p, p])
+    check_law(heads.astype(int), [1 - p, p])
+    check_law(np.array([noise.bernoulli(p=p) for _ in range(2000)]).astype(int), [1 - p, p])
 
 
 @pytest.mark.parametrize("x", [0, 1e-6, 0.1, 1, Fraction(7, 3), 20])
 def test_bernoulli_exp(x):
     chances = [-math.expm1(-x), math.exp(-x)]
-    check(noise.bernoulli_exp(x=x, size=200_000).astype(int), chances)
-    check(noise.bernoulli_exp(x=np.full((400, 500), float(x))).astype(int), chances)
-    check(np.array([noise.bernoulli_exp(x=x) for _ in range(2000)]).astype(int), chances)
+    check_law(noise.bernoulli_exp(x=x, size=200_000).astype(int), chances)
+    check_law(noise.bernoulli_exp(x=np.full((400, 500), float(x))).astype(int), chances)
+    check_law(np.array([noise.bernoulli_exp(x=x) for _ in range(2000)]).astype(int), chances)
 
 
 def test_wrong_coins_are_rejected():
     with pytest.raises(AssertionError):
-        check(noise.bernoulli(p=0.52, size=50_000).astype(int), [0.5, 0.5])
+        check_law(noise.bernoulli(p=0.52, size=50_000).astype(int), [0.5, 0.5])
 
 
 def test_long_integers_as_exponents_keep_their_digits():
@@ -66,24 +66,24 @@ def test_no_modulo_bias():
     """Bound 3 * 2^62: a remainder would hit the lowest third half of the time."""
     bound = 3 * 2**61
     thirds = noise.uniform_int(bound=bound, size=100_000) // 2**61
-    check(thirds, [1 / 3] * 3)
-    check([noise.uniform_int(bound=3 * 2**62) // 2**62 for _ in range(3000)], [1 / 3] * 3)
+    check_law(thirds, [1 / 3] * 3)
+    check_law([noise.uniform_int(bound=3 * 2**62) // 2**62 for _ in range(3000)], [1 / 3] * 3)
     with pytest.raises(AssertionError):
-        check((twin_by_remainder(3 * 2**62, 100_000) // np.uint64(2**62)).astype(int), [1 / 3] * 3)
+        check_law((twin_by_remainder(3 * 2**62, 100_000) // np.uint64(2**62)).astype(int), [1 / 3] * 3)
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 6, 200, 256, 257, 1000])
 def test_uniform(bound):
-    check(noise.uniform_int(bound=bound, size=100_000), [1 / bound] * bound)
+    check_law(noise.uniform_int(bound=bound, size=100_000), [1 / bound] * bound)
 
 
 def test_permutations_are_uniform(monkeypatch):
     orders = {order: i for i, order in enumerate(permutations(range(4)))}
-    check([orders[tuple(noise.permutation(4).tolist())] for _ in range(6000)], [1 / 24] * 24)
+    check_law([orders[tuple(noise.permutation(4).tolist())] for _ in range(6000)], [1 / 24] * 24)
     # Keys of two bits collide all the time, and ties are broken by further keys.
     words = type(noise.Secure().stream()).words
     monkeypatch.setattr("privet.noise.base.entropy.Stream.words", lambda self, n: words(self, n) >> np.uint64(62))
-    check([orders[tuple(noise.permutation(4).tolist())] for _ in range(6000)], [1 / 24] * 24)
+    check_law([orders[tuple(noise.permutation(4).tolist())] for _ in range(6000)], [1 / 24] * 24)
     assert noise.permutation(0).tolist() == []
 
 
@@ -99,18 +99,18 @@ def test_choice_by_weights(logs):
     logs = np.asarray(logs)
     draws = noise.choice_log(logs, size=100_000)
     assert draws.dtype == np.int64
-    check(draws, softmax(logs - logs.max()))
+    check_law(draws, softmax(logs - logs.max()))
 
 
 def test_wrong_weights_are_rejected():
     with pytest.raises(AssertionError):
-        check(noise.choice_log(SCORES * 1.05, size=100_000), softmax(SCORES))
+        check_law(noise.choice_log(SCORES * 1.05, size=100_000), softmax(SCORES))
 
 
 def test_choice_with_counts_and_scale():
     counts = np.array([5, 1, 0, 2, 3])
     weights = counts * np.exp(SCORES / 2.5)
-    check(noise.choice_exp(SCORES, scale=2.5, counts=counts, size=100_000), weights / weights.sum())
+    check_law(noise.choice_exp(SCORES, scale=2.5, counts=counts, size=100_000), weights / weights.sum())
 
 
 def many(select, **more):
@@ -118,7 +118,7 @@ def many(select, **more):
 
 
 def test_gumbel_is_the_choice_by_weights():
-    check(many(noise.argmax_gumbel, scale=1.5), softmax(SCORES / 1.5))
+    check_law(many(noise.argmax_gumbel, scale=1.5), softmax(SCORES / 1.5))
 
 
 def maximum(values, density, cdf, x):
@@ -133,9 +133,9 @@ def test_exponential_is_permute_and_flip():
     chances = maximum(
         -gaps, lambda x: np.exp(-x), lambda x: -np.expm1(-np.maximum(x, 0.0)), np.linspace(0, 50, 250_001)
     )
-    check(many(noise.argmax_exponential, scale=1.5), chances)
+    check_law(many(noise.argmax_exponential, scale=1.5), chances)
     orders = (noise.permutation(len(gaps)) for _ in range(5_000))
-    check([next(i for i in order if noise.bernoulli_exp(x=float(gaps[i]))) for order in orders], chances)
+    check_law([next(i for i in order if noise.bernoulli_exp(x=float(gaps[i]))) for order in orders], chances)
 
 
 def test_laplace_maximum():
@@ -144,7 +144,7 @@ def test_laplace_maximum():
         return np.where(x < 0, tail, 1 - tail)
 
     chances = maximum(SCORES / 1.5, lambda x: 0.5 * np.exp(-np.abs(x)), cdf, np.linspace(-50, 50, 500_001))
-    check(many(noise.argmax_laplace, scale=1.5), chances)
+    check_law(many(noise.argmax_laplace, scale=1.5), chances)
 
 
 @pytest.mark.parametrize("name", ["_Gumbel", "_Exponential", "_Laplace"])

@@ -100,10 +100,10 @@ def test_guides_by_two_searches():
 @pytest.mark.parametrize("law", [law for law in LAWS_AT if law not in LAWS_AT[::6]], ids=repr)
 def test_small_words_give_the_same_law(law, bits):
     count = 4_000 if isinstance(law, NormalCells) else 20_000  # whose exact path is slow
-    check(law, from_tails(law, word_bits=bits, guide_bits=3).sample(noise.Secure().stream(), count))
+    check_law(law, from_tails(law, word_bits=bits, guide_bits=3).sample(noise.Secure().stream(), count))
 
 
-def check(law, samples):
+def check_law(law, samples):
     _, pmf, parameter = PMF[type(law)]
     scale = float(law.sigma if parameter == "sigma" else law.scale)
     testing.check_samples(samples, lambda k: pmf(k, **{parameter: scale}), alpha=ALPHA)
@@ -123,7 +123,7 @@ def test_missing_refinement_is_caught(law, twin):
     table = from_tails(law, word_bits=6, guide_bits=3)
     twin(table)
     with pytest.raises(AssertionError, match="do not follow"):
-        check(law, table.sample(noise.Secure().stream(), 20_000))
+        check_law(law, table.sample(noise.Secure().stream(), 20_000))
 
 
 def test_tails_reach_beyond_the_table():

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, final
 
 import numpy as np
@@ -98,8 +99,10 @@ class Grid:
         >>> Grid(-1).from_grid(np.array([3, -1])).tolist()
         [1.5, -0.5]
         """
-        if isinstance(k, np.ndarray):
+        if isinstance(k, np.ndarray) and k.dtype.kind in "iu":
             return np.ldexp(k.astype(np.float64), self.exponent)
+        if isinstance(k, bool | np.bool_) or not isinstance(k, Integral):
+            raise InvalidData("steps of the grid must be integers")
         return float(int(k) * self.step)
 
     def _steps(self, x: Any, one: Callable[[Fraction], int], many: Callable[[Array], Array]) -> Any:

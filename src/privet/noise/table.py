@@ -135,7 +135,7 @@ class Shelf:
     (True, False)
     """
 
-    MOST = 8  # tables; each takes a third of a mebibyte
+    MOST = 6  # tables; each takes about half a mebibyte, and five families have a shelf
     WORTH = 1 << 14  # draws after which a table has paid for itself, about
 
     def __init__(self, build: Callable[[Fraction], InversionTable]) -> None:
