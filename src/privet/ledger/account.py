@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from privet.accounting.filters import Balance, Filter, FilterState, Odometer, OdometerState, Sums
+from privet.accounting.filters import Balance, Filter, FilterState, Odometer, OdometerState, Sums, sums_after
 from privet.errors import BudgetExceeded, InvalidParameter
 from privet.privacy import PrivacyLoss, Unit
 from privet.privacy.base import same_unit
@@ -101,6 +101,7 @@ class FilterAccount(Account):
         self.filter = filter
         self._start = filter.start(unit)
         self.zero = self._start.sums
+        self._rules = filter.rules
 
     def _twin(self, unit: Unit) -> Account:
         return FilterAccount(self.filter, unit)
@@ -109,9 +110,8 @@ class FilterAccount(Account):
         return self._start.price(loss)
 
     def plus(self, sums: Sums, price: Sums) -> Sums:
-        state = self._at(sums)
-        after = state.after(price)
-        return state.plus(price).sums if after is None else after  # the long way round raises, and says why
+        after, granted = sums_after(self._rules, sums, price)
+        return after if granted else self._at(sums).plus(price).sums  # the long way round raises, and says why
 
     def balances(self, sums: Sums) -> tuple[Balance, ...]:
         return self._at(sums).balances

@@ -81,7 +81,8 @@ class Auditor:
         if carried != {scope: plain_sums(sums) for scope, sums in expected.items()}:
             raise LedgerTampered(f"entry {entry.seq} carries sums that do not follow from what was charged")
         self.sums.update(expected)
-        self.upto.update(dict.fromkeys(expected, entry.seq))
+        for scope in expected:
+            self.upto[scope] = entry.seq
 
     def _never_less(self, entry: Entry, after: Mapping[str, Sums]) -> None:
         """Administrative entries begin accounts at zero or, when a backup is adopted, raise sums."""

@@ -6,7 +6,7 @@ immutable `FilterState`, of which the ledger keeps the latest. For losses fixed 
 """
 
 from privet.accounting.filters.any_of import AnyOf, basic_or_zcdp
-from privet.accounting.filters.base import Balance, Filter, FilterState, Rule, Sums
+from privet.accounting.filters.base import Balance, Filter, FilterState, Rule, Sums, sums_after
 from privet.accounting.filters.odometer import Odometer, OdometerState
 from privet.accounting.filters.plans import best_order_for, plan_point, pld_filter
 from privet.accounting.filters.rules import AdvancedFilter, BasicFilter, GdpFilter, RdpFilter, ZcdpFilter
@@ -32,4 +32,5 @@ __all__ = [
     "best_order_for",
     "pld_filter",
     "plan_point",
+    "sums_after",
 ]

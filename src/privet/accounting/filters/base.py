@@ -13,7 +13,7 @@ from privet.errors import BudgetExceeded, InvalidParameter
 from privet.privacy import PrivacyLoss, PureLoss, Unit
 from privet.privacy.base import same_unit
 
-__all__ = ["Balance", "Filter", "FilterState", "Rule", "Sums"]
+__all__ = ["Balance", "Filter", "FilterState", "Rule", "Sums", "sums_after"]
 
 Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
 
@@ -154,11 +154,6 @@ class FilterState:
         self._check(loss)
         return self._requested(loss, count)
 
-    def after(self, requested: Sums) -> Sums | None:
-        """The sums after a price that is already known, or None when no rule would hold with it."""
-        sums, granted = self._plus(requested)
-        return sums if granted else None
-
     def plus(self, requested: Sums) -> "FilterState":
         """The state after a price that is already known, or `BudgetExceeded`."""
         after, granted = self._plus(requested)
@@ -226,13 +221,7 @@ class FilterState:
 
     def _plus(self, requested: Sums) -> tuple[Sums, bool]:
         """The sums with the request, and whether a rule still holds with it."""
-        after, granted = [], False
-        for rule, sums, more in zip(self.filter.rules, self.sums, requested, strict=True):
-            # infinity absorbs, as in `add`, whose calls would be half of the time of a charge
-            total = tuple([None if a is None or b is None else a + b for a, b in zip(sums, more, strict=True)])
-            granted = granted or _holds(rule, total)
-            after.append(total)
-        return tuple(after), granted
+        return sums_after(self.filter.rules, self.sums, requested)
 
     def _refusal(self, requested: Sums) -> str:
         rows = zip(self.balances, (amount for more in requested for amount in more), strict=True)
@@ -246,6 +235,22 @@ class FilterState:
             f"the {self.filter.name} filter ({self.filter.theorem}) refuses this charge. {told}. One more pure release "
             f"of epsilon up to {_round_down(self.largest_pure)} would still fit"
         )
+
+
+def sums_after(rules: "tuple[Rule, ...]", spent: Sums, requested: Sums) -> tuple[Sums, bool]:
+    """The sums with a request, and whether a rule still holds with it.
+
+    >>> from privet.accounting.filters import BasicFilter
+    >>> sums_after((BasicFilter(1.0),), ((3, 0),), ((4, 0),))
+    (((7, 0),), True)
+    """
+    after, granted = [], False
+    for rule, sums, more in zip(rules, spent, requested, strict=True):
+        # infinity absorbs, as in `add`, whose calls would be half of the time of a charge
+        total = tuple([None if a is None or b is None else a + b for a, b in zip(sums, more, strict=True)])
+        granted = granted or _holds(rule, total)
+        after.append(total)
+    return tuple(after), granted
 
 
 def _total(rule: Rule, parts: list[tuple[PrivacyLoss, int]]) -> tuple[Amount, ...]:

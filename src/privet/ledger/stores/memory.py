@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from privet.errors import LedgerError
 from privet.ledger.base import Entry, Held, Store, Txn, acquire
@@ -32,9 +33,9 @@ class MemoryStore(Store):
         self._balances: dict[str, tuple[str, int]] = {}
         self._keys: dict[tuple[str, str], Entry] = {}
 
-    def transaction(self, *, durable: bool = True) -> "_MemoryTransaction":
+    def transaction(self, *, durable: bool = True) -> "_MemoryTxn":
         self._check()
-        return _MemoryTransaction(self)
+        return _MemoryTxn(self)
 
     def _commit(self, txn: "_MemoryTxn") -> None:
         self._balances.update(txn.changed)
@@ -76,30 +77,24 @@ class MemoryStore(Store):
         """Nothing to let go of; the entries stay as long as the object does."""
 
 
-class _MemoryTransaction:
-    """A context manager by hand: a generator would be a good part of the time of a charge."""
+class _MemoryTxn(Txn, AbstractContextManager[Txn]):
+    """The transaction and its context manager in one: a generator would be a good part of the time of a charge."""
 
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
-
-    def __enter__(self) -> Txn:
-        acquire(self._store._lock, self._store._timeout)
-        self._txn = _MemoryTxn(self._store)
-        return self._txn
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._store._commit(self._txn)
-        finally:
-            self._store._lock.release()
-
-
-class _MemoryTxn(Txn):
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self.added: list[Entry] = []
         self.changed: dict[str, tuple[str, int]] = {}
+
+    def __enter__(self) -> Txn:
+        acquire(self._store._lock, self._store._timeout)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._store._commit(self)
+        finally:
+            self._store._lock.release()
 
     def head(self) -> Entry | None:
         entries = self.added or self._store._entries

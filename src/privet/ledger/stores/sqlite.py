@@ -41,7 +41,7 @@ NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", 
 NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 
 _COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
-_TYPES = (int, bytes, bytes, str, str, str | None, str | None, str, str)
+_TYPES = {(int, bytes, bytes, str, str, key, loss, str, str) for key in (str, type(None)) for loss in (str, type(None))}
 _CHUNK = 2000
 
 _STORES: "weakref.WeakSet[SqliteStore]" = weakref.WeakSet()
@@ -356,7 +356,7 @@ class _SqliteTxn(Txn):
 
 def _entry(row: Sequence[object]) -> Entry:
     """A row as an entry; a file that was edited may hold anything anywhere."""
-    if not all(map(isinstance, row, _TYPES)):
+    if tuple(map(type, row)) not in _TYPES:
         raise LedgerTampered(f"entry {row[0]!r:.20} holds a value of another type than a ledger writes; it was edited")
     return Entry(*row)  # type: ignore[arg-type]
 
