@@ -5,7 +5,7 @@ import json
 import secrets
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from privet.accounting.filters import Odometer, Sums
 from privet.errors import InvalidParameter, LedgerError
@@ -51,10 +51,20 @@ class Asked(NamedTuple):
     def digest(self, loss: PrivacyLoss, part: Part | None) -> str:
         """Tells two requests apart when a key comes again. Only public facts: a hash of data would tell who is in it."""
         describe = getattr(self.mechanism, "to_dict", None)
-        what = describe() if callable(describe) else type(self.mechanism).__qualname__
+        what = None
+        if self.mechanism is not None:
+            what = [type(self.mechanism).__qualname__, describe() if callable(describe) else _unknown()]
         where = None if part is None else [part.partition, part.name]
         facts = {"loss": to_json(loss), "part": where, "purpose": self.purpose, "what": what}
-        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=_unknown).encode()).hexdigest()
+
+
+def _unknown(value: object = None) -> NoReturn:
+    """Two requests that cannot be told apart must not share an answer."""
+    raise InvalidParameter(
+        "a key needs a mechanism that says what it is: give it to_dict(), with its public parameters as plain JSON values "
+        "(texts, numbers, lists, objects), or leave the key out"
+    )
 
 
 @dataclass(frozen=True)

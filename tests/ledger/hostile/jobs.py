@@ -83,7 +83,12 @@ def race(url: str, workers: int, spends: int, epsilon: float) -> Any:
     return {"codes": codes, "granted": sum(tally[:workers]), "refused": sum(tally[workers:])}
 
 
-def one_wins(urls: list[str], workers: int, epsilon: float) -> list[int]:
+def begin_together(urls: list[str], workers: int, epsilon: float) -> list[int]:
+    """As `one_wins`, but nobody has begun the ledgers yet: all do, with the same budget."""
+    return one_wins(urls, workers, epsilon, budget=pv.Budget(epsilon=epsilon))
+
+
+def one_wins(urls: list[str], workers: int, epsilon: float, budget: pv.Budget | None = None) -> list[int]:
     """Per ledger, all released by a barrier: how many got the only spend that fits."""
     context = multiprocessing.get_context("fork")
     barrier = context.Barrier(workers)
@@ -91,8 +96,11 @@ def one_wins(urls: list[str], workers: int, epsilon: float) -> list[int]:
 
     def work() -> None:
         for round_, url in enumerate(urls):
-            ledger = pv.Ledger.open(url)
+            if budget is None:
+                ledger = pv.Ledger.open(url)
             barrier.wait()
+            if budget is not None:
+                ledger = pv.Ledger.open(url, budget=budget)
             try:
                 ledger.release(Coin(epsilon), None)
             except BudgetExceeded:

@@ -14,7 +14,15 @@ import pytest
 
 import privet as pv
 from privet.accounting.filters import BasicFilter
-from privet.errors import BudgetExceeded, KeyConflict, MixedUnits, NotPrivate, PrivetError, ReleaseFailed
+from privet.errors import (
+    BudgetExceeded,
+    KeyConflict,
+    LedgerUnavailable,
+    MixedUnits,
+    NotPrivate,
+    PrivetError,
+    ReleaseFailed,
+)
 from privet.mechanisms import Release
 from privet.privacy import ApproxLoss, PureLoss, Unit
 from tests.ledger.hostile.checks import SECRET, check_failures, check_refusals, everything_about, throw
@@ -109,6 +117,44 @@ def test_a_key_belongs_to_one_request_and_one_analyst(fresh: Fresh):
                 ledger.release(other, None, key="k", analyst="ada")
         assert sums_of(ledger) == before
         check_books(ledger, RULE)
+
+
+class Bare:
+    """A mechanism that does not say what it is."""
+
+    def __init__(self, question: Any) -> None:
+        self.question = question
+        self.loss = PureLoss(0.1)
+
+    def release(self, data: Any) -> Release[Any]:
+        return Release(self.question, loss=self.loss)
+
+
+class Vague(Bare):
+    """One that says it in words that two different questions share."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"weights": np.full(10_000, self.question)}  # its repr has dots in the middle
+
+
+@MEMORY
+@pytest.mark.parametrize("kind", [Bare, Vague])
+def test_a_key_never_answers_another_question(fresh: Fresh, kind: type[Bare]):
+    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+        assert ledger.release(kind(1.0), None).value == 1.0
+        answers = set()
+        for question in (1.0, 2.0):
+            with contextlib.suppress(PrivetError):
+                answers.add((question, ledger.release(kind(question), None, key="k").value))
+        assert all(question == answer for question, answer in answers)
+        check_books(ledger, RULE)
+
+
+def test_a_password_is_not_told():
+    password = "open" + "sesame"  # in two pieces, since a traceback shows this line
+    with pytest.raises(LedgerUnavailable) as caught:
+        pv.Ledger.open(f"postgresql://ann:{password}@127.0.0.1:1/db", budget=BUDGET, timeout=2.0)
+    assert password not in everything_about(caught.value)
 
 
 @EVERY

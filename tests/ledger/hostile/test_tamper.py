@@ -204,6 +204,10 @@ def sql(*statements: str) -> Edit:
 
 
 EDITS: dict[str, tuple[Edit, str | None]] = {
+    "nothing for an empty text": (sql("UPDATE entry SET loss = '' WHERE seq = 4 AND loss IS NULL"), r"\b4\b"),
+    "nothing for the word null": (sql("UPDATE entry SET loss = 'null' WHERE seq = 4 AND loss IS NULL"), r"\b4\b"),
+    "no key for an empty one": (sql("UPDATE entry SET key = '' WHERE seq = 2 AND key IS NULL"), r"\b2\b"),
+    "a line break in a field": (sql("UPDATE entry SET analyst = analyst || char(10) WHERE seq = 4"), r"\b4\b"),
     "deleted in the middle": (sql("DELETE FROM entry WHERE seq = 5"), r"\b[56]\b"),
     "deleted, and the gap closed": (remove_and_close_up, r"\b\d+\b"),
     "first row deleted": (sql("DELETE FROM entry WHERE seq = (SELECT min(seq) FROM entry)"), None),
