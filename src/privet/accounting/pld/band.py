@@ -16,7 +16,8 @@ from privet.accounting.pld.rounding import GridLaw
 
 __all__ = ["Tilted", "cut_frequency", "low_frequencies", "tilted_law"]
 
-_HEIGHTS = np.array([0.9, 0.75, 0.6, 0.45, 0.3, 0.2, 0.1, 0.05, 0.02])  # layers of a hill, as shares of its top
+_HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a hill, as shares of its top
+_THICKNESS = _HEIGHTS - np.append(_HEIGHTS[1:], 0.0)
 _BLOCK = 64  # nodes that are summed at once
 _CANDIDATES = 2.0 ** np.arange(3.0, 16.0, 0.5)
 
@@ -40,15 +41,14 @@ def tilted_law(law: GridLaw, t: float, log_moment: float) -> Tilted:
     """
     weight: Array = law.mass * np.exp(law.losses() * t - log_moment)
     total = float(weight.sum())
-    pairs = np.where(np.diff(law.places) == 1, np.minimum(weight[:-1], weight[1:]), 0.0)
+    pairs = np.minimum(weight[:-1], weight[1:]) * (law.places[1:] - law.places[:-1] == 1)
     if len(pairs) == 0:
         return Tilted(weight, total, np.ones(1), np.zeros(1))
     top = int(np.argmax(pairs))
-    heights = _HEIGHTS * float(pairs[top])
-    high = pairs >= heights[:, None]
+    height = float(pairs[top])
+    high = pairs >= (_HEIGHTS * height)[:, None]
     length = 1 + _run(high[:, top::-1]) + _run(high[:, top + 1 :])
-    thickness = heights - np.append(heights[1:], 0.0)
-    return Tilted(weight, total, length, thickness * length)
+    return Tilted(weight, total, length, _THICKNESS * height * length)
 
 
 def _run(good: NDArray[np.bool_]) -> Array:

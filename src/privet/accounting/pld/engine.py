@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from privet._numerics import Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
@@ -75,27 +75,45 @@ def _profiles(
     return profile_of(upper, "upper", floor), profile_of(lower, "lower", floor)
 
 
-def _larger(
-    order: list[Direction],
-    ask: Callable[[Direction, float, bool], tuple[float, float]],
-    share: float,
-    rough: dict[Direction, float],
-    *,
-    two_sided: bool,
-) -> Interval:
-    """The larger of both directions, each end for itself.
+class _Question:
+    """One question put to both directions: how to plan for it, and how to read the answer off a profile."""
 
-    The second direction is looked at on a coarse grid first, from above only: most often that is enough to see that the
-    first one decides.
-    """
-    lower, upper = ask(order[0], share, two_sided)
-    for direction in order[1:]:
-        if two_sided and direction not in rough:
-            rough[direction] = ask(direction, _ROUGHER * share, False)[1]
-        if rough.get(direction, math.inf) > upper:
-            ends = ask(direction, share, two_sided)
-            lower, upper = max(lower, ends[0]), max(upper, ends[1])
-    return Interval(lower, upper)
+    def __init__(
+        self, parts: Parts, plan: Callable[[Direction], tuple[Plan, float]], read: Callable[[Any], float], floor: float
+    ) -> None:
+        self.parts, self.make, self.read, self.floor = parts, plan, read, floor
+        self.first, *self.others = _directions(parts)
+        self.plans: dict[Direction, tuple[Plan, float]] = {}
+        self.rough: dict[Direction, float] = {}
+
+    def plan(self, direction: Direction) -> tuple[Plan, float]:
+        """The plan for one direction, with the size of delta that its tails are made for."""
+        if direction not in self.plans:
+            self.plans[direction] = self.make(direction)
+        return self.plans[direction]
+
+    def ends(self, direction: Direction, share: float, planned: Direction, *, two_sided: bool) -> tuple[float, float]:
+        """Both ends in one direction; the plan may be that of the other one."""
+        plan, delta = self.plan(planned)
+        step = _grid_step(self.parts, plan, share)
+        profiles = _profiles(self.parts, direction, plan, step, delta, two_sided=two_sided, floor=self.floor)
+        return self.read(profiles[1]) if profiles[1] else 0.0, self.read(profiles[0])
+
+    def larger(self, share: float, *, two_sided: bool) -> Interval:
+        """The larger of both directions, each end for itself.
+
+        The second direction is looked at first with the plan of the other one, from above only and coarsely: most often
+        that is enough to see that the first one decides.
+        """
+        lower, upper = self.ends(self.first, share, self.first, two_sided=two_sided)
+        for direction in self.others:
+            if direction not in self.rough:
+                coarse = _ROUGHER * share if two_sided else share
+                self.rough[direction] = self.ends(direction, coarse, self.first, two_sided=False)[1]
+            if not self.rough[direction] <= upper:
+                own = self.ends(direction, share, direction, two_sided=two_sided)
+                lower, upper = max(lower, own[0]), max(upper, own[1])
+        return Interval(lower, upper)
 
 
 def _refined(best: Interval, new: Interval) -> Interval:
@@ -125,20 +143,17 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
     alone = single_epsilon(parts[0][0], delta) if _is_single(parts) else None
     if alone is not None:
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
-    plans = {d: make_plan(parts, d, delta=delta) for d in _directions(parts)}
-    order = sorted(plans, key=lambda direction: -plans[direction].target)
-    rough: dict[Direction, float] = {}
-
-    def ask(direction: Direction, share: float, two_sided: bool) -> tuple[float, float]:
-        plan = plans[direction]
-        step = _grid_step(parts, plan, share)
-        upper, lower = _profiles(parts, direction, plan, step, delta, two_sided=two_sided)
-        return max(0.0, lower.epsilon(delta) if lower else 0.0), max(0.0, upper.epsilon(delta))
+    question = _Question(
+        parts,
+        lambda direction: (make_plan(parts, direction, delta=delta), delta),
+        lambda profile: max(0.0, profile.epsilon(delta)),
+        0.0,
+    )
 
     def once(share: float) -> Interval:
-        return _larger(order, ask, share, rough, two_sided=mode == "two-sided")
+        return question.larger(share, two_sided=mode == "two-sided")
 
-    guess = max(0.05, *(plan.target for plan in plans.values()))
+    guess = max(0.05, question.plan(question.first)[0].target)
     share = _width(guess, tol) / guess
     result = _refine(once, share, lambda interval: _width(interval.upper, tol), mode=mode)
     _confirm(parts, result.upper, delta)
@@ -158,18 +173,15 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
     alone = single_delta(parts[0][0], epsilon) if _is_single(parts) else None
     if alone is not None:
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
-    plans = {direction: _plan_at(parts, direction, epsilon) for direction in _directions(parts)}
-    order = sorted(plans, key=lambda direction: -plans[direction][0].log_delta)
-    rough: dict[Direction, float] = {}
-
-    def ask(direction: Direction, share: float, two_sided: bool) -> tuple[float, float]:
-        plan, guess = plans[direction]
-        step = _grid_step(parts, plan, share)
-        upper, lower = _profiles(parts, direction, plan, step, guess, two_sided=two_sided, floor=epsilon)
-        return lower.delta(epsilon) if lower else 0.0, upper.delta(epsilon)
+    question = _Question(
+        parts,
+        lambda direction: _plan_at(parts, direction, epsilon),
+        lambda profile: profile.delta(epsilon),
+        epsilon,
+    )
 
     def once(share: float) -> Interval:
-        return _larger(order, ask, share, rough, two_sided=mode == "two-sided")
+        return question.larger(share, two_sided=mode == "two-sided")
 
     anything = Interval(0.0, 1.0)
 

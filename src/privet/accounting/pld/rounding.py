@@ -8,6 +8,7 @@ Both keep the P- and Q-mass, so the error of both is of second order in the grid
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -58,6 +59,10 @@ class GridLaw:
 
     def losses(self) -> Array:
         """The nodes."""
+        return self._losses
+
+    @cached_property
+    def _losses(self) -> Array:
         return self.offset + self.places * self.step
 
     @property
