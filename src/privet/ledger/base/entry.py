@@ -125,7 +125,8 @@ def _hash(
     seq: int, prev: bytes, kind: str, analyst: str, key: str | None, loss: str | None, amounts: str, body: str
 ) -> bytes:
     name = "null" if key is None else _QUOTE(key)
-    text = f'"{seq}"\n{_QUOTE(kind)}\n{_QUOTE(analyst)}\n{name}\n{loss or "null"}\n{amounts}\n{body}'
+    price = "null" if loss is None else f"={loss}"  # else the text 'null' would hash like no loss at all
+    text = f'"{seq}"\n{_QUOTE(kind)}\n{_QUOTE(analyst)}\n{name}\n{price}\n{amounts}\n{body}'
     return hashlib.sha256(_FORMAT + prev + text.encode("utf-8", "surrogatepass")).digest()
 
 
