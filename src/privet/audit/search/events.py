@@ -101,7 +101,7 @@ def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
         below = [(np.searchsorted(s, cuts, "left"), np.searchsorted(s, cuts, "right")) for s in (a, b)]
         yield Tally(name, "at least", cuts, a.size - below[0][0], b.size - below[1][0])
         yield Tally(name, "at most", cuts, below[0][1], below[1][1])
-        atoms = _atoms(pooled)
+        atoms = _atoms(pooled, a, b)
         counts = [np.searchsorted(s, atoms, "right") - np.searchsorted(s, atoms, "left") for s in (a, b)]
         yield Tally(name, "equal to", atoms, *counts)
 
@@ -116,9 +116,11 @@ def _cuts(pooled: Array) -> Array:
     return cuts
 
 
-def _atoms(pooled: Array) -> Array:
-    """The values seen most often, if any is seen twice."""
+def _atoms(pooled: Array, a: Array, b: Array) -> Array:
+    """The values seen most often, and those seen most unequally often; none that is seen only once."""
     values, counts = np.unique(pooled, return_counts=True)
-    often = np.argsort(-counts, kind="stable")[:_ATOMS]
-    atoms: Array = np.sort(values[often[counts[often] > 1]])
+    values = values[counts > 1]
+    hits = [np.searchsorted(s, values, "right") - np.searchsorted(s, values, "left") for s in (a, b)]
+    orders = (hits[0] + hits[1], np.abs(hits[0] * b.size - hits[1] * a.size))
+    atoms: Array = np.unique(np.concatenate([values[np.argsort(-order, kind="stable")[:_ATOMS]] for order in orders]))
     return atoms

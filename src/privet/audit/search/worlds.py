@@ -47,7 +47,7 @@ class World:
 
 
 def runner_of(mechanism: Any) -> Runner:
-    """The function from an input to an output: `.release(value).value`, or the callable itself.
+    """The function from an input to an output: `.release(value).value`, the callable itself, or one simulated run.
 
     >>> runner_of(abs)(-2)
     2
@@ -57,6 +57,9 @@ def runner_of(mechanism: Any) -> Runner:
         return lambda value: getattr(out := release(value), "value", out)
     if callable(mechanism):
         return mechanism
+    simulate = getattr(mechanism, "simulate", None)
+    if callable(simulate):
+        return lambda value: simulate(value, 1)[0]
     raise InvalidParameter("an audit needs something with .release(value), or a callable")
 
 

@@ -1,0 +1,189 @@
+"""Running the zoo: is every bug caught, by its own feature, and every sound twin left in peace?"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+from privet import accounting, audit
+from privet._validate import count, open_fraction
+from privet.audit.search import KINDS
+from privet.privacy import ApproxLoss, PrivacyLoss
+from privet.testing.zoo.amounts import AMOUNTS
+from privet.testing.zoo.base import Entry, Simulated
+from privet.testing.zoo.beyond import BEYOND
+from privet.testing.zoo.choices import CHOICES
+from privet.testing.zoo.outputs import OUTPUTS
+from privet.testing.zoo.samplers import SAMPLERS
+
+__all__ = ["Outcome", "ScoreCard", "Verdicts", "run_entry", "run_zoo", "zoo"]
+
+_TIMED_RUNS = 4_000  # one by one, but hardly a run is needed where the clock tells the noise
+
+
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """What the referee said about one twin."""
+
+    verdict: audit.Verdict
+    kind: str
+    event: str
+    p_value: float
+
+
+@final
+@dataclass(frozen=True)
+class Verdicts:
+    """Both twins of one entry. `own` says whether the bug is caught when its own feature is all that is looked at."""
+
+    entry: Entry
+    broken: Outcome
+    own: bool
+    sound: Outcome
+    seconds: float
+
+    @property
+    def caught(self) -> bool:
+        """Whether the bug was found."""
+        return self.broken.verdict == "violated"
+
+    @property
+    def accused(self) -> bool:
+        """Whether the sound twin was called broken."""
+        return self.sound.verdict == "violated"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "number": self.entry.number,
+            "name": self.entry.name,
+            "story": self.entry.story,
+            "method": self.entry.by,
+            "feature": self.entry.feature,
+            "caught": self.caught,
+            "by_own_feature": self.own,
+            "event": self.broken.event,
+            "p_value": self.broken.p_value,
+            "twin": self.sound.verdict,
+            "seconds": self.seconds,
+        }
+
+
+@final
+@dataclass(frozen=True)
+class ScoreCard:
+    """The whole zoo. `alpha` bounds the probability that any sound twin is accused."""
+
+    verdicts: tuple[Verdicts, ...]
+    runs: int
+    alpha: float
+
+    @property
+    def caught(self) -> int:
+        """Bugs found."""
+        return sum(each.caught for each in self.verdicts)
+
+    @property
+    def own(self) -> int:
+        """Bugs found by their own feature alone."""
+        return sum(each.caught and each.own for each in self.verdicts)
+
+    @property
+    def accused(self) -> int:
+        """Sound twins called broken."""
+        return sum(each.accused for each in self.verdicts)
+
+    @property
+    def seconds(self) -> float:
+        """CPU time."""
+        return sum(each.seconds for each in self.verdicts)
+
+    def __str__(self) -> str:
+        of = len(self.verdicts)
+        return (
+            f"{self.caught} of {of} bugs caught, {self.own} by their own feature alone; {self.accused} of {of} sound "
+            f"twins accused (probability of any at most {self.alpha:g}); {self.runs:,} runs a world, "
+            f"{self.seconds:.0f} s of CPU time"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        figures = {name: getattr(self, name) for name in ("caught", "own", "accused", "runs", "alpha", "seconds")}
+        return {"entries": len(self.verdicts), **figures, "verdicts": [each.to_dict() for each in self.verdicts]}
+
+
+def zoo() -> tuple[Entry, ...]:
+    """All entries, by number.
+
+    >>> len(zoo()) >= 36
+    True
+    """
+    return tuple(sorted((*AMOUNTS, *CHOICES, *SAMPLERS, *OUTPUTS, *BEYOND), key=lambda entry: entry.number))
+
+
+def run_entry(entry: Entry, *, runs: int = 100_000, alpha: float = 2e-5) -> Verdicts:
+    """Audit both twins; the broken one a second time through its own feature alone, if another one won.
+
+    **Guarantee:** the sound twin is accused with probability at most `alpha`.
+
+    >>> found = run_entry(zoo()[0], runs=20_000)
+    >>> found.caught, found.own, found.accused
+    (True, True, False)
+    """
+    start = time.process_time()
+    runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
+    broken = _judge(entry, entry.broken, runs, level)
+    own = broken.verdict == "violated" and broken.kind == entry.feature
+    if not own and entry.feature in KINDS:
+        own = _judge(entry, entry.broken, runs, level, look_at=(entry.feature,)).verdict == "violated"
+    sound = _judge(entry, entry.sound, runs, level)
+    return Verdicts(entry, broken, own, sound, time.process_time() - start)
+
+
+def run_zoo(entries: Iterable[Entry] | None = None, *, runs: int = 100_000, alpha: float = 1e-3) -> ScoreCard:
+    """Run entries (default: all) and count. `alpha` is shared among them.
+
+    >>> print(run_zoo([zoo()[0]], runs=20_000))
+    1 of 1 bugs caught, 1 by their own feature alone; 0 of 1 sound twins accused ...
+    """
+    chosen = zoo() if entries is None else tuple(entries)
+    level = open_fraction("alpha", alpha)
+    verdicts = tuple(run_entry(entry, runs=runs, alpha=level / max(len(chosen), 1)) for entry in chosen)
+    return ScoreCard(verdicts, runs, level)
+
+
+def _judge(entry: Entry, twin: Any, runs: int, alpha: float, look_at: tuple[str, ...] = KINDS) -> Outcome:
+    if entry.by == "exact":
+        return _profile(entry.claim, twin)
+    if entry.by == "replay":
+        return _replay(entry, twin)
+    timed = entry.by == "timing"
+    found = audit.mechanism(
+        twin if timed else Simulated(entry.name, twin),
+        claim=entry.claim,
+        neighbours=[(entry.left, entry.right)],
+        runs=min(runs, _TIMED_RUNS) if timed else runs,
+        alpha=alpha,
+        timed=timed,
+        look_at=look_at,
+    )
+    return Outcome(found.verdict, found.witness.event.kind, str(found.witness.event), found.test.p_value)
+
+
+def _profile(claim: PrivacyLoss, truth: Any) -> Outcome:
+    """The exact price beside a claim of (epsilon, delta): no samples, no error, so a p-value of 0 or 1."""
+    if not isinstance(claim, ApproxLoss):
+        raise TypeError("an exact entry claims (epsilon, delta)")
+    loss = truth() if callable(truth) else truth
+    bound = accounting.delta(loss, epsilon=claim.epsilon)
+    broken = bound.lower > claim.delta
+    event = f"delta at epsilon {claim.epsilon:g} is {bound.lower:.3g}, claimed {claim.delta:.3g}"
+    return Outcome("violated" if broken else "not refuted", "profile", event, 0.0 if broken else 1.0)
+
+
+def _replay(entry: Entry, pipeline: Any) -> Outcome:
+    found = audit.replay(pipeline, entry.left, entry.right)
+    if not found.refuted:
+        return Outcome("not refuted", "none", "no difference", 1.0)
+    return Outcome("violated", found.findings[0].kind, str(found.findings[0]), 0.0)
