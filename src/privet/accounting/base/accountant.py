@@ -36,7 +36,7 @@ class Accountant(ABC):
             raise NoGuarantee("delta = 1 promises nothing; expected delta < 1")
         if 0.0 < target < _LEAST_DELTA:
             raise InvalidParameter(f"delta must be 0 or at least {_LEAST_DELTA:g}, got {target}")
-        if target == 0.0:
+        if target == 0.0 or loss.pure() == 0.0:  # what costs nothing costs nothing at any delta
             return _guarded(lambda: self._pure(loss))
         return _guarded(lambda: self._epsilon(loss, target))
 
@@ -44,6 +44,8 @@ class Accountant(ABC):
         """Smallest delta that this method proves at epsilon >= 0."""
         _is_loss(loss)
         target = at_least("epsilon", epsilon, 0.0)
+        if loss.pure() == 0.0:
+            return Bound(0.0, 0.0, "pure DP", loss.unit)
         bound = _guarded(lambda: self._delta(loss, target))
         if bound.upper == 0.0 and loss.pure() > target:  # not zero: too small for a float
             return replace(bound, upper=_LEAST_PROVED)

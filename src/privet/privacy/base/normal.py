@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, log_ndtr, ndtri, normal_cells
+from privet._numerics import UNIT_ROUNDOFF, Array, log_ndtr, ndtri, normal_cells, special
 from privet.privacy.base.variable import Enclosure, LossVariable
 
 __all__ = ["NormalVariable", "gaussian_delta", "gaussian_epsilon", "gaussian_rounding"]
 
 _TINY = 1e-8
+_SQRT2 = math.sqrt(2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +64,24 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     0.3829249225
     """
     e = np.asarray(epsilon, dtype=float)
-    first = log_ndtr(mu / 2.0 - e / mu)
-    second = e + log_ndtr(-mu / 2.0 - e / mu)
+    below, above = e / mu - mu / 2.0, e / mu + mu / 2.0
+    # both tails carry the factor exp(-below^2/2), since above^2 - below^2 = 2 e: what is left loses few digits
+    erfcx, near = special().erfcx, np.maximum(below, -1.0)
+    scaled = 0.5 * np.exp(-0.5 * near * near) * (erfcx(near / _SQRT2) - erfcx(np.maximum(above, -1.0) / _SQRT2))
     # exp(first) - exp(second) = exp(first) * (1 - exp(second - first)); second <= first always
-    return np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
+    first, second = log_ndtr(-below), e + log_ndtr(-above)
+    bulk = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
+    return np.where(below > -1.0, scaled, bulk)
 
 
 def gaussian_rounding(mu: float) -> float:
-    """Relative error of `gaussian_delta`: nearly equal tails are subtracted when mu is small, far ones lie far out when
-    it is large.
+    """Relative error of `gaussian_delta` for epsilon >= 0: nearly equal numbers are subtracted when mu is small, and
+    the rounding of far arguments shows when it is large.
 
     >>> gaussian_rounding(1.0) < 2e-11
     True
     """
-    return min(0.5, 1e-11 + 128.0 * UNIT_ROUNDOFF / max(mu, 1e-12) + 64.0 * UNIT_ROUNDOFF * mu)
+    return min(0.5, 1e-11 + 1024.0 * UNIT_ROUNDOFF / max(mu, 1e-12) + 64.0 * UNIT_ROUNDOFF * mu)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

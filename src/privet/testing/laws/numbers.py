@@ -136,7 +136,7 @@ def check_costs_nothing(loss: PrivacyLoss, accountant: Accountant) -> None:
         law = f"free, {_name(accountant)}, {loss!r}"
         assert bound is not None, f"{law}: refused"
         assert bound.lower == 0.0, f"{law}: costs at least {bound.lower}"
-        assert bound.upper <= 1e-11, f"{law}: costs {bound.upper}"
+        assert bound.upper == 0.0, f"{law}: costs {bound.upper}"
 
 
 def check_answers_where_it_can(loss: PrivacyLoss, accountant: Accountant) -> None:
