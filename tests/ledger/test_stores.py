@@ -164,6 +164,8 @@ def test_every_field_is_in_the_hash():
     }
     hashes = {hash_of(entry._replace(**{name: value})) for name, value in others.items()} | {hash_of(entry)}
     assert len(hashes) == len(others) + 1
+    bare = entry._replace(loss=None)
+    assert len({hash_of(bare._replace(loss=loss)) for loss in (None, "", "null", '"null"', "{}")}) == 5
     moved = Entry(1, entry.prev, b"", "reserve", "ann", "k", '{}\n{"b":"2"}', '{"a":"1"}', "")
     assert hash_of(moved) != hash_of(entry)  # a boundary that moves is seen too
 
