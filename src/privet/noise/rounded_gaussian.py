@@ -45,6 +45,8 @@ ONE_FILTER_SIGMA = 2**32
 FIRST = 2**44
 MARGIN = 2.0**-40  # of sigma: the cell, by Mills' ratio, and 2^-44 (1 + |x|) for the quantile function; |x| < 5
 
+EDGE_MARGIN = 2.0**-50  # for the rounding of the place in a cell and of the edge that it is compared with
+
 _HALF = Fraction(1, 2)
 
 
@@ -231,7 +233,7 @@ class _Places:
         part = (self._words & np.uint64(2**rest_bits - 1)) * 2.0**-rest_bits
         edges = 0.5 + oriented(rest, minus)
         inside = part < edges
-        for place in np.flatnonzero(np.abs(part - edges) <= 2.0**-rest_bits + 2.0**-50).tolist():
+        for place in np.flatnonzero(np.abs(part - edges) <= 2.0**-rest_bits + EDGE_MARGIN).tolist():
             offset = exact_rest(rest, place) * (1 if minus[place] else -1)
             edge = (int(self._words[place]) >> rest_bits) + _HALF + offset
             inside[place] = self._at(place).below(_ratio(edge / 2**self._shift))

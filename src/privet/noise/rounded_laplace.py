@@ -90,7 +90,7 @@ def _fraction_below(tau: Any, t: Any, expm1: Any) -> tuple[Any, Any]:
     """Pr[F < tau] = (1 - exp(-tau/t)) / (1 - exp(-1/t)), and a margin that covers an error of 2^-50 in tau."""
     inverse = 1.0 / t
     falling, whole = expm1(-tau * inverse), -expm1(-inverse)
-    return -falling / whole, 2.0**-48 + 2.0**-50 * (1.0 + falling) * (inverse / whole)
+    return -falling / whole, 2.0**-44 + 2.0**-50 * (1.0 + falling) * (inverse / whole)
 
 
 def _chance(tau: Fraction, t: Fraction) -> Enclosure:
