@@ -101,7 +101,7 @@ class FilterAccount(Account):
         self.filter = filter
         self._start = filter.start(unit)
         self.zero = self._start.sums
-        self._rules = filter.rules
+        self._caps = tuple(rule.caps for rule in filter.rules)
 
     def _twin(self, unit: Unit) -> Account:
         return FilterAccount(self.filter, unit)
@@ -110,7 +110,7 @@ class FilterAccount(Account):
         return self._start.price(loss)
 
     def plus(self, sums: Sums, price: Sums) -> Sums:
-        after, granted = sums_after(self._rules, sums, price)
+        after, granted = sums_after(self._caps, sums, price)
         return after if granted else self._at(sums).plus(price).sums  # the long way round raises, and says why
 
     def balances(self, sums: Sums) -> tuple[Balance, ...]:

@@ -103,20 +103,14 @@ def _prices_text(amounts: tuple[tuple[str, Sums], ...]) -> str:
     return object_text({scope: sums_text(price) for scope, price in amounts})
 
 
-def _body_text(body: dict[str, Any], sums: str) -> str:
-    """`canonical` of a body with its sums. What one handle writes differs mostly in sums and time, so the rest of a
-    charge's body, which sorts before them, is encoded once.
+def _body_text(kind: str, body: dict[str, Any], sums: str) -> str:
+    """`canonical` of a body with its sums. What one handle reserves differs mostly in sums and time, so the rest of a
+    reservation's body, which sorts before them, is encoded once. Nothing else is remembered: releases are not.
     """
-    time = body.pop("time", None)
-    try:
-        repeats = max(body) < "sums" and "release" not in body  # releases are large and never the same
-        head = _fixed_text(tuple(body.items())) if repeats else None
-    except TypeError:  # a list or an object, in an administrative entry
-        head = None
-    if head is None:
-        fields = {name: canonical(value) for name, value in body.items()}
-        return object_text({**fields, "sums": sums, **({} if time is None else {"time": canonical(time)})})
-    return f'{head},"sums":{sums}}}' if time is None else f'{head},"sums":{sums},"time":"{time}"}}'
+    if kind == "reserve":
+        time = body.pop("time")
+        return f'{_fixed_text(tuple(body.items()))},"sums":{sums},"time":"{time}"}}'
+    return object_text({**{name: canonical(value) for name, value in body.items()}, "sums": sums})
 
 
 @lru_cache(maxsize=1024)
@@ -199,7 +193,7 @@ class Session:
             key=key,
             loss=loss,
             amounts=_prices_text(tuple(amounts.items())) if amounts else "{}",
-            body=_body_text({**body, "policy": str(latest)}, object_text(texts)),
+            body=_body_text(kind, {**body, "policy": str(latest)}, object_text(texts)),
         )
         self.txn.append(entry, texts)
         self._text = texts[DATASET]

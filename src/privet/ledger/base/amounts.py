@@ -25,7 +25,10 @@ def sums_text(sums: Sums) -> str:
     >>> sums_text(((5, None),))
     '[["5","inf"]]'
     """
-    rules = ['","'.join(["inf" if amount is None else str(amount) for amount in rule]) for rule in sums]
+    rules = [
+        '","'.join(["inf" if amount is None else str(amount) for amount in rule] if None in rule else map(str, rule))
+        for rule in sums
+    ]
     return '[["' + '"],["'.join(rules) + '"]]'
 
 
