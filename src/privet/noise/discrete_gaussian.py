@@ -96,7 +96,7 @@ def _sample(stream: Stream, count: int, sigma: Fraction) -> NDArray[Any]:
             return table.sample(stream, count)
     out = np.empty(0, dtype=np.int64)
     while len(out) < count:
-        out = np.concatenate([out, _accepted(stream, int(1.4 * (count - len(out))) + 8, sigma)])
+        out = np.concatenate([out, _accepted(stream, int(1.33 * (count - len(out))) + 8, sigma)])
     return out[:count]
 
 
@@ -125,7 +125,7 @@ def _as_float(sigma: Fraction) -> float:
 
 def _distance(magnitude: Any, t: int, sigma: float) -> Any:
     """(|y| - sigma^2 / t) / sigma."""
-    return (magnitude - sigma * (sigma / t)) / sigma
+    return (magnitude - sigma * (sigma / t)) * (1.0 / sigma)
 
 
 def _density(y: int, t: int, sigma: Fraction) -> Enclosure:

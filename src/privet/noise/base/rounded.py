@@ -76,9 +76,9 @@ def oriented(rest: Rest, minus: NDArray[np.bool_]) -> Any:
     >>> oriented(Fraction(1, 4), np.array([True, False])).tolist()
     [0.25, -0.25]
     """
-    if isinstance(rest, Fraction):
-        return np.where(minus, float(rest), -float(rest)) if rest else 0.0
-    return np.where(minus, rest, -rest)
+    if isinstance(rest, Fraction) and not rest:
+        return 0.0
+    return (2.0 * minus - 1.0) * float_rest(rest)  # quicker than np.where, and exact
 
 
 def exact_rest(rest: Rest, place: int) -> Fraction:
