@@ -5,6 +5,8 @@ import json
 import platform
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from importlib import import_module
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from privet.privacy import from_json, to_json
 __all__ = ["Certificate", "certify"]
 
 _SCHEMA = "privet-audit/1"
+_VERSION = str(import_module("privet").__version__)  # by name: the package itself names every room
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,6 @@ class Certificate:
 
 def certify(audit: MechanismAudit) -> Certificate:
     """The certificate of an audit. Inputs appear in it: audit made-up neighbours, not private tables."""
-    from privet import __version__
-
     test, lower = audit.test, audit.lower
     return Certificate(
         name=audit.name,
@@ -123,7 +124,11 @@ def certify(audit: MechanismAudit) -> Certificate:
         selection=test.selection,
         left=_short(audit.witness.left),
         right=_short(audit.witness.right),
-        versions={"privet": __version__, "python": platform.python_version(), "numpy": np.__version__},
+        versions={
+            "privet": import_module("privet").__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        },
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
