@@ -6,7 +6,6 @@ import platform
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib import import_module
 from typing import Any
 
 import numpy as np
