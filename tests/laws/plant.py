@@ -15,10 +15,8 @@ from privet.accounting.pld import engine, single
 from privet.errors import NoGuarantee
 from privet.privacy import AtomicVariable, LossVariable, PrivacyLoss, RdpCurve, Unit
 from privet.privacy import composed as composed_module
-from privet.privacy import fixed_sampled as fixed_module
-from privet.privacy import parallel as parallel_module
 from privet.privacy import poisson_sampled as poisson_module
-from privet.privacy.base import NormalVariable, binary_variable
+from privet.privacy.base import NormalVariable
 from privet.privacy.composed import Total
 from privet.privacy.laplace import LaplaceVariable
 from privet.privacy.poisson_sampled import SampledVariable
@@ -395,114 +393,6 @@ def _(monkeypatch):
         return np.maximum((self.p - gamma * self.q).max(axis=-1), 0.0)
 
     monkeypatch.setattr(AtomicVariable, "delta", pointwise)
-
-
-# --- combinators -----------------------------------------------------------------------------------------------
-
-
-@bug("check_sampling_identity", "q = 0 leaves a part behind", laplace)
-def _(monkeypatch):
-    monkeypatch.setattr(privacy.PoissonSampled, "parts", lambda self: ((self, 1),))
-
-
-@bug("check_sampling_once_differs", "one sample spread over the releases", laplace)
-def _(monkeypatch):
-    def parts(self):
-        inner = self.of.parts()
-        if len(inner) == 1 and inner[0][1] == 1:
-            return ((self, 1),)
-        return tuple((privacy.PoissonSampled(part, self.q), n) for part, n in inner)
-
-    monkeypatch.setattr(privacy.PoissonSampled, "parts", parts)
-
-
-@bug("check_nested_sampling_multiplies", "the smaller rate wins", laplace)
-def _(monkeypatch):
-    def keep_smaller(self):
-        nested = isinstance(self.of, privacy.PoissonSampled)
-        of, q = (self.of.of, min(self.of.q, self.q)) if nested else (self.of, self.q)
-        self._set(of=of, q=q, unit=of.unit)
-
-    monkeypatch.setattr(privacy.PoissonSampled, "__post_init__", keep_smaller)
-
-
-@bug("check_poisson_amplification", "q squared", laplace)
-def _(monkeypatch):
-    def variable(self, direction):
-        forward = SampledVariable(self.of.variable("remove"), self.q**2)
-        return forward if direction == "remove" else forward.reversed()
-
-    monkeypatch.setattr(privacy.PoissonSampled, "variable", variable)
-
-
-@bug("check_fixed_amplification", "q squared", lambda: (privacy.KRRLoss(3, 1.0),))
-def _(monkeypatch):
-    monkeypatch.setattr(privacy.FixedSampled, "q", property(lambda self: (self.m / self.n) ** 2))
-
-
-def _skewed() -> tuple[PrivacyLoss]:
-    return (privacy.FinitePairLoss((0.6, 0.3, 0.1), (0.2, 0.3, 0.5), unit=REPLACE),)
-
-
-@bug("check_fixed_amplification", "only the first direction of a skewed pair", _skewed)
-def _(monkeypatch):
-    def variable(self, direction):
-        return self._forward if direction == "remove" else self._forward.reversed()
-
-    monkeypatch.setattr(privacy.FinitePairLoss, "variable", variable)
-    monkeypatch.setattr(fixed_module, "_both_ways", lambda loss: loss.variable("remove"))
-
-
-@bug("check_fixed_needs_replace", "the relation is not looked at", laplace)
-def _(monkeypatch):
-    monkeypatch.setattr(privacy.FixedSampled, "__post_init__", lambda self: self._set(unit=self.of.unit))
-
-
-@bug("check_group_of_one", "a group of k counts k + 1", laplace)
-def _(monkeypatch):
-    monkeypatch.setattr(privacy.Grouped, "pure", lambda self: (self.size + 1) * self.of.pure())
-
-
-@bug("check_groups_cost_more", "delta does not grow with the group", lambda: (privacy.ApproxLoss(0.5, 1e-6),))
-def _(monkeypatch):
-    monkeypatch.setattr(
-        privacy.Grouped,
-        "approximate",
-        lambda self: privacy.Approximate(self.size * self.of.approximate().epsilon, self.of.approximate().delta),
-    )
-
-
-@bug("check_groups_cost_more", "the pair of a single record", lambda: (privacy.KRRLoss(3, 0.5),))
-def _(monkeypatch):
-    monkeypatch.setattr(privacy.Grouped, "variable", lambda self, d: binary_variable(self.of.pure() / self.size))
-
-
-@bug("check_mixed_units_raise", "the first unit wins", laplace)
-def _(monkeypatch):
-    monkeypatch.setattr(composed_module, "same_unit", lambda units: units[0])
-
-
-@bug("check_parallel_needs_fixed_blocks", "moving records forgotten", lambda: (privacy.KRRLoss(3, 0.5),))
-def _(monkeypatch):
-    real = privacy.Parallel.__init__
-    monkeypatch.setattr(
-        privacy.Parallel, "__init__", lambda self, blocks, **options: real(self, blocks, fixed_blocks=True)
-    )
-
-
-@bug("check_parallel_is_the_worst_block", "min instead of max over blocks", laplace)
-def _(monkeypatch):
-    monkeypatch.setattr(privacy.Parallel, "pure", lambda self: min(block.pure() for block in self.blocks))
-
-
-@bug("check_parallel_is_the_worst_block", "the first block wins", laplace)
-def _(monkeypatch):
-    monkeypatch.setattr(parallel_module, "variable_of_envelope", lambda variables: variables[0])
-
-
-@bug("check_selection_costs_more", "a free choice", laplace)
-def _(monkeypatch):
-    monkeypatch.setattr(privacy.Selected, "pure", lambda self: self.of.pure())
 
 
 assert issubclass(SampledVariable, LossVariable)  # the twins above lean on these classes; fail early if they move

@@ -7,7 +7,7 @@ import pytest
 from privet import privacy, testing
 from privet.privacy.base import serial
 from privet.testing import laws
-from tests.laws.plant import BUGS
+from tests.laws.plant_combinators import BUGS
 
 
 def clear_caches():

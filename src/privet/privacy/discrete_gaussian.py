@@ -9,7 +9,16 @@ import numpy as np
 from privet._numerics import Array, ndtri
 from privet._validate import above, count
 from privet.errors import NoGuarantee
-from privet.privacy.base import AtomicVariable, Direction, Enclosure, LossVariable, PrivacyLoss, ZcdpBound, register
+from privet.privacy.base import (
+    AtomicVariable,
+    Direction,
+    Enclosure,
+    LossVariable,
+    PrivacyLoss,
+    SymmetricVariable,
+    ZcdpBound,
+    register,
+)
 
 __all__ = ["DiscreteGaussianLoss", "DiscreteNormalVariable"]
 
@@ -82,7 +91,7 @@ def _shifted_discrete_gaussian(sigma: float, shift: int) -> LossVariable:
 
 
 @dataclass(frozen=True, eq=False)
-class DiscreteNormalVariable(LossVariable):
+class DiscreteNormalVariable(SymmetricVariable):
     """The same pair when its outcomes are too many to list: masses of runs of outcomes, summed when asked for.
 
     The loss is linear in the outcome, so a cell of losses is a run of integers. The pair is its own mirror image.
@@ -131,21 +140,11 @@ class DiscreteNormalVariable(LossVariable):
         reach = mu * (mu / 2.0 - ndtri(max(tail, 1e-300)) + 2.0 / self.sigma)
         return -reach, reach
 
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    def reversed(self) -> LossVariable:
-        return self
-
     def enclose(self, epsilon: float) -> Enclosure:
         p, q = (float(tail) for tail in self.tails(epsilon))
         weighted = math.exp(min(epsilon, 700.0)) * q
         error = _MASS_ERROR * (p + weighted)
         return max(0.0, p - weighted - error), min(1.0, max(0.0, p - weighted) + error + 1e-300)
-
-    def enclose_mirrored(self, epsilon: float) -> Enclosure:
-        return self.enclose(epsilon)
 
     @property
     def least(self) -> float:

@@ -12,6 +12,7 @@ from privet.privacy.base import (
     LossVariable,
     PrivacyLoss,
     RdpCurve,
+    SymmetricVariable,
     ZcdpBound,
     binary_rdp,
     binary_variable,
@@ -25,7 +26,7 @@ _WIDEST = 600.0  # beyond, exponentials overflow and the pure statement serves
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedRangeVariable(LossVariable):
+class BoundedRangeVariable(SymmetricVariable):
     """The envelope of all pairs whose loss lies in some interval [t - epsilon, t]: P-density of L ~ exp(L/2).
 
     >>> round(float(BoundedRangeVariable(1.0).delta(0.0)), 10)
@@ -45,13 +46,6 @@ class BoundedRangeVariable(LossVariable):
 
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
-
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    def reversed(self) -> LossVariable:
-        return self
 
 
 @register

@@ -17,6 +17,7 @@ from privet.privacy.base import (
     LossVariable,
     PrivacyLoss,
     RdpCurve,
+    SymmetricVariable,
     ZcdpBound,
     after_sampling,
     before_sampling,
@@ -34,7 +35,7 @@ _FINEST_NOISE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class SplicedVariable(LossVariable):
+class SplicedVariable(SymmetricVariable):
     """One pair for both directions: the sampled pair where the loss is positive, its mirror image below, an atom at 0.
 
     For L' > 0 the masses are those of ((1-q) Q + q P, Q); below zero P and Q exchange their roles; what is left of P and
@@ -104,18 +105,8 @@ class SplicedVariable(LossVariable):
         image = after_sampling(base[base > 0.0], self.q)
         return np.unique(np.concatenate((-image, [0.0], image)))
 
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    def reversed(self) -> LossVariable:
-        return self
-
     def enclose(self, epsilon: float) -> Enclosure:
         return super().enclose(epsilon) if epsilon < 0.0 else enclose_sampled(self.of, self.q, epsilon)
-
-    def enclose_mirrored(self, epsilon: float) -> Enclosure:
-        return self.enclose(epsilon)
 
     @property
     def least(self) -> float:

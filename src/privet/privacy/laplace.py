@@ -15,6 +15,7 @@ from privet.privacy.base import (
     LossVariable,
     PrivacyLoss,
     RdpCurve,
+    SymmetricVariable,
     register,
 )
 
@@ -22,7 +23,7 @@ __all__ = ["LaplaceLoss", "LaplaceVariable"]
 
 
 @dataclass(frozen=True, eq=False)
-class LaplaceVariable(LossVariable):
+class LaplaceVariable(SymmetricVariable):
     """Two Laplace laws of scale b, one apart: atoms at +-1/b, and L = (1 - 2x)/b for outcomes x in (0, 1).
 
     >>> LaplaceVariable(2.0).atoms().losses.tolist()
@@ -53,13 +54,6 @@ class LaplaceVariable(LossVariable):
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
 
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    def reversed(self) -> LossVariable:
-        return self
-
     def delta(self, epsilon: Array | float) -> Array:
         e = np.asarray(epsilon, dtype=float)
         inside = -np.expm1((np.minimum(e, self.epsilon) - self.epsilon) / 2.0) + 0.0
@@ -69,9 +63,6 @@ class LaplaceVariable(LossVariable):
         move = 8.0 * UNIT_ROUNDOFF * self.epsilon  # the loss 1/scale is a float
         low, high = (float(self.delta(at)) for at in (epsilon + move, epsilon - move))
         return low * (1.0 - 1e-14), min(1.0, high * (1.0 + 1e-14))
-
-    def enclose_mirrored(self, epsilon: float) -> Enclosure:
-        return self.enclose(epsilon)
 
     @property
     def least(self) -> float:

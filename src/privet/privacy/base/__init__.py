@@ -18,6 +18,7 @@ from privet.privacy.base.variable import (
     Enclosure,
     LossVariable,
     ReversedVariable,
+    SymmetricVariable,
 )
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "RdpCurve",
     "Relation",
     "ReversedVariable",
+    "SymmetricVariable",
     "Unit",
     "ZcdpBound",
     "after_sampling",

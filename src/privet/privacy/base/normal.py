@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, log_ndtr, ndtri, normal_cells, special
-from privet.privacy.base.variable import Enclosure, LossVariable
+from privet.privacy.base.variable import Enclosure, SymmetricVariable
 
 __all__ = ["NormalVariable", "gaussian_delta", "gaussian_epsilon", "gaussian_rounding"]
 
@@ -15,7 +15,7 @@ _SQRT2 = math.sqrt(2.0)
 
 
 @dataclass(frozen=True, eq=False)
-class NormalVariable(LossVariable):
+class NormalVariable(SymmetricVariable):
     """L is N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q; the pair is its own mirror image.
 
     **Reference:** Balle & Wang 2018, lemma 3.
@@ -31,13 +31,6 @@ class NormalVariable(LossVariable):
         reach = self.mu * (self.mu / 2.0 - ndtri(max(tail, 1e-300)))
         return -reach, reach
 
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    def reversed(self) -> LossVariable:
-        return self
-
     def delta(self, epsilon: Array | float) -> Array:
         return gaussian_delta(self.mu, np.asarray(epsilon, dtype=float))
 
@@ -46,9 +39,6 @@ class NormalVariable(LossVariable):
             return 0.0, self.mu / math.sqrt(2.0 * math.pi) * (1.0 + 1e-12)
         value, error = float(gaussian_delta(self.mu, epsilon)), gaussian_rounding(self.mu)
         return value * (1.0 - error), min(1.0, value * (1.0 + error) + 1e-300)
-
-    def enclose_mirrored(self, epsilon: float) -> Enclosure:
-        return self.enclose(epsilon)
 
     @property
     def least(self) -> float:

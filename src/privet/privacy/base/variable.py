@@ -14,7 +14,16 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.errors import InvalidParameter
 
-__all__ = ["DIRECTIONS", "AtomicVariable", "Atoms", "Direction", "Enclosure", "LossVariable", "ReversedVariable"]
+__all__ = [
+    "DIRECTIONS",
+    "AtomicVariable",
+    "Atoms",
+    "Direction",
+    "Enclosure",
+    "LossVariable",
+    "ReversedVariable",
+    "SymmetricVariable",
+]
 
 Direction = Literal["remove", "add"]
 DIRECTIONS: tuple[Direction, Direction] = ("remove", "add")
@@ -151,6 +160,20 @@ class LossVariable(ABC):
     def probability_above(self, epsilon: float) -> float:
         """P(L > epsilon): the PLRV tail. It is *not* delta(epsilon); it is only an upper bound on it."""
         return float(self.tails(epsilon)[0])
+
+
+class SymmetricVariable(LossVariable):
+    """A pair that is its own mirror image: one law serves both directions. Still abstract."""
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    def reversed(self) -> LossVariable:
+        return self
+
+    def enclose_mirrored(self, epsilon: float) -> Enclosure:
+        return self.enclose(epsilon)
 
 
 @dataclass(frozen=True, eq=False)
