@@ -13,6 +13,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet._validate import above, count, finite, flag, fraction, open_fraction
+from privet.accounting import calibrate
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms.base import (
     ErrorBar,
@@ -109,26 +110,27 @@ class AboveThreshold(Mechanism[Any, Any]):
 
         `answer_share` is the part of epsilon that is kept for numbers; 0 means signs only.
         """
-        bound = as_sensitivity(sensitivity, norm="score", unit=unit)
-        c = count("positives", positives, 1)
-        total = Fraction(largest_epsilon(lambda e: AboveThresholdLoss(e, c), Target(epsilon, delta, rho, mu)))
+        target = Target(epsilon, delta, rho, mu)
         share = Fraction(fraction("answer_share", answer_share))
         if share == 1:
             raise InvalidParameter("answer_share must be below 1: the signs need a budget too")
-        reach = 1 if flag("monotonic", monotonic) else 2
-        numbers = total * share * (1 - Fraction(1, 2**48))  # sums of several prices are rounded in floats
-        first = (total - numbers) * Fraction(1.0 / (1.0 + (reach * c) ** (2.0 / 3.0)))
-        second = (total - numbers - first) * (1 if share == 0 else 1 - Fraction(1, 2**48))
-        moved = _steps(bound.value) * _step(bound.value)
-        return cls(
-            threshold=threshold,
-            threshold_scale=scale_for(1.0, moved / first),
-            query_scale=scale_for(1.0, reach * c * moved / second),
-            answer_scale=scale_for(1.0, c * moved / numbers) if numbers else None,
-            sensitivity=bound,
-            positives=c,
-            monotonic=monotonic,
-        )
+        bound, c = as_sensitivity(sensitivity, norm="score", unit=unit), count("positives", positives, 1)
+
+        def made(total: float) -> "AboveThreshold":
+            scales = _split(
+                Fraction(total), share, c, flag("monotonic", monotonic), _steps(bound.value) * _step(bound.value)
+            )
+            return cls(threshold=threshold, sensitivity=bound, positives=c, monotonic=monotonic, **scales)
+
+        if share and target.delta:  # the curve of signs and numbers together is accounting's business
+            inverse = calibrate(
+                lambda inverse: made(1.0 / inverse).loss,
+                epsilon=target.epsilon,
+                delta=target.delta,
+                bounds=(1e-3, 1e6),
+            )
+            return made(1.0 / inverse)
+        return made(largest_epsilon(lambda e: made(e).loss, target))
 
     @property
     def step(self) -> float:
@@ -265,6 +267,19 @@ class ThresholdStream:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise InvalidParameter("a stream cannot be copied or pickled: its threshold may be used once only")
+
+
+def _split(total: Fraction, share: Fraction, positives: int, monotonic: bool, moved: Fraction) -> dict[str, Any]:
+    """The scales that cost a total epsilon: a share for numbers, the rest 1 : (rc)^(2/3) for threshold and queries."""
+    reach = 1 if monotonic else 2
+    numbers = total * share * (1 - Fraction(1, 2**48))  # sums of several prices are rounded in floats
+    first = (total - numbers) * Fraction(1.0 / (1.0 + (reach * positives) ** (2.0 / 3.0)))
+    second = (total - numbers - first) * (1 if share == 0 else 1 - Fraction(1, 2**48))
+    return {
+        "threshold_scale": scale_for(1.0, moved / first),
+        "query_scale": scale_for(1.0, reach * positives * moved / second),
+        "answer_scale": scale_for(1.0, positives * moved / numbers) if numbers else None,
+    }
 
 
 def _step(sensitivity: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from privet.mechanisms.base import (
     Sensitivity,
     Target,
     as_sensitivity,
+    pure_scale,
     ratio_down,
     register,
     scale_for,
@@ -71,7 +72,8 @@ class Laplace(AdditiveMechanism):
         target = Target(epsilon, delta, rho, mu)
         bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
         multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
-        return cls(scale=scale_for(multiplier, bound.value), sensitivity=bound)
+        scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
+        return cls(scale=scale, sensitivity=bound)
 
     @property
     def loss(self) -> LaplaceLoss:

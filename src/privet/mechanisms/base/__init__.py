@@ -8,7 +8,7 @@ from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.response import Estimate, ResponseMechanism
 from privet.mechanisms.base.selection import SelectionMechanism, as_scores, check_monotonic, up
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity, as_sensitivity
-from privet.mechanisms.base.target import Target, ratio_down, scale_for, smallest_scale
+from privet.mechanisms.base.target import Target, pure_scale, ratio_down, scale_for, smallest_scale
 
 __all__ = [
     "AdditiveMechanism",
@@ -30,6 +30,7 @@ __all__ = [
     "integer_scale",
     "observed",
     "on_grid",
+    "pure_scale",
     "ratio_down",
     "register",
     "registered_mechanisms",

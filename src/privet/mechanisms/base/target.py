@@ -9,7 +9,7 @@ from privet._validate import above, fraction
 from privet.errors import InvalidParameter, Unreachable
 from privet.privacy import PrivacyLoss
 
-__all__ = ["Target", "ratio_down", "scale_for", "smallest_scale"]
+__all__ = ["Target", "pure_scale", "ratio_down", "scale_for", "smallest_scale"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Target:
 
 
 def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Target, *, start: float = 1.0) -> float:
-    """The smallest double that meets the target; the price must fall as the scale grows.
+    """The smallest double that meets the target (with a delta, up to 4e-9 of it); the price must fall as the scale grows.
 
     >>> from privet.privacy import LaplaceLoss
     >>> smallest_scale(lambda scale: LaplaceLoss(scale=scale), Target(epsilon=0.5))
@@ -68,7 +68,8 @@ def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Target, *,
     while low < middle < high:
         low, high = (low, middle) if target.covers(make_loss(middle)) else (middle, high)
         middle = low + (high - low) / 2.0
-    return high
+    # Where a curve passes through (epsilon, delta), `accounting` certifies it up to 1e-9: stay on its safe side too.
+    return high * (1.0 + 2.0**-28) if target.delta > 0.0 else high
 
 
 def scale_for(multiplier: float, sensitivity: Fraction) -> float:
@@ -80,6 +81,18 @@ def scale_for(multiplier: float, sensitivity: Fraction) -> float:
     product = Fraction(multiplier) * sensitivity
     nearest = float(product)
     return nearest if nearest >= product else math.nextafter(nearest, math.inf)
+
+
+def pure_scale(scale: float, sensitivity: Fraction, target: Target) -> float:
+    """The first double from `scale` on with sensitivity/scale <= epsilon as real numbers, if the target is pure.
+
+    >>> pure_scale(2.0, Fraction(1), Target(0.5)), pure_scale(1.999, Fraction(1), Target(rho=0.5))
+    (2.0, 1.999)
+    """
+    if target.epsilon is not None and target.delta == 0.0:
+        while sensitivity > Fraction(target.epsilon) * Fraction(scale):
+            scale = math.nextafter(scale, math.inf)
+    return scale
 
 
 def ratio_down(scale: float | Fraction, sensitivity: Fraction) -> float:

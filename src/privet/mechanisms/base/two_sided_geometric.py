@@ -10,7 +10,7 @@ from privet._numerics import Array
 from privet.mechanisms.base.integer import IntegerMechanism, integer_scale, whole_sensitivity
 from privet.mechanisms.base.mechanism import Source
 from privet.mechanisms.base.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.base.target import Target, smallest_scale
+from privet.mechanisms.base.target import Target, pure_scale, smallest_scale
 from privet.privacy import DiscreteLaplaceLoss
 
 __all__ = ["TwoSidedGeometric", "smallest_geometric_scale"]
@@ -54,4 +54,5 @@ def smallest_geometric_scale(target: Target, sensitivity: Sensitivity) -> float:
     6.0
     """
     moved = whole_sensitivity(sensitivity)
-    return smallest_scale(lambda scale: DiscreteLaplaceLoss(scale, moved), target, start=float(moved))
+    scale = smallest_scale(lambda scale: DiscreteLaplaceLoss(scale, moved), target, start=float(moved))
+    return pure_scale(scale, sensitivity.value, target)
