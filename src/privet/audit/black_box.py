@@ -73,9 +73,17 @@ class Witness:
         counts = Counts(tp=hits[0], fp=hits[1], n=runs[0], n_out=runs[1])
         return counts.swapped() if self.swapped else counts
 
+    @property
+    def question(self) -> str:
+        """The event in words."""
+        if self.event.feature != "form":
+            return str(self.event)
+        forms = {number: form for form, number in self.vocabulary.items()}
+        return f"form is {forms.get(int(self.event.threshold), 'unknown')}"
+
     def __str__(self) -> str:
         world = "right" if self.swapped else "left"
-        return f"{self.event}, too likely in the {world} world"
+        return f"{self.question}, too likely in the {world} world"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,7 +154,7 @@ def mechanism(
     left, right = _most_telling(mechanism, pairs, curve, min(_SCOUTS, runs), timed, kinds)
     worlds = observe_both(mechanism, left, right, runs, timed=timed)
     at = (0.0 if np.isfinite(price.pure()) else 1e-5) if delta is None else fraction("delta", delta)
-    (witness, measured), columns = _choose(worlds, (left, right), (curve.excess, _measure(at)), timed, kinds)
+    (witness, measured), columns = _choose(worlds, (left, right), curve, at, timed, kinds)
     return MechanismAudit(
         claim=price,
         test=curve_test(witness.count(*columns), claim=price, alpha=level).selected(level, _HOW),
@@ -205,7 +213,16 @@ class _Curve:
 
         The caution keeps luck in the far tails, where there are many events and few runs, from being chosen.
         """
-        q, fn = rate_above(fp, n_out, _CAUTION), rate_above(n - tp, n, _CAUTION)
+        return self._errors_below(rate_above(fp, n_out, _CAUTION), rate_above(n - tp, n, _CAUTION), n, n_out)
+
+    def plain(self, tp: Array, fp: Array, n: int, n_out: int) -> Array:
+        """The same without caution, for events that are often seen: where nothing stands out, the likeliest suspect."""
+        often = np.minimum(tp, n_out - fp) >= n / 50
+        return np.where(
+            often, self._errors_below((fp + 0.5) / (n_out + 1), (n - tp + 0.5) / (n + 1), n, n_out), -np.inf
+        )
+
+    def _errors_below(self, q: Array, fn: Array, n: int, n_out: int) -> Array:
         bound = np.interp(q, self.fpr, self.fnr)
         slope = (np.interp(q * 0.9, self.fpr, self.fnr) - bound) / (0.1 * q)
         variance = fn * (1.0 - fn) / n + slope**2 * q * (1.0 - q) / n_out
@@ -230,7 +247,8 @@ def _most_telling(
 def _choose(
     worlds: tuple[World, World],
     inputs: tuple[Any, Any],
-    scores: tuple[Score, Score],
+    curve: _Curve,
+    delta: float,
     timed: bool,
     kinds: frozenset[str],
 ) -> tuple[list[Witness], list[dict[str, Array]]]:
@@ -240,8 +258,12 @@ def _choose(
     learned = learn(*(_part(side, 0, 4) for side in raw), kinds=kinds)  # a quarter learns, a quarter chooses
     columns = [_with(learned, side) for side in raw]
     search = [_part(_part(side, 0, 2), 1, 2) if learned else _part(side, 0, 2) for side in columns]
-    chosen = [_best(search[0], search[1], score, kinds) for score in scores]
-    witnesses = [Witness(*inputs, event, swapped, vocabulary, learned, timed) for _, event, swapped in chosen]
+    tested, suspect, measured = (
+        _best(search[0], search[1], score, kinds) for score in (curve.excess, curve.plain, _measure(delta))
+    )
+    if tested[0] <= 0.0 and np.isfinite(suspect[0]):
+        tested = suspect  # nothing stands out: a frequent event near the edge says more than a rare one
+    witnesses = [Witness(*inputs, *chosen[1:], vocabulary, learned, timed) for chosen in (tested, measured)]
     return witnesses, [_part(side, 1, 2) for side in columns]
 
 
@@ -281,7 +303,7 @@ def _best(
 
 def _smooth(scores: Array) -> Array:
     """The mean over neighbouring thresholds: a broad peak is worth more than a lucky point."""
-    if scores.size < 4 * _WINDOW or not np.all(np.isfinite(scores[1:-1])):
+    if scores.size < 4 * _WINDOW:
         return scores
     ends = np.pad(np.where(np.isfinite(scores), scores, -10.0), _WINDOW // 2, mode="edge")
     smooth: Array = np.convolve(ends, np.full(_WINDOW, 1.0 / _WINDOW), mode="valid")

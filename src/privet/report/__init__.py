@@ -1,5 +1,6 @@
 """Reports: tables, plots and plain words for what a release costs."""
 
+from privet.report.audit import audit_facts, audit_page, zoo_table
 from privet.report.base import Meaning, Step, ladder_of, posterior, save_figure, what_it_means
 from privet.report.calibration import Calibration, calibration
 from privet.report.ladder import ladder_figure
@@ -25,6 +26,8 @@ __all__ = [
     "Step",
     "accounts_table",
     "answer_in_words",
+    "audit_facts",
+    "audit_page",
     "budget_figure",
     "calibration",
     "describe",
@@ -43,4 +46,5 @@ __all__ = [
     "save_figure",
     "tradeoff_figure",
     "what_it_means",
+    "zoo_table",
 ]

@@ -62,7 +62,12 @@ class Event:
         return kind_of(self.feature, self.relation)
 
     def __str__(self) -> str:
-        return f"{self.feature} {self.relation} {self.threshold:.17g}"
+        return f"{self.feature} {self.relation} {_plain(self.threshold)}"
+
+
+def _plain(number: float) -> str:
+    """As short as names the same double."""
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +104,9 @@ def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
             continue
         cuts = _cuts(pooled)
         below = [(np.searchsorted(s, cuts, "left"), np.searchsorted(s, cuts, "right")) for s in (a, b)]
-        yield Tally(name, "at least", cuts, a.size - below[0][0], b.size - below[1][0])
-        yield Tally(name, "at most", cuts, below[0][1], below[1][1])
+        if name != "form":  # forms are numbered as they come: their order means nothing
+            yield Tally(name, "at least", cuts, a.size - below[0][0], b.size - below[1][0])
+            yield Tally(name, "at most", cuts, below[0][1], below[1][1])
         atoms = _atoms(pooled, a, b)
         counts = [np.searchsorted(s, atoms, "right") - np.searchsorted(s, atoms, "left") for s in (a, b)]
         yield Tally(name, "equal to", atoms, *counts)

@@ -168,7 +168,7 @@ def _judge(entry: Entry, twin: Any, runs: int, alpha: float, look_at: tuple[str,
         timed=timed,
         look_at=look_at,
     )
-    return Outcome(found.verdict, found.witness.event.kind, str(found.witness.event), found.test.p_value)
+    return Outcome(found.verdict, found.witness.event.kind, found.witness.question, found.test.p_value)
 
 
 def _profile(claim: PrivacyLoss, truth: Any) -> Outcome:

@@ -77,10 +77,10 @@ def _above(threshold: int, of_threshold: float, of_queries: float) -> Law:
 
 
 def _free_answer(of_test: float, of_answer: float) -> Law:
-    """One test against a threshold of 6 units; if it is passed, the answer with noise of its own."""
+    """One test against a threshold of 2 units; if it is passed, the answer with noise of its own."""
 
     def law(query: int, runs: int) -> Array:
-        passed = query + laplace(of_test, runs) > 6 * STEP + laplace(of_test, runs)
+        passed = query + laplace(of_test, runs) > 2 * STEP + laplace(of_test, runs)
         return np.stack((passed, np.where(passed, query + laplace(of_answer, runs), -1000)), axis=1)
 
     return law

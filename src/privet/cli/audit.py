@@ -1,0 +1,143 @@
+"""`privet audit`: hold a mechanism to its price, and the referee to a zoo of broken ones."""
+
+import json as json_text
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from privet.cli.base import app, print_json
+from privet.cli.base import options as o
+from privet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from privet.audit import MechanismAudit
+
+__all__ = ["audit_app"]
+
+audit_app = typer.Typer(
+    no_args_is_help=True, help="A referee: try to refute the price of a mechanism, or run the zoo of broken ones."
+)
+app.add_typer(audit_app, name="audit")
+
+RunsOption = Annotated[int, typer.Option(help="Runs in each of the two worlds.")]
+AlphaOption = Annotated[float, typer.Option(help="Largest probability of refuting a true claim, over the whole run.")]
+FileOption = Annotated[Path | None, typer.Option(metavar="FILE")]
+_CENTRES = (0, 1, -1, 2**24, 2**40)  # integer mechanisms are tried here; the others choose for themselves
+
+
+@audit_app.command(epilog="Example: privet audit zoo --runs 20000")
+def zoo(
+    runs: RunsOption = 100_000,
+    alpha: AlphaOption = 1e-3,
+    bugs: Annotated[str | None, typer.Option(help="Numbers of entries, such as 1,5,36. Default: all.")] = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Run every broken mechanism of the zoo and its sound twin; print a score card. Exit code 1 if a bug got away."""
+    from rich.console import Console
+
+    from privet import report
+    from privet.testing import zoo as animals
+
+    card = animals.run_zoo(_chosen(animals.zoo(), bugs), runs=runs, alpha=alpha)
+    if json:
+        print_json(card.to_dict())
+    else:
+        out = Console(highlight=False)
+        out.print(report.zoo_table(card))
+        out.print(str(card))
+    if card.caught < len(card.verdicts) or card.accused:
+        raise typer.Exit(1)
+
+
+def _chosen(entries: tuple[Any, ...], bugs: str | None) -> list[Any]:
+    if bugs is None:
+        return list(entries)
+    wanted = {part.strip() for part in bugs.split(",")}
+    chosen = [entry for entry in entries if str(entry.number) in wanted]
+    if len(chosen) < len(wanted):
+        raise InvalidParameter(f"--bugs takes numbers from 1 to {entries[-1].number}, separated by commas")
+    return chosen
+
+
+@audit_app.command(epilog="Example: privet audit mechanism laplace --epsilon 1 --html laplace.html")
+def mechanism(
+    name: Annotated[str, typer.Argument(help="A mechanism, such as laplace, gaussian or exponential.")],
+    epsilon: Annotated[float | None, typer.Option(help="Budget: epsilon. Without it the examples are audited.")] = None,
+    delta: Annotated[float, typer.Option(help="Budget: delta.")] = 0.0,
+    sensitivity: Annotated[float, typer.Option(help="How far one person moves the answer.")] = 1.0,
+    runs: RunsOption = 100_000,
+    alpha: AlphaOption = 1e-3,
+    json: o.JsonOption = False,
+    html: FileOption = None,
+    certificate: FileOption = None,
+) -> None:
+    """Try to refute a mechanism's price by running it on neighbouring inputs. Exit code 1 if it is violated.
+
+    Mechanisms that add noise are built for the budget given; others are audited on the examples that they bring along.
+    The certificate and the page are those of the example that came closest to a violation.
+    """
+    from rich.console import Console
+
+    from privet import report
+    from privet.audit import certify
+
+    found = _audits(name, epsilon, delta, sensitivity, runs, alpha)
+    worst = certify(min(found, key=lambda audit: audit.test.p_value))
+    if json:
+        print_json({"audits": [json_text.loads(certify(audit).to_json()) for audit in found]})
+    else:
+        out = Console(highlight=False)
+        if len(found) > 1:
+            out.print(f"{len(found)} examples of {name}; the one closest to a violation:")
+        out.print(report.facts_table(report.audit_facts(worst), width=11))
+        out.print("\nAn audit can refute a claim, never prove one: not refuted is not private.")
+    _write(certificate, worst.to_json() + "\n")
+    _write(html, "" if html is None else report.audit_page(worst))
+    if worst.verdict == "violated":
+        raise typer.Exit(1)
+
+
+def _audits(
+    name: str, epsilon: float | None, delta: float, sensitivity: float, runs: int, alpha: float
+) -> "list[MechanismAudit]":
+    from privet import audit
+    from privet.mechanisms import AdditiveMechanism, registered_mechanisms
+    from privet.mechanisms.base import IntegerMechanism
+
+    kinds = registered_mechanisms()
+    if name not in kinds:
+        raise InvalidParameter(f"there is no mechanism {name!r}; there are: {', '.join(kinds)}")
+    kind: Any = kinds[name]
+    if epsilon is None:
+        examples = list(kind.examples())
+        return [
+            audit.mechanism(
+                each.mechanism, neighbours=[(each.left, each.right)], runs=runs, alpha=alpha / len(examples)
+            )
+            for each in examples
+        ]
+    if issubclass(kind, AdditiveMechanism):
+        made = kind.for_budget(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+        return [audit.mechanism(made, runs=runs, alpha=alpha)]
+    if issubclass(kind, IntegerMechanism):
+        made = kind.for_budget(epsilon=epsilon, delta=delta, sensitivity=_whole(sensitivity))
+        pairs = [(centre, centre + _whole(sensitivity)) for centre in _CENTRES]
+        return [audit.mechanism(made, neighbours=pairs, runs=runs, alpha=alpha)]
+    raise InvalidParameter(f"{name} needs more than a budget; leave --epsilon out to audit its examples")
+
+
+def _whole(number: float) -> int:
+    if number != int(number):
+        raise InvalidParameter("this mechanism adds integer noise: --sensitivity must be a whole number")
+    return int(number)
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidParameter(f"cannot write {path.name!r}: {error.strerror}") from None
+    typer.echo(f"wrote {path}", err=True)
