@@ -5,6 +5,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -67,8 +68,22 @@ class Cluster:
         self.run("pg_ctl", "-o", settings, "-l", str(self.folder / "log"), "-w", "start")
         return f"postgresql://privet@127.0.0.1:{self.port}/postgres"
 
-    def stop(self) -> None:
-        self.run("pg_ctl", "-m", "immediate", "-w", "stop")
+    def guard(self) -> subprocess.Popen[bytes]:
+        """Whoever holds the other end of its input keeps the server alive: when the test session ends, in whatever way,
+        the guardian stops the server and removes the folder.
+        """
+        stop = as_server([str(self.programs / "pg_ctl"), "-D", str(self.folder / "data"), "-m", "immediate", "stop"])
+        return subprocess.Popen(
+            [sys.executable, "-c", GUARDIAN, str(self.folder), *stop], stdin=subprocess.PIPE, start_new_session=True
+        )
+
+
+GUARDIAN = """
+import shutil, subprocess, sys
+sys.stdin.buffer.read()
+subprocess.run(sys.argv[2:], cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+"""
 
 
 @pytest.fixture(scope="session")
@@ -80,14 +95,12 @@ def postgres_url() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="privet-postgres-"))
     folder.chmod(0o700)
     cluster = Cluster(folder)
+    guardian = cluster.guard()
     try:
-        url = cluster.start()
-        try:
-            yield url
-        finally:
-            cluster.stop()
+        yield cluster.start()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        guardian.communicate(timeout=90)
+    assert not folder.exists()
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
