@@ -97,6 +97,9 @@ class Coin:
     def release(self, data: object) -> Release[int]:
         return Release(7, loss=self.loss, mechanism="coin")
 
+    def to_dict(self) -> dict[str, str]:
+        return {"mechanism": "coin"}
+
 
 def memory_rows() -> list[Row]:
     def ours(count: int) -> float:
