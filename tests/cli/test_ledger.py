@@ -47,7 +47,7 @@ def test_show_tells_what_a_custodian_needs(privet, visits):
     assert shown.code == 0
     for words in (
         "visits",
-        "more counts with +-",
+        "more count",
         "at 95%",
         "1 paid without",
         "analyst ann",

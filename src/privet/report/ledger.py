@@ -26,35 +26,37 @@ __all__ = [
 ]
 
 _RADII = tuple(digit * 10**power for power in range(6) for digit in (1, 2, 3, 5, 8))
-_MANY = 100
+_MANY = (100, 10)  # counts to promise, the larger number while its radius stays below _WIDE
+_WIDE = 200
 _TAIL = 0.05
 
 
 def remaining_in_words(remaining: Standing, unit: Unit) -> str:
-    """What is left as a number of counts and the error that they would have.
+    """What is left, as one more count or many, and the error that they would have.
 
-    **Error:** each count is within the stated radius with probability 95%, for the noise alone. The radius is the
-    smallest round one at which about a hundred counts fit, or as many as ever will.
+    **Error:** each count is within the stated radius with probability 95%, for the noise alone.
 
     >>> import privet as pv
     >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(3.0, 1e-6))
     >>> remaining_in_words(ledger.remaining, ledger.unit)
-    'about 220 more counts with +-50 at 95%'
+    'one more count with +-2 at 95%, or about 220 with +-50 each'
     """
-    best = (0.0, 0)
-    for radius in _RADII:
-        fits = max(remaining.fits(loss) for loss in _counts(radius, unit))
-        best = max(best, (fits, -radius))
-        if fits >= _MANY:
-            break
-    fits, radius = best[0], -best[1]
-    if math.isinf(fits):
+    fits = {radius: max(remaining.fits(loss) for loss in _counts(radius, unit)) for radius in _RADII}
+    if math.isinf(max(fits.values())):
         return "no cap: it reports what was spent and refuses nothing"
-    if fits == 0.0:
+    enough = [radius for radius in _RADII if fits[radius] >= 1]
+    if not enough:
         return "nothing: not even a rough count fits"
-    shown = int(round_down(fits, 3))
-    many = f"about {shown:,} more counts" if shown > 1 else "one more count"
-    return f"{many} with +-{radius:,} at 95%"
+    one = f"one more count with +-{enough[0]:,} at 95%"
+    wider = [next((r for r in _RADII if fits[r] >= many), None) for many in _MANY]
+    radius = wider[0] if wider[0] is not None and wider[0] <= _WIDE else wider[1]
+    if radius is None or radius == enough[0]:
+        return (
+            one
+            if radius is None
+            else f"about {int(round_down(fits[radius], 3)):,} more counts with +-{radius:,} at 95%"
+        )
+    return f"{one}, or about {int(round_down(fits[radius], 3)):,} with +-{radius:,} each"
 
 
 def _counts(radius: float, unit: Unit) -> tuple[LaplaceLoss, GaussianLoss]:
