@@ -145,7 +145,7 @@ def spend_in_child(ledger: pv.Ledger) -> float:
 @pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
 def test_spawned_processes(fresh: Fresh):
     with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
-        with multiprocessing.get_context("spawn").Pool(2) as pool:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
             values = pool.map(spend_in_child, [ledger] * 3)
         assert set(check_books(ledger, RULE).values) == set(values)
         with pytest.raises(BudgetExceeded):

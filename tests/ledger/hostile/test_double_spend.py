@@ -23,7 +23,7 @@ def test_threads(fresh: Fresh, rounds: int):
             check_one_thread_wins(ledger)
 
 
-@pytest.mark.parametrize(("fresh", "rounds"), [("sqlite", 25), ("postgres", 5)], indirect=["fresh"])
+@pytest.mark.parametrize(("fresh", "rounds"), [("sqlite", 12), ("postgres", 4)], indirect=["fresh"])
 def test_processes(fresh: Fresh, rounds: int):
     urls = [fresh() for _ in range(rounds)]
     for url in urls:

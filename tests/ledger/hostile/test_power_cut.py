@@ -23,7 +23,7 @@ def test_power_cuts(fresh: Fresh):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_many_power_cuts(fresh: Fresh, seed: int):
-    check_cuts(fresh(), releases=400, cuts=800, seed=seed)
+    check_cuts(fresh(), releases=150, cuts=400, seed=seed)
 
 
 @pytest.mark.parametrize(("code", "kind"), [(disk.FULL, "write"), (disk.IO_SYNC, "sync")])
