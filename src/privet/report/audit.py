@@ -9,7 +9,7 @@ from privet import accounting
 from privet._numerics import Array
 from privet.audit import Certificate
 from privet.audit.statistics import rate_above
-from privet.privacy import from_json
+from privet.privacy import PrivacyLoss, from_json
 from privet.report.base import accent, muted, strong
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def audit_page(certificate: Certificate) -> str:
 <h2>What was seen, and what the claim allows</h2>
 <figure>{_drawing(certificate, zoom=False)}{_drawing(certificate, zoom=True)}
 <figcaption>Across: how often the event happened in the world where it should be rare. Up: how often it happened in the
-other world. The claim allows the shaded region. The box holds both true rates with confidence
-{100.0 * (1.0 - certificate.alpha):.6g}%; a box that lies outside the region refutes the claim.</figcaption></figure>
+other world. The claim allows the shaded region. Each side of the box is a confidence bound at level
+{certificate.alpha / 2.0:g}; the claim is refuted when the lower right corner of the box lies outside
+the region.</figcaption></figure>
 <h2>Facts</h2><table>{rows}</table>
 <h2>Check it yourself</h2>
 <p>The test follows from the counts and the claim alone. Save the text below as <code>audit.json</code>; reading it
@@ -117,35 +118,35 @@ def _sentence(certificate: Certificate) -> str:
 
 
 def _box(certificate: Certificate) -> tuple[Array, Array]:
-    """Both ends of the two rates, across and up; together they hold with the confidence of the audit."""
+    """Both ends of the two rates, across and up, each at half of the level: the corner that decides holds at all of it."""
     counts, level = certificate.counts, certificate.alpha / 2.0
     pairs = ((counts["fp"], counts["n_out"]), (counts["tp"], counts["n"]))
     ends = [(1.0 - float(rate_above(n - k, n, level)), float(rate_above(k, n, level))) for k, n in pairs]
     return np.array(ends[0]), np.array(ends[1])
 
 
-def _window(across: Array, up: Array, zoom: bool) -> Array:
-    """Lower and upper end of the drawing's two axes."""
+def _window(claim: PrivacyLoss, across: Array, up: Array, zoom: bool) -> Array:
+    """Lower and upper end of the drawing's two axes; close up, the box and the edge of the region above or below it."""
     if not zoom:
         return np.array([[0.0, 1.0], [0.0, 1.0]])
-    sides = []
-    for ends in (across, up):
-        reach = max(3.0 * (ends[1] - ends[0]), 1e-9)
-        low, high = max(ends[0] - reach, 0.0), min(ends[1] + reach, 1.0)
-        sides.append((low, high))
-    return np.array(sides)
+    edge = 1.0 - accounting.tradeoff(claim, float(across.mean()))
+    reach = [max(2.0 * (ends[1] - ends[0]), 1e-9) for ends in (across, up)]
+    low = across[0] - reach[0], min(up[0], edge) - reach[1]
+    high = across[1] + reach[0], max(up[1], edge) + reach[1]
+    return np.clip(np.stack((low, high), axis=1), 0.0, 1.0)
 
 
 def _drawing(certificate: Certificate, *, zoom: bool) -> str:
     across, up = _box(certificate)
-    window = _window(across, up, zoom)
+    claim = from_json(certificate.claim)
+    window = _window(claim, across, up, zoom)
     # Rates far below the pixels matter near the corners, so the grid is dense there.
     tails = np.geomspace(1e-6, 0.5, 60)
     rates = np.unique(
         np.concatenate((np.linspace(float(window[0, 0]), float(window[0, 1]), 161), tails, 1.0 - tails, (0.0, 1.0)))
     )
-    most = 1.0 - np.asarray(accounting.tradeoff(from_json(certificate.claim), rates))
-    least = np.asarray(accounting.tradeoff(from_json(certificate.claim), 1.0 - rates))
+    most = 1.0 - np.asarray(accounting.tradeoff(claim, rates))
+    least = np.asarray(accounting.tradeoff(claim, 1.0 - rates))
     outline = np.concatenate((np.stack((rates, most), 1), np.stack((rates, least), 1)[::-1]))
     colour = _ALARM if certificate.verdict == "violated" else accent
     corner, opposite = _place(window, across[0], up[1]), _place(window, across[1], up[0])
@@ -167,7 +168,7 @@ def _drawing(certificate: Certificate, *, zoom: bool) -> str:
 
 def _place(window: Array, x: float, y: float) -> tuple[float, float]:
     """Pixels of a pair of rates, kept near the drawing."""
-    shares = np.clip([(v - low) / (high - low) for v, (low, high) in zip((x, y), window, strict=True)], -1.0, 2.0)
+    shares = np.clip([(v - low) / (high - low) for v, (low, high) in zip((x, y), window, strict=True)], -50.0, 51.0)
     return _LEFT + _SIDE * float(shares[0]), _TOP + _SIDE * (1.0 - float(shares[1]))
 
 
@@ -181,8 +182,8 @@ def _ticks(window: Array) -> str:
         x, y = (low + share * (high - low) for low, high in window)
         here = _LEFT + _SIDE * share, _TOP + _SIDE * (1.0 - share)
         anchor = {0.0: "start", 0.5: "middle", 1.0: "end"}[share]
-        marks.append(f'<text x="{here[0]:.0f}" y="{_TOP + _SIDE + 18}" text-anchor="{anchor}">{x:.4g}</text>')
-        marks.append(f'<text x="{_LEFT - 6}" y="{here[1] + 4:.0f}" text-anchor="end">{y:.4g}</text>')
+        marks.append(f'<text x="{here[0]:.0f}" y="{_TOP + _SIDE + 18}" text-anchor="{anchor}">{x:.3g}</text>')
+        marks.append(f'<text x="{_LEFT - 6}" y="{here[1] + 4:.0f}" text-anchor="end">{y:.3g}</text>')
     return "".join(marks)
 
 

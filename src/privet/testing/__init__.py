@@ -12,7 +12,7 @@ A new kind of loss runs through all of them in a few lines:
 Every law is a function that raises AssertionError with the loss and the numbers that break it.
 """
 
-from privet.testing.base import Labelled, accountants, enclose_delta
+from privet.testing.base import AUDIT_ALARMS, AUDIT_SHARES, Labelled, accountants, alarm_level, enclose_delta
 from privet.testing.laws import (
     ACCOUNTANT_LAWS,
     LOSS_LAWS,
@@ -91,12 +91,15 @@ from privet.testing.samplers import (
 
 __all__ = [
     "ACCOUNTANT_LAWS",
+    "AUDIT_ALARMS",
+    "AUDIT_SHARES",
     "Family",
     "GTest",
     "LOSS_LAWS",
     "Labelled",
     "MECHANISM_LAWS",
     "accountants",
+    "alarm_level",
     "assert_every_kind_has_examples",
     "check_answers_where_it_can",
     "check_behaviour_is_public",

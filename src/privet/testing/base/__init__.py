@@ -1,13 +1,17 @@
 """What the laws share: the list of accountants, a slow independent oracle, and a label that keeps equal prices apart."""
 
+from privet.testing.base.alarms import AUDIT_ALARMS, AUDIT_SHARES, alarm_level
 from privet.testing.base.ask import DELTA, accountants, delta_of, epsilon_of, variable_of
 from privet.testing.base.labelled import Labelled
 from privet.testing.base.oracle import enclose_delta
 
 __all__ = [
+    "AUDIT_ALARMS",
+    "AUDIT_SHARES",
     "DELTA",
     "Labelled",
     "accountants",
+    "alarm_level",
     "delta_of",
     "enclose_delta",
     "epsilon_of",

@@ -78,11 +78,12 @@ def _between(lower: int, upper: int, *, wrong: bool) -> Law:
     return law
 
 
-_FOUR = (STEP, -2 * STEP, 4 * STEP, -8 * STEP)
+_FINE, _MIDDLE = 2**16, 3 * 2**23  # too fine for atoms, and far from where an exponent changes
+_SIX = tuple(STEP * (-2) ** power for power in range(6))
 
 
-def _four(factor: float) -> Law:
-    scales = factor * np.abs(_FOUR)
+def _six(factor: float) -> Law:
+    scales = factor * np.abs(_SIX)
     return lambda value, runs: np.asarray(value) + np.stack([laplace(float(s), runs) for s in scales], axis=1)
 
 
@@ -94,9 +95,9 @@ AMOUNTS = (
     ),
     Entry(
         number=2, name="add/remove sensitivity, replace claim", feature="threshold", claim=SWAP,
-        left=(5, -STEP), right=(5, STEP),
+        left=(_MIDDLE, -_FINE), right=(_MIDDLE, _FINE),
         story="A sum over [-1, 1] moves by 2 when a record is exchanged; the noise was made for 1.",
-        broken=_sum(STEP), sound=_sum(2 * STEP),
+        broken=_sum(_FINE), sound=_sum(2 * _FINE),
     ),
     Entry(
         number=3, name="epsilon applied twice", feature="threshold", claim=PureLoss(2.0), left=0, right=STEP,
@@ -117,7 +118,7 @@ AMOUNTS = (
         number=9, name="l2 sensitivity under Laplace noise", feature="projection", claim=ONE,
         left=(0,) * 8, right=(STEP,) * 8,
         story="Laplace noise needs the l1 norm; in eight dimensions the l2 norm is smaller by a factor of 2.8.",
-        broken=_vector(STEP * math.sqrt(8)), sound=_vector(STEP * 8),
+        broken=_vector(round(STEP * math.sqrt(8))), sound=_vector(STEP * 8),
     ),
     Entry(
         number=24, name="mean divided by the true n", feature="threshold", claim=ONE, left=(0,), right=(0, 0),
@@ -148,8 +149,8 @@ AMOUNTS = (
         broken=_realised_batch, sound=_expected_batch,
     ),
     Entry(
-        number=37, name="composition forgotten", feature="projection", claim=ONE, left=(0, 0, 0, 0), right=_FOUR,
-        story="Four answers at epsilon 1/2 each are priced as two; no single one of them betrays it.",
-        broken=_four(2.0), sound=_four(4.0),
+        number=37, name="composition forgotten", feature="projection", claim=ONE, left=(0,) * 6, right=_SIX,
+        story="Six answers at epsilon 1/2 each are priced as two; no single one of them betrays it.",
+        broken=_six(2.0), sound=_six(6.0),
     ),
 )  # fmt: skip

@@ -12,24 +12,25 @@ from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, Law, laplace, report
 
 __all__ = ["CHOICES"]
 
-_K = 4
+_K, _MANY = 4, 16
 _CHEAP = (0.5, 0.1)  # probability of reporting 1, by the truth
-_HONEST = math.exp(1.0) / (math.exp(1.0) + _K - 1)
 
 
-def _others(value: int, runs: int) -> Array:
-    return (value + 1 + np.asarray(noise.uniform_int(bound=_K - 1, size=runs))) % _K
+def _honest(k: int) -> float:
+    return math.e / (math.e + k - 1)
 
 
 def _lies_include_truth(value: int, runs: int) -> Array:
-    lies = np.asarray(noise.uniform_int(bound=_K, size=runs))
-    return reports(np.asarray(value), lies, np.asarray(noise.bernoulli(p=_HONEST, size=runs)))
+    lies = np.asarray(noise.uniform_int(bound=_MANY, size=runs))
+    return reports(np.asarray(value), lies, np.asarray(noise.bernoulli(p=_honest(_MANY), size=runs)))
 
 
-def _k_rr(honest: float) -> Law:
-    return lambda value, runs: reports(
-        np.asarray(value), _others(value, runs), np.asarray(noise.bernoulli(p=honest, size=runs))
-    )
+def _k_rr(k: int, honest: float) -> Law:
+    def law(value: int, runs: int) -> Array:
+        lies = (value + 1 + np.asarray(noise.uniform_int(bound=k - 1, size=runs))) % k
+        return reports(np.asarray(value), lies, np.asarray(noise.bernoulli(p=honest, size=runs)))
+
+    return law
 
 
 def _unary(zero_to_one: float) -> Law:
@@ -106,16 +107,18 @@ def _channel(*ones: float) -> Law:
 _PRICED = math.log((1.0 - _CHEAP[1]) / (1.0 - _CHEAP[0]))
 _FAIR = 1.0 / (1.0 + math.exp(_PRICED))
 
+_FAR_BELOW = (-1000,) * 8
+
 CHOICES = (
     Entry(
-        number=12, name="lies that include the truth", feature="atom", claim=SWAP, left=0, right=1,
+        number=12, name="lies that include the truth", feature="atom", claim=SWAP, left=5, right=7,
         story="k-ary randomized response draws its lies from all k values and keeps the old probability of honesty.",
-        broken=_lies_include_truth, sound=_k_rr(_HONEST),
+        broken=_lies_include_truth, sound=_k_rr(_MANY, _honest(_MANY)),
     ),
     Entry(
         number=13, name="honesty of two values for four", feature="atom", claim=SWAP, left=0, right=1,
         story="k-ary randomized response is honest with e/(1 + e), the probability for k = 2.",
-        broken=_k_rr(math.e / (1.0 + math.e)), sound=_k_rr(_HONEST),
+        broken=_k_rr(_K, math.e / (1.0 + math.e)), sound=_k_rr(_K, _honest(_K)),
     ),
     Entry(
         number=14, name="unary bits flipped one way", feature="atom", claim=SWAP, left=0, right=1,
@@ -135,14 +138,15 @@ CHOICES = (
         broken=_max_and_value, sound=_max_then_value,
     ),
     Entry(
-        number=17, name="threshold without noise", feature="index", claim=ONE, left=(0,) * 20, right=(STEP,) * 20,
+        number=17, name="threshold without noise", feature="index", claim=ONE,
+        left=(*_FAR_BELOW, *(0,) * 20, 1000), right=(*_FAR_BELOW, *(STEP,) * 20, 1000),
         story="Above-threshold adds noise to its queries but compares them with the exact threshold.",
         broken=_above(2 * STEP, 0, 2 * STEP), sound=_above(2 * STEP, 2 * STEP, 4 * STEP),
     ),
     Entry(
-        number=18, name="above-threshold with a free answer", feature="threshold", claim=ONE, left=0, right=STEP,
+        number=18, name="above-threshold with a free answer", feature="threshold", claim=PureLoss(0.5), left=0, right=STEP,
         story="The test against the threshold is paid for, the noisy answer that follows it is not.",
-        broken=_free_answer(2 * STEP, STEP), sound=_free_answer(4 * STEP, 2 * STEP),
+        broken=_free_answer(4 * STEP, STEP), sound=_free_answer(8 * STEP, 4 * STEP),
     ),
     Entry(
         number=19, name="above-threshold with too little query noise", feature="index", claim=ONE,

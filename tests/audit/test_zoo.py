@@ -1,0 +1,124 @@
+"""The zoo: every bug is caught, by its own feature; no sound twin is accused; without its feature a bug gets away."""
+
+import numpy as np
+import pytest
+
+from privet import audit, noise, privacy, testing
+from privet.audit.search import KINDS
+from privet.testing.zoo import Entry, run_entry, run_zoo, zoo
+from privet.testing.zoo.base import STEP, Simulated
+
+ENTRIES = zoo()
+LEVEL = testing.alarm_level("zoo", of=2 * len(ENTRIES))  # the slow run takes the other half
+RUNS = 40_000
+NUMBERED = {entry.number: entry for entry in ENTRIES}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.number}-{entry.name}")
+def test_every_bug_is_caught_by_its_feature_and_its_twin_is_not(entry):
+    found = run_entry(entry, runs=RUNS, alpha=LEVEL)
+    assert found.caught, f"missed: {found.broken}"
+    assert found.own, f"caught by {found.broken.kind}, not by {entry.feature}"
+    assert not found.accused, f"accused: {found.sound}"
+
+
+def test_the_list_is_complete_and_tells_stories():
+    assert [entry.number for entry in ENTRIES] == list(range(1, 43))
+    assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
+    assert all(entry.story.endswith(".") and len(entry.story) > 30 for entry in ENTRIES)
+    assert {entry.by for entry in ENTRIES} == {"black box", "timing", "exact", "replay"}
+    black_box = {entry.feature for entry in ENTRIES if entry.by in ("black box", "timing")}
+    assert black_box == set(KINDS) - {"exponent"}  # no bug of the list needs it alone: see below
+
+
+@pytest.mark.slow
+def test_the_whole_zoo_in_a_minute():
+    card = run_zoo(runs=100_000, alpha=LEVEL * len(ENTRIES))
+    assert card.caught == card.own == len(ENTRIES)
+    assert card.accused == 0
+    assert card.seconds < 60.0
+
+
+# --- mutations: an entry that relies on one feature is missed without it ------------------------------------------
+
+
+def verdict_without(entry: Entry, feature: str, runs: int = RUNS) -> str:
+    timed = entry.by == "timing"
+    return audit.mechanism(
+        entry.broken if timed else Simulated(entry.name, entry.broken),
+        claim=entry.claim,
+        neighbours=[(entry.left, entry.right)],
+        runs=runs,
+        alpha=1e-6,
+        timed=timed,
+        look_at=[kind for kind in KINDS if kind != feature],
+    ).verdict
+
+
+@pytest.mark.parametrize(
+    ("feature", "number", "runs"),
+    [
+        ("threshold", 2, RUNS),
+        ("atom", 12, RUNS),
+        ("difference", 10, 300),  # so few runs that nothing is learned: otherwise the classifier finds differences too
+        ("projection", 37, RUNS),
+        ("index", 17, RUNS),
+        ("lowest bit", 5, RUNS),
+        ("special", 41, RUNS),
+        ("form", 25, RUNS),
+        ("length", 30, RUNS),
+        ("time", 36, 2_000),
+    ],
+)
+def test_without_its_feature_the_bug_gets_away(feature, number, runs):
+    entry = NUMBERED[number]
+    assert entry.feature == feature
+    assert run_entry(entry, runs=runs, alpha=1e-6).caught
+    assert verdict_without(entry, feature, runs) == "not refuted"
+
+
+def order_of_magnitude(value: int, runs: int) -> np.ndarray:
+    """Random digits and a random sign; the exponent is 3 with probability 0.6 or 0.2, by the input."""
+    middle = noise.bernoulli(p=0.6 if value else 0.2, size=runs)
+    exponent = np.where(middle, 3, np.where(noise.bernoulli(p=0.5, size=runs), 2, 4))
+    sign = 1 - 2 * noise.bernoulli(p=0.5, size=runs).astype(int)
+    return sign * np.ldexp(1.0 + noise.uniform_int(bound=2**20, size=runs) / 2**20, exponent)
+
+
+def test_without_the_exponent_an_order_of_magnitude_gets_away():
+    entry = Entry(
+        number=0, name="order of magnitude", story="", claim=privacy.PureLoss(1.0), left=0, right=1,
+        broken=order_of_magnitude, sound=None, feature="exponent",
+    )  # fmt: skip
+    alone = audit.mechanism(
+        Simulated("", order_of_magnitude), claim=entry.claim, neighbours=[(0, 1)], runs=RUNS, look_at=["exponent"]
+    )
+    assert alone.verdict == "violated"
+    assert verdict_without(entry, "exponent") == "not refuted"
+
+
+# --- the score card can fail ----------------------------------------------------------------------------------------
+
+
+def test_a_blind_referee_and_a_hasty_one_are_seen_on_the_card():
+    sound, broken = NUMBERED[1].sound, NUMBERED[1].broken
+    claim = privacy.PureLoss(1.0)
+    fields = {"name": "x", "story": "x", "claim": claim, "left": 0, "right": STEP, "feature": "threshold"}
+    missed = Entry(number=1, broken=sound, sound=sound, **fields)
+    accused = Entry(number=2, broken=broken, sound=broken, **fields)
+    card = run_zoo([missed, accused], runs=10_000, alpha=1e-6)
+    assert (card.caught, card.own, card.accused) == (1, 1, 1)
+    assert "1 of 2 bugs caught" in str(card)
+    assert [each["caught"] for each in card.to_dict()["verdicts"]] == [False, True]
+
+
+def test_entry_20_has_the_epsilon_that_the_arithmetic_says():
+    """Zero twice: the exact pair on a finite part of the law has log-ratio 1 + ln 2."""
+    tail, mass = np.exp(-1.0), 1.0 - np.exp(-1.0)
+    law = {k: mass * tail ** abs(k) * (0.5 if k else 1.0) for k in range(-40, 41)}
+    left = {k: law.get(k, 0.0) for k in range(-39, 40)}
+    right = {k: law.get(k - 1, 0.0) for k in range(-39, 40)}
+    scaled = [{k: p / sum(side.values()) for k, p in side.items()} for side in (left, right)]
+    check = audit.exact_pair(*scaled, claim=privacy.PureLoss(1.0))
+    assert check.verdict == "violated"
+    assert abs(check.epsilon - (1.0 + np.log(2.0))) < 1e-9
