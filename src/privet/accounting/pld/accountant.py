@@ -59,9 +59,9 @@ class PLD(Accountant):
         return self._bound(loss, ends, _largest_loss(parts))
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
-        parts = _costly(loss)
-        if _largest_loss(parts) <= epsilon:
+        if loss.pure() <= epsilon:
             return Bound(0.0, 0.0, "PLD", loss.unit)
+        parts = _costly(loss)
         pair = without_grid(parts)
         ends = None if pair is None else pair_delta(pair, epsilon)
         if ends is None:
