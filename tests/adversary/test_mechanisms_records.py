@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
+from importlib import import_module
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -13,6 +14,7 @@ from privet.mechanisms import smooth_sensitivity
 from privet.mechanisms.base.records import FINE
 from privet.privacy import Unit
 
+geometric, rounded_cauchy = (import_module(f"privet.noise.{name}") for name in ("geometric", "rounded_cauchy"))
 DOMAIN = range(5)
 
 
@@ -128,6 +130,17 @@ def test_laplace_noise_of_two_widths_stays_below_delta(epsilon, delta):
     )
     assert 0.9 * delta < worst <= delta
     assert laplace_divergence(epsilon, 1.2 * mechanism.share, math.exp(1.2 * mechanism.beta)) > delta
+
+
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1e-4}, {"epsilon": 1.0}, {"epsilon": 30.0}, {"epsilon": 1.0, "delta": 1e-6}]
+)
+def test_no_scale_is_so_large_that_a_draw_takes_another_path(budget):
+    """Beyond 2^32 steps single draws are split or left to integers, and time would tell the smooth sensitivity."""
+    mechanism = m.SmoothMedian.for_budget(**budget, bounds=(0, 1))
+    steps = 2.0 ** (FINE - mechanism._coarser) / mechanism.share
+    assert steps <= min(2**31, geometric.ONE_FILTER_SCALE / 2)
+    assert rounded_cauchy.MARGIN * steps < 1e-3
 
 
 def neighbours(table, relation, longest):

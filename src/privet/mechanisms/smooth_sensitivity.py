@@ -128,8 +128,9 @@ class SmoothMedian(Mechanism[Any, float]):
 
     @property
     def _coarser(self) -> int:
-        """The grid follows from the share, never from S: the largest scale, 2^FINE/share, stays below 2^50 steps."""
-        return max(0, FINE - 50 - math.frexp(self.share)[1] + 1)
+        """The grid follows from the share, never from S. The largest scale, 2^FINE/share, is at most 2^31 steps: up to
+        there a draw takes the same time for every scale, and time must not tell S. The smallest is half a step."""
+        return max(0, FINE - 31 - math.frexp(self.share)[1] + 1)
 
     def error(self, confidence: float = 0.95) -> None:
         """None: the noise depends on the data."""
