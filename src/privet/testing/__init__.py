@@ -12,6 +12,7 @@ A new kind of loss runs through all of them in a few lines:
 Every law is a function that raises AssertionError with the loss and the numbers that break it.
 """
 
+from privet.testing.audits import assert_every_mechanism_has_examples, check_survives_audit
 from privet.testing.base import AUDIT_ALARMS, AUDIT_SHARES, Labelled, accountants, alarm_level, enclose_delta
 from privet.testing.laws import (
     ACCOUNTANT_LAWS,
@@ -101,6 +102,7 @@ __all__ = [
     "accountants",
     "alarm_level",
     "assert_every_kind_has_examples",
+    "assert_every_mechanism_has_examples",
     "check_answers_where_it_can",
     "check_behaviour_is_public",
     "check_bounds",
@@ -148,6 +150,7 @@ __all__ = [
     "check_sound",
     "check_span",
     "check_statements_cover_pair",
+    "check_survives_audit",
     "check_targets_monotone",
     "check_total_variation",
     "enclose_delta",

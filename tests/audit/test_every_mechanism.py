@@ -1,0 +1,71 @@
+"""Every registered mechanism faces the referee on every one of its examples; one without examples fails the suite."""
+
+from dataclasses import dataclass
+from unittest.mock import patch
+
+import pytest
+
+from privet import mechanisms, testing
+from privet.mechanisms.base import mechanism as registry
+
+EXAMPLES = list(testing.example_mechanisms())
+LEVEL = testing.alarm_level("mechanisms", of=2 * len(EXAMPLES))  # the slow run takes the other half
+IDS = [f"{example.mechanism.name}-{place}" for place, example in enumerate(EXAMPLES)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+def test_the_price_survives_an_audit(example):
+    testing.check_survives_audit(example, alpha=LEVEL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+def test_the_price_survives_a_longer_audit(example):
+    testing.check_survives_audit(example, runs=50_000, alpha=LEVEL)
+
+
+def test_every_mechanism_has_examples():
+    testing.assert_every_mechanism_has_examples()
+
+
+def planted(name: str, examples: list) -> type:
+    @dataclass(frozen=True)
+    class Planted(mechanisms.Mechanism):
+        loss = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0).loss
+
+        def _prepare(self, value):
+            return value
+
+        def _draw(self, prepared, source):
+            return mechanisms.Laplace.for_budget(epsilon=2.0, sensitivity=1.0).release(prepared, source=source).value
+
+        def error(self, confidence=0.95):
+            return None
+
+        @classmethod
+        def examples(cls):
+            return examples
+
+    Planted.name = name
+    return Planted
+
+
+def test_a_mechanism_without_examples_fails_the_suite():
+    with patch.dict(registry._REGISTRY):
+        mechanisms.register(planted("planted", []))
+        with pytest.raises(AssertionError, match="planted has no examples"):
+            testing.assert_every_mechanism_has_examples()
+
+
+def test_an_example_of_equal_inputs_fails_the_suite():
+    kind = planted("planted", [])
+    with patch.dict(registry._REGISTRY):
+        mechanisms.register(planted("planted", [mechanisms.Example(kind(), 1.0, 1.0)]))
+        with pytest.raises(AssertionError, match="two equal inputs"):
+            testing.assert_every_mechanism_has_examples()
+
+
+def test_a_mechanism_with_half_the_noise_fails_the_suite():
+    example = mechanisms.Example(planted("planted", [])(), 0.0, 1.0)
+    with pytest.raises(AssertionError, match="planted: violated"):
+        testing.check_survives_audit(example, alpha=LEVEL)
