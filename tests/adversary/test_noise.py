@@ -76,7 +76,7 @@ PREFIXES = [
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("scale", [0.05, 2.0**-60, 0.7, 3.0, 1000.1, 2.0**19 + 0.5])
+@pytest.mark.parametrize("scale", [0.05, 2.0**-60, 3.0, 2.0**19 + 0.5])
 @pytest.mark.parametrize("center", [0, 0.5, -0.49999999999999994, 5e-324, 2.0**51 - 0.25])
 def test_extreme_words_give_the_exact_quantile(name, scale, center):
     """The words are the digits of U: whatever they are, the answer is the quantile at U, in both forms of a draw."""
