@@ -13,6 +13,7 @@ from privet._validate import count, fraction, open_fraction
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
 from privet.audit.search import (
     KINDS,
+    RELATIONS,
     Event,
     Learned,
     Neighbours,
@@ -20,6 +21,7 @@ from privet.audit.search import (
     Pairs,
     World,
     features,
+    kind_of,
     learn,
     observe_both,
     tally,
@@ -240,7 +242,7 @@ def _most_telling(
         vocabulary: dict[str, int] = {}
         worlds = observe_both(mechanism, left, right, runs, timed=timed)
         columns = [features(world, vocabulary) for world in worlds]
-        scores.append(_best(columns[0], columns[1], curve.excess, kinds)[0])
+        scores.append(_Tallies(*columns, kinds).best(curve.excess)[0])
     return pairs[int(np.argmax(scores))]
 
 
@@ -258,9 +260,8 @@ def _choose(
     learned = learn(*(_part(side, 0, 4) for side in raw), kinds=kinds)  # a quarter learns, a quarter chooses
     columns = [_with(learned, side) for side in raw]
     search = [_part(_part(side, 0, 2), 1, 2) if learned else _part(side, 0, 2) for side in columns]
-    tested, suspect, measured = (
-        _best(search[0], search[1], score, kinds) for score in (curve.excess, curve.plain, _measure(delta))
-    )
+    tallies = _Tallies(*search, kinds)
+    tested, suspect, measured = map(tallies.best, (curve.excess, curve.plain, _measure(delta)))
     if tested[0] <= 0.0 and np.isfinite(suspect[0]):
         tested = suspect  # nothing stands out: a frequent event near the edge says more than a rare one
     witnesses = [Witness(*inputs, *chosen[1:], vocabulary, learned, timed) for chosen in (tested, measured)]
@@ -281,24 +282,33 @@ def _with(learned: dict[str, Learned], columns: dict[str, Array]) -> dict[str, A
     return columns | {name: model(columns) for name, model in learned.items()}
 
 
-def _best(
-    left: dict[str, Array], right: dict[str, Array], score: Score, kinds: frozenset[str]
-) -> tuple[float, Event, bool]:
-    """The event with the highest score, and whether it is about the right world."""
-    n, n_out = len(left["form"]), len(right["form"])
-    best = (-np.inf, Event("form", "equal to", 0.0), False)
-    for group in tally(left, right):
-        if group.thresholds.size == 0 or group.kind not in kinds:
-            continue
-        for swapped in (False, True):
-            tp, fp = (group.right, group.left) if swapped else (group.left, group.right)
-            scores = score(tp, fp, n_out if swapped else n, n if swapped else n_out)
-            scores = np.where((tp + fp == 0) | (tp + fp == n + n_out), -np.inf, scores)  # always or never: says nothing
-            scores = _smooth(scores) if group.relation != "equal to" else scores
-            index = int(np.argmax(scores))
-            if scores[index] > best[0]:
-                best = float(scores[index]), group.event(index), swapped
-    return best
+class _Tallies:
+    """All events of the wanted kinds, counted in both worlds."""
+
+    def __init__(self, left: dict[str, Array], right: dict[str, Array], kinds: frozenset[str]) -> None:
+        self._n, self._n_out = len(left["form"]), len(right["form"])
+        seen = tally(*(_wanted(side, kinds) for side in (left, right)))
+        self._groups = [group for group in seen if group.thresholds.size and group.kind in kinds]
+
+    def best(self, score: Score) -> tuple[float, Event, bool]:
+        """The event with the highest score, and whether it is about the right world."""
+        n, n_out = self._n, self._n_out
+        best = (-np.inf, Event("form", "equal to", 0.0), False)
+        for group in self._groups:
+            for swapped in (False, True):
+                tp, fp = (group.right, group.left) if swapped else (group.left, group.right)
+                scores = score(tp, fp, n_out if swapped else n, n if swapped else n_out)
+                always_or_never = (tp + fp == 0) | (tp + fp == n + n_out)
+                scores = np.where(always_or_never, -np.inf, scores)
+                scores = _smooth(scores) if group.relation != "equal to" else scores
+                index = int(np.argmax(scores))
+                if scores[index] > best[0]:
+                    best = float(scores[index]), group.event(index), swapped
+        return best
+
+
+def _wanted(columns: dict[str, Array], kinds: frozenset[str]) -> dict[str, Array]:
+    return {name: column for name, column in columns.items() if kinds & {kind_of(name, r) for r in RELATIONS}}
 
 
 def _smooth(scores: Array) -> Array:

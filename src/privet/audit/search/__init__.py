@@ -1,7 +1,7 @@
 """Searching for a violation: worlds, what can be seen in them, events, and pairs of neighbours."""
 
 from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, learn
-from privet.audit.search.events import KINDS, Event, Tally, kind_of, tally
+from privet.audit.search.events import KINDS, RELATIONS, Event, Tally, kind_of, tally
 from privet.audit.search.features import features, lowest_set_bit
 from privet.audit.search.neighbours import BOUNDARY_VALUES, Neighbours, Numbers, Pairs, Tables
 from privet.audit.search.worlds import World, observe, observe_both, runner_of
@@ -15,6 +15,7 @@ __all__ = [
     "Neighbours",
     "Numbers",
     "Pairs",
+    "RELATIONS",
     "Tables",
     "Tally",
     "TimeGivenValue",

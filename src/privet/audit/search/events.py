@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["KINDS", "Event", "Tally", "kind_of", "tally"]
+__all__ = ["KINDS", "RELATIONS", "Event", "Tally", "kind_of", "tally"]
 
 Relation = Literal["at least", "at most", "equal to"]
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _THRESHOLDS = 96
 _ATOMS = 24
 KINDS = (

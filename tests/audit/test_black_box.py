@@ -1,0 +1,308 @@
+"""`audit.mechanism`: verdicts, witnesses, honest choice of the event, and everything that an observer may see."""
+
+import warnings
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privet import audit, mechanisms, noise, privacy, testing
+from privet.audit import black_box
+from privet.audit.search import KINDS, World, observe, observe_both
+from privet.errors import InvalidParameter
+from privet.testing.zoo.base import Simulated
+
+ONE = privacy.PureLoss(1.0)
+STRICT = testing.alarm_level("audit", of=1000)
+
+
+def shifted(scale: float) -> Simulated:
+    return Simulated("shifted", lambda value, runs: value + noise.discrete_laplace(scale=scale, size=runs))
+
+
+def audited(law, claim=ONE, pair=(0, 10), runs=20_000, alpha=STRICT, **options) -> audit.MechanismAudit:
+    return audit.mechanism(law, claim=claim, neighbours=[pair], runs=runs, alpha=alpha, **options)
+
+
+# --- verdicts -------------------------------------------------------------------------------------------------------
+
+
+def test_the_right_scale_is_not_refuted_and_half_of_it_is():
+    assert audited(shifted(10)).verdict == "not refuted"
+    broken = audited(shifted(5))
+    assert broken.verdict == "violated"
+    assert 1.0 < broken.lower.lower < 2.0  # the true epsilon is 2
+    assert "violated" in str(broken)
+    assert "out of reach" in str(broken)
+    assert "private" not in str(audited(shifted(10)))
+
+
+def test_the_claim_decides_not_the_mechanism():
+    laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    assert audit.mechanism(laplace, runs=20_000, alpha=STRICT).verdict == "not refuted"
+    assert audit.mechanism(laplace, claim=privacy.PureLoss(0.5), runs=20_000, alpha=STRICT).verdict == "violated"
+
+
+def test_the_whole_curve_is_tested_not_one_epsilon():
+    """Gaussian noise with sigma 20% too small keeps to any pure claim that it could be given, yet not to its curve."""
+    law = Simulated("gaussian", lambda value, runs: value + noise.rounded_gaussian(sigma=80.0, size=runs))
+    claim = privacy.GaussianLoss(1.0)
+    assert audited(law, claim=claim, pair=(0, 100), runs=40_000).verdict == "violated"
+    assert audited(law, claim=privacy.GaussianLoss(0.8), pair=(0, 100), runs=40_000).verdict == "not refuted"
+
+
+def test_a_foreign_callable_and_an_object_with_release_are_audited_alike():
+    def count(rows):
+        return len(rows) + int(noise.discrete_laplace(scale=0.5))
+
+    class Releasing:
+        def release(self, rows):
+            return count(rows)
+
+    for subject in (count, Releasing()):
+        found = audit.mechanism(subject, claim=ONE, neighbours=[((), (1,))], runs=4_000, alpha=STRICT)
+        assert found.verdict == "violated"
+
+
+def test_the_pair_that_tells_most_is_chosen():
+    def law(value, runs):
+        return value + noise.discrete_laplace(scale=2 if value > 90 else 10, size=runs)
+
+    pairs = [(0, 10), (10, 20), (91, 101), (20, 30)]
+    found = audit.mechanism(Simulated("x", law), claim=ONE, neighbours=pairs, runs=20_000, alpha=STRICT)
+    assert (found.witness.left, found.witness.right) == (91, 101)
+    assert (found.verdict, found.pairs_tried) == ("violated", 4)
+
+
+# --- witnesses ------------------------------------------------------------------------------------------------------
+
+
+def test_a_witness_is_replayed_and_reproduces():
+    broken = shifted(5)
+    witness = audited(broken).witness
+    counts = witness.replay(broken, 20_000)
+    assert audit.curve_test(counts, claim=ONE, alpha=STRICT).verdict == "violated"
+    sound = witness.replay(shifted(10), 20_000)
+    assert audit.curve_test(sound, claim=ONE, alpha=STRICT).verdict == "not refuted"
+
+
+def test_a_learned_witness_is_replayed_as_it_was_learned():
+    def law(value, runs):
+        return np.asarray(value) + noise.discrete_laplace(scale=20, size=(runs, 6))
+
+    broken, pair = Simulated("six", law), ((0,) * 6, (10, -10) * 3)
+    found = audited(broken, pair=pair, runs=40_000, look_at=["projection"])
+    assert found.verdict == "violated"
+    assert found.witness.event.feature == "classifier"
+    assert audit.curve_test(found.witness.replay(broken, 20_000), claim=ONE, alpha=STRICT).verdict == "violated"
+
+
+def test_a_violation_in_either_world_is_found():
+    swapped = [audited(shifted(5), pair=pair).witness for pair in ((0, 10), (10, 0))]
+    assert {witness.event.relation for witness in swapped} <= {"at most", "at least", "equal to"}
+    rare = Simulated("rare", lambda value, runs: noise.bernoulli(p=0.02 if value else 0.0, size=runs).astype(int))
+    for pair in ((0, 1), (1, 0)):
+        assert audited(rare, pair=pair).verdict == "violated"
+
+
+# --- search and test on separate runs ---------------------------------------------------------------------------------
+
+
+NULL_AUDITS, NULL_LEVEL = 200, 0.3
+
+
+def false_alarms() -> int:
+    """Audits of a mechanism that tells nothing, under a claim that allows next to nothing: few runs, many events."""
+    law = Simulated("nothing", lambda value, runs: noise.uniform_int(bound=1000, size=(runs, 4)))
+    options = {"claim": privacy.PureLoss(1e-3), "pair": (0, 1), "runs": 200, "look_at": ["threshold"]}
+    return sum(audited(law, alpha=NULL_LEVEL, **options).verdict == "violated" for _ in range(NULL_AUDITS))
+
+
+def most_alarms() -> int:
+    """More than this many of the audits would raise an alarm with probability below 1e-6, at this level."""
+    return int(stats.binom.isf(1e-6, NULL_AUDITS, NULL_LEVEL))
+
+
+def test_false_alarms_stay_within_the_level():
+    assert false_alarms() <= most_alarms()
+
+
+def test_testing_on_the_runs_that_chose_the_event_is_noticed():
+    """The planted bug: every half of the runs is the first half, so the luck that chose the event confirms it."""
+
+    def same_part(columns, index, of):
+        n = len(columns["form"])
+        return {name: column[: n // of] for name, column in columns.items()}
+
+    with patch.object(black_box, "_part", same_part):
+        assert false_alarms() > most_alarms()
+
+
+def test_the_tested_half_is_never_searched():
+    """The two halves of the runs differ: what is only in the second half cannot be the chosen event."""
+    seen = []
+
+    def law(value, runs):
+        out = np.zeros(runs, dtype=int)
+        out[runs // 2 :] = 7 * value
+        return out
+
+    tally = black_box.tally
+
+    def spying(left, right):
+        seen.extend(np.unique(right["value[0]"]).tolist())
+        return tally(left, right)
+
+    with patch.object(black_box, "tally", spying):
+        audited(Simulated("halves", law), pair=(0, 1), runs=1_000)
+    assert set(seen) == {0.0}
+
+
+# --- what an observer may see -------------------------------------------------------------------------------------------
+
+
+def half_of_the_time(odd):
+    """A callable that does something odd in one world, in half of the runs."""
+
+    def run(value):
+        if value and noise.bernoulli(p=0.5):
+            return odd()
+        return 1
+
+    return run
+
+
+def raising():
+    raise KeyError("a name that must not be looked at")
+
+
+def warning():
+    warnings.warn("careful", UserWarning, stacklevel=1)
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("odd", "question"),
+    [
+        (raising, "form is raises KeyError"),
+        (warning, "form is int warns UserWarning"),
+        (lambda: 1.0, "form is float"),
+        (lambda: np.float32(1.0), "form is float32"),
+        (lambda: np.ones(1), "form is float64(1,)"),
+        (lambda: [1], "form is list['int']"),
+        (lambda: {"a": 1}, "form is ['a']list['int']"),
+        (lambda: None, "form is NoneType None"),
+        (lambda: "1", "form is str '1'"),
+    ],
+)
+def test_the_form_of_an_output_is_an_event(odd, question):
+    found = audited(half_of_the_time(odd), pair=(0, 1), runs=600, look_at=["form"])
+    assert found.verdict == "violated"
+    assert found.witness.question in (question, "form is int")
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -0.0])
+def test_special_numbers_are_events(odd):
+    found = audited(half_of_the_time(lambda: odd), pair=(0, 1), runs=600, look_at=["special"])
+    assert found.verdict == "violated"
+
+
+def test_the_text_of_an_exception_is_not_looked_at():
+    def raises(value):
+        raise ValueError(f"the value was {value}")
+
+    world = observe(raises, 41, 2)
+    assert set(world.forms) == {"raises ValueError"}
+    assert audited(raises, pair=(0, 1), runs=100).verdict == "not refuted"
+
+
+def test_a_bulk_run_that_fails_is_looked_at_one_by_one():
+    class Fragile:
+        def simulate(self, value, runs):
+            raise MemoryError
+
+        def release(self, value):
+            return value
+
+    assert observe(Fragile(), 5, 3).values.tolist() == [[5.0]] * 3
+
+
+def test_outputs_of_different_lengths_are_padded_and_told_apart():
+    found = audited(half_of_the_time(lambda: (1, 1)), pair=(0, 1), runs=600, look_at=["length"])
+    assert found.verdict == "violated"
+    ragged = observe(Simulated("x", lambda value, runs: [[1.0], [1.0, 2.0]][:runs]), 0, 2)
+    assert np.isnan(ragged.values[0, 1])
+
+
+def test_a_simulated_world_is_taken_as_it_is():
+    world = World(np.ones((3, 1)), np.array(["a", "b", "c"], dtype=object))
+    assert observe(Simulated("x", lambda value, runs: world), 0, 3) is world
+
+
+def test_timed_worlds_are_interleaved_in_random_order():
+    order = []
+    left, right = observe_both(order.append, "left", "right", 200, timed=True)
+    pairs = [tuple(order[i : i + 2]) for i in range(0, 400, 2)]
+    assert {frozenset(pair) for pair in pairs} == {frozenset(("left", "right"))}
+    assert {pair[0] for pair in pairs} == {"left", "right"}
+    assert left.seconds is not None
+    assert len(right.seconds) == 200
+    assert observe_both(order.append, 0, 1, 2)[0].seconds is None
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"claim": None}, "needs a claim"),
+        ({"claim": 1.0}, "needs a claim"),
+        ({"neighbours": None}, "which inputs are neighbours"),
+        ({"neighbours": []}, "empty"),
+        ({"look_at": []}, "look_at"),
+        ({"look_at": "threshold"}, "look_at"),
+        ({"look_at": ["colour"]}, "threshold"),
+        ({"runs": 3}, "runs"),
+        ({"runs": True}, "runs"),
+        ({"alpha": 0.0}, "alpha"),
+        ({"alpha": float("nan")}, "alpha"),
+        ({"delta": -0.1}, "delta"),
+    ],
+)
+def test_bad_input_is_refused(options, words):
+    with pytest.raises(InvalidParameter, match=words):
+        audit.mechanism(shifted(10), **{"claim": ONE, "neighbours": [(0, 10)], "runs": 100} | options)
+
+
+def test_what_cannot_be_run_is_refused():
+    with pytest.raises(InvalidParameter, match="release"):
+        audited(object(), runs=10)
+
+
+def test_a_replace_pair_is_not_made_for_an_add_remove_claim():
+    """Tables give pairs of the claim's own relation: exchanging a record would double the distance."""
+    table = audit.Tables([0, 1], rows=2)
+    added = list(table.pairs("add_remove"))
+    swapped = list(table.pairs("replace"))
+    assert all(len(right) == len(left) + 1 for left, right in added)
+    assert all(len(right) == len(left) for left, right in swapped)
+    with pytest.raises(InvalidParameter, match="zero_out"):
+        next(table.pairs("zero_out"))
+
+
+def test_a_sum_under_replace_needs_twice_the_noise():
+    def total(rows, runs):
+        return 10 * sum(rows) + noise.discrete_laplace(scale=10, size=runs)
+
+    records = audit.Tables([-1, 1], rows=1)
+    law = Simulated("sum", total)
+    replace = privacy.PureLoss(1.0, unit=privacy.Unit("replace"))
+    assert audit.mechanism(law, claim=ONE, neighbours=records, runs=20_000, alpha=STRICT).verdict == "not refuted"
+    assert audit.mechanism(law, claim=replace, neighbours=records, runs=20_000, alpha=STRICT).verdict == "violated"
+
+
+def test_every_kind_can_be_looked_at_alone():
+    for kind in KINDS:
+        assert audited(shifted(10), runs=400, look_at=[kind]).verdict == "not refuted"
