@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 FULL, IO_SYNC = 13, 10 | (4 << 8)  # SQLITE_FULL, SQLITE_IOERR_FSYNC
 
 _int, _pointer, _long, _text = ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
-_Open = ctypes.CFUNCTYPE(_int, _pointer, _text, _pointer, _int, ctypes.POINTER(_int))
+# The name of a file is handed on as the pointer that it is: SQLite keeps it, and a copy made by Python would not last.
+_Open = ctypes.CFUNCTYPE(_int, _pointer, _pointer, _pointer, _int, ctypes.POINTER(_int))
 _Delete = ctypes.CFUNCTYPE(_int, _pointer, _text, _int)
 _Write = ctypes.CFUNCTYPE(_int, _pointer, _pointer, _int, _long)
 _Truncate = ctypes.CFUNCTYPE(_int, _pointer, _long)
@@ -103,10 +104,11 @@ class Disk:
         vfs = sqlite.sqlite3_vfs_find(None).contents
         real_open, real_delete = _copy(_Open, vfs.open), _copy(_Delete, vfs.delete)
 
-        def opened(own: int, name: bytes | None, file: int, flags: int, out: Any) -> int:
+        def opened(own: int, name: int | None, file: int, flags: int, out: Any) -> int:
             code = real_open(own, name, file, flags, out)
-            if code == 0 and name is not None and os.path.dirname(os.fsdecode(name)) == str(self.folder):
-                self._wrap(file, os.path.basename(os.fsdecode(name)))
+            path = "" if name is None else os.fsdecode(ctypes.string_at(name))
+            if code == 0 and os.path.dirname(path) == str(self.folder):
+                self._wrap(file, os.path.basename(path))
             return code
 
         def deleted(own: int, name: bytes, sync: int) -> int:
