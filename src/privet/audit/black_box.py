@@ -242,7 +242,7 @@ def _most_telling(
         vocabulary: dict[str, int] = {}
         worlds = observe_both(mechanism, left, right, runs, timed=timed)
         columns = [features(world, vocabulary) for world in worlds]
-        scores.append(_Tallies(*columns, kinds).best(curve.excess)[0])
+        scores.append(_Tallies(columns[0], columns[1], kinds).best(curve.excess)[0])
     return pairs[int(np.argmax(scores))]
 
 
@@ -260,7 +260,7 @@ def _choose(
     learned = learn(*(_part(side, 0, 4) for side in raw), kinds=kinds)  # a quarter learns, a quarter chooses
     columns = [_with(learned, side) for side in raw]
     search = [_part(_part(side, 0, 2), 1, 2) if learned else _part(side, 0, 2) for side in columns]
-    tallies = _Tallies(*search, kinds)
+    tallies = _Tallies(search[0], search[1], kinds)
     tested, suspect, measured = map(tallies.best, (curve.excess, curve.plain, _measure(delta)))
     if tested[0] <= 0.0 and np.isfinite(suspect[0]):
         tested = suspect  # nothing stands out: a frequent event near the edge says more than a rare one

@@ -16,6 +16,7 @@ from privet.privacy import PrivacyLoss
 __all__ = ["ExactCheck", "exact_pair"]
 
 _DIGITS = 60
+_GRID = 129
 _ROUNDING = 1e-12  # of a profile computed in floats; the pure part is compared with 60 digits
 Distribution = Mapping[Hashable, Fraction | float | int]
 
@@ -116,12 +117,14 @@ def _exceeds(epsilon: Decimal, claimed: float) -> bool:
 def _least_slack(
     p: dict[Hashable, Fraction], q: dict[Hashable, Fraction], outcomes: list[Hashable], claim: PrivacyLoss
 ) -> tuple[float, float]:
-    """Smallest claimed minus exact delta, over the epsilon where the exact profile bends."""
+    """Smallest claimed minus exact delta: where the exact profile bends, between those places, and far beyond."""
     a = np.array([float(p.get(outcome, Fraction(0))) for outcome in outcomes])
     b = np.array([float(q.get(outcome, Fraction(0))) for outcome in outcomes])
     with np.errstate(divide="ignore"):
         losses = np.abs(np.log(a[(a > 0) & (b > 0)]) - np.log(b[(a > 0) & (b > 0)]))
-    grid = np.unique(np.concatenate(([0.0], losses, losses * 0.5, losses * 0.9)))
+    top = 1.0 + losses.max(initial=0.0)
+    grid = np.unique(np.concatenate((losses, np.linspace(0.0, top, _GRID), np.geomspace(top, 100.0 * top, _GRID))))
+    grid = grid[grid < 700.0]  # beyond, e^epsilon is no double
     exact = np.array([max(_delta(a, b, e), _delta(b, a, e)) for e in grid])
     slack = np.array([float(claim.profile(float(e))) for e in grid]) - exact
     place = int(np.argmin(slack))
