@@ -72,16 +72,15 @@ class OnGrid:
 def show(exhibit: Exhibit, peer: str, installed: str, runs: int) -> Shown:
     """Audit one exhibit; once more on a grid when its low bits betrayed it; exactly where its law is known."""
     runs = max(int(runs * exhibit.share), 400)
-    found = audit.mechanism(exhibit.run, claim=exhibit.claim, neighbours=exhibit.pairs, runs=runs, alpha=ALPHA)
+    how: dict[str, Any] = {"claim": exhibit.claim, "neighbours": exhibit.pairs, "runs": runs, "alpha": ALPHA}
+    how["delta"] = getattr(exhibit.claim, "delta", None)  # the bound on epsilon is at the claim's own delta
+    found = audit.mechanism(exhibit.run, **how)
     shown = Shown(peer, installed, exhibit.name, exhibit.call, describe(exhibit.claim), found.verdict)
     shown.lower, shown.event, shown.note = found.lower.lower, str(found.witness), exhibit.note
     shown.kind = found.witness.event.kind if found.verdict == "violated" else ""
     shown.certificate = json.loads(audit.certify(found).to_json())
     if shown.kind in LOW:
-        coarse = audit.mechanism(
-            OnGrid(exhibit.run), claim=exhibit.claim, neighbours=exhibit.pairs, runs=runs, alpha=ALPHA
-        )
-        shown.on_grid = coarse.verdict
+        shown.on_grid = audit.mechanism(OnGrid(exhibit.run), **how).verdict
     if exhibit.laws is not None:
         left, right = exhibit.laws()
         check = audit.exact_pair(left, right, claim=exhibit.claim)

@@ -57,3 +57,10 @@ def pushed(law: Law, function: Callable[[Any], Any]) -> Law:
     for outcome, mass in law.items():
         image[function(outcome)] = image.get(function(outcome), 0.0) + mass
     return image
+
+
+def supported(answer: int, seed: int, buckets: int) -> list[bool]:
+    """Which of the values 0 and 1 a report of local hashing speaks for: all that it can tell about them."""
+    import xxhash
+
+    return [xxhash.xxh32(str(value), seed=int(seed)).intdigest() % buckets == answer for value in (0, 1)]

@@ -90,6 +90,12 @@ def _histograms() -> Iterator[Exhibit]:
     )
 
 
+def _steep(x: float) -> Law:
+    """Whether the slope, a sum of products with Laplace noise of scale 3 over an exact sum of squares, exceeds 1000."""
+    tail = 0.5 * math.exp(-(1000.0 * x * x - x) / 3.0)
+    return {"above": tail, "below": 1.0 - tail}
+
+
 def model_exhibits() -> Iterator[Exhibit]:
     from diffprivlib.models import GaussianNB, KMeans, LinearRegression
 
@@ -104,8 +110,9 @@ def model_exhibits() -> Iterator[Exhibit]:
         "LinearRegression",
         slope,
         one,
-        [([0.0, 0.0], [0.0, 1.0])],
+        [([0.0, 0.01], [0.0, 1.0])],
         "fit(...).coef_, bounds_X=(0, 1), fit_intercept=False",
+        laws=lambda: (_steep(0.01), _steep(1.0)),
         note="the noise on the sum of squares is scaled by the lower bound alone: none when that is 0",
         share=0.05,
     )

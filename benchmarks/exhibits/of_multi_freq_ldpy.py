@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exhibits.base import REPLACE, Exhibit, Law
+from exhibits.base import REPLACE, Exhibit, Law, supported
 from privet import privacy
 
 
 def multi_freq_exhibits() -> Iterator[Exhibit]:
     from multi_freq_ldpy.long_freq_est import L_GRR, L_OSUE, L_OUE, L_SOUE, L_SUE, dBitFlipPM
-    from multi_freq_ldpy.pure_frequency_oracles import ADP, GRR, HE, SS, UE
+    from multi_freq_ldpy.pure_frequency_oracles import ADP, GRR, HE, LH, SS, UE
 
     one, pair = privacy.PureLoss(1.0, unit=REPLACE), [(0, 1)]
     for name, client in (
@@ -19,6 +19,7 @@ def multi_freq_exhibits() -> Iterator[Exhibit]:
         ("UE_Client, optimal", lambda v: UE.UE_Client(v, 4, 1.0, True)),
         ("UE_Client, symmetric", lambda v: UE.UE_Client(v, 4, 1.0, False)),
         ("ADP_Client", lambda v: ADP.ADP_Client(v, 16, 1.0)),
+        ("LH_Client, optimal", lambda v: supported(*LH.LH_Client(v, 4, 1.0), 4)),
         ("HE_Client", lambda v: HE.HE_Client(v, 4, 1.0)),
         ("L_GRR_Client", lambda v: L_GRR.L_GRR_Client(v, 4, 2.0, 1.0)),
         ("L_SUE_Client", lambda v: L_SUE.L_SUE_Client(v, 4, 2.0, 1.0)),
@@ -42,6 +43,7 @@ def multi_freq_exhibits() -> Iterator[Exhibit]:
         "SS_Client, as a set", lambda v: np.isin(np.arange(16), SS.SS_Client(v, 16, 1.0)), one, pair, "the same"
     )
     yield from _sampled_attributes()
+    yield from _other_tuples()
 
 
 def _place_in_subset(k: int, epsilon: float) -> tuple[Law, Law]:
@@ -56,33 +58,60 @@ def _place_in_subset(k: int, epsilon: float) -> tuple[Law, Law]:
     }
 
 
-def _sampled_attributes(d: int = 4, k: int = 2) -> Iterator[Exhibit]:
+def _sampled(truth: tuple[int, ...], odds: float) -> Law:
+    """One attribute of two values, chosen at random, goes through randomized response; all others are uniform."""
+    d = len(truth)
+    chance = {True: odds / (odds + 1.0), False: 1.0 / (odds + 1.0)}
+    return {y: sum(chance[y[j] == truth[j]] for j in range(d)) / d * 2.0 ** (1 - d) for y in np.ndindex(*(2,) * d)}
+
+
+def _sampled_unary(truth: tuple[int, ...], odds: float) -> Law:
+    """One attribute, chosen at random, is sent as two noisy bits; all others as the noisy bits of nothing."""
+    d, q = len(truth), 1.0 / (odds + 1.0)
+
+    def bit(value: int, one: bool) -> float:
+        rate = 0.5 if one else q
+        return rate if value else 1.0 - rate
+
+    def mass(y: tuple[int, ...]) -> float:
+        nothing = [bit(y[2 * j], False) * bit(y[2 * j + 1], False) for j in range(d)]
+        told = [bit(y[2 * j], truth[j] == 0) * bit(y[2 * j + 1], truth[j] == 1) for j in range(d)]
+        return sum(told[j] * math.prod(nothing) / nothing[j] for j in range(d)) / d
+
+    return {y: mass(y) for y in np.ndindex(*(2,) * (2 * d))}
+
+
+def _sampled_attributes(d: int = 4) -> Iterator[Exhibit]:
     from multi_freq_ldpy.mdim_freq_est.RSpFD_solution import RSpFD_GRR_Client, RSpFD_UE_zero_Client
 
-    def law(truth: tuple[int, ...]) -> Law:
-        """One attribute, chosen at random, by randomized response at the larger epsilon; all others uniform."""
-        odds = d * (math.e - 1.0) + 1.0
-        p, q = odds / (odds + k - 1), 1.0 / (odds + k - 1)
-        outcomes = np.ndindex(*(k,) * d)
-        return {y: sum(p if y[j] == truth[j] else q for j in range(d)) / d * k ** (1 - d) for y in outcomes}
+    odds = d * (math.e - 1.0) + 1.0  # the client's own: epsilon as if sampling one attribute of d amplified it
+    one, zeros, ones, once = privacy.PureLoss(1.0, unit=REPLACE), (0,) * d, (1,) * d, (1,) + (0,) * (d - 1)
+    for name, client, law in (
+        ("RSpFD_GRR_Client", RSpFD_GRR_Client, _sampled),
+        ("RSpFD_UE_zero_Client", RSpFD_UE_zero_Client, _sampled_unary),
+    ):
+        for pair, how in (((zeros, ones), "all attributes"), ((zeros, once), "one attribute")):
+            yield Exhibit(
+                f"{name}, {how}",
+                lambda v, client=client: np.ravel(client(v, [2] * d, d, 1.0)),
+                one,
+                [pair],
+                f"(tuple of {d} attributes, epsilon=1), {how} replaced",
+                laws=lambda law=law, pair=pair: (law(pair[0], odds), law(pair[1], odds)),
+                note="a matter of reading: where all attributes differ, it does not matter which one is sampled",
+                share=4.0,
+            )
 
-    one, everywhere, once = privacy.PureLoss(1.0, unit=REPLACE), (0,) * d, (1,) + (0,) * (d - 1)
-    for name, client in (("RSpFD_GRR_Client", RSpFD_GRR_Client), ("RSpFD_UE_zero_Client", RSpFD_UE_zero_Client)):
-        is_grr = client is RSpFD_GRR_Client
+
+def _other_tuples() -> Iterator[Exhibit]:
+    from multi_freq_ldpy.mdim_freq_est.SMP_solution import SMP_GRR_Client
+    from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_GRR_Client
+
+    for name, client in (("SMP_GRR_Client", SMP_GRR_Client), ("SPL_GRR_Client", SPL_GRR_Client)):
         yield Exhibit(
             name,
-            lambda v, client=client: np.ravel(client(v, [k] * d, d, 1.0)),
-            one,
-            [(everywhere, (1,) * d)],
-            f"(tuple of {d} attributes, epsilon=1), all attributes replaced",
-            laws=(lambda: (law(everywhere), law((1,) * d))) if is_grr else None,
-            note="a matter of reading: whichever attribute is sampled, it differs",
-            share=4.0,
+            lambda v, client=client: client(v, [2] * 4, 4, 1.0),
+            privacy.PureLoss(1.0, unit=REPLACE),
+            [((0,) * 4, (1,) * 4)],
+            "(tuple of 4 attributes, epsilon=1), all attributes replaced",
         )
-    yield Exhibit(
-        "RSpFD_GRR_Client, one attribute",
-        lambda v: np.ravel(RSpFD_GRR_Client(v, [k] * d, d, 1.0)),
-        one,
-        [(everywhere, once)],
-        f"(tuple of {d} attributes, epsilon=1), one attribute replaced",
-    )

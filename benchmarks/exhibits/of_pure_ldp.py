@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from exhibits.base import REPLACE, Exhibit
+from exhibits.base import REPLACE, Exhibit, supported
 from privet import privacy
 
 
@@ -21,6 +21,7 @@ def pure_ldp_exhibits() -> Iterator[Exhibit]:
         fo.UEClient(1.0, 4, use_oue=True),
         fo.HEClient(1.0, 4),
         fo.HadamardResponseClient(1.0, 4, None),
+        fo.PCSClient(1.0, 2, 8, list(zip(generate_hash_funcs(2, 8), generate_hash_funcs(2, 2), strict=True))),
         fo.CMSClient(1.0, generate_hash_funcs(2, 8), 8),
         fo.CMSClient(1.0, generate_hash_funcs(2, 8), 8, is_hadamard=True),
     ):
@@ -42,19 +43,14 @@ def pure_ldp_exhibits() -> Iterator[Exhibit]:
 
 
 def _local_hashing(fo: Any) -> Iterator[Exhibit]:
-    import xxhash
-
-    for name, client in (
-        ("LHClient, olh", fo.LHClient(1.0, 4, use_olh=True)),
-        ("FastLHClient, olh", fo.FastLHClient(1.0, 4, 50, use_olh=True)),
-    ):
-
-        def supports(value: int, client: Any = client) -> list[bool]:
-            answer, seed = client.privatise(value)
-            return [xxhash.xxh32(str(v), seed=seed).intdigest() % client.g == answer for v in (0, 1)]
-
-        claim = privacy.PureLoss(1.0, unit=REPLACE)
-        yield Exhibit(name, supports, claim, [(1, 2)], "privatise(1 or 2), seen as: which values it supports")
+    for client in (fo.LHClient(1.0, 4, use_olh=True), fo.FastLHClient(1.0, 4, 50, use_olh=True)):
+        yield Exhibit(
+            f"{type(client).__name__}, use_olh",
+            lambda value, client=client: supported(*client.privatise(value), client.g),
+            privacy.PureLoss(1.0, unit=REPLACE),
+            [(1, 2)],
+            "privatise(1 or 2), seen as: which values it supports",
+        )
 
 
 def _hadamard(client: Any, claim: privacy.PrivacyLoss) -> Iterator[Exhibit]:
