@@ -10,7 +10,7 @@ from scipy import stats
 from privet import audit, mechanisms, noise, privacy, testing
 from privet.audit import black_box
 from privet.audit.search import KINDS, World, observe, observe_both
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, MixedUnits
 from privet.testing.zoo.base import Simulated
 
 ONE = privacy.PureLoss(1.0)
@@ -279,6 +279,15 @@ def test_bad_input_is_refused(options, words):
 def test_what_cannot_be_run_is_refused():
     with pytest.raises(InvalidParameter, match="release"):
         audited(object(), runs=10)
+
+
+def test_pairs_of_another_relation_than_the_claims_are_refused():
+    """A replaced record moves a sum twice as far as an added one: a sound mechanism would be accused."""
+    swapped = audit.Pairs([(-10, 10)], relation="replace")
+    with pytest.raises(MixedUnits, match=r"replace.*add_remove"):
+        audit.mechanism(shifted(10), claim=ONE, neighbours=swapped, runs=100)
+    replace = privacy.PureLoss(2.0, unit=privacy.Unit("replace"))
+    assert audit.mechanism(shifted(10), claim=replace, neighbours=swapped, runs=1_000).claim == replace
 
 
 def test_a_replace_pair_is_not_made_for_an_add_remove_claim():

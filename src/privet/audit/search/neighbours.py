@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy import Relation
 
 __all__ = ["BOUNDARY_VALUES", "Neighbours", "Numbers", "Pairs", "Tables"]
@@ -25,15 +25,21 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Neighbours):
-    """Pairs given by hand.
+    """Pairs given by hand. Say which relation they are neighbours under, and a claim about another one is refused.
 
-    >>> list(Pairs([(0, 1)]).pairs("add_remove"))
+    >>> list(Pairs([(0, 1)], relation="add_remove").pairs("add_remove"))
     [(0, 1)]
     """
 
     given: Sequence[tuple[Any, Any]]
+    relation: Relation | None = None
 
     def pairs(self, relation: Relation) -> Iterator[tuple[Any, Any]]:
+        if self.relation not in (None, relation):
+            raise MixedUnits(
+                f"these pairs are neighbours under {self.relation}, the claim speaks of {relation}; "
+                "give pairs of the claim's relation, or convert the claim (privacy.to_replace, privacy.Grouped)"
+            )
         yield from self.given
 
 
