@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privet import audit, mechanisms, privacy
+from privet.audit.search import KINDS
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 ALPHA = 1e-6
@@ -39,8 +40,9 @@ class FloatLaplace:
         return float(self.simulate(value, 1)[0])
 
 
-def found(mechanism):
-    return audit.mechanism(mechanism, claim=privacy.PureLoss(1.0), neighbours=[(0.0, 1.0)], runs=20_000, alpha=ALPHA)
+def found(mechanism, **options):
+    claim = privacy.PureLoss(1.0)
+    return audit.mechanism(mechanism, claim=claim, neighbours=[(0.0, 1.0)], runs=20_000, alpha=ALPHA, **options)
 
 
 def test_the_low_bits_of_numpy_noise_are_caught():
@@ -51,6 +53,11 @@ def test_the_low_bits_of_numpy_noise_are_caught():
     # A sum 1 + x is a multiple of 2^-53 whatever x is, so the event is impossible in one world, not only rare.
     assert result.test.counts.fp == 0
     assert result.witness.event.threshold < -53.0
+
+
+def test_nothing_but_the_low_bits_gives_it_away():
+    others = [kind for kind in KINDS if kind != "lowest bit"]
+    assert found(FloatLaplace(), look_at=others).verdict == "not refuted"
 
 
 def test_noise_on_a_grid_is_not_accused():
