@@ -1,8 +1,8 @@
 """`privet price` answers every kind, in words, as JSON and as a picture."""
 
 import json
-import re
 import math
+import re
 
 import pytest
 
