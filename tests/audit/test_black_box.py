@@ -315,3 +315,12 @@ def test_a_sum_under_replace_needs_twice_the_noise():
 def test_every_kind_can_be_looked_at_alone():
     for kind in KINDS:
         assert audited(shifted(10), runs=400, look_at=[kind]).verdict == "not refuted"
+
+
+def test_a_bound_above_the_claim_is_a_violation():
+    for seed in range(40):  # claims just below what two different events can show
+        counts = audit.Counts(tp=5000 + 40 * seed, fp=3000, n=10_000)
+        lower = black_box.measure(counts, claim=privacy.PureLoss(1.0), delta=0.0, alpha=1e-3).lower
+        claim = privacy.PureLoss(0.999 * lower)
+        assert black_box.decide(counts, claim=claim, alpha=1e-3).verdict == "violated"
+        assert black_box.decide(counts, claim=privacy.PureLoss(1.001 * lower), alpha=1e-3).verdict == "not refuted"

@@ -32,11 +32,12 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import AdditiveMechanism
 from privet.privacy import PrivacyLoss
 
-__all__ = ["MechanismAudit", "Witness", "mechanism"]
+__all__ = ["MechanismAudit", "Witness", "decide", "measure", "mechanism"]
 
 Score = Callable[[Array, Array, int, int], Array]
 _MOST_PAIRS = 64
 _SCOUTS = 4_000
+_EVENTS = 2
 _HOW = "chosen on the other half of the runs"
 _WINDOW = 9  # thresholds
 _CAUTION = 1e-3  # level of the intervals by which events are chosen
@@ -92,10 +93,12 @@ class Witness:
 class MechanismAudit:
     """The outcome of an audit. It can refute a claim; it can never prove one.
 
-    `test` holds the claim's own trade-off curve against the counts of one event, and decides; `lower` is the
-    assumption-free bound on epsilon from another event, for information. Search and test used separate runs.
+    Two events were chosen: one that strains the claim's trade-off curve most, one that promises the largest epsilon.
+    `test` is the better of their curve tests, at half the level each, and decides; `lower` is the assumption-free bound
+    of the second event, at half the level. Search and test used separate runs.
 
-    **Guarantee:** a true claim is called `violated` with probability at most `alpha`.
+    **Guarantee:** a true claim is called `violated` with probability at most `alpha`; and a claim whose epsilon lies
+    below `lower` is always called so, as both rest on the same two confidence bounds.
     """
 
     claim: PrivacyLoss
@@ -157,16 +160,38 @@ def mechanism(
     worlds = observe_both(mechanism, left, right, runs, timed=timed)
     at = (0.0 if np.isfinite(price.pure()) else 1e-5) if delta is None else fraction("delta", delta)
     (witness, measured), columns = _choose(worlds, (left, right), curve, at, timed, kinds)
+    tested = [(decide(seen.count(*columns), claim=price, alpha=level), seen) for seen in (witness, measured)]
+    test, witness = min(tested, key=lambda pair: pair[0].p_value)
     return MechanismAudit(
         claim=price,
-        test=curve_test(witness.count(*columns), claim=price, alpha=level).selected(level, _HOW),
-        lower=point_lower(measured.count(*columns), delta=at, alpha=level, unit=price.unit).selected(level, _HOW),
+        test=test,
+        lower=measure(measured.count(*columns), claim=price, delta=at, alpha=level),
         witness=witness,
         alpha=level,
         runs=runs,
         pairs_tried=len(pairs),
         name=str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__))),
     )
+
+
+def decide(counts: Counts, *, claim: PrivacyLoss, alpha: float) -> CurveTest:
+    """The curve test of one of the two events, its p-value doubled for the other one.
+
+    >>> from privet import privacy
+    >>> decide(Counts(tp=700, fp=300, n=1000), claim=privacy.PureLoss(0.5), alpha=1e-3).verdict
+    'violated'
+    """
+    return curve_test(counts, claim=claim, alpha=alpha / _EVENTS).selected(alpha, _HOW)
+
+
+def measure(counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float) -> LowerBound:
+    """The bound on epsilon from one of the two events, at half the level.
+
+    >>> from privet import privacy
+    >>> measure(Counts(tp=700, fp=300, n=1000), claim=privacy.PureLoss(0.5), delta=0.0, alpha=1e-3).lower > 0.5
+    True
+    """
+    return point_lower(counts, delta=delta, alpha=alpha / _EVENTS, unit=claim.unit).selected(alpha, _HOW)
 
 
 def _claim_of(mechanism: Any, claim: PrivacyLoss | None) -> PrivacyLoss:

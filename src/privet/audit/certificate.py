@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
-from privet.audit.black_box import MechanismAudit
-from privet.audit.statistics import curve_test, point_lower
+from privet.audit.black_box import MechanismAudit, decide, measure
 from privet.errors import SerialisationError
 from privet.privacy import from_json, to_json
 
@@ -64,7 +63,7 @@ class Certificate:
 
     def recompute(self) -> CurveTest:
         """The test once more, from the counts and the claim."""
-        return curve_test(Counts(**self.counts), claim=from_json(self.claim), alpha=self.alpha)
+        return decide(Counts(**self.counts), claim=from_json(self.claim), alpha=self.alpha)
 
     def to_json(self) -> str:
         """All fields and the digest."""
@@ -100,7 +99,7 @@ class Certificate:
         )
 
     def _lower(self) -> LowerBound:
-        return point_lower(Counts(**self.measured), delta=self.delta, alpha=self.alpha, unit=from_json(self.claim).unit)
+        return measure(Counts(**self.measured), claim=from_json(self.claim), delta=self.delta, alpha=self.alpha)
 
 
 def certify(audit: MechanismAudit) -> Certificate:
