@@ -86,7 +86,7 @@ class Witness:
 
     def __str__(self) -> str:
         world = "right" if self.swapped else "left"
-        return f"{self.question}, too likely in the {world} world"
+        return f"{self.question}, more likely in the {world} world"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

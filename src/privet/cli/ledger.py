@@ -160,7 +160,7 @@ def explain(
     if json:
         print_json(_without_infinity(told.to_dict()))
     else:
-        _print_facts(report.explanation_facts(told, report.describe))
+        _print_facts(report.explanation_facts(told))
 
 
 def _without_infinity(value: Any) -> Any:

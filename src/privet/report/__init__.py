@@ -1,7 +1,7 @@
 """Reports: tables, plots and plain words for what a release costs."""
 
 from privet.report.audit import audit_facts, audit_page, zoo_table
-from privet.report.base import Meaning, Step, ladder_of, posterior, save_figure, what_it_means
+from privet.report.base import Meaning, Step, describe, ladder_of, posterior, save_figure, what_it_means
 from privet.report.calibration import Calibration, calibration
 from privet.report.ladder import ladder_figure
 from privet.report.ledger import (
@@ -16,7 +16,7 @@ from privet.report.profile import profile_figure
 from privet.report.quote import Quote, quote
 from privet.report.table import facts_table, ladder_notes, ladder_table
 from privet.report.tradeoff import tradeoff_figure
-from privet.report.words import answer_in_words, describe, meaning_in_words
+from privet.report.words import answer_in_words, meaning_in_words
 
 __all__ = [
     "Calibration",

@@ -10,7 +10,7 @@ from privet._numerics import Array
 from privet.audit import Certificate
 from privet.audit.statistics import rate_above
 from privet.privacy import PrivacyLoss, from_json
-from privet.report.base import accent, muted, strong
+from privet.report.base import accent, describe, muted, strong
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,7 +48,7 @@ def audit_facts(certificate: Certificate) -> list[tuple[str, str]]:
     claim, counts = from_json(certificate.claim), certificate.counts
     return [
         ("Verdict", certificate.verdict),
-        ("Claim", f"{claim}"),
+        ("Claim", describe(claim)),
         ("Neighbours", claim.unit.describe()),
         ("Inputs", f"{certificate.left} and {certificate.right} ({certificate.pairs_tried} pairs tried)"),
         ("Event", f"{certificate.event} ({certificate.selection})"),
@@ -97,7 +97,7 @@ def audit_page(certificate: Certificate) -> str:
 <figure>{_drawing(certificate, zoom=False)}{_drawing(certificate, zoom=True)}
 <figcaption>Across: how often the event happened in the world where it should be rare. Up: how often it happened in the
 other world. The claim allows the shaded region. Each side of the box is a confidence bound at level
-{certificate.alpha / 2.0:g}; the claim is refuted when the lower right corner of the box lies outside
+{_side(certificate):g}; the claim is refuted when the lower right corner of the box lies outside
 the region.</figcaption></figure>
 <h2>Facts</h2><table>{rows}</table>
 <h2>Check it yourself</h2>
@@ -117,9 +117,14 @@ def _sentence(certificate: Certificate) -> str:
     return "These runs do not contradict the claim."
 
 
+def _side(certificate: Certificate) -> float:
+    """The level of one side of the box: two events share the level of the audit, and two rates that of an event."""
+    return certificate.alpha / 4.0
+
+
 def _box(certificate: Certificate) -> tuple[Array, Array]:
-    """Both ends of the two rates, across and up, each at half of the level: the corner that decides holds at all of it."""
-    counts, level = certificate.counts, certificate.alpha / 2.0
+    """Both ends of the two rates, across and up: the corner that decides holds at the level of the event."""
+    counts, level = certificate.counts, _side(certificate)
     pairs = ((counts["fp"], counts["n_out"]), (counts["tp"], counts["n"]))
     ends = [(1.0 - float(rate_above(n - k, n, level)), float(rate_above(k, n, level))) for k, n in pairs]
     return np.array(ends[0]), np.array(ends[1])

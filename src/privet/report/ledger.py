@@ -3,15 +3,27 @@
 import importlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import InvalidParameter
 from privet.ledger import Explanation, Ledger, Standing
-from privet.privacy import GaussianLoss, LaplaceLoss, PrivacyLoss, Unit, from_json
-from privet.report.base import Figure, accent, label, muted, new_figure, percent_up, plain, round_down, round_up, title
+from privet.privacy import GaussianLoss, LaplaceLoss, Unit, from_json
+from privet.report.base import (
+    Figure,
+    accent,
+    describe,
+    label,
+    muted,
+    new_figure,
+    percent_up,
+    plain,
+    round_down,
+    round_up,
+    title,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -181,7 +193,7 @@ def _age(time: str) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def explanation_facts(told: Explanation, describe: Callable[[PrivacyLoss], str] = repr) -> list[tuple[str, str]]:
+def explanation_facts(told: Explanation) -> list[tuple[str, str]]:
     """An entry in words, a line each: the loss is described, the cost listed by account.
 
     >>> import privet as pv

@@ -14,6 +14,7 @@ from privet.report.base.figure import (
 )
 from privet.report.base.meaning import Meaning, posterior, what_it_means
 from privet.report.base.numbers import percent_down, percent_up, plain, round_down, round_up
+from privet.report.base.price import describe
 from privet.report.base.rungs import Step, ladder_of, sampled_gaussian
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Meaning",
     "Step",
     "accent",
+    "describe",
     "label",
     "ladder_of",
     "muted",
