@@ -16,26 +16,9 @@ from hypothesis import strategies as st
 from privet import accounting, privacy
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy import divergences
+from tests.privacy.finite_laws import HALF, THIRD, exact, laws, tuples_of_laws
 
-HALF = (Fraction(1, 2), Fraction(1, 2))
-THIRD = (Fraction(1, 3), Fraction(2, 3))
 FAIR_COIN = ((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
-
-
-def exact(weights):
-    return tuple(Fraction(weight, sum(weights)) for weight in weights)
-
-
-def laws(outcomes, zeros=True):
-    """Exact laws with small weights, each read off one draw of bytes (many small draws would be slow)."""
-    weights = st.binary(min_size=outcomes, max_size=outcomes).map(
-        lambda data: [byte % 10 + (not zeros) for byte in data]
-    )
-    return weights.filter(any).map(exact)
-
-
-def tuples_of_laws(count, zeros=True, most=4):
-    return st.integers(2, most).flatmap(lambda n: st.tuples(*[laws(n, zeros)] * count))
 
 
 gammas = st.integers(12, 60).map(lambda n: Fraction(n, 12))  # from 1 to 5

@@ -3,27 +3,15 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from privet._numerics import Array
 from privet._validate import above
-from privet.privacy.base import (
-    AtomicVariable,
-    Direction,
-    LossVariable,
-    NormalVariable,
-    PrivacyLoss,
-    RdpCurve,
-    ZcdpBound,
-    register,
-)
+from privet.privacy.base import NormalLoss, PrivacyLoss, register
 
 __all__ = ["GaussianLoss"]
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class GaussianLoss(PrivacyLoss):
+class GaussianLoss(NormalLoss):
     """Normal noise of standard deviation `noise_multiplier` times the l2-sensitivity under `unit`.
 
     Clip norm C means sensitivity C under add_remove and 2C under replace; the multiplier is relative to that.
@@ -37,7 +25,6 @@ class GaussianLoss(PrivacyLoss):
     """
 
     kind = "gaussian"
-    exact = True
 
     noise_multiplier: float
 
@@ -50,25 +37,8 @@ class GaussianLoss(PrivacyLoss):
         """Distance of the two worlds in standard deviations."""
         return 1.0 / self.noise_multiplier
 
-    def pure(self) -> float:
-        return 0.0 if self.mu == 0.0 else math.inf
-
-    def gaussian(self) -> float | None:
+    def gaussian(self) -> float:
         return self.mu
-
-    def gdp(self) -> float:
-        return self.mu
-
-    def zcdp(self) -> ZcdpBound:
-        return ZcdpBound(self.mu * self.mu / 2.0, 0.0)
-
-    def rdp(self, alphas: Array) -> RdpCurve:
-        return RdpCurve(np.asarray(alphas, dtype=float) * (self.mu * self.mu / 2.0), 0.0)
-
-    def variable(self, direction: Direction) -> LossVariable:
-        if self.mu == 0.0:
-            return AtomicVariable(np.zeros(1), np.ones(1), np.ones(1))
-        return NormalVariable(self.mu)
 
     def grouped(self, size: int) -> PrivacyLoss:
         return GaussianLoss(self.noise_multiplier / size, unit=self.unit)

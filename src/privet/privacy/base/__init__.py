@@ -6,6 +6,7 @@ from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
 from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon, gaussian_rounding
+from privet.privacy.base.normal_loss import NormalLoss
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
 from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
@@ -31,6 +32,7 @@ __all__ = [
     "Direction",
     "Enclosure",
     "LossVariable",
+    "NormalLoss",
     "NormalVariable",
     "OpaqueLoss",
     "PrivacyLoss",
