@@ -50,6 +50,7 @@ from privet.audit.statistics import (
     one_run_p_value,
     point_lower,
 )
+from privet.mechanisms import Counterexample, find_counterexample
 
 __all__ = [
     "AtLeast",
@@ -58,6 +59,7 @@ __all__ = [
     "Certificate",
     "Choice",
     "Coins",
+    "Counterexample",
     "Counts",
     "CredibleBound",
     "Curve",
@@ -87,6 +89,7 @@ __all__ = [
     "curve_test",
     "exact_pair",
     "family_lower",
+    "find_counterexample",
     "gaussian_lower",
     "guess",
     "largest_refutable",
