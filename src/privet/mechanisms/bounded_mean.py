@@ -9,14 +9,10 @@ from privet._numerics import Array
 from privet.mechanisms.base import ErrorBar, Example, Norm, Target, register
 from privet.mechanisms.base.records import (
     FINE,
-    RecordMechanism,
-    check_public_count,
     exact_total,
     in_steps,
-    public_bounds,
-    row_sensitivity,
 )
-from privet.mechanisms.for_error import for_error
+from privet.mechanisms.moments import MomentMechanism
 from privet.privacy import Unit
 
 __all__ = ["BoundedMean"]
@@ -25,7 +21,7 @@ __all__ = ["BoundedMean"]
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class BoundedMean(RecordMechanism):
+class BoundedMean(MomentMechanism):
     """The mean of records clamped to public bounds, and their number: `{"mean": ..., "count": ...}`.
 
     With y the record's place between the bounds (0 to 1), the mechanism protects (sum y, sum (1 - y)) as one vector and
@@ -47,34 +43,13 @@ class BoundedMean(RecordMechanism):
 
     name = "bounded_mean"
 
-    n: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "n", check_public_count(self.n, self.noise.sensitivity.unit))
-
-    @classmethod
-    def for_budget(
-        cls,
-        *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        bounds: tuple[float, float],
-        unit: Unit | None = None,
-        n: int | None = None,
-        missing: float | None = None,
-        max_rows: int = 1,
-    ) -> "BoundedMean":
-        """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
-        public_bounds(bounds)
-        l1, l2 = (row_sensitivity(Fraction(1), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        noise = for_error(epsilon=epsilon, delta=delta, rho=rho, mu=mu, l1=l1, l2=l2)
-        return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)
-
-    def _moves(self, norm: Norm, unit: Unit) -> Fraction:
+    @staticmethod
+    def _shift(norm: Norm, unit: Unit) -> Fraction:
         return Fraction(1)
+
+    @staticmethod
+    def _judged(counted: bool) -> int:
+        return 1  # the bar on the mean is that of one coordinate (proof note)
 
     @property
     def _exponent(self) -> int:

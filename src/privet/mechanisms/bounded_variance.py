@@ -11,14 +11,10 @@ from privet._numerics import Array
 from privet.mechanisms.base import ErrorBar, Example, Norm, Target, register
 from privet.mechanisms.base.records import (
     FINE,
-    RecordMechanism,
-    check_public_count,
     exact_total,
     half_up,
-    public_bounds,
-    row_sensitivity,
 )
-from privet.mechanisms.for_error import for_error
+from privet.mechanisms.moments import MomentMechanism
 from privet.privacy import Unit
 
 __all__ = ["BoundedVariance"]
@@ -29,7 +25,7 @@ _SLACK = Fraction(2, 2**FINE)  # two records, each with its square rounded by le
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class BoundedVariance(RecordMechanism):
+class BoundedVariance(MomentMechanism):
     """Variance (divided by n), mean and number of records: `{"variance": ..., "mean": ..., "count": ...}`.
 
     With z the record's place between the bounds (-1 to 1), the mechanism protects (sum z, sum (z^2 - 1/2), count) as
@@ -48,35 +44,15 @@ class BoundedVariance(RecordMechanism):
 
     name = "bounded_variance"
 
-    n: int | None = None
+    @staticmethod
+    def _shift(norm: Norm, unit: Unit) -> Fraction:
+        if unit.relation == "replace":
+            return Fraction(9 if norm == "l1" else 8, 4) + _SLACK
+        return Fraction(5 if norm == "l1" else 3, 2)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "n", check_public_count(self.n, self.noise.sensitivity.unit))
-
-    @classmethod
-    def for_budget(
-        cls,
-        *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        bounds: tuple[float, float],
-        unit: Unit | None = None,
-        n: int | None = None,
-        missing: float | None = None,
-        max_rows: int = 1,
-    ) -> "BoundedVariance":
-        """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
-        public_bounds(bounds)
-        moves = _table(Unit() if unit is None else unit)
-        l1, l2 = (row_sensitivity(moves[norm], norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        noise = for_error(epsilon=epsilon, delta=delta, rho=rho, mu=mu, l1=l1, l2=l2, dimension=3 if n is None else 2)
-        return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)
-
-    def _moves(self, norm: Norm, unit: Unit) -> Fraction:
-        return _table(unit)[norm]
+    @staticmethod
+    def _judged(counted: bool) -> int:
+        return 3 if counted else 2
 
     @property
     def _exponent(self) -> int:
@@ -128,9 +104,3 @@ class BoundedVariance(RecordMechanism):
         ages = cls.for_budget(epsilon=1.0, delta=1e-5, bounds=(0, 110), unit=Unit("replace"), n=3)
         yield Example(ages, [30, 41, 110], [30, 41, 0], Target(1.0, 1e-5))
         yield Example(cls.for_budget(rho=0.1, bounds=(-1, 1)), [], [1.0], Target(rho=0.1))
-
-
-def _table(unit: Unit) -> dict[Norm, Fraction]:
-    if unit.relation == "replace":
-        return {"l1": Fraction(9, 4) + _SLACK, "l2": Fraction(2) + _SLACK}
-    return {"l1": Fraction(5, 2), "l2": Fraction(3, 2)}

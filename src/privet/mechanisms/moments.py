@@ -1,0 +1,68 @@
+"""What the mean and the variance share: a public or a private number of records, and the choice of noise."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from privet.mechanisms.base import Norm
+from privet.mechanisms.base.records import RecordMechanism, check_public_count, public_bounds, row_sensitivity
+from privet.mechanisms.for_error import for_error
+from privet.privacy import Unit
+
+__all__ = ["MomentMechanism"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentMechanism(RecordMechanism):
+    """Base of statistics that divide by the number of records: `n` is public under replace and private, hence
+    released, under add/remove.
+
+    **Sensitivity:** a subclass says how far one record moves its vector of totals, in units of its own.
+
+    >>> from privet.mechanisms import BoundedMean
+    >>> isinstance(BoundedMean.for_budget(epsilon=1.0, bounds=(0, 1)), MomentMechanism)
+    True
+    """
+
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "n", check_public_count(self.n, self.noise.sensitivity.unit))
+
+    @staticmethod
+    @abstractmethod
+    def _shift(norm: Norm, unit: Unit) -> Fraction:
+        """How far one record moves the totals."""
+
+    @staticmethod
+    @abstractmethod
+    def _judged(counted: bool) -> int:
+        """How many coordinates the choice of noise has in mind; `counted` where their number is released as well."""
+
+    def _moves(self, norm: Norm, unit: Unit) -> Fraction:
+        return self._shift(norm, unit)
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+        bounds: tuple[float, float],
+        unit: Unit | None = None,
+        n: int | None = None,
+        missing: float | None = None,
+        max_rows: int = 1,
+    ) -> Self:
+        """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
+        public_bounds(bounds)
+        whose = Unit() if unit is None else unit
+        l1, l2 = (
+            row_sensitivity(cls._shift(norm, whose), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2")
+        )
+        noise = for_error(epsilon=epsilon, delta=delta, rho=rho, mu=mu, l1=l1, l2=l2, dimension=cls._judged(n is None))
+        return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)
