@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from privet import mechanisms as m
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import smooth_sensitivity
 from privet.mechanisms.base.records import FINE
 from privet.privacy import Unit
@@ -28,12 +29,17 @@ def moved(table, records, relation):
     return [table + extra for extra in own if relation == "add_remove" or len(extra) == records]
 
 
+RELATIONS = ("add_remove", "replace")
 DOMAIN_ENDS = (-7.0, 0.0, 1.25, 5.0, math.nan)
 
 
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize(("rows", "group"), [(1, 1), (2, 1), (1, 2)])
-@pytest.mark.parametrize("kind", ["sum", "mean", "variance"])
+CASES = [(kind, *size) for kind in ("sum", "mean", "variance") for size in product((1, 2), (1, 2), RELATIONS)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "group", "relation"),
+    [case for case in CASES if case[0] == "sum" or case[1] == 1 or case[3] == "add_remove"],
+)
 def test_totals_of_neighbouring_tables_stay_within_the_sensitivity(kind, rows, group, relation):
     """Two units' worth of records at the ends, inside and missing, on top of a small table; both norms, exactly."""
     unit, records = Unit(relation, group), rows * group
@@ -53,6 +59,23 @@ def test_totals_of_neighbouring_tables_stay_within_the_sensitivity(kind, rows, g
             assert length <= limit
             used = max(used, float(length / limit))
     assert used > 0.99  # attained, but for the slack of rounding
+
+
+@pytest.mark.parametrize("make", [m.BoundedMean.for_budget, m.BoundedVariance.for_budget])
+def test_the_number_of_records_is_not_public_when_a_person_has_several(make):
+    """Replacing a person with two records by one with a single record changes it: an error would tell."""
+    with pytest.raises(InvalidParameter, match="not public"):
+        make(epsilon=1.0, bounds=(0, 1), unit=Unit("replace"), n=10, max_rows=2)
+
+
+def test_a_wrong_number_of_records_is_not_told():
+    mean = m.BoundedMean.for_budget(epsilon=1.0, bounds=(0, 1), unit=Unit("replace"), n=10)
+    texts = set()
+    for length in (7, 9, 123):
+        with pytest.raises(InvalidData) as refused:
+            mean.release([0.5] * length)
+        texts.add(str(refused.value))
+    assert len(texts) == 1
 
 
 def lower_median(table):

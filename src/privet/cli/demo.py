@@ -64,7 +64,7 @@ def _questions() -> None:
             "A ledger file holds the budget of a clinic's patients. A question is paid for before data is read.\n"
         )
 
-        heavy = ledger.release(mechanisms.Count.for_budget(epsilon=0.2), bmi[bmi >= 30.0], purpose="BMI of 30 or more")
+        heavy = ledger.release(mechanisms.Count.for_budget(epsilon=0.2), bmi >= 30.0, purpose="BMI of 30 or more")
         typer.echo(f"  Patients with a BMI of 30 or more: {heavy}\n")
 
         bins = mechanisms.DiscreteLaplace.for_budget(

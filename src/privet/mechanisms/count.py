@@ -24,7 +24,7 @@ __all__ = ["Count"]
 @register
 @dataclass(frozen=True, kw_only=True)
 class Count(Mechanism[Any, int]):
-    """The number of records that are true: True, or a number other than 0. A missing record is not true.
+    """The number of records that are true: True, or a number other than 0. What is missing or no number is not true.
 
     The noise is discrete Laplace, or Gaussian rounded to integers where a delta makes that smaller.
 

@@ -29,7 +29,7 @@ class MomentMechanism(RecordMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "n", check_public_count(self.n, self.noise.sensitivity.unit))
+        object.__setattr__(self, "n", check_public_count(self.n, self.noise.sensitivity.unit, self.max_rows))
 
     @staticmethod
     @abstractmethod

@@ -1,6 +1,7 @@
 """Pairs of neighbouring inputs to try, for the relation that the claim speaks about."""
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +16,12 @@ BOUNDARY_VALUES: tuple[float, ...] = (
 )  # fmt: skip
 
 
-class Neighbours:
-    """Base of the families of input pairs; iterating gives (left, right)."""
+class Neighbours(ABC):
+    """Base of the families of input pairs."""
 
+    @abstractmethod
     def pairs(self, relation: Relation) -> Iterator[tuple[Any, Any]]:
-        """Pairs that are neighbours under the relation."""
-        raise NotImplementedError
+        """Pairs (left, right) that are neighbours under the relation."""
 
 
 @dataclass(frozen=True, eq=False)

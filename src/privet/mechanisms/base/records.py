@@ -107,7 +107,7 @@ class RecordMechanism(Mechanism[Any, Any]):
     @staticmethod
     def _check_length(length: int, n: int) -> None:
         if length != n:
-            raise InvalidData(f"this mechanism was priced for n = {n} records under replace, got {length}")
+            raise InvalidData(f"this mechanism was made for exactly n = {n} records, which replace keeps public")
 
     def _draw(self, prepared: list[int], source: Source) -> Any:
         return self._finish(noisy_totals(self.noise, prepared, self._exponent, source=source)[0])
@@ -136,14 +136,20 @@ def _records_unit(unit: object) -> Unit:
     return unit
 
 
-def check_public_count(n: int | None, unit: Unit) -> int | None:
-    """The public number of records: needed under replace, where it never changes; private under add/remove.
+def check_public_count(n: int | None, unit: Unit, max_rows: int) -> int | None:
+    """The public number of records: needed under replace, where it never changes; private under add/remove, and
+    wherever one person may have several records, since another person may have fewer.
 
-    >>> check_public_count(10, Unit("replace"))
+    >>> check_public_count(10, Unit("replace"), max_rows=1)
     10
     """
     if unit.relation == "replace" and n is None:
         raise InvalidParameter("under replace the number of records is public: state it as n=")
+    if unit.relation == "replace" and max_rows > 1:
+        raise InvalidParameter(
+            "with several records a person, replacing one person changes the number of records, so it is not public: "
+            'take Unit("add_remove"), or hand in one record a person'
+        )
     if unit.relation != "replace" and n is not None:
         raise InvalidParameter(
             'the number of records is private under add/remove: leave n out, or take Unit("replace")'
