@@ -113,9 +113,9 @@ NULL_AUDITS, NULL_LEVEL = 200, 0.3
 
 
 def false_alarms() -> int:
-    """Audits of a mechanism that tells nothing, under a claim that allows next to nothing: few runs, many events."""
-    law = Simulated("nothing", lambda value, runs: noise.uniform_int(bound=1000, size=(runs, 4)))
-    options = {"claim": privacy.PureLoss(1e-3), "pair": (0, 1), "runs": 200, "look_at": ["threshold"]}
+    """Audits of a mechanism that tells nothing, under a claim that allows next to nothing: many events to be lucky with."""
+    law = Simulated("nothing", lambda value, runs: noise.uniform_int(bound=1000, size=(runs, 8)))
+    options = {"claim": privacy.PureLoss(1e-3), "pair": (0, 1), "runs": 1_000, "look_at": ["threshold"]}
     return sum(audited(law, alpha=NULL_LEVEL, **options).verdict == "violated" for _ in range(NULL_AUDITS))
 
 
