@@ -39,9 +39,9 @@ class Coin(Mechanism):
     def _prepare(self, value):
         return int(value)
 
-    def _draw(self, prepared, source):
-        lie = noise.bernoulli(p=1.0 / (1.0 + np.exp(self.epsilon)), source=source)
-        return prepared ^ int(lie)
+    def _draw(self, prepared, runs, source):
+        lies = noise.bernoulli(p=1.0 / (1.0 + np.exp(self.epsilon)), size=runs, source=source)
+        return [prepared ^ int(lie) for lie in lies]
 
     def error(self, confidence=0.95):
         return ErrorBar(1.0, confidence)
@@ -66,24 +66,25 @@ class Mutable(Mechanism):
 
 
 class TellingType(Coin):
-    def _draw(self, prepared, source):
-        return float(super()._draw(prepared, source)) if prepared else super()._draw(prepared, source)
+    def _draw(self, prepared, runs, source):
+        drawn = super()._draw(prepared, runs, source)
+        return [float(value) for value in drawn] if prepared else drawn
 
 
 class OwnSource(Coin):
-    def _draw(self, prepared, source):
-        return np.array([noise.uniform_int(bound=2**62)])
+    def _draw(self, prepared, runs, source):
+        return noise.uniform_int(bound=2**62, size=runs)
 
 
 class LossyJson(Coin):
-    def _draw(self, prepared, source):
+    def _draw(self, prepared, runs, source):
         class Half(int):
             def __eq__(self, other):
                 return False
 
             __hash__ = int.__hash__
 
-        return Half(super()._draw(prepared, source))
+        return [Half(value) for value in super()._draw(prepared, runs, source)]
 
 
 class ShrinkingBar(Coin):
@@ -92,8 +93,8 @@ class ShrinkingBar(Coin):
 
 
 class Silent(Coin):
-    def _draw(self, prepared, source):
-        return 0
+    def _draw(self, prepared, runs, source):
+        return [0] * runs
 
 
 class ForgetsStamp(Coin):
