@@ -136,8 +136,8 @@ class Session:
     """One transaction of a ledger: `policy`, running sums, `append`. The head's sums are compared with the balance
     cache, in time that does not depend on how many entries there are.
 
-    >>> from privet.ledger.stores import connect
-    >>> store = connect("memory:", create=True)
+    >>> from privet.ledger.stores import draft
+    >>> store = draft("memory:").commit()
     >>> with store.transaction() as txn:
     ...     Session(store, txn, None).head is None
     True

@@ -22,12 +22,14 @@ _held: "list[HeldSignals]" = []  # innermost last; only the main thread touches 
 class HeldSignals:
     """While open, handlers that are written in Python wait. Only the main thread runs them, so others do nothing here.
 
+    >>> old = signal.signal(signal.SIGUSR1, lambda number, frame: print("handled"))
     >>> with HeldSignals():
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     print("not interrupted here")
-    Traceback (most recent call last):
-        ...
-    KeyboardInterrupt
+    ...     signal.raise_signal(signal.SIGUSR1)
+    ...     print("not yet")
+    not yet
+    handled
+    >>> signal.signal(signal.SIGUSR1, old) is None
+    False
     """
 
     __slots__ = ("_noted", "_old")
