@@ -13,7 +13,7 @@ from privet.privacy import PrivacyLoss, PureLoss, Unit
 
 __all__ = ["ANY", "ONE", "STEP", "SWAP", "By", "Entry", "Law", "Noise", "Simulated", "clipped", "laplace", "reports"]
 
-Law = Callable[[Any, int], Array | World]  # (input, runs) -> outputs, the run first
+Law = Callable[[Any, int], Array | World | list[Any]]  # (input, runs) -> outputs, the run first
 By = Literal["black box", "calls", "timing", "exact", "replay"]
 
 ANY = "any"  # an entry that may be caught by whatever kind of event sees it
@@ -34,7 +34,7 @@ class Simulated:
     name: str
     law: Law
 
-    def simulate(self, value: Any, runs: int) -> Array | World:
+    def simulate(self, value: Any, runs: int) -> Array | World | list[Any]:
         """`runs` outputs for one input."""
         return self.law(value, runs)
 

@@ -26,8 +26,7 @@ def _history(scale: float) -> Law:
     def law(value: int, runs: int) -> list[Any]:
         before = _integers(7, runs).tolist()
         return [
-            [1] * lines + [noisy]
-            for lines, noisy in zip(before, (value + laplace(scale, runs)).tolist(), strict=True)
+            [1] * lines + [noisy] for lines, noisy in zip(before, (value + laplace(scale, runs)).tolist(), strict=True)
         ]
 
     return law
@@ -135,7 +134,7 @@ def _steps_until(value_scale: float) -> Law:
         lengths = (_integers(30, runs) + 1).tolist()
         last = (value + laplace(value_scale, runs)).tolist()
         steps = _integers(2, runs, 30).tolist()
-        return [row[:some] + [end] for row, some, end in zip(steps, lengths, last, strict=True)]
+        return [[*row[:some], end] for row, some, end in zip(steps, lengths, last, strict=True)]
 
     return law
 
