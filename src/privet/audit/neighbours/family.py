@@ -71,13 +71,12 @@ def pairs_for(family: Neighbours, unit: Unit) -> Iterator[tuple[Any, Any]]:
 
 def _fits(left: Any, right: Any, relation: Relation, group_size: int) -> None:
     """Refuse a pair of tables that is further apart than the claim allows; what may be a vector of answers passes."""
-    sides = [_records(side) for side in (left, right)]
-    if sides[0] is None or sides[1] is None:
+    a, b = _records(left), _records(right)
+    if a is None or b is None:
         return
-    a, b = sides
     only_left, only_right = (a - b).total(), (b - a).total()
     same_length = a.total() == b.total()
-    if same_length and not any(isinstance(record, str) for record in (a | b)):
+    if same_length and not any(isinstance(record, str) for record in (*a, *b)):
         return  # numbers in equal numbers: answers rather than records
     if relation == "add_remove":
         fits = min(only_left, only_right) == 0 and max(only_left, only_right) <= group_size

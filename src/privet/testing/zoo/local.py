@@ -109,7 +109,7 @@ def _shuffled(honest: float) -> Law:
 
 
 def _first_person_honest(people: tuple[int, ...], runs: int) -> Array:
-    out = _shuffled(_k_honest(4, math.log(4)))(people, runs)
+    out = np.asarray(_shuffled(_k_honest(4, math.log(4)))(people, runs))
     out[:, 0] = people[0]
     return out
 

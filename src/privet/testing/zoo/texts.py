@@ -33,7 +33,7 @@ class _Page:
 
 class _Pair(NamedTuple):
     name: str
-    count: int
+    number: int
 
 
 class _Ward(Enum):
