@@ -27,6 +27,7 @@ from privet.mechanisms.geometric import Geometric
 from privet.mechanisms.krr import KRR
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.noisy_max import NoisyMax
+from privet.mechanisms.noisy_max_gap import NoisyMaxGap
 from privet.mechanisms.permute_and_flip import PermuteAndFlip
 from privet.mechanisms.propose_test_release import ProposeTestRelease, StableMedian, StableQuery
 from privet.mechanisms.quantile import Quantile
@@ -39,7 +40,9 @@ from privet.mechanisms.sensitivities import (
     sum_sensitivity,
 )
 from privet.mechanisms.sensitivity_search import Counterexample, find_counterexample
+from privet.mechanisms.smallest_budget import smallest_budget
 from privet.mechanisms.smooth_sensitivity import SmoothMedian
+from privet.mechanisms.staircase import Staircase
 from privet.mechanisms.top_k import TopK
 
 __all__ = [
@@ -64,6 +67,7 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "NoisyMax",
+    "NoisyMaxGap",
     "PermuteAndFlip",
     "ProposeTestRelease",
     "RandomizedResponse",
@@ -72,6 +76,7 @@ __all__ = [
     "SelectionMechanism",
     "Sensitivity",
     "SmoothMedian",
+    "Staircase",
     "StableMedian",
     "StableQuery",
     "TopK",
@@ -84,4 +89,5 @@ __all__ = [
     "register",
     "registered_mechanisms",
     "sum_sensitivity",
+    "smallest_budget",
 ]
