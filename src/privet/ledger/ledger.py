@@ -1,5 +1,6 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
+import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from privet.errors import (
     InvalidParameter,
     LedgerError,
     LedgerTampered,
+    PrivetError,
 )
 from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile, wanted_head
@@ -117,12 +119,18 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> Reservation:
         """Pay for a release that you make yourself. When this returns the charge is on the disk; there is no refund.
 
+        `at`: charge the loss as one point, its epsilon at this delta; for plans and whatever has no epsilon of its own.
+        `about`: the version of the data, a public word that belongs to the request.
+
         **Guarantee:** refuses (`BudgetExceeded`) exactly when no rule of the budget would hold with it.
         """
-        asked = Asked.of(analyst, purpose, key, part)
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        self._foresee(loss, asked)
         with self._writing() as session:
             return reserve_in(session, loss, asked, self)
 
@@ -134,10 +142,14 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> list[Reservation]:
         """Pay for several in one commit: all of them or none. With a `key`, the i-th has the key "key/i"."""
         wanted = list(losses)
-        asked = Asked.of(analyst, purpose, key, part)
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        for loss in wanted:
+            self._foresee(loss, asked)
         with self._writing() as session:
             return [reserve_in(session, loss, asked.numbered(i), self) for i, loss in enumerate(wanted)]
 
@@ -150,6 +162,8 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> "Release[Any]":
         """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
 
@@ -157,7 +171,8 @@ class Ledger:
         paid for, and the error says nothing about the data.
         """
         loss = priced(mechanism, durable=self._store.durable)
-        asked = Asked.of(analyst, purpose, key, part, mechanism)
+        asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
+        self._foresee(loss, asked)
         with self._writing() as session:
             reservation = reserve_in(session, loss, asked, self)
         if reservation.release is not None:
@@ -214,10 +229,14 @@ class Ledger:
         """The anchor that this ledger was opened with, as it is kept now."""
         return None if self._anchor is None else self._anchor.read()
 
-    def preview(self, loss: PrivacyLoss, *, analyst: str | None = None, part: Any = None) -> Preview:
-        """What a request would cost: whether it would be granted, what would be left, how many such fit. Pays nothing."""
-        tip = self._look()
-        return preview(tip, self._store.balances(), loss, Asked.of(analyst, None, None, part))
+    def preview(self, loss: Any, *, analyst: str | None = None, part: Any = None, at: float | None = None) -> Preview:
+        """What a request would cost: whether it would be granted, what would be left, how many such fit, which rules it
+        would end. Takes a loss or a mechanism; pays nothing.
+        """
+        mechanism = None if isinstance(loss, PrivacyLoss) else loss
+        wanted = loss if mechanism is None else priced(mechanism, durable=self._store.durable)
+        asked = Asked.of(analyst, None, None, part, mechanism, at=at)
+        return preview(self._look(), self._store.balances(), wanted, asked)
 
     def total(self, *, delta: float) -> Bound:
         """What all reservations cost together *if every parameter had been fixed in advance*, by the best accountant.
@@ -356,6 +375,13 @@ class Ledger:
         return f"<Ledger {parse_url(self.url).shown!r} for {policy.dataset!r}: {promise}>"
 
     # --- the store -------------------------------------------------------------------------------------------------
+
+    def _foresee(self, loss: PrivacyLoss, asked: Asked) -> None:
+        """Price a loss before the lock is taken: a long plan takes a while, and others would wait."""
+        if self._tip is not None and self._tip.policy is not None and isinstance(loss, PrivacyLoss):
+            for at in asked.ats(loss):
+                with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
+                    self._tip.policy.account.offers(loss, at)
 
     def _writing(self, *, durable: bool = True) -> "_Writing":
         return _Writing(self, durable)

@@ -93,7 +93,10 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
             return Reservation(paid, loss, asked.analyst or None, asked.key, part, _stored(found), request, ledger)
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
-    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part)
+    if not isinstance(loss, PrivacyLoss):
+        raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
+    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
+    said = {"at": None if made.at is None else repr(made.at), "about": asked.about, "data": asked.data}
     entry = session.append(
         "reserve",
         analyst=asked.analyst,
@@ -107,6 +110,7 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
         request=request,
         time=now(),  # the release carries none: the difference would be the run time, which may depend on data
         software=SOFTWARE,
+        **{name: value for name, value in said.items() if value is not None},
     )
     return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger)
 
