@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from privet import accounting, privacy
+from privet import accounting
 from privet.accounting.filters import (
     AnyOf,
     ApproxGdpFilter,

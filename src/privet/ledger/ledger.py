@@ -18,6 +18,7 @@ from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile, wanted_head
 from privet.ledger.base import AMBIENT, DATASET, Entry, Store, clean_name, parse_url
 from privet.ledger.budget import Budget
+from privet.ledger.digest import digest_of
 from privet.ledger.explain import explain, export
 from privet.ledger.migrate import copy_entries
 from privet.ledger.partition import Partition
@@ -25,6 +26,7 @@ from privet.ledger.policy import Policy, scope_of
 from privet.ledger.preview import preview, standing, standings
 from privet.ledger.protocol import Reservation, priced, record_in, recorded, refuse_insecure, reserve_in, run
 from privet.ledger.request import Asked, Terms
+from privet.ledger.secret import keep_secret, secret_of
 from privet.ledger.session import Session, Tip, load_policy, now, read_tip
 from privet.ledger.stores import connect
 from privet.ledger.total import Totals
@@ -84,7 +86,8 @@ class Ledger:
         raised to later, fixed now. `anchor`: where the signed head is kept. `timeout`: seconds to wait for a writer.
         """
         terms = Terms(budget, odometer, unit, clean_name("dataset", dataset), tuple(schedule))
-        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        url = parse_url(url).url  # from here on without a password
+        ledger = cls(url, above("timeout", timeout, 0.0))
         ledger._anchor = AnchorFile.of(anchor)
         ledger._store = connect(url, create=terms.begins, timeout=ledger.timeout)
         if ledger._store.head() is None and terms.begins:
@@ -167,17 +170,29 @@ class Ledger:
     ) -> "Release[Any]":
         """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
 
-        **Guarantee:** nothing is read or drawn before the charge is on the disk. If the mechanism fails, that has been
-        paid for, and the error says nothing about the data.
+        A key stands for one request on one version of the data. `about` names that version, in public words; without it
+        a digest of the data under a secret of the ledger decides, and other data under a used key are a `KeyConflict`.
+        `at`: charge the loss as one point, its epsilon at this delta; the mechanism's own `at` where it has one.
+
+        **Guarantee:** nothing is drawn, and nothing read but for that digest, before the charge is on the disk. If the
+        mechanism fails, that has been paid for, and the error says nothing about the data.
         """
-        loss = priced(mechanism, durable=self._store.durable)
-        asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
-        self._foresee(loss, asked)
-        with self._writing() as session:
-            reservation = reserve_in(session, loss, asked, self)
-        if reservation.release is not None:
-            return reservation.release
-        return self._record(reservation, *run(mechanism, data, reservation))
+        try:
+            loss = priced(mechanism, durable=self._store.durable)
+            asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
+            if key is not None and about is None:
+                tip = self._tip or self._look()
+                assert tip.policy is not None
+                where = (tip.policy.ledger, asked.analyst, key)
+                asked = asked._replace(data=digest_of(data, secret_of(self._store), *where))
+            self._foresee(loss, asked)
+            with self._writing() as session:
+                reservation = reserve_in(session, loss, asked, self)
+            if reservation.release is not None:
+                return reservation.release
+            return self._record(reservation, *run(mechanism, data, reservation))
+        finally:
+            del mechanism, data  # frames outlive an error: collectors of errors record what they hold
 
     def _record(
         self, reservation: Reservation, made: "Release[Any]", text: str, *, by_hand: bool = False
@@ -337,6 +352,7 @@ class Ledger:
                 acts.close(session, f"moved to {shown}")
         closing = next(entry for entry in self._store.entries(0, ("close",)))
         target = connect(to_url, create=True, timeout=timeout)
+        keep_secret(target, secret_of(self._store))  # else no key could be compared with the data it was used for
         copy_entries(self._store, target, upto=closing.seq - 1)
         target.close()
         return Ledger.open(to_url, timeout=timeout)

@@ -19,6 +19,7 @@ from privet.ledger.base import (
     plain_sums,
     read_sums,
 )
+from privet.ledger.budget import Budget
 from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
 from privet.ledger.views import Verified
@@ -59,12 +60,22 @@ class Auditor:
         facts = entry.facts
         self.seq, self.hash = entry.seq, entry.hash
         if entry.kind in ADMIN:
-            self.policy = Policy.opened(entry) if self.policy is None else self.policy.after(entry)
+            self._administered(entry, facts)
         self._sums(entry, facts)
         if entry.kind == "reserve":
             self.open_reserves[entry.seq] = (entry.analyst, entry.key)
         elif entry.kind == "release":
             self._release(entry, facts)
+
+    def _administered(self, entry: Entry, facts: dict[str, Any]) -> None:
+        """The rules after an act, and whether what it says about itself is so."""
+        before = self.policy
+        self.policy = Policy.opened(entry) if before is None else before.after(entry)
+        if before is None and not _same_caps(facts.get("caps"), self.policy.budget):
+            raise LedgerTampered("entry 1 states limits that do not follow from its budget")
+        if before is not None and entry.kind == "budget" and facts["scope"] == DATASET and facts["scheduled"]:
+            if before.schedule[:1] != (self.policy.budget,):
+                raise LedgerTampered(f"entry {entry.seq} calls a raise scheduled that no schedule names")
 
     def _sums(self, entry: Entry, facts: dict[str, Any]) -> None:
         assert self.policy is not None
@@ -207,6 +218,18 @@ def _covers(a: Sums, b: Sums, slack: int = 0) -> bool:
         if left is not None and (right is None or left + (left // slack + 1 if slack else 0) < right):
             return False
     return True
+
+
+def _same_caps(said: Any, budget: Budget | None) -> bool:
+    """Are the limits in the first entry those of its budget, up to the last digits of another machine?"""
+    if budget is None or said is None:
+        return budget is None and said is None
+    caps = [rule.caps for rule in budget.filter.rules]
+    try:
+        pairs = [(int(a), b) for row, rule in zip(said, caps, strict=True) for a, b in zip(row, rule, strict=True)]
+    except (TypeError, ValueError):
+        return False
+    return all(abs(a - b) <= b // _SLACK + 1 for a, b in pairs)
 
 
 def _covers_one(charged: Sums, offers: Offers, times: int = 1) -> bool:

@@ -129,7 +129,11 @@ class Verified:
 
     def __str__(self) -> str:
         anchor = f"anchored up to entry {self.anchored}" if self.anchored else "no anchor was compared"
-        return f"{self.entries} entries, chain and sums agree; {self.orphans} paid without a release; {anchor}"
+        found = f"{self.entries} entries, chain and sums agree; {self.orphans} paid without a release; {anchor}"
+        if not self.underpriced:
+            return found
+        few = ", ".join(map(str, self.underpriced[:10])) + (", ..." if len(self.underpriced) > 10 else "")
+        return f"{found}. Underpriced: entries {few} were charged less than their losses cost by this version of privet"
 
 
 @dataclass(frozen=True)

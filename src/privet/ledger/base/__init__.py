@@ -24,8 +24,9 @@ from privet.ledger.base.entry import (
     linked,
     object_text,
 )
+from privet.ledger.base.secret import SECRET_BYTES, secret_beside
 from privet.ledger.base.store import Held, Store, Txn, abandon, acquire, locked
-from privet.ledger.base.url import Address, parse_url
+from privet.ledger.base.url import Address, parse_url, secrets_for
 
 __all__ = [
     "ADMIN",
@@ -33,6 +34,7 @@ __all__ = [
     "DATASET",
     "GENESIS",
     "KINDS",
+    "SECRET_BYTES",
     "Address",
     "Entry",
     "Held",
@@ -54,6 +56,8 @@ __all__ = [
     "parse_url",
     "plain_sums",
     "read_sums",
+    "secret_beside",
+    "secrets_for",
     "sums_text",
     "total_sums",
 ]

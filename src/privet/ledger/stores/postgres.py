@@ -17,7 +17,7 @@ from privet.errors import (
     MissingExtra,
     PrivetError,
 )
-from privet.ledger.base import Address, Entry, Held, Store, Txn, abandon, locked
+from privet.ledger.base import Address, Entry, Held, Store, Txn, abandon, locked, secrets_for
 
 __all__ = ["SCHEMA", "PostgresStore"]
 
@@ -53,6 +53,10 @@ CREATE OR REPLACE TRIGGER entry_no_truncate BEFORE TRUNCATE ON {s}.entry
   FOR EACH STATEMENT EXECUTE FUNCTION {s}.entry_never();
 CREATE OR REPLACE TRIGGER entry_in_order BEFORE INSERT ON {s}.entry
   FOR EACH ROW EXECUTE FUNCTION {s}.entry_in_order();
+"""
+
+SECRET = """
+CREATE TABLE IF NOT EXISTS {s}.secret (id int PRIMARY KEY CHECK (id = 1), secret bytea NOT NULL);
 """
 
 
@@ -136,7 +140,9 @@ class PostgresStore(Store):
             yield self._connection
 
     def _connect(self) -> Any:
-        connection = self._psycopg.connect(self._dsn, autocommit=True, connect_timeout=max(2, int(self._timeout)))
+        connection = self._psycopg.connect(
+            self._dsn, autocommit=True, connect_timeout=max(2, int(self._timeout)), **secrets_for(self.url)
+        )
         try:
             connection.add_notice_handler(self._notice)
             connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{int(1000 * self._timeout)}ms",))
@@ -260,6 +266,15 @@ class PostgresStore(Store):
         )
         missing = {"entry_no_change", "entry_no_truncate", "entry_in_order"} - {name for (name,) in rows}
         return f"the trigger {min(missing)!r} is missing or disabled" if missing else None
+
+    def keep_secret(self, fresh: bytes) -> bytes:
+        """The secret under which data are digested, in a table that no reader of the entries needs a right to."""
+        with self._held() as connection, self._translated():
+            connection.execute(SECRET.format(s=self._schema))
+            connection.execute(
+                f"INSERT INTO {self._schema}.secret VALUES (1, %s) ON CONFLICT DO NOTHING", (fresh,)
+            )
+            return bytes(connection.execute(f"SELECT secret FROM {self._schema}.secret").fetchone()[0])
 
     def close(self) -> None:
         """Close this process's connection."""
