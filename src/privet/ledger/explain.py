@@ -90,7 +90,9 @@ def export(store: Store, policy: Policy) -> dict[str, Any]:
     for entry in store.entries():
         check_hash(entry)
         if entry.prev != last:
-            raise LedgerTampered(f"entry {entry.seq} does not follow the one before it; entries are missing or were moved")
+            raise LedgerTampered(
+                f"entry {entry.seq} does not follow the one before it; entries are missing or were moved"
+            )
         entries.append(entry.to_dict())
         last = entry.hash
     return {

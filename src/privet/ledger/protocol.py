@@ -194,6 +194,7 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         if found is not None and found.kind == "release":
             check_hash(found)
             return _stored(found)
+    said: dict[str, Any] = {} if reservation.data is None else {"data": reservation.data}
     session.append(
         "release",
         analyst=analyst,
@@ -203,6 +204,6 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         release=text,
         insecure=made.insecure,
         software=SOFTWARE,
-        **({} if reservation.data is None else {"data": reservation.data}),
+        **said,
     )
     return made

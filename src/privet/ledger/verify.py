@@ -73,9 +73,9 @@ class Auditor:
         self.policy = Policy.opened(entry) if before is None else before.after(entry)
         if before is None and not _same_caps(facts.get("caps"), self.policy.budget):
             raise LedgerTampered("entry 1 states limits that do not follow from its budget")
-        if before is not None and entry.kind == "budget" and facts["scope"] == DATASET and facts["scheduled"]:
-            if before.schedule[:1] != (self.policy.budget,):
-                raise LedgerTampered(f"entry {entry.seq} calls a raise scheduled that no schedule names")
+        raised = before is not None and entry.kind == "budget" and facts["scope"] == DATASET and facts["scheduled"]
+        if raised and before is not None and before.schedule[:1] != (self.policy.budget,):
+            raise LedgerTampered(f"entry {entry.seq} calls a raise scheduled that no schedule names")
 
     def _sums(self, entry: Entry, facts: dict[str, Any]) -> None:
         assert self.policy is not None

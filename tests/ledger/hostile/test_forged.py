@@ -67,7 +67,11 @@ def free(entry, facts, amounts):
 
 @pytest.mark.parametrize(
     "act",
-    [lambda ledger: ledger.reserve(PureLoss(0.2)), part_of, lambda ledger: ledger.reserve(PureLoss(0.2), analyst="ann")],
+    [
+        lambda ledger: ledger.reserve(PureLoss(0.2)),
+        part_of,
+        lambda ledger: ledger.reserve(PureLoss(0.2), analyst="ann"),
+    ],
     ids=["whole", "part", "analyst"],
 )
 def test_a_charge_forged_to_nothing_is_underpriced(act):

@@ -271,9 +271,7 @@ class PostgresStore(Store):
         """The secret under which data are digested, in a table that no reader of the entries needs a right to."""
         with self._held() as connection, self._translated():
             connection.execute(SECRET.format(s=self._schema))
-            connection.execute(
-                f"INSERT INTO {self._schema}.secret VALUES (1, %s) ON CONFLICT DO NOTHING", (fresh,)
-            )
+            connection.execute(f"INSERT INTO {self._schema}.secret VALUES (1, %s) ON CONFLICT DO NOTHING", (fresh,))
             return bytes(connection.execute(f"SELECT secret FROM {self._schema}.secret").fetchone()[0])
 
     def close(self) -> None:
