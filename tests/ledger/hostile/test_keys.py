@@ -77,6 +77,7 @@ def test_the_digest_outlives_the_process_and_names_nobody(fresh: Fresh):
     assert digests[0] == digests[1]  # a reservation and its release
     assert digests[0] != digests[2]  # equal data under two keys cannot be told to be equal
     assert all(digest_of(table, bytes(32), *where) not in digests for where in [("", "", "k"), ("default", "", "k")])
+    again.close()
 
 
 @SQLITE

@@ -195,6 +195,8 @@ def test_a_handle_and_its_entries_hold_no_password(postgres_url, tmp_path):
     moved = begin(str(tmp_path / "a.ledger")).migrate(postgres_url + f"?password={WORD}#moved_word")
     source = pv.Ledger.open(str(tmp_path / "a.ledger"))
     assert WORD not in str(source.export()) + str(moved.export()) + str(ledger.export())
+    for each in (ledger, copy, moved, source):
+        each.close()
 
 
 def test_seeded_noise_is_still_refused_without_the_data(tmp_path):

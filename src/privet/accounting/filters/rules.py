@@ -237,7 +237,7 @@ class ApproxGdpFilter(_Reserving):
     >>> from privet import privacy
     >>> rule = ApproxGdpFilter(epsilon=1.0, delta=1e-5, delta0=1e-6)
     >>> rule.start().what_fits(privacy.GaussianLoss(50.0)), rule.start().what_fits(privacy.ApproxLoss(0.1, 1e-7))
-    (176, 4)
+    (177, 4)
     """
 
     name = "GDP"
