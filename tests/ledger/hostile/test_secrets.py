@@ -205,3 +205,12 @@ def test_seeded_noise_is_still_refused_without_the_data(tmp_path):
     with pytest.raises(NotPrivate) as caught:
         ledger.release(Coin(0.1, insecure=True), table)
     assert all(value is not table for _, value in held_by(caught.value, Table.__reduce__.__code__))
+
+
+def test_files_are_for_their_owner(tmp_path):
+    ledger = begin(str(tmp_path / "a.ledger"))
+    ledger.release(Coin(0.1), 1, key="k")
+    ledger.backup(str(tmp_path / "b.ledger"))
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir() if path.is_file()}
+    assert {"a.ledger", "a.ledger.secret", "b.ledger", "b.ledger.secret"} <= set(modes)
+    assert set(modes.values()) == {"0o600"}, modes

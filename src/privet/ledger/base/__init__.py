@@ -25,7 +25,8 @@ from privet.ledger.base.entry import (
     object_text,
 )
 from privet.ledger.base.secret import SECRET_BYTES, secret_beside
-from privet.ledger.base.store import Held, Store, Txn, abandon, acquire, locked
+from privet.ledger.base.signals import HeldSignals, give_way
+from privet.ledger.base.store import Draft, Held, Reader, Store, Txn, abandon, acquire, locked
 from privet.ledger.base.url import Address, parse_url, secrets_for
 
 __all__ = [
@@ -36,8 +37,11 @@ __all__ = [
     "KINDS",
     "SECRET_BYTES",
     "Address",
+    "Draft",
     "Entry",
     "Held",
+    "HeldSignals",
+    "Reader",
     "Store",
     "Txn",
     "abandon",
@@ -46,6 +50,7 @@ __all__ = [
     "canonical",
     "clean_name",
     "clean_text",
+    "give_way",
     "hash_of",
     "largest",
     "linked",

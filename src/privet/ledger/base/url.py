@@ -70,7 +70,7 @@ def secrets_for(url: str) -> dict[str, str]:
     >>> secrets_for(parse_url("postgresql://ann:se/cret@db/visits").url)
     {'password': 'se/cret'}
     """
-    return dict(_secrets.get(url, {}))
+    return dict(_secrets.get(url.partition("#")[0], {}))
 
 
 def _server(url: str) -> Address:
@@ -98,5 +98,5 @@ def _server(url: str) -> Address:
     seen = fragment if _SCHEMA.fullmatch(schema) else ("#***" if schema else "")
     shown = f"{scheme}://{login}{where}{'?' if told else ''}{told}{seen}"
     if hidden:
-        _secrets[clean] = hidden
+        _secrets[clean.partition("#")[0]] = hidden
     return Address("postgres", clean, clean, shown)
