@@ -44,6 +44,8 @@ from privet.mechanisms.smallest_budget import smallest_budget
 from privet.mechanisms.smooth_sensitivity import SmoothMedian
 from privet.mechanisms.staircase import Staircase
 from privet.mechanisms.top_k import TopK
+from privet.mechanisms.vector_mean import VectorMean
+from privet.mechanisms.vector_sum import VectorSum
 
 __all__ = [
     "Quantile",
@@ -80,6 +82,8 @@ __all__ = [
     "StableMedian",
     "StableQuery",
     "TopK",
+    "VectorMean",
+    "VectorSum",
     "count_sensitivity",
     "counts_sensitivity",
     "find_counterexample",
