@@ -13,17 +13,19 @@ from privet.errors import (
     LedgerTampered,
 )
 from privet.ledger import acts
-from privet.ledger.anchor import Anchor, AnchorFile, wanted_head
-from privet.ledger.base import AMBIENT, DATASET, Entry, Store, clean_name, parse_url
+from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
+from privet.ledger.base import AMBIENT, Entry, Store, clean_name, parse_url
+from privet.ledger.begin import begin
 from privet.ledger.budget import Budget
 from privet.ledger.explain import explain, export
-from privet.ledger.migrate import copy_entries
+from privet.ledger.migrate import backed_up, moved
 from privet.ledger.partition import Partition
 from privet.ledger.policy import Policy, scope_of
 from privet.ledger.preview import preview, standing, standings
 from privet.ledger.protocol import Reservation, priced, record_in, recorded, refuse_insecure, reserve_in, run
 from privet.ledger.request import Asked, Terms
-from privet.ledger.session import Session, Tip, load_policy, now, read_tip
+from privet.ledger.restore import restored
+from privet.ledger.session import Session, Tip, check_seen, load_policy, now, read_tip
 from privet.ledger.stores import connect
 from privet.ledger.total import Totals
 from privet.ledger.verify import verify_store
@@ -45,7 +47,7 @@ class Ledger:
     machines, for analysts who choose each request after seeing all answers. **Reference:** docs/proofs/ledger.
 
     >>> import privet as pv
-    >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(epsilon=1.0), dataset="visits")
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), dataset="visits")
     >>> count = ledger.release(pv.mechanisms.Laplace.for_budget(epsilon=0.5, sensitivity=1.0), 1234, key="how many")
     >>> ledger.spent["basic epsilon"], ledger.remaining["basic epsilon"]
     (0.5, 0.5)
@@ -55,17 +57,18 @@ class Ledger:
     """
 
     def __init__(self, url: str, timeout: float) -> None:
-        """Use `Ledger.open`."""
+        """Use `Ledger.create` or `Ledger.open`."""
         self.url, self.timeout = url, timeout
+        self._read_only = False
         self._store: Store
         self._anchor: AnchorFile | None = None
         self._tip: Tip | None = None
         self._totals = Totals()
 
     @classmethod
-    def open(
+    def create(
         cls,
-        url: Any = "memory:",
+        url: Any,
         *,
         budget: Budget | None = None,
         unit: Unit | None = None,
@@ -75,36 +78,88 @@ class Ledger:
         anchor: Any = None,
         timeout: float = 60.0,
     ) -> "Ledger":
-        """Open a ledger, or begin one (which needs `budget` or `odometer`). What is given for one that exists must be
-        what it was begun with.
+        """Begin a ledger, with a `budget` or an `odometer`, where nothing is yet: what exists is refused, never replaced.
 
         `url`: "memory:", a path, "sqlite:///path" or "postgresql://...". `schedule`: budgets that the data set's may be
         raised to later, fixed now. `anchor`: where the signed head is kept. `timeout`: seconds to wait for a writer.
+
+        >>> import privet as pv
+        >>> pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)).remaining["basic epsilon"]
+        1.0
         """
         terms = Terms(budget, odometer, unit, clean_name("dataset", dataset), tuple(schedule))
+        if not terms.begins:
+            raise InvalidParameter("a new ledger needs a budget= (it refuses) or an odometer= (it reports)")
         ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
         ledger._anchor = AnchorFile.of(anchor)
-        ledger._store = connect(url, create=terms.begins, timeout=ledger.timeout)
-        if ledger._store.head() is None and terms.begins:
-            with ledger._writing() as session:
-                if session.head is None:  # else another process was first
-                    session.append("open", after={DATASET: terms.zero}, **terms.facts())
-        terms.check(ledger.policy)
-        ledger._check_anchor()
+        ledger._store = begin(url, terms, ledger._anchor, ledger.timeout)
         return ledger
 
-    def _check_anchor(self) -> None:
-        """The entry that was anchored is there, with its hash: one look, however long the ledger is."""
-        anchor = None if self._anchor is None else self._anchor.read()
-        if anchor is None:
-            return
-        entry = self._store.entry(anchor.seq)
-        if anchor.ledger != self.policy.ledger:
-            raise LedgerTampered("the anchor belongs to another ledger: this file was put in the place of the original")
-        if entry is None or entry.hash.hex() != anchor.hash:
+    @classmethod
+    def open(
+        cls,
+        url: Any,
+        *,
+        budget: Budget | None = None,
+        unit: Unit | None = None,
+        dataset: str = "default",
+        odometer: Odometer | None = None,
+        anchor: Any = None,
+        timeout: float = 60.0,
+        read_only: bool = False,
+    ) -> "Ledger":
+        """Open a ledger that exists; `Ledger.create` begins one. What is said about it must be what it was begun with.
+
+        `anchor`: where its signed head is kept. A ledger that says it is anchored is not opened without. `timeout`:
+        seconds to wait for a writer. `read_only`: look, verify and export, without the right or the wish to spend.
+        """
+        terms = Terms(budget, odometer, unit, clean_name("dataset", dataset))
+        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        ledger._anchor, ledger._read_only = AnchorFile.of(anchor), bool(read_only)
+        ledger._store = connect(url, timeout=ledger.timeout, read_only=read_only)
+        try:
+            terms.check(ledger.policy)
+            ledger._check_anchor(ledger.policy)
+        except BaseException:
+            ledger._store.close()
+            raise
+        return ledger
+
+    @classmethod
+    def restore(
+        cls,
+        url: Any,
+        *,
+        source: Any = None,
+        anchor: Any = None,
+        reason: str,
+        complete: bool = False,
+        timeout: float = 60.0,
+    ) -> "Ledger":
+        """Go on with a copy: a backup (`source`) that is put to `url`, or what lies at `url` already. It becomes an entry.
+
+        What was spent after the copy was made is unknown, so sums rise to those of the `anchor` (an `AnchorFile` or an
+        `Anchor`) and, unless the anchor followed every reservation, the rest of the cap counts as spent. With
+        `complete=True` you state that nothing was spent since; the entry keeps that word, and reports show it.
+        """
+        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        ledger._anchor = None if isinstance(anchor, Anchor) else AnchorFile.of(anchor)
+        known = anchor if isinstance(anchor, Anchor) else None if ledger._anchor is None else ledger._anchor.read()
+        ledger._store = restored(url, source, known, (reason, bool(complete)), ledger._anchor, ledger.timeout)
+        return ledger
+
+    def _holds(self, seq: int) -> str | None:
+        entry = self._store.entry(seq)
+        return None if entry is None else entry.hash.hex()
+
+    def _check_anchor(self, policy: Policy) -> None:
+        """What was anchored is there; a ledger that says it is anchored is not used without."""
+        if self._anchor is not None:
+            check_anchor(self._anchor, self._holds, policy.ledger, None if self._read_only else policy.anchored)
+        elif policy.anchored is not None and not self._read_only:
             raise LedgerTampered(
-                f"the ledger is behind its anchor or was rewritten: entry {anchor.seq} is not the one that was anchored. "
-                "An old copy may have been put back; see adopt()"
+                f"this ledger is {describe_anchored(policy.anchored)}: give anchor=, without which nobody sees whether an "
+                "old copy was put back. read_only=True looks at it as it is; for a lost anchor see Ledger.restore"
             )
 
     # --- paying ----------------------------------------------------------------------------------------------------
@@ -243,9 +298,11 @@ class Ledger:
 
         `head`: an `Anchor`, an `Entry` or a hash that the chain must contain.
         """
-        expected = [head] if head is not None else []
-        known = None if self._anchor is None else self._anchor.read()
-        return verify_store(self._store, [wanted_head(each) for each in [*expected, *([known] if known else [])]])
+        wanted: list[tuple[str | None, int | None, str]] = [] if head is None else [wanted_head(head)]
+        if self._anchor is not None:
+            known = self._anchor.read()
+            wanted += [*([] if known is None else [wanted_head(known)]), *self._anchor.log()]
+        return verify_store(self._store, wanted)
 
     # --- administration: every act is an entry -----------------------------------------------------------------------
 
@@ -291,14 +348,18 @@ class Ledger:
         with. Without either, the unsigned anchor is returned for you to keep.
         """
         place = AnchorFile.of(anchor) or self._anchor
+        self._anchor = self._anchor or place  # from the first one on the ledger is not used without
         with self._writing() as session:
+            assert session.policy is not None
+            if place is not None and session.policy.anchored is None:
+                session.append("anchor", anchor={"key": place.expected_key()}, time=now())
             session.append("checkpoint", time=now())
             made = acts.anchor_of(session)
-        return made if place is None else place.write(made)
+        return made if place is None else place.write(made, self._holds)
 
     def adopt(self, anchor: Anchor, *, reason: str) -> None:
-        """Go on with a restored backup (open it without `anchor=`): sums rise to the anchor's and, unless the anchor
-        followed every reservation, the rest of the cap counts as spent. Checkpoint afterwards.
+        """Count as spent what an anchor says: sums rise to its and, unless it followed every reservation, the rest of the
+        cap counts as spent. `Ledger.restore` does this for a copy that is put back.
         """
         if not isinstance(anchor, Anchor):
             raise InvalidParameter(f"adopt takes an Anchor, got {type(anchor).__name__}")
@@ -306,21 +367,18 @@ class Ledger:
             acts.adopt(session, anchor.check(), reason)
 
     def migrate(self, to_url: Any, *, timeout: float = 60.0) -> "Ledger":
-        """Move to another store, entry by entry, hash by hash. This one is closed first, so that there is one budget
-        at every moment; if the move is interrupted, call it again.
+        """Move to another store, entry by entry, hash by hash, with the anchor. There is one budget at every moment: this
+        ledger is closed when everything is ready at the other place, and that place begins to grant after it. A move that
+        fails before leaves this one open; one that is interrupted after that is ended by calling it again.
         """
-        shown = parse_url(to_url).shown
-        if shown == "memory:":
-            raise InvalidParameter("a ledger is moved to a file or a server, not into memory")
-        with self._writing() as session:
-            assert session.policy is not None
-            if session.policy.closed != f"moved to {shown}":
-                acts.close(session, f"moved to {shown}")
-        closing = next(entry for entry in self._store.entries(0, ("close",)))
-        target = connect(to_url, create=True, timeout=timeout)
-        copy_entries(self._store, target, upto=closing.seq - 1)
-        target.close()
-        return Ledger.open(to_url, timeout=timeout)
+        moved(self, to_url, timeout=above("timeout", timeout, 0.0))
+        return Ledger.open(to_url, timeout=timeout, anchor=self._anchor)
+
+    def backup(self, path: Any) -> Verified:
+        """Write all entries, as they are together at one moment, to a new file. Blocks nobody. The file can be read
+        (`read_only=True`) and verified, but is no second budget: `Ledger.restore` says how to go on with it.
+        """
+        return backed_up(self._store, path, timeout=self.timeout)
 
     # --- one object, one budget ------------------------------------------------------------------------------------
 
@@ -335,7 +393,7 @@ class Ledger:
             raise LedgerError(
                 "a memory ledger cannot be pickled: the copy would be a second budget; open a file instead"
             )
-        return _reopen, (self.url, self.timeout, self._anchor)
+        return _reopen, (self.url, self.timeout, self._anchor, self._read_only)
 
     def __enter__(self) -> "Ledger":
         AMBIENT.set((*AMBIENT.get(), self))
@@ -368,12 +426,15 @@ class Ledger:
             raise LedgerError("this store holds no ledger")
         tip = self._tip
         if tip is None or tip.hash != head.hash:
+            if tip is not None and tip.seq > head.seq:  # another thread may have gone on meanwhile
+                head = self._store.head() or head
+            check_seen(self._store, head, tip)
             tip = self._tip = read_tip(self._store, head, None if tip is None else tip.policy)
         return tip
 
 
-def _reopen(url: str, timeout: float, anchor: AnchorFile | None) -> Ledger:
-    return Ledger.open(url, timeout=timeout, anchor=anchor)
+def _reopen(url: str, timeout: float, anchor: AnchorFile | None, read_only: bool = False) -> Ledger:
+    return Ledger.open(url, timeout=timeout, anchor=anchor, read_only=read_only)
 
 
 class _Writing:
@@ -388,6 +449,10 @@ class _Writing:
         txn = self._transaction.__enter__()
         try:
             self._session = Session(ledger._store, txn, ledger._tip)
+            if self._durable and self._session.policy is not None:
+                ledger._check_anchor(self._session.policy)
+                if ledger._anchor is not None and ledger._anchor.every_reserve:
+                    ledger._anchor.probe()
         except BaseException:
             self._transaction.__exit__(*sys.exc_info())
             raise
@@ -404,4 +469,4 @@ class _Writing:
         if error[0] is None:
             ledger._tip = session.tip
             if anchor is not None and place is not None:
-                place.write(anchor)
+                place.write(anchor, ledger._holds)

@@ -81,6 +81,7 @@ class Policy:
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     closed: str | None = None
     first: Budget | None = None  # what the ledger was begun with
+    anchored: Mapping[str, Any] | None = None  # the anchor without which the ledger is not opened
     raised: tuple[int, ...] = ()  # raises outside the schedule: from there on the first promise is a policy
     seq: int = 0
 
@@ -157,6 +158,7 @@ class Policy:
                 None if facts["odometer"] is None else odometer_from_dict(facts["odometer"]),
                 tuple(Budget.from_dict(each) for each in facts["schedule"]),
                 first=None if facts["budget"] is None else Budget.from_dict(facts["budget"]),
+                anchored=facts.get("anchor"),
                 seq=entry.seq,
             )
         except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
@@ -215,12 +217,24 @@ def _adopt(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
     return policy  # it moves sums, not rules
 
 
+def _anchor(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    return replace(policy, anchored=facts["anchor"])
+
+
+def _moved(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    if policy.closed is None or not policy.closed.startswith("moved to "):
+        raise ValueError("nothing was moved here")
+    return replace(policy, closed=None)
+
+
 _FOLD: dict[str, Callable[[Policy, dict[str, Any], Entry], Policy]] = {
     "budget": _budget,
     "analyst": _analyst,
     "partition": _partition,
     "close": _close,
     "adopt": _adopt,
+    "anchor": _anchor,
+    "moved": _moved,
 }
 
 

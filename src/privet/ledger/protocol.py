@@ -31,7 +31,7 @@ class Reservation(NamedTuple):
     `record` stores what was released for it, so that the same key is answered from the ledger next time.
 
     >>> import privet as pv
-    >>> reservation = pv.Ledger.open("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
+    >>> reservation = pv.Ledger.create("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
     >>> reservation.seq, reservation.loss.pure()
     (2, 0.5)
     """

@@ -188,22 +188,24 @@ def _covers(a: Sums, b: Sums, slack: int = 0) -> bool:
 
 def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = ()) -> Verified:
     """Check the whole store. `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any."""
-    damage = store.damage()
-    if damage is not None:
-        raise LedgerTampered(damage)
     missing = {hash: (ledger, seq) for ledger, seq, hash in wanted}
     by_seq = {seq: hash for _, seq, hash in wanted if seq is not None}
+    if any(by_seq.get(seq, hash) != hash for _, seq, hash in wanted if seq is not None):
+        raise LedgerTampered("two entries with one number were anchored: this ledger has two histories")
     anchored = 0
     auditor = Auditor()
-    with store.transaction():  # nobody appends between the entries and the balance cache
-        for entry in store.entries():
+    with store.snapshot() as reader:  # entries and balances belong together, and nobody waits
+        damage = reader.damage()
+        if damage is not None:
+            raise LedgerTampered(damage)
+        for entry in reader.entries():
             auditor.read(entry)
             text = entry.hash.hex() if wanted else ""
             if by_seq.get(entry.seq, text) != text:
                 raise LedgerTampered(f"entry {entry.seq} is not the one that was anchored: the ledger was rewritten")
             if missing.pop(text, None) is not None:
                 anchored = entry.seq
-        auditor.check_cache(store.balances())
+        auditor.check_cache(reader.balances())
     if auditor.policy is None:
         raise LedgerTampered("the ledger is empty")
     if any(ledger not in (None, auditor.policy.ledger) for ledger, _, _ in wanted):

@@ -20,7 +20,7 @@ class Standing(Mapping[str, float]):
     budget's, at every moment.
 
     >>> import privet as pv
-    >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(1.0))
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
     >>> ledger.remaining["basic epsilon"]
     1.0
     """
@@ -81,7 +81,7 @@ class Preview:
     `fits` counts how many such requests would still be granted, this one included.
 
     >>> import privet as pv
-    >>> preview = pv.Ledger.open("memory:", budget=pv.Budget(1.0)).preview(pv.privacy.PureLoss(0.25))
+    >>> preview = pv.Ledger.create("memory:", budget=pv.Budget(1.0)).preview(pv.privacy.PureLoss(0.25))
     >>> preview.allowed, preview.fits
     (True, 4)
     """

@@ -24,7 +24,8 @@ from privet.ledger.base.entry import (
     linked,
     object_text,
 )
-from privet.ledger.base.store import Held, Store, Txn, abandon, acquire, locked
+from privet.ledger.base.signals import HeldSignals, give_way
+from privet.ledger.base.store import Draft, Held, Reader, Store, Txn, abandon, acquire, locked
 from privet.ledger.base.url import Address, parse_url
 
 __all__ = [
@@ -34,8 +35,11 @@ __all__ = [
     "GENESIS",
     "KINDS",
     "Address",
+    "Draft",
     "Entry",
     "Held",
+    "HeldSignals",
+    "Reader",
     "Store",
     "Txn",
     "abandon",
@@ -44,6 +48,7 @@ __all__ = [
     "canonical",
     "clean_name",
     "clean_text",
+    "give_way",
     "hash_of",
     "largest",
     "linked",
