@@ -36,8 +36,10 @@ def test_law(scale, gamma, width, center):
 def test_exact_path(scale, gamma, width, center, monkeypatch):
     monkeypatch.setattr(module("rounded_staircase"), "_MARGIN", math.inf)
     parameters = {"scale": scale, "gamma": gamma, "width": width, "center": center}
-    check(noise.rounded_staircase(**parameters, size=5_000), scale, gamma, width, center)
+    many = noise.rounded_staircase(**parameters, size=5_000)
+    check(many, scale, gamma, width, center)
     check([noise.rounded_staircase(**parameters) for _ in range(1_000)], scale, gamma, width, center)
+    assert len(np.unique(many)) > 1
 
 
 @pytest.mark.parametrize("wrong", [(2 / 3, 0.3, 20), (1.5, 0.3, 20), (1.0, 0.45, 20), (1.0, 0.3, 16)])

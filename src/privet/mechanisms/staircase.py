@@ -119,7 +119,7 @@ class Staircase(AdditiveMechanism):
             scale=1 / self._epsilon, gamma=gamma, width=width, center=center, size=size, source=source
         )
 
-    def _tail(self, x: Array) -> Array:
+    def _tail(self, x: Array | float) -> Array:
         """Pr[|noise| > x] for x >= 0."""
         b, inner = self._falls()
         place = np.asarray(x, dtype=float) / float(self.sensitivity)
@@ -137,11 +137,11 @@ class Staircase(AdditiveMechanism):
     def _quantile(self, tail: float) -> float:
         """Bisection on the exact tail, which falls; the upper end is kept."""
         low, high = 0.0, float(self.sensitivity)
-        while float(self._tail(np.float64(high))) > tail:
+        while float(self._tail(high)) > tail:
             low, high = high, 2.0 * high
         for _ in range(80):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if float(self._tail(np.float64(middle))) > tail else (low, middle)
+            low, high = (middle, high) if float(self._tail(middle)) > tail else (low, middle)
         return high
 
     def _expected(self, dimension: int) -> float:

@@ -72,7 +72,7 @@ class _Steps:
     width: Fraction
 
     def __post_init__(self) -> None:
-        if max(self.scale, 1) * self.width > LARGEST_SCALE:
+        if max(self.scale, Fraction(1)) * self.width > LARGEST_SCALE:
             raise InvalidParameter("scale times width must be at most 2^52, so that the noise fits 64-bit integers")
 
     def sample(self, stream: Stream, count: int, rest: Rest) -> NDArray[np.int64]:
