@@ -10,7 +10,15 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.mechanisms.base import ErrorBar, Example, Norm, Target, register
-from privet.mechanisms.base.records import FINE, RecordMechanism, exact_total, half_up, public_bounds, row_sensitivity
+from privet.mechanisms.base.records import (
+    FINE,
+    Missing,
+    RecordMechanism,
+    exact_total,
+    half_up,
+    public_bounds,
+    row_sensitivity,
+)
 from privet.mechanisms.for_error import for_error
 from privet.privacy import Unit
 
@@ -50,7 +58,7 @@ class BoundedSum(RecordMechanism):
         mu: float | None = None,
         bounds: tuple[float, float],
         unit: Unit | None = None,
-        missing: float | None = None,
+        missing: Missing | None = None,
         max_rows: int = 1,
     ) -> "BoundedSum":
         """The least noise that stays within the budget; the bounds are public and never read from data."""
