@@ -107,7 +107,7 @@ def test_a_private_centre_is_never_too_large(name, far):
     """It saturates, in an array as by itself; a refusal would tell its size."""
     for sign in (1, -1):
         for center in (sign * far, np.array([sign * far], dtype=object)):
-            whole, rest, _ = split(center)
+            whole, _, _ = split(center)
             assert np.all(whole == sign * 2**60)
         assert abs(int(getattr(noise, name)(**{SCALED[name]: 1}, center=sign * far)) - sign * 2**60) < 2**40
     assert noise.rounded_gaussian(sigma=1, center=np.array([2**63 - 1, -(2**63)])).tolist()[0] > 2**59

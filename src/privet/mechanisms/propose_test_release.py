@@ -9,9 +9,9 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._numerics import Array, exact_ratio
+from privet._numerics import Array
 from privet._validate import open_fraction
-from privet.errors import InvalidParameter, NoGuarantee
+from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Sensitivity, Source, Target, register
 from privet.mechanisms.base.records import (
     FINE,
@@ -184,11 +184,11 @@ class ProposeTestRelease(Mechanism[Any, float]):
         return self.query.notes()
 
     def _prepare(self, value: Any) -> tuple[int, Fraction]:
-        distance = exact_ratio(self.query.exact_distance(value, self.proposal)) or (0, 1)
-        # what is no number is a distance of 0: the test fails, whatever the value is
-        near = min(max(distance[0] // distance[1], 0), _FARTHEST)
-        (exact,) = read_value(self.query.exact_value(value)).fractions()
-        return near, exact
+        distance = self.query.exact_distance(value, self.proposal)
+        if isinstance(distance, bool) or not isinstance(distance, int):
+            raise InvalidData("a query's distance must be an integer")
+        (exact,) = read_value(self.query.exact_value(value)).fractions()  # NaN counts as 0
+        return min(max(distance, 0), _FARTHEST), exact
 
     def _draw(self, prepared: tuple[int, Fraction], runs: int, source: Source) -> Array:
         distance, value = prepared

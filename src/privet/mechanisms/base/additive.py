@@ -16,7 +16,15 @@ from privet.errors import InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
-from privet.mechanisms.base.values import FARTHEST, Numbers, Steps, admit_value, read_value
+from privet.mechanisms.base.values import (
+    FARTHEST,
+    Numbers,
+    Steps,
+    admit_value,
+    grid_double,
+    read_value,
+    split_ratio,
+)
 
 __all__ = ["AdditiveMechanism", "noise_scale"]
 
@@ -45,12 +53,12 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     sensitivity: Sensitivity = field()
     at: float | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def step(self) -> float:
         """The grid: a power of two, about a millionth of the noise."""
         return math.ldexp(1.0, self._exponent)
 
-    @property
+    @cached_property
     def _exponent(self) -> int:
         return min(math.frexp(self.scale)[1] - 1 - _FINER, _COARSEST)
 
@@ -81,9 +89,11 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         if prepared.array is not None:
             return self._draw_array(prepared.array, runs, source)
         assert prepared.ratios is not None
-        steps = Steps.of_ratios(prepared.ratios, self._exponent)
         if prepared.shape == ():  # one centre for all runs
-            return self._finished(steps.plus(self._noisy(steps.rest[0], self._steps, source, size=runs)))
+            whole, rest = split_ratio(*prepared.ratios[0], self._exponent)
+            drawn = self._noisy(rest, self._steps, source, size=runs)
+            return np.array([grid_double(whole + noise, self._exponent) for noise in drawn.tolist()])
+        steps = Steps.of_ratios(prepared.ratios, self._exponent)
         centers = np.broadcast_to(steps.rest, (runs, len(steps.whole)))
         total = self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))
         return total.reshape(runs, *prepared.shape)
@@ -119,17 +129,19 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
     def _error_given(self, drawn: Any, prepared: Numbers) -> ErrorBar | None:
         """The quantile of the noise, and half the distance of doubles where the released ones are large."""
-        bar = self._bar(max(1, prepared.size))
-        largest = float(np.max(np.abs(drawn), initial=0.0))
+        bar, largest = self._bar(max(1, prepared.size)), _largest(drawn)
         if largest < self.step * 2.0**53:
             return bar
-        return None if self._saturated(largest) else replace(bar, radius=bar.radius + math.ulp(largest) / 2.0)
+        # a double beyond 1e76 says no more than its size
+        return replace(bar, radius=bar.radius + math.ulp(largest) / 2.0) if largest < min(self._end, 1e76) else None
 
-    def _saturated(self, largest: float) -> bool:
-        return largest >= min(2.0 ** min(FARTHEST - 1 + self._exponent, 1023), _LARGEST)
+    @cached_property
+    def _end(self) -> float:
+        """Where a release has saturated, or may have."""
+        return min(2.0 ** min(FARTHEST - 1 + self._exponent, 1023), _LARGEST)
 
     def _notes(self, drawn: Any) -> tuple[str, ...]:
-        return ("saturated",) if self._saturated(float(np.max(np.abs(drawn), initial=0.0))) else ()
+        return ("saturated",) if _largest(drawn) >= self._end else ()
 
     def _bar(self, dimension: int) -> ErrorBar:
         """The bar at 95%, computed once for each number of coordinates."""
@@ -156,6 +168,10 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         """Pr[release <= point] for the exact value: for tests and audits, not releasable."""
         edges = (np.floor(np.asarray(points) / self.step) + 0.5) * self.step
         return self._noise_cdf(edges - value)
+
+
+def _largest(drawn: Any) -> float:
+    return abs(drawn) if isinstance(drawn, float) else float(np.max(np.abs(drawn), initial=0.0))
 
 
 def noise_scale(name: str, value: object) -> float:

@@ -21,6 +21,7 @@ __all__ = ["IntegerMechanism", "integer_scale", "whole_sensitivity"]
 
 _LARGEST_SCALE = 2.0**52
 _MOST = 2**62
+_PIECE = 2**18  # numbers worked on at a time
 _NEAR_THE_END = 2**62 - 2**59  # noise of the largest scale hardly reaches further
 _REFUSED = (
     "the value must be an integer or an array of integers (round to a public grid first, or take Laplace or Gaussian)"
@@ -57,8 +58,11 @@ class IntegerMechanism(Mechanism[Any, Any]):
 
     def _admit(self, value: Any) -> None:
         admit_value(value)
-        whole = isinstance(value, Integral | np.bool_) if is_number(value) else True
-        if not whole or (is_typed(value) and holds_floats(value)):
+        if is_number(value):
+            whole = isinstance(value, Integral | np.bool_)
+        else:
+            whole = not is_typed(value) or not holds_floats(value)
+        if not whole:
             raise InvalidData(_REFUSED)
 
     def _prepare(self, value: Any) -> int | Array:
@@ -76,15 +80,27 @@ class IntegerMechanism(Mechanism[Any, Any]):
         if isinstance(prepared, int):  # of any size: nothing saturates
             sums = [self._finish(prepared + drawn) for drawn in self._noise((runs,), source).tolist()]
             return np.array(sums, dtype=np.int64 if abs(prepared) < _MOST else object)
-        total = _saturating_sum(prepared, self._noise((runs, *prepared.shape), source))
-        return np.asarray(self._finish(total))
+        out = np.empty((runs, *prepared.shape), dtype=np.int64)
+        flat, exact = out.reshape(runs, -1), prepared.reshape(-1)
+        wide = max(1, _PIECE // runs)
+        for start in range(0, exact.size, wide):  # in pieces, so that memory is that of the result
+            part = exact[start : start + wide]
+            noisy = _saturating_sum(part, self._noise((runs, len(part)), source))
+            flat[:, start : start + wide] = self._finish(noisy)
+        return out
 
     def _finish(self, total: Any) -> Any:
         """Post-processing of the noisy integers."""
         return total
 
     def _error_given(self, drawn: Any, prepared: int | Array) -> ErrorBar | None:
-        return None if self._notes(drawn) else self.error(dimension=max(1, np.size(prepared)))
+        size = 1 if isinstance(prepared, int) else max(1, prepared.size)
+        bars: dict[int, ErrorBar] = self.__dict__.setdefault(
+            "_bars", {}
+        )  # computed once for each number of coordinates
+        if size not in bars:
+            bars[size] = self.error(dimension=size)
+        return None if self._notes(drawn) else bars[size]
 
     def _notes(self, drawn: Any) -> tuple[str, ...]:
         if not isinstance(drawn, np.ndarray) or not np.any(np.abs(drawn) >= _NEAR_THE_END):

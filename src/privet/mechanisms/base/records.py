@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from privet.mechanisms.base.additive import AdditiveMechanism
 from privet.mechanisms.base.columns import admit_column, is_number, is_typed, moment, read_column
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity
+from privet.mechanisms.base.values import split_ratio
 from privet.privacy import PrivacyLoss, Unit
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "admit_records",
     "as_records",
     "check_public_count",
+    "clean_doubles",
     "clean_records",
     "exact_total",
     "half_up",
@@ -116,11 +119,11 @@ class RecordMechanism(Mechanism[Any, Any]):
     def _prepare(self, value: Any) -> list[int]:
         assert self.missing is not None
         records = as_records(value)
-        totals = self._totals(clean_records(records[:0], self.bounds, self.missing))
-        for start in range(0, len(records), _CHUNK):  # in pieces, so that memory is that of the input
-            piece = clean_records(records[start : start + _CHUNK], self.bounds, self.missing)
-            totals = [total + part for total, part in zip(totals, self._totals(piece), strict=True)]
-        return totals
+        pieces = [
+            self._totals(clean_doubles(records[start : start + _CHUNK], self.bounds, self.missing))
+            for start in range(0, max(1, len(records)), _CHUNK)  # in pieces, so that memory is that of the input
+        ]
+        return [sum(column) for column in zip(*pieces, strict=True)]
 
     def _notes(self, drawn: Any) -> tuple[str, ...]:
         return (missing_note(self.missing),)
@@ -265,7 +268,15 @@ def clean_records(value: Any, bounds: tuple[float, float], missing: Missing) -> 
     >>> clean_records([None, 7, -math.inf], (0.0, 5.0), "drop").tolist()
     [5.0, 0.0]
     """
-    records = as_records(value)
+    return clean_doubles(as_records(value), bounds, missing)
+
+
+def clean_doubles(records: Array, bounds: tuple[float, float], missing: Missing) -> Array:
+    """As `clean_records`, for records that have been read.
+
+    >>> clean_doubles(np.array([math.nan, 7.0]), (0.0, 5.0), "drop").tolist()
+    [5.0]
+    """
     absent = np.isnan(records)
     kept = records[~absent] if missing == "drop" else np.where(absent, missing, records)
     return np.clip(kept, *bounds)
@@ -316,12 +327,24 @@ def noisy_totals(
     """`runs` rows of totals times 2^exponent plus noise, rounded half up to a grid a millionth of the noise, exactly."""
     grid = _noise_grid(noise, exponent)
     shift = grid - exponent
+    if len(totals) == 1:
+        whole, rest = split_ratio(totals[0], 1, shift)
+        drawn = noise._noisy(rest, _grid_scale(noise.scale, grid), source, size=runs)
+        return [[_fraction(whole + k, grid)] for k in drawn.tolist()]
     wholes = [total >> shift if shift > 0 else total << -shift for total in totals]
     rests = [
         math.ldexp(total - (whole << shift), -shift) if shift > 0 else 0.0
         for total, whole in zip(totals, wholes, strict=True)
     ]
-    steps = Fraction(noise.scale) / Fraction(2) ** grid
-    drawn = np.asarray(noise._noisy(np.broadcast_to(np.array(rests), (runs, len(totals))), steps, source))
-    size = Fraction(2) ** grid
-    return [[(whole + k) * size for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
+    centers = np.broadcast_to(np.array(rests), (runs, len(totals)))
+    drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid), source))
+    return [[_fraction(whole + k, grid) for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
+
+
+@lru_cache(maxsize=256)
+def _grid_scale(scale: float, grid: int) -> Fraction:
+    return Fraction(scale) / Fraction(2) ** grid
+
+
+def _fraction(steps: int, exponent: int) -> Fraction:
+    return Fraction(steps << exponent) if exponent >= 0 else Fraction(steps, 1 << -exponent)

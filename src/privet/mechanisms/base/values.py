@@ -5,6 +5,8 @@ path is taken, and how long it takes, follows from the container and never from 
 counts as 0, and what lies beyond 2^1000 steps of the grid as that end.
 """
 
+import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,10 +18,20 @@ from privet._numerics import Array, exact_ratio
 from privet.errors import InvalidData
 from privet.mechanisms.base.columns import admit_column, is_number, is_typed, read_column
 
-__all__ = ["FARTHEST", "Numbers", "Steps", "admit_value", "read_value", "size_of"]
+__all__ = [
+    "FARTHEST",
+    "Numbers",
+    "Steps",
+    "admit_value",
+    "grid_double",
+    "read_value",
+    "size_of",
+    "split_ratio",
+]
 
 FARTHEST = 1000  # steps saturate at 2 to this power
 _ZERO = (0, 1)
+_SCALAR: tuple[int, ...] = ()
 _RAGGED = "a list of lists must have rows of one length: pass an array, or a list of numbers"
 
 
@@ -39,7 +51,7 @@ class Numbers:
     @property
     def size(self) -> int:
         """How many numbers there are."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def fractions(self) -> list[Fraction]:
         """The numbers themselves, in one list."""
@@ -74,7 +86,7 @@ def read_value(value: Any) -> Numbers:
     True
     """
     if is_number(value):
-        return Numbers((exact_ratio(value) or _ZERO,), None, ())
+        return Numbers((exact_ratio(value) or _ZERO,), None, _SCALAR)
     if is_typed(value):
         array, absent = read_column(value)
         if array.dtype.itemsize <= 8:
@@ -134,7 +146,7 @@ class Steps:
     @staticmethod
     def of_ratios(ratios: Iterable[tuple[int, int]], exponent: int) -> "Steps":
         """Each number by itself, in integers."""
-        parts = [_split(*ratio, exponent) for ratio in ratios]
+        parts = [split_ratio(*ratio, exponent) for ratio in ratios]
         wholes, rests = np.empty(len(parts), dtype=object), np.empty(len(parts), dtype=object)
         wholes[:] = [whole for whole, _ in parts]
         rests[:] = [rest for _, rest in parts]
@@ -179,8 +191,24 @@ def _double(number: int) -> float:
     return float(number) if number.bit_length() < 1024 else float(2**1023 if number > 0 else -(2**1023))
 
 
-def _split(numerator: int, denominator: int, exponent: int) -> tuple[int, Fraction]:
-    """The nearest whole number of steps (halves to the even one) and the exact rest."""
+def grid_double(steps: int, exponent: int) -> float:
+    """steps times 2^exponent, rounded once to a double; beyond them, the largest.
+
+    >>> grid_double(3, -1), grid_double(2**2000, 0) == -grid_double(-(2**2000), 0)
+    (1.5, True)
+    """
+    try:
+        return math.ldexp(float(steps), exponent)
+    except OverflowError:
+        return sys.float_info.max if steps > 0 else -sys.float_info.max
+
+
+def split_ratio(numerator: int, denominator: int, exponent: int) -> tuple[int, Fraction]:
+    """The nearest whole number of steps of 2^exponent (halves to the even one) and the exact rest.
+
+    >>> split_ratio(11, 4, -1)
+    (6, Fraction(-1, 2))
+    """
     if exponent > 0:
         denominator <<= exponent
     else:

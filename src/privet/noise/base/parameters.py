@@ -141,6 +141,8 @@ def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
         return _split_array(center)
     if type(center) is int and abs(center) < _FAR:  # plain numbers take the short way
         return center, _NOTHING, None
+    if type(center) is Fraction and 2 * abs(center.numerator) <= center.denominator:
+        return 0, center, None
     if type(center) is float and abs(center) < 2.0**52:
         whole = round(center)
         return whole, Fraction(center - whole), None  # the difference of neighbours is exact
