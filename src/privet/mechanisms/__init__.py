@@ -24,6 +24,7 @@ from privet.mechanisms.exponential import Exponential
 from privet.mechanisms.for_error import for_error
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.geometric import Geometric
+from privet.mechanisms.histogram import Histogram
 from privet.mechanisms.krr import KRR
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.noisy_max import NoisyMax
@@ -32,6 +33,7 @@ from privet.mechanisms.permute_and_flip import PermuteAndFlip
 from privet.mechanisms.propose_test_release import ProposeTestRelease, StableMedian, StableQuery
 from privet.mechanisms.quantile import Quantile
 from privet.mechanisms.randomized_response import RandomizedResponse
+from privet.mechanisms.row_count import RowCount
 from privet.mechanisms.sensitivities import (
     count_sensitivity,
     counts_sensitivity,
@@ -65,6 +67,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Geometric",
+    "Histogram",
     "KRR",
     "Laplace",
     "Mechanism",
@@ -75,6 +78,7 @@ __all__ = [
     "RandomizedResponse",
     "Release",
     "ResponseMechanism",
+    "RowCount",
     "SelectionMechanism",
     "Sensitivity",
     "SmoothMedian",

@@ -63,11 +63,10 @@ class TopK(SelectionMechanism):
             lambda ratio: self._price(up(self._reach / Fraction(ratio))), epsilon=target.epsilon, delta=target.delta
         )
 
-    def _prepare(self, value: Any) -> Array:
-        scores = super()._prepare(value)
-        if len(scores) < self.k:
+    def _check_number(self, number: int | None) -> None:
+        super()._check_number(number)
+        if number is not None and number < self.k:
             raise InvalidData("there must be at least k candidates")
-        return scores
 
     def _choose(self, scores: Array, runs: int, source: Source) -> Any:
         chosen = np.empty((runs, self.k), dtype=np.int64)
@@ -75,10 +74,10 @@ class TopK(SelectionMechanism):
             # Runs that agree so far draw their next candidate from the same list.
             prefixes, group = np.unique(chosen[:, :done], axis=0, return_inverse=True)
             for number, prefix in enumerate(prefixes):
-                left = scores.copy()
-                left[prefix] = -np.inf
+                left = np.ones(len(scores), dtype=np.int64)
+                left[prefix] = 0
                 mine = np.flatnonzero(group.ravel() == number)
-                draws = noise.choice_exp(left, scale=Fraction(self.scale), size=len(mine), source=source)
+                draws = noise.choice_exp(scores, scale=Fraction(self.scale), counts=left, size=len(mine), source=source)
                 chosen[mine, done] = draws
         return chosen
 
@@ -93,7 +92,8 @@ class TopK(SelectionMechanism):
 
     def exact_probability(self, scores: Any, choices: Any) -> float:
         """Probability of this sequence of indices: for tests and audits, not releasable."""
-        weights = np.exp((self._prepare(scores) - np.max(scores)) / self.scale)
+        values = self._prepare(scores).astype(float)
+        weights = np.exp((values - values.max()) / self.scale)
         probability = 1.0
         for choice in choices:
             probability *= float(weights[choice] / weights.sum())

@@ -1,6 +1,6 @@
 """What every mechanism shares: sensitivities, releases, error bars, budgets as targets, and the abstract classes."""
 
-from privet.mechanisms.base.additive import AdditiveMechanism, on_grid
+from privet.mechanisms.base.additive import AdditiveMechanism
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.integer import IntegerMechanism, integer_scale, whole_sensitivity
 from privet.mechanisms.base.mechanism import (
@@ -14,7 +14,7 @@ from privet.mechanisms.base.mechanism import (
 )
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.response import Estimate, ResponseMechanism
-from privet.mechanisms.base.selection import SelectionMechanism, as_scores, check_monotonic, up
+from privet.mechanisms.base.selection import SelectionMechanism, admit_scores, as_scores, check_monotonic, up
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity, as_sensitivity
 from privet.mechanisms.base.target import Target, pure_scale, ratio_down, scale_for, smallest_scale
 
@@ -33,12 +33,12 @@ __all__ = [
     "Sensitivity",
     "Target",
     "Source",
+    "admit_scores",
     "as_scores",
     "as_sensitivity",
     "check_monotonic",
     "integer_scale",
     "observed",
-    "on_grid",
     "pure_scale",
     "ratio_down",
     "register",
