@@ -101,7 +101,7 @@ def test_brute_force_over_neighbours():
     base = ["A", "B", "B"]
     counts = [LABELLED._prepare(base)]
     changed = [[*base, r] for r in records] + [base[:i] + base[i + 1 :] for i in range(3)]
-    exchanged = [base[:i] + [r] + base[i + 1 :] for i in range(3) for r in records]
+    exchanged = [[*base[:i], r, *base[i + 1 :]] for i in range(3) for r in records]
     assert max(np.abs(LABELLED._prepare(c) - counts[0]).sum() for c in changed) == 1
     assert max(np.abs(LABELLED._prepare(c) - counts[0]).sum() for c in exchanged) == 2
 
