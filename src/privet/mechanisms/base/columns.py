@@ -13,6 +13,7 @@ them. The type of a single element of a list is data: what is no number there co
 
 from collections.abc import Iterable, Mapping, Set
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,8 +67,6 @@ def is_number(value: object) -> bool:
 
 
 def _nan_by_type(value: object) -> bool:
-    from decimal import Decimal
-
     return isinstance(value, np.floating | Decimal)
 
 
