@@ -11,8 +11,10 @@ them. The type of a single element of a list is data: what is no number there co
 | tables, dicts, sets, text, columns of text or of Python objects | refused |
 """
 
+from array import array
 from collections.abc import Iterable, Mapping, Set
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +47,7 @@ _LABELLED = (
     "where a choice is made"
 )
 _KIND = "this column holds neither numbers nor booleans nor dates: pass one that does"
-_TYPED = (np.ndarray, memoryview)
+_TYPED = (np.ndarray, memoryview, array)
 _STEPS = {"D": (86_400, 1), "s": (1, 1), "ms": (1, 1_000), "us": (1, 1_000_000), "ns": (1, 1_000_000_000)}
 
 
@@ -66,8 +68,6 @@ def is_number(value: object) -> bool:
 
 
 def _nan_by_type(value: object) -> bool:
-    from decimal import Decimal
-
     return isinstance(value, np.floating | Decimal)
 
 
@@ -77,7 +77,7 @@ def is_typed(value: object) -> bool:
     >>> is_typed(np.zeros(2)), is_typed([0.0, 0.0])
     (True, False)
     """
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | Mapping) or is_number(value):
         return False
     return isinstance(value, _TYPED) or _library(value) != "" or hasattr(value, "__array__")
 
@@ -97,7 +97,7 @@ def holds_floats(value: Any) -> bool:
     >>> holds_floats(np.array([1.0])), holds_floats(np.array([1]))
     (True, False)
     """
-    return _kind(value) not in ("bool", "number") or read_column(value[:0]).values.dtype.kind == "f"
+    return _kind(value) not in ("bool", "whole")
 
 
 def is_labelled(value: object) -> bool:
@@ -112,7 +112,8 @@ def is_labelled(value: object) -> bool:
 
 def _library(value: object) -> str:
     root = type(value).__module__.partition(".")[0]
-    return root if root in ("pandas", "polars", "pyarrow") else ""
+    known = root in ("pandas", "polars", "pyarrow") and hasattr(value, "__len__")  # their single values are no columns
+    return root if known or root == "polars" else ""
 
 
 def admit_column(value: object, *, labels: bool = True) -> None:
@@ -154,7 +155,7 @@ _REFUSED = {"text": _TEXT, "object": _OBJECTS, "other": _KIND}
 
 
 def _kind(value: Any) -> str:
-    """ "bool", "number", "time", "span", or one of those that are refused: from the schema alone."""
+    """ "bool", "whole", "float", "time", "span", or one of those that are refused: from the schema alone."""
     library = _library(value)
     if library == "polars":
         return _polars_kind(value)
@@ -163,13 +164,13 @@ def _kind(value: Any) -> str:
     dtype = getattr(value, "dtype", None)
     if library == "pandas":
         return _pandas_kind(dtype)
-    if isinstance(value, memoryview):
-        return "number" if value.format in "?bBhHiIlLqQnNfd" else "other"
-    return _numpy_kind(dtype) if isinstance(dtype, np.dtype) else "number"  # another array library: see `read_column`
+    return _numpy_kind(dtype if isinstance(dtype, np.dtype) else _foreign(value).dtype)
 
 
 def _numpy_kind(dtype: Any) -> str:
-    kinds = {"b": "bool", "i": "number", "u": "number", "f": "number", "M": "time", "m": "span"}
+    if dtype.kind == "m" and np.datetime_data(dtype)[0] in ("Y", "M", "generic"):
+        return "other"  # months and years have no fixed length
+    kinds = {"b": "bool", "i": "whole", "u": "whole", "f": "float", "M": "time", "m": "span"}
     return kinds.get(dtype.kind, {"O": "object", "U": "text", "S": "text", "T": "text"}.get(dtype.kind, "other"))
 
 
@@ -195,7 +196,7 @@ def _polars_kind(series: Any) -> str:
     if dtype == pl.Boolean:
         return "bool"
     if dtype.is_numeric():
-        return "number"
+        return "whole" if dtype.is_integer() else "float"
     if dtype in (pl.Date, pl.Datetime) or dtype == pl.Duration:
         return "span" if dtype == pl.Duration else "time"
     if dtype == pl.Object:
@@ -209,8 +210,10 @@ def _arrow_kind(kind: Any) -> str:
     test = pa.types
     if test.is_boolean(kind):
         return "bool"
-    if test.is_integer(kind) or test.is_floating(kind) or test.is_decimal(kind):
-        return "number"
+    if test.is_integer(kind):
+        return "whole"
+    if test.is_floating(kind) or test.is_decimal(kind):
+        return "float"
     if test.is_timestamp(kind) or test.is_date(kind):
         return "time"
     if test.is_duration(kind):
@@ -254,10 +257,7 @@ def _foreign(value: Any) -> Array:
 def _seconds(values: Array) -> Array:
     """Dates and times as seconds since 1970, durations as seconds; NaT is NaN."""
     span = values - np.datetime64(0, "s") if values.dtype.kind == "M" else values
-    try:
-        seconds: Array = span / np.timedelta64(1, "s")
-    except TypeError:  # months and years have no fixed length
-        raise InvalidData(_KIND) from None
+    seconds: Array = span / np.timedelta64(1, "s")
     return seconds
 
 
@@ -292,18 +292,18 @@ def _read_polars(series: Any, kind: str) -> Column:
     return Column(series.fill_null(False if kind == "bool" else 0).to_numpy(), absent)
 
 
-def _read_arrow(array: Any, kind: str) -> Column:
+def _read_arrow(column: Any, kind: str) -> Column:
     import pyarrow as pa
     from pyarrow import compute
 
-    absent, steps = np.asarray(array.is_null()), None
+    absent, steps = np.asarray(column.is_null()), None
     if kind in ("time", "span"):
-        short = pa.types.is_date32(array.type)
-        steps = _STEPS["D" if short else "ms" if pa.types.is_date64(array.type) else array.type.unit]
-        array = array.cast(pa.int32() if short else pa.int64())
-    elif pa.types.is_decimal(array.type):
-        array = array.cast(pa.float64())
-    filled = np.asarray(compute.fill_null(array, False if kind == "bool" else pa.scalar(0, array.type)))
+        short = pa.types.is_date32(column.type)
+        steps = _STEPS["D" if short else "ms" if pa.types.is_date64(column.type) else column.type.unit]
+        column = column.cast(pa.int32() if short else pa.int64())
+    elif pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    filled = np.asarray(compute.fill_null(column, False if kind == "bool" else pa.scalar(0, column.type)))
     return Column(filled if steps is None else filled * float(steps[0]) / steps[1], absent)
 
 

@@ -16,7 +16,7 @@ from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.base.target import Target, scale_for, smallest_scale
-from privet.mechanisms.base.values import FARTHEST, size_of
+from privet.mechanisms.base.values import FARTHEST
 from privet.privacy import PrivacyLoss, Unit
 
 __all__ = ["SelectionMechanism", "admit_scores", "as_scores", "check_monotonic", "up"]
@@ -90,7 +90,7 @@ class SelectionMechanism(Mechanism[Any, Any]):
 
     def _admit(self, value: Any) -> None:
         admit_scores(value)
-        self._check_number(size_of(value))
+        self._check_number(len(value) if hasattr(value, "__len__") else None)
 
     def _prepare(self, value: Any) -> Array:
         scores = as_scores(value)
@@ -149,7 +149,7 @@ def admit_scores(value: Any) -> None:
     if is_number(value):
         raise InvalidData(_SCORES)
     admit_column(value, labels=False)
-    if getattr(value, "ndim", 1) != 1 or size_of(value) == 0:
+    if getattr(value, "ndim", 1) != 1 or (hasattr(value, "__len__") and len(value) == 0):
         raise InvalidData(_SCORES)
 
 
