@@ -60,8 +60,12 @@ class Ledger(Custody):
     (True, 0.5)
     """
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str = "", timeout: float = 0.0, **_: object) -> None:
         """Use `Ledger.create` or `Ledger.open`."""
+        if not timeout:
+            raise InvalidParameter(
+                "a ledger is begun with Ledger.create(url, budget=...) and opened with Ledger.open(url), not with Ledger()"
+            )
         self.url, self.timeout = url, timeout
         self._read_only = False
         self._store: Store
@@ -455,6 +459,7 @@ class _Writing:
         txn = self._transaction.__enter__()
         try:
             self._session = Session(ledger._store, txn, ledger._tip)
+            self._session.signer = ledger._signer
             if self._durable and self._session.policy is not None:
                 ledger._check_anchor(self._session.policy)
                 if ledger._anchor is not None and ledger._anchor.every_reserve:
