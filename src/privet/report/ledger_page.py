@@ -23,7 +23,8 @@ h1 {{ font-size: 1.5em; margin-bottom: .2em }} h2 {{ font-size: 1.1em; margin-to
 table {{ border-collapse: collapse; width: 100% }} td, th {{ padding: .25em .9em .25em 0; vertical-align: top;
  text-align: left; overflow-wrap: anywhere }} th {{ color: #555b61; font-weight: normal; border-bottom: 1px solid #c9cdd1 }}
 .facts td:first-child {{ color: #555b61; white-space: nowrap; width: 9em }} .small td, .small th {{ font-size: .85em }}
-td.when, .small th, .small td:nth-child(-n+3) {{ white-space: nowrap }} code, pre {{ font-size: .85em; overflow-wrap: anywhere; white-space: pre-wrap }}
+td.when, .small th, .small td:nth-child(-n+3) {{ white-space: nowrap }}
+code, pre {{ font-size: .85em; overflow-wrap: anywhere; white-space: pre-wrap }}
 figcaption, .quiet {{ color: #555b61; font-size: .9em }} figure {{ margin: 1em 0 }}
 svg text {{ font: 12px system-ui, sans-serif; fill: #3c4147 }}
 """
