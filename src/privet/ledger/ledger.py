@@ -14,7 +14,7 @@ from privet.errors import (
 )
 from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
-from privet.ledger.base import AMBIENT, Entry, Store, clean_name, parse_url
+from privet.ledger.base import Entry, Store, clean_name, parse_url
 from privet.ledger.begin import begin
 from privet.ledger.budget import Budget
 from privet.ledger.explain import explain, export
@@ -22,7 +22,16 @@ from privet.ledger.migrate import backed_up, moved
 from privet.ledger.partition import Partition
 from privet.ledger.policy import Policy, scope_of
 from privet.ledger.preview import preview, standing, standings
-from privet.ledger.protocol import Reservation, priced, record_in, recorded, refuse_insecure, reserve_in, run
+from privet.ledger.protocol import (
+    Reservation,
+    check_input,
+    priced,
+    record_in,
+    recorded,
+    refuse_insecure,
+    reserve_in,
+    run,
+)
 from privet.ledger.request import Asked, Terms
 from privet.ledger.restore import restored
 from privet.ledger.session import Session, Tip, check_seen, load_policy, now, read_tip
@@ -30,7 +39,9 @@ from privet.ledger.stores import connect
 from privet.ledger.total import Totals
 from privet.ledger.verify import verify_store
 from privet.ledger.views import Explanation, Preview, Standing, Verified
+from privet.ledger.within import Within, opened_stream
 from privet.mechanisms import Release
+from privet.mechanisms.base import STREAM, put_in_force, take_out_of_force
 from privet.privacy import PrivacyLoss, Unit
 
 __all__ = ["Ledger"]
@@ -211,6 +222,7 @@ class Ledger:
         **Guarantee:** nothing is read or drawn before the charge is on the disk. If the mechanism fails, that has been
         paid for, and the error says nothing about the data.
         """
+        check_input(mechanism, data)
         loss = priced(mechanism, durable=self._store.durable)
         asked = Asked.of(analyst, purpose, key, part, mechanism)
         with self._writing() as session:
@@ -225,7 +237,8 @@ class Ledger:
         if self._store.durable and made.insecure:
             refuse_insecure()
         with self._writing(durable=False) as session:  # only the charge must be on the disk for privacy
-            before = recorded(self._store, reservation) if by_hand else None
+            alone = session.head is not None and session.head.seq == reservation.seq  # nobody can have been first
+            before = None if alone and not by_hand else recorded(self._store, reservation)
             return before or record_in(session, reservation, made, text)
 
     # --- looking ---------------------------------------------------------------------------------------------------
@@ -396,13 +409,27 @@ class Ledger:
         return _reopen, (self.url, self.timeout, self._anchor, self._read_only)
 
     def __enter__(self) -> "Ledger":
-        AMBIENT.set((*AMBIENT.get(), self))
+        put_in_force(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        stack = AMBIENT.get()
-        last = len(stack) - 1 - stack[::-1].index(self)
-        AMBIENT.set((*stack[:last], *stack[last + 1 :]))
+        take_out_of_force(self)
+
+    def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
+        """What `with ledger:` does for every release inside it: pay, draw, record. Parts of a whole are paid with it.
+
+        >>> import privet as pv
+        >>> with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)) as ledger:
+        ...     release = pv.mechanisms.Laplace.for_budget(epsilon=0.25, sensitivity=1.0).release(42)
+        >>> ledger.spent["basic epsilon"], release.paid["entry"]
+        (0.25, 2)
+        """
+        within = Within(mechanism, run, source)
+        if value is not STREAM:
+            check_input(mechanism, value)
+            return self.release(within, value)
+        priced(within, durable=self._store.durable)
+        return opened_stream(within, self.reserve(mechanism.loss))
 
     def close(self) -> None:
         """Let go of the file or the server; the next use connects again."""

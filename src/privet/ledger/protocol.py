@@ -4,19 +4,32 @@ The charge is committed before data is touched. An error, a crash or a cancelled
 was released is recorded before it is returned; the first record under a key wins.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, ReleaseFailed
+from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, PrivetError, ReleaseFailed
 from privet.ledger.base import Entry, Store
 from privet.ledger.partition import Part
 from privet.ledger.policy import charge
 from privet.ledger.request import Asked
 from privet.ledger.session import SOFTWARE, Session, now
-from privet.mechanisms import Release
+from privet.mechanisms import Mechanism, Release
+from privet.mechanisms.base import paid_for
 from privet.privacy import PrivacyLoss, to_json
 
-__all__ = ["Reservation", "priced", "record_in", "recorded", "refuse_insecure", "reserve_in", "run"]
+__all__ = [
+    "Reservation",
+    "check_input",
+    "drawn",
+    "payment_of",
+    "priced",
+    "record_in",
+    "recorded",
+    "refuse_insecure",
+    "reserve_in",
+    "run",
+]
 
 _FAILED = (
     "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "
@@ -124,7 +137,7 @@ def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[A
     """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error and no trace."""
     made = text = None
     try:
-        made = mechanism.release(data)
+        made = drawn(mechanism, data, reservation)
         if isinstance(made, Release) and made.loss == reservation.loss:
             text = made.to_json()
     except Exception:
@@ -132,6 +145,32 @@ def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[A
     if made is None or text is None:  # outside the handler, so that the error carries no context
         raise ReleaseFailed(_FAILED)
     return made, text
+
+
+def drawn(mechanism: Any, data: Any, reservation: Reservation) -> Any:
+    """The release, as the one whole that is paid for: its parts cost nothing more."""
+    with paid_for():
+        made = mechanism.release(data)
+    return replace(made, paid=payment_of(reservation)) if isinstance(made, Release) else made
+
+
+def payment_of(reservation: Reservation) -> dict[str, Any] | None:
+    """Which entry of which ledger paid."""
+    tip = getattr(reservation.ledger, "_tip", None)
+    return None if tip is None else {"ledger": tip.policy.ledger, "entry": reservation.seq}
+
+
+def check_input(mechanism: Any, data: Any) -> None:
+    """What a mechanism cannot take by its type or shape is refused before anything is paid, without the data."""
+    problem = None
+    if isinstance(mechanism, Mechanism):
+        try:
+            mechanism.check(data)
+        except PrivetError as error:
+            problem = error.with_traceback(None)
+    del data
+    if problem is not None:
+        raise problem
 
 
 def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":

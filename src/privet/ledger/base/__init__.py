@@ -10,7 +10,6 @@ from privet.ledger.base.amounts import (
     sums_text,
     total_sums,
 )
-from privet.ledger.base.context import AMBIENT
 from privet.ledger.base.entry import (
     ADMIN,
     DATASET,
@@ -30,7 +29,6 @@ from privet.ledger.base.url import Address, parse_url
 
 __all__ = [
     "ADMIN",
-    "AMBIENT",
     "DATASET",
     "GENESIS",
     "KINDS",
