@@ -31,8 +31,8 @@ def test_a_budget_comes_back_equal(budget, sqlite):
     assert pv.Ledger.open(sqlite).budget == budget
 
 
-def test_the_default_rule_is_basic_or_zcdp():
-    assert pv.Budget(3.0, 1e-6).filter == filters.basic_or_zcdp(3.0, delta=1e-6)
+def test_the_default_rule_is_basic_zcdp_or_gdp():
+    assert pv.Budget(3.0, 1e-6).filter == filters.basic_zcdp_or_gdp(3.0, delta=1e-6)
     assert isinstance(pv.Budget(3.0).filter, filters.BasicFilter)
 
 

@@ -1,6 +1,6 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
-import sys
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,16 +11,18 @@ from privet.errors import (
     InvalidParameter,
     LedgerError,
     LedgerTampered,
+    PrivetError,
 )
 from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
 from privet.ledger.base import Entry, Store, clean_name, parse_url
 from privet.ledger.begin import begin
 from privet.ledger.budget import Budget
+from privet.ledger.custody import Custody
+from privet.ledger.digest import digest_of
 from privet.ledger.explain import explain, export
 from privet.ledger.migrate import backed_up, moved
-from privet.ledger.partition import Partition
-from privet.ledger.policy import Policy, scope_of
+from privet.ledger.policy import Policy
 from privet.ledger.preview import preview, standing, standings
 from privet.ledger.protocol import (
     Reservation,
@@ -34,12 +36,14 @@ from privet.ledger.protocol import (
 )
 from privet.ledger.request import Asked, Terms
 from privet.ledger.restore import restored
-from privet.ledger.session import Session, Tip, check_seen, load_policy, now, read_tip
+from privet.ledger.secret import secret_of
+from privet.ledger.session import Tip, check_seen, load_policy, now, read_tip
 from privet.ledger.stores import connect
 from privet.ledger.total import Totals
 from privet.ledger.verify import verify_store
 from privet.ledger.views import Explanation, Preview, Standing, Verified
 from privet.ledger.within import Within, opened_stream
+from privet.ledger.writing import Writing
 from privet.mechanisms import Release
 from privet.mechanisms.base import STREAM, put_in_force, take_out_of_force
 from privet.privacy import PrivacyLoss, Unit
@@ -47,7 +51,7 @@ from privet.privacy import PrivacyLoss, Unit
 __all__ = ["Ledger"]
 
 
-class Ledger:
+class Ledger(Custody):
     """A budget for one data set (with its views, versions and copies), kept for as long as the data exists.
 
     Charges are written before data is touched: a crash, an error or a cancelled run after that has been paid for. The
@@ -99,9 +103,10 @@ class Ledger:
         1.0
         """
         terms = Terms(budget, odometer, unit, clean_name("dataset", dataset), tuple(schedule))
+        url = parse_url(url).url  # from here on without a password
         if not terms.begins:
             raise InvalidParameter("a new ledger needs a budget= (it refuses) or an odometer= (it reports)")
-        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        ledger = cls(url, above("timeout", timeout, 0.0))
         ledger._anchor = AnchorFile.of(anchor)
         ledger._store = begin(url, terms, ledger._anchor, ledger.timeout)
         return ledger
@@ -125,7 +130,8 @@ class Ledger:
         seconds to wait for a writer. `read_only`: look, verify and export, without the right or the wish to spend.
         """
         terms = Terms(budget, odometer, unit, clean_name("dataset", dataset))
-        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        url = parse_url(url).url
+        ledger = cls(url, above("timeout", timeout, 0.0))
         ledger._anchor, ledger._read_only = AnchorFile.of(anchor), bool(read_only)
         ledger._store = connect(url, timeout=ledger.timeout, read_only=read_only)
         try:
@@ -153,7 +159,8 @@ class Ledger:
         `Anchor`) and, unless the anchor followed every reservation, the rest of the cap counts as spent. With
         `complete=True` you state that nothing was spent since; the entry keeps that word, and reports show it.
         """
-        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        url = parse_url(url).url
+        ledger = cls(url, above("timeout", timeout, 0.0))
         ledger._anchor = None if isinstance(anchor, Anchor) else AnchorFile.of(anchor)
         known = anchor if isinstance(anchor, Anchor) else None if ledger._anchor is None else ledger._anchor.read()
         ledger._store = restored(url, source, known, (reason, bool(complete)), ledger._anchor, ledger.timeout)
@@ -183,12 +190,18 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> Reservation:
         """Pay for a release that you make yourself. When this returns the charge is on the disk; there is no refund.
 
+        `at`: charge the loss as one point, its epsilon at this delta; for plans and whatever has no epsilon of its own.
+        `about`: the version of the data, a public word that belongs to the request.
+
         **Guarantee:** refuses (`BudgetExceeded`) exactly when no rule of the budget would hold with it.
         """
-        asked = Asked.of(analyst, purpose, key, part)
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        self._foresee(loss, asked)
         with self._writing() as session:
             return reserve_in(session, loss, asked, self)
 
@@ -200,10 +213,14 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> list[Reservation]:
         """Pay for several in one commit: all of them or none. With a `key`, the i-th has the key "key/i"."""
         wanted = list(losses)
-        asked = Asked.of(analyst, purpose, key, part)
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        for loss in wanted:
+            self._foresee(loss, asked)
         with self._writing() as session:
             return [reserve_in(session, loss, asked.numbered(i), self) for i, loss in enumerate(wanted)]
 
@@ -216,20 +233,35 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> "Release[Any]":
         """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
 
-        **Guarantee:** nothing is read or drawn before the charge is on the disk. If the mechanism fails, that has been
-        paid for, and the error says nothing about the data.
+        A key stands for one request on one version of the data. `about` names that version, in public words; without it
+        a digest of the data under a secret of the ledger decides, and other data under a used key are a `KeyConflict`.
+        `at`: charge the loss as one point, its epsilon at this delta; the mechanism's own `at` where it has one.
+
+        **Guarantee:** nothing is drawn, and nothing read but for that digest, before the charge is on the disk. If the
+        mechanism fails, that has been paid for, and the error says nothing about the data.
         """
-        check_input(mechanism, data)
-        loss = priced(mechanism, durable=self._store.durable)
-        asked = Asked.of(analyst, purpose, key, part, mechanism)
-        with self._writing() as session:
-            reservation = reserve_in(session, loss, asked, self)
-        if reservation.release is not None:
-            return reservation.release
-        return self._record(reservation, *run(mechanism, data, reservation))
+        try:
+            check_input(mechanism, data)
+            loss = priced(mechanism, durable=self._store.durable)
+            asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
+            if key is not None and about is None:
+                tip = self._tip or self._look()
+                assert tip.policy is not None
+                where = (tip.policy.ledger, asked.analyst, key)
+                asked = asked._replace(data=digest_of(data, secret_of(self._store), *where))
+            self._foresee(loss, asked)
+            with self._writing() as session:
+                reservation = reserve_in(session, loss, asked, self)
+            if reservation.release is not None:
+                return reservation.release
+            return self._record(reservation, *run(mechanism, data, reservation))
+        finally:
+            del mechanism, data  # frames outlive an error: collectors of errors record what they hold
 
     def _record(
         self, reservation: Reservation, made: "Release[Any]", text: str, *, by_hand: bool = False
@@ -282,10 +314,14 @@ class Ledger:
         """The anchor that this ledger was opened with, as it is kept now."""
         return None if self._anchor is None else self._anchor.read()
 
-    def preview(self, loss: PrivacyLoss, *, analyst: str | None = None, part: Any = None) -> Preview:
-        """What a request would cost: whether it would be granted, what would be left, how many such fit. Pays nothing."""
-        tip = self._look()
-        return preview(tip, self._store.balances(), loss, Asked.of(analyst, None, None, part))
+    def preview(self, loss: Any, *, analyst: str | None = None, part: Any = None, at: float | None = None) -> Preview:
+        """What a request would cost: whether it would be granted, what would be left, how many such fit, which rules it
+        would end. Takes a loss or a mechanism; pays nothing.
+        """
+        mechanism = None if isinstance(loss, PrivacyLoss) else loss
+        wanted = loss if mechanism is None else priced(mechanism, durable=self._store.durable)
+        asked = Asked.of(analyst, None, None, part, mechanism, at=at)
+        return preview(self._look(), self._store.balances(), wanted, asked)
 
     def total(self, *, delta: float) -> Bound:
         """What all reservations cost together *if every parameter had been fixed in advance*, by the best accountant.
@@ -318,43 +354,6 @@ class Ledger:
         return verify_store(self._store, wanted)
 
     # --- administration: every act is an entry -----------------------------------------------------------------------
-
-    def add_group(self, name: str, *, budget: Budget | None = None) -> None:
-        """A group of analysts with a ration of its own, within the data set's budget."""
-        with self._writing() as session:
-            acts.add_member(session, "group", name, budget, None)
-
-    def add_analyst(self, name: str, *, budget: Budget | None = None, group: str | None = None) -> None:
-        """Register an analyst, with a ration if `budget` is given. From the first one on, unknown names are refused.
-
-        Rations add no guarantee: the data set's budget protects people against all analysts together.
-        """
-        with self._writing() as session:
-            acts.add_member(session, "analyst", name, budget, group)
-
-    def open_partition(self, name: str, parts: Iterable[str], *, per_person: int = 1) -> Partition:
-        """Declare disjoint parts by a public rule on persons: releases on parts cost the dearest `per_person` of them."""
-        with self._writing() as session:
-            return acts.declare(session, Partition(name, parts, per_person))  # type: ignore[arg-type]
-
-    def raise_budget(
-        self,
-        budget: Budget | None = None,
-        *,
-        analyst: str | None = None,
-        group: str | None = None,
-        reason: str | None = None,
-    ) -> Budget:
-        """Raise a cap. Without a budget: the next one of the schedule. Any other raise of the data set's cap is a policy
-        act: the promise made at opening no longer stands, and reports say so. It needs a `reason`.
-        """
-        with self._writing() as session:
-            return acts.change_budget(session, scope_of(analyst=analyst, group=group), budget, reason)
-
-    def close_dataset(self, reason: str) -> None:
-        """Grant nothing more, for good. Stored releases are still answered."""
-        with self._writing() as session:
-            acts.close(session, reason)
 
     def checkpoint(self, anchor: Any = None) -> Anchor:
         """Commit, then sign the head and keep it elsewhere: in `anchor`, or in the anchor that the ledger was opened
@@ -429,7 +428,7 @@ class Ledger:
             check_input(mechanism, value)
             return self.release(within, value)
         priced(within, durable=self._store.durable)
-        return opened_stream(within, self.reserve(mechanism.loss))
+        return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
 
     def close(self) -> None:
         """Let go of the file or the server; the next use connects again."""
@@ -442,8 +441,15 @@ class Ledger:
 
     # --- the store -------------------------------------------------------------------------------------------------
 
-    def _writing(self, *, durable: bool = True) -> "_Writing":
-        return _Writing(self, durable)
+    def _foresee(self, loss: PrivacyLoss, asked: Asked) -> None:
+        """Price a loss before the lock is taken: a long plan takes a while, and others would wait."""
+        if self._tip is not None and self._tip.policy is not None and isinstance(loss, PrivacyLoss):
+            for at in asked.ats(loss):
+                with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
+                    self._tip.policy.account.offers(loss, at)
+
+    def _writing(self, *, durable: bool = True) -> Writing:
+        return Writing(self, durable)
 
     def _look(self) -> Tip:
         """The newest head, without a lock."""
@@ -462,38 +468,3 @@ class Ledger:
 
 def _reopen(url: str, timeout: float, anchor: AnchorFile | None, read_only: bool = False) -> Ledger:
     return Ledger.open(url, timeout=timeout, anchor=anchor, read_only=read_only)
-
-
-class _Writing:
-    """One transaction: lock, read the head, do, commit, remember the head, anchor it where that is asked for."""
-
-    def __init__(self, ledger: Ledger, durable: bool) -> None:
-        self._ledger, self._durable = ledger, durable
-
-    def __enter__(self) -> Session:
-        ledger = self._ledger
-        self._transaction = ledger._store.transaction(durable=self._durable)
-        txn = self._transaction.__enter__()
-        try:
-            self._session = Session(ledger._store, txn, ledger._tip)
-            if self._durable and self._session.policy is not None:
-                ledger._check_anchor(self._session.policy)
-                if ledger._anchor is not None and ledger._anchor.every_reserve:
-                    ledger._anchor.probe()
-        except BaseException:
-            self._transaction.__exit__(*sys.exc_info())
-            raise
-        self._before = self._session.head
-        return self._session
-
-    def __exit__(self, *error: Any) -> None:
-        ledger, session = self._ledger, self._session
-        place = ledger._anchor
-        anchor = None
-        if error[0] is None and place is not None and place.every_reserve and self._durable:
-            anchor = acts.anchor_of(session) if session.head is not self._before else None
-        self._transaction.__exit__(*error)
-        if error[0] is None:
-            ledger._tip = session.tip
-            if anchor is not None and place is not None:
-                place.write(anchor, ledger._holds)

@@ -5,6 +5,7 @@ from typing import Any
 from privet.errors import InvalidParameter, LedgerError
 from privet.ledger import acts
 from privet.ledger.base import DATASET, Draft, Entry, Reader, Store, canonical, linked, parse_url, plain_sums
+from privet.ledger.secret import copy_secret
 from privet.ledger.session import now
 from privet.ledger.stores import connect, draft
 from privet.ledger.verify import verify_store
@@ -49,6 +50,7 @@ def backed_up(source: Store, path: Any, *, timeout: float) -> Verified:
     except BaseException:
         made.abandon()
         raise
+    copy_secret(source, kept)
     try:
         return verify_store(kept, [(None, last.seq, last.hash.hex())])
     finally:
@@ -82,7 +84,9 @@ def moved(ledger: Any, to_url: object, *, timeout: float) -> None:
             made.append(session.head, carried(session.head))
             made.append(*_arrival(session))
             made.finish()
-        made.commit().close()
+        arrived = made.commit()
+        copy_secret(ledger._store, arrived)
+        arrived.close()
     except BaseException:
         made.abandon()
         raise

@@ -6,6 +6,7 @@ from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile
 from privet.ledger.base import DATASET, Store, clean_text, most_sums
 from privet.ledger.migrate import copy_entries
+from privet.ledger.secret import copy_secret
 from privet.ledger.session import Session, now
 from privet.ledger.stores import connect, draft
 from privet.ledger.verify import verify_store
@@ -54,7 +55,9 @@ def _put(source: object, url: object, timeout: float) -> None:
         made = draft(url, timeout=timeout, backup=True)
         try:
             copy_entries(backup, made)
-            made.commit().close()
+            kept = made.commit()
+            copy_secret(backup, kept)
+            kept.close()
         except BaseException:
             made.abandon()
             raise

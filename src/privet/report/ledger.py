@@ -51,7 +51,7 @@ def remaining_in_words(remaining: Standing, unit: Unit) -> str:
     >>> import privet as pv
     >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6))
     >>> remaining_in_words(ledger.remaining, ledger.unit)
-    'one more count with +-2 at 95%, or about 220 with +-50 each'
+    'one more count with +-2 at 95%, or about 248 with +-50 each'
     """
     fits = {radius: max(remaining.fits(loss) for loss in _counts(radius, unit)) for radius in _RADII}
     if math.isinf(max(fits.values())):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privet as pv
-from privet.accounting.filters import BasicFilter, basic_or_zcdp
+from privet.accounting.filters import BasicFilter, basic_zcdp_or_gdp
 from privet.errors import BudgetExceeded, MixedUnits, PrivetError
 from privet.privacy import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, Repeated, Unit
 from tests.ledger.hostile.checks import check_boundary
@@ -88,7 +88,7 @@ def test_a_preview_spends_nothing(fresh: Fresh):
 
 @EVERY
 def test_the_default_rule_of_an_approximate_budget(fresh: Fresh):
-    rule = basic_or_zcdp(1.0, delta=1e-5)
+    rule = basic_zcdp_or_gdp(1.0, delta=1e-5)
     with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0, delta=1e-5)) as ledger:
         losses = [GaussianLoss(50.0), PureLoss(0.01), ApproxLoss(0.01, 1e-8), LaplaceLoss(100.0)] * 8
         for loss in losses:

@@ -23,15 +23,17 @@ from privet.ledger.base.entry import (
     linked,
     object_text,
 )
+from privet.ledger.base.secret import SECRET_BYTES, secret_beside
 from privet.ledger.base.signals import HeldSignals, give_way
 from privet.ledger.base.store import Draft, Held, Reader, Store, Txn, abandon, acquire, locked
-from privet.ledger.base.url import Address, parse_url
+from privet.ledger.base.url import Address, parse_url, secrets_for
 
 __all__ = [
     "ADMIN",
     "DATASET",
     "GENESIS",
     "KINDS",
+    "SECRET_BYTES",
     "Address",
     "Draft",
     "Entry",
@@ -57,6 +59,8 @@ __all__ = [
     "parse_url",
     "plain_sums",
     "read_sums",
+    "secret_beside",
+    "secrets_for",
     "sums_text",
     "total_sums",
 ]

@@ -94,7 +94,7 @@ class Entry(NamedTuple):
             "kind": self.kind,
             "analyst": self.analyst or None,
             "key": self.key,
-            "loss": None if self.loss is None else json.loads(self.loss),
+            "loss": None if self.loss is None else _read(self.loss, self.seq),
             "amounts": self.charged,
             "body": self.facts,
         }

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from privet.errors import LedgerBusy, LedgerUnavailable, MissingExtra
-from privet.ledger.base import give_way
+from privet.ledger.base import give_way, secrets_for
 
 __all__ = ["connected", "driver", "plainly", "require_durable"]
 
@@ -74,6 +74,7 @@ def connected(dsn: str, timeout: float) -> Any:
         keepalives_interval=max(1, int(timeout / 4)),
         keepalives_count=3,
         tcp_user_timeout=milliseconds,
+        **secrets_for(dsn),
     )
     try:
         connection.limit = timeout
