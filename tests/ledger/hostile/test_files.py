@@ -101,7 +101,7 @@ def test_an_old_file_in_the_place_of_a_newer_one_is_seen(fresh: Fresh):
 def test_a_log_that_lost_its_end_is_seen(fresh: Fresh):
     """What a flipped bit in a log that needs recovery does: SQLite drops what is behind it without a word."""
     path = fresh()
-    command = f"import os; from tests.ledger.hostile import jobs; jobs.spend_and_die({path!r}, 20)"
+    command = f"import os; from tests.ledger.hostile import jobs_around; jobs_around.spend_and_die({path!r}, 20)"
     pv.Ledger.create(path, budget=BUDGET).close()
     assert subprocess.run([nursery.sys.executable, "-c", command], cwd=nursery.ROOT).returncode == 9
     log = Path(f"{path}-wal")
