@@ -97,7 +97,9 @@ def _described(mechanism: Any) -> list[Any]:
 def _without_at(facts: Any, at: object) -> Any:
     if at is None or not isinstance(facts, dict):
         return facts
-    return {name: _without_at(value, at) for name, value in facts.items() if name != "at" or value not in (at, repr(at))}
+    return {
+        name: _without_at(value, at) for name, value in facts.items() if name != "at" or value not in (at, repr(at))
+    }
 
 
 def _unknown(value: object = None) -> NoReturn:
