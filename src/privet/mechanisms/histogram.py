@@ -187,7 +187,7 @@ def _items(value: Any) -> Iterable[Any]:
     """The entries as plain Python values: each is looked up by itself."""
     for way in ("to_pylist", "tolist", "to_list"):
         if not isinstance(value, list | tuple) and hasattr(value, way):
-            return getattr(value, way)()  # type: ignore[no-any-return]
+            return getattr(value, way)()
     return value if isinstance(value, list | tuple) else list(value)
 
 

@@ -88,8 +88,8 @@ class StableMedian(StableQuery):
             raise InvalidParameter("the median's distance is known for one record under add_remove or replace")
         if count("max_rows", self.max_rows, 1) > 1 and self.unit.relation == "replace":
             raise InvalidParameter(
-                "with several records a person, replacing one person changes the number of records: take Unit('add_remove'), "
-                "or hand in one record a person"
+                "with several records a person, replacing one person changes the number of records: hand in one record a "
+                "person, or take Unit('add_remove')"
             )
 
     def admit(self, data: Any) -> None:
