@@ -14,7 +14,7 @@ from privet._validate import count as whole
 from privet._validate import finite
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register
-from privet.mechanisms.base.columns import is_number, moment
+from privet.mechanisms.base.columns import is_number, is_table, moment
 from privet.mechanisms.base.records import admit_records, as_records
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.gaussian import Gaussian
@@ -114,7 +114,7 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
         if self.edges is not None:
             admit_records(value)
             return
-        if hasattr(value, "columns") or (isinstance(value, np.ndarray) and value.dtype.names is not None):
+        if is_table(value):
             raise InvalidData(_TABLE)
         if (
             is_number(value)
