@@ -38,19 +38,11 @@ def columns(values):
     yield "masked", np.ma.masked_invalid(np.array(plain, dtype=float))
     yield "pandas", pd.Series(plain)
     yield "pandas Float64", pd.Series(plain).astype("Float64")
-    yield (
-        "pandas arrow",
-        pd.Series(
-            pa.array([None if v is None or v != v else float(v) for v in values]), dtype=pd.ArrowDtype(pa.float64())
-        ),
-    )
+    yield "pandas arrow", pd.Series(pa.array(nulls), dtype=pd.ArrowDtype(pa.float64()))
     yield "polars", pl.Series(nulls)
     yield "arrow", pa.array(nulls)
     yield "arrow chunks", pa.chunked_array([nulls])
-    yield (
-        "mixed types",
-        [Fraction(v) if v == 30.5 else Decimal(v) if v == 70 else np.int8(v) if v == 41 else v for v in values],
-    )
+    yield "mixed types", [odd.get(v, v) for v in values]
 
 
 STATISTICS = {
@@ -60,10 +52,6 @@ STATISTICS = {
     "quantile": (M.Quantile.for_budget(epsilon=1e4, q=0.5, bounds=(0, 100), step=0.5), lambda v: v, None),
     "rows": (M.RowCount.for_budget(epsilon=500.0), lambda v: v, None),
     "bins": (
-        M.Histogram.for_budget(epsilon=500.0, edges=(0, 50, 100)),
-        lambda v: v["[0, 50)"],
-        lambda x: sum(v < 50 for v in x),
-    ),
         M.Histogram.for_budget(epsilon=500.0, edges=(0, 50, 100)),
         lambda v: v["[0, 50)"],
         lambda x: sum(v < 50 for v in x),
@@ -117,14 +105,7 @@ COLUMNS_OF_LABELS = {"text column", "pandas text", "polars text", "arrow text", 
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.parametrize("mechanism", EVERY, ids=lambda mechanism: mechanism.name)
 def test_what_holds_no_numbers_is_refused_before_payment(mechanism, kind):
-    if mechanism.name in TAKES_TEXT and kind in (
-        "text column",
-        "pandas text",
-        "polars text",
-        "arrow text",
-        "category",
-        "complex",
-    ):
+    if mechanism.name == "histogram" and kind in COLUMNS_OF_LABELS:
         mechanism.check(REFUSED[kind])
         return
     if mechanism.name == "row_count" and kind not in ("None", "a class", "a function", "text", "bytes"):
