@@ -4,24 +4,42 @@ The charge is committed before data is touched. An error, a crash or a cancelled
 was released is recorded before it is returned; the first record under a key wins.
 """
 
+from asyncio import CancelledError
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, ReleaseFailed
+from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, PrivetError, ReleaseFailed
 from privet.ledger.base import Entry, Store
 from privet.ledger.partition import Part
 from privet.ledger.policy import charge
+from privet.ledger.quiet import quiet
 from privet.ledger.request import Asked
-from privet.ledger.session import SOFTWARE, Session, now
-from privet.mechanisms import Release
+from privet.ledger.session import SOFTWARE, Session, check_hash, now
+from privet.mechanisms import Mechanism, Release
+from privet.mechanisms.base import paid_for
 from privet.privacy import PrivacyLoss, to_json
 
-__all__ = ["Reservation", "priced", "record_in", "recorded", "refuse_insecure", "reserve_in", "run"]
+__all__ = [
+    "Reservation",
+    "check_input",
+    "drawn",
+    "payment_of",
+    "priced",
+    "record_in",
+    "recorded",
+    "refuse_insecure",
+    "reserve_in",
+    "run",
+]
 
 _FAILED = (
     "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "
     "There is no refund. Test the mechanism on made-up data"
 )
+
+
+_TOLD: dict[type[BaseException], tuple[int, ...]] = {SystemExit: (1,)}  # whatever code or text the mechanism chose
 
 
 class Reservation(NamedTuple):
@@ -31,7 +49,7 @@ class Reservation(NamedTuple):
     `record` stores what was released for it, so that the same key is answered from the ledger next time.
 
     >>> import privet as pv
-    >>> reservation = pv.Ledger.open("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
+    >>> reservation = pv.Ledger.create("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
     >>> reservation.seq, reservation.loss.pure()
     (2, 0.5)
     """
@@ -44,6 +62,7 @@ class Reservation(NamedTuple):
     release: "Release[Any] | None" = None
     request: str | None = None
     ledger: Any = None
+    data: str | None = None
 
     def __repr__(self) -> str:
         return f"Reservation(seq={self.seq}, loss={self.loss!r}, analyst={self.analyst!r}, key={self.key!r})"
@@ -86,14 +105,18 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
             raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
         request = asked.digest(loss, part)
         found = session.txn.find(asked.analyst, asked.key)
-        if found is not None and found.facts["request"] != request:
-            raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key")
+        if found is not None:
+            check_hash(found)
+            _same_request(found.facts, request, asked)
         if found is not None and found.kind == "release":
             paid = int(found.facts["reserve"])
             return Reservation(paid, loss, asked.analyst or None, asked.key, part, _stored(found), request, ledger)
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
-    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part)
+    if not isinstance(loss, PrivacyLoss):
+        raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
+    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
+    said = {"at": None if made.at is None else repr(made.at), "about": asked.about, "data": asked.data}
     entry = session.append(
         "reserve",
         analyst=asked.analyst,
@@ -107,8 +130,20 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
         request=request,
         time=now(),  # the release carries none: the difference would be the run time, which may depend on data
         software=SOFTWARE,
+        **{name: value for name, value in said.items() if value is not None},
     )
-    return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger)
+    return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger, asked.data)
+
+
+def _same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
+    """A key stands for one request on one version of the data. Entries older than digests of data hold none."""
+    if facts["request"] != request:
+        raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key")
+    if asked.data is not None and facts.get("data", asked.data) != asked.data:
+        raise KeyConflict(
+            f"the key {asked.key!r} was used before with other data, or under a secret that is not kept with this ledger "
+            "any more; choose a new key, and name the version of the data with about="
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -121,17 +156,60 @@ def _stored(entry: Entry) -> "Release[Any]":
 
 
 def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[Any], str]":
-    """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error and no trace."""
-    made = text = None
+    """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error, no trace of where
+    it came from, and no frame that holds the data. An interruption is passed on, but without its text.
+    """
+    made: Any = None
+    text = stop = None
     try:
-        made = mechanism.release(data)
-        if isinstance(made, Release) and made.loss == reservation.loss:
-            text = made.to_json()
-    except Exception:
-        text = None
-    if made is None or text is None:  # outside the handler, so that the error carries no context
+        with quiet():
+            made = drawn(mechanism, data, reservation)
+            if isinstance(made, Release) and made.loss == reservation.loss:
+                text = made.to_json()
+    except BaseException as error:
+        text, stop = None, _stop_of(error)
+    del mechanism, data
+    if stop is not None:  # outside the handler, so that the error carries no context
+        made = None
+        raise stop(*_TOLD.get(stop, ()))
+    if text is None:
+        made = None
         raise ReleaseFailed(_FAILED)
     return made, text
+
+
+def _stop_of(error: BaseException) -> type[BaseException] | None:
+    """What a person or an event loop asks for is obeyed; everything else is a failure of the mechanism."""
+    for kind in (KeyboardInterrupt, CancelledError, SystemExit):
+        if isinstance(error, kind):
+            return kind
+    return None
+
+
+def drawn(mechanism: Any, data: Any, reservation: Reservation) -> Any:
+    """The release, as the one whole that is paid for: its parts cost nothing more."""
+    with paid_for():
+        made = mechanism.release(data)
+    return replace(made, paid=payment_of(reservation)) if isinstance(made, Release) else made
+
+
+def payment_of(reservation: Reservation) -> dict[str, Any] | None:
+    """Which entry of which ledger paid."""
+    tip = getattr(reservation.ledger, "_tip", None)
+    return None if tip is None else {"ledger": tip.policy.ledger, "entry": reservation.seq}
+
+
+def check_input(mechanism: Any, data: Any) -> None:
+    """What a mechanism cannot take by its type or shape is refused before anything is paid, without the data."""
+    problem = None
+    if isinstance(mechanism, Mechanism):
+        try:
+            mechanism.check(data)
+        except PrivetError as error:
+            problem = error.with_traceback(None)
+    del data
+    if problem is not None:
+        raise problem
 
 
 def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
@@ -142,6 +220,7 @@ def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
         raise LedgerError("this reservation is not in the ledger; nothing is recorded")
     for entry in store.entries(reservation.seq, ("release",)):
         if entry.facts["reserve"] == str(reservation.seq):
+            check_hash(entry)
             return _stored(entry)
     return None
 
@@ -152,7 +231,9 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
     if reservation.key is not None:
         found = session.txn.find(analyst, reservation.key)
         if found is not None and found.kind == "release":
+            check_hash(found)
             return _stored(found)
+    said: dict[str, Any] = {} if reservation.data is None else {"data": reservation.data}
     session.append(
         "release",
         analyst=analyst,
@@ -162,5 +243,6 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         release=text,
         insecure=made.insecure,
         software=SOFTWARE,
+        **said,
     )
     return made

@@ -33,13 +33,12 @@ from privet.mechanisms.base import (
 )
 from privet.mechanisms.base.columns import is_number
 from privet.mechanisms.base.response import largest_epsilon
-from privet.mechanisms.base.values import Steps
+from privet.mechanisms.base.values import whole_steps
 from privet.privacy import AboveThresholdLoss, Composed, DiscreteLaplaceLoss, PrivacyLoss, Repeated, Unit
 
 __all__ = ["AboveThreshold", "ThresholdStream"]
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
-_FAR = 2**62  # steps at which a query saturates
 ABOVE, UNANSWERED = 1, -1
 
 
@@ -164,7 +163,7 @@ class AboveThreshold(Mechanism[Any, Any]):
     def start(self, *, source: Source = None) -> "ThresholdStream":
         """A stream for queries asked one by one; the price of the whole stream is due now."""
         stream: ThresholdStream = self._pass(
-            STREAM, lambda: self._made(ThresholdStream(self, source), self.error(), source)
+            STREAM, lambda: self._made(ThresholdStream(self, source), self.error(), source), source
         ).value
         return stream
 
@@ -176,16 +175,7 @@ class AboveThreshold(Mechanism[Any, Any]):
 
     def _rounded(self, values: Array) -> Array:
         """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart. Saturates at 2^62."""
-        exponent = math.frexp(self.step)[1] - 1
-        if values.dtype == object:
-            near = [math.floor(value / _step(self.sensitivity.value) + Fraction(1, 2)) for value in values.flat]
-            return np.array([min(max(step, -_FAR), _FAR) for step in near], dtype=np.int64).reshape(values.shape)
-        steps = Steps.of_array(values, exponent)
-        low = np.zeros(values.shape) if steps.low is None else steps.low
-        far = np.abs(steps.whole) >= float(_FAR)
-        whole = np.where(far, 0.0, steps.whole).astype(np.int64) + np.where(far, 0.0, low).astype(np.int64)
-        whole = np.clip(whole + (steps.rest == 0.5), -_FAR, _FAR)
-        return np.where(far, np.where(steps.whole > 0.0, _FAR, -_FAR), whole)
+        return whole_steps(values, math.frexp(self.step)[1] - 1)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""

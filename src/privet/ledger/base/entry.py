@@ -13,6 +13,7 @@ __all__ = [
     "DATASET",
     "GENESIS",
     "KINDS",
+    "SIGNED",
     "Entry",
     "canonical",
     "clean_name",
@@ -22,8 +23,9 @@ __all__ = [
     "object_text",
 ]
 
-KINDS = ("open", "budget", "analyst", "partition", "reserve", "release", "checkpoint", "adopt", "close")
-ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close")  # what a handle must have read to decide
+ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close", "anchor", "moved", "custodian")  # to be read first
+KINDS = (*ADMIN, "reserve", "release", "checkpoint")
+SIGNED = ("budget", "analyst", "partition", "close", "custodian")  # acts of the custodian, where one is appointed
 GENESIS = bytes(32)
 DATASET = "dataset"  # the scope of the cap that protects people; all others ration
 
@@ -94,7 +96,7 @@ class Entry(NamedTuple):
             "kind": self.kind,
             "analyst": self.analyst or None,
             "key": self.key,
-            "loss": None if self.loss is None else json.loads(self.loss),
+            "loss": None if self.loss is None else _read(self.loss, self.seq),
             "amounts": self.charged,
             "body": self.facts,
         }
