@@ -33,7 +33,7 @@ from privet.mechanisms.base import (
 )
 from privet.mechanisms.base.columns import is_number
 from privet.mechanisms.base.response import largest_epsilon
-from privet.mechanisms.base.whole_steps import whole_steps
+from privet.mechanisms.base.values import whole_steps
 from privet.privacy import AboveThresholdLoss, Composed, DiscreteLaplaceLoss, PrivacyLoss, Repeated, Unit
 
 __all__ = ["AboveThreshold", "ThresholdStream"]
@@ -186,6 +186,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         return self._rounded(as_scores(value))
 
     def _rounded(self, values: Array) -> Array:
+        """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart. Saturates at 2^62."""
         return whole_steps(values, math.frexp(self.step)[1] - 1)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:

@@ -13,15 +13,13 @@ from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.base import ErrorBar, Example, SelectionMechanism, Source, Target, register, up
-from privet.mechanisms.base.values import size_of
-from privet.mechanisms.base.whole_steps import whole_steps
+from privet.mechanisms.base.values import whole_steps
 from privet.privacy import PrivacyLoss, PureLoss, Unit
 
 __all__ = ["NoisyMaxGap"]
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
 _FARTHEST = 2**61
-_TWO = "a gap needs at least two candidates, with a score each"
 
 
 @final
@@ -83,16 +81,13 @@ class NoisyMaxGap(SelectionMechanism):
     def _price(self, epsilon: float) -> PrivacyLoss:
         return PureLoss(epsilon, unit=self.sensitivity.unit)
 
-    def _admit(self, value: Any) -> None:
-        super()._admit(value)
-        if size_of(value) == 1:
-            raise InvalidData(_TWO)
+    def _check_number(self, number: int | None) -> None:
+        super()._check_number(number)
+        if number is not None and number < 2:
+            raise InvalidData("a gap needs at least two candidates, with a score each")
 
     def _prepare(self, value: Any) -> Array:
-        scores = super()._prepare(value)
-        if len(scores) < 2:  # an iterator has a length now
-            raise InvalidData(_TWO)
-        return whole_steps(scores, self._exponent, farthest=_FARTHEST)
+        return np.clip(whole_steps(super()._prepare(value), self._exponent), -_FARTHEST, _FARTHEST)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[dict[str, Any]]:
         shape = (runs, len(prepared))

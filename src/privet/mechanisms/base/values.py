@@ -27,9 +27,11 @@ __all__ = [
     "read_value",
     "size_of",
     "split_ratio",
+    "whole_steps",
 ]
 
 FARTHEST = 1000  # steps saturate at 2 to this power
+_MOST = 2**62
 _ZERO = (0, 1)
 _SCALAR: tuple[int, ...] = ()
 _RAGGED = "a list of lists must have rows of one length: pass an array, or a list of numbers"
@@ -185,6 +187,26 @@ class Steps:
             )
             total[at] = float(exact + int(drawn[at]))
         return np.asarray(total)
+
+
+def whole_steps(numbers: Array, exponent: int) -> Array:
+    """Numbers in whole steps of 2^exponent, half up, as int64: what lies d apart lies at most ceil(d) steps apart.
+    Saturates at 2^62.
+
+    >>> whole_steps(np.array([1.25, -0.5]), -1).tolist(), whole_steps(np.array([Fraction(1, 3)], dtype=object), -1).tolist()
+    ([3, -1], [1])
+    """
+    if numbers.dtype == object:
+        step = Fraction(2) ** exponent
+        near = [math.floor(number / step + Fraction(1, 2)) for number in numbers.flat]
+        return np.array([min(max(steps, -_MOST), _MOST) for steps in near], dtype=np.int64).reshape(numbers.shape)
+    steps = Steps.of_array(numbers, exponent)
+    far = np.abs(steps.whole) >= float(_MOST)
+    whole = np.where(far, 0.0, steps.whole).astype(np.int64)
+    if steps.low is not None:
+        whole = whole + np.where(far, 0.0, steps.low).astype(np.int64)
+    whole = np.clip(whole + (steps.rest == 0.5), -_MOST, _MOST)
+    return np.where(far, np.where(steps.whole > 0.0, _MOST, -_MOST), whole)
 
 
 def _double(number: int) -> float:
