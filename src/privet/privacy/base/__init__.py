@@ -3,6 +3,7 @@
 from privet.privacy.base.atoms import any_failure, sum_of_atoms
 from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
+from privet.privacy.base.flagged import FlaggedVariable
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
 from privet.privacy.base.mixture import (
@@ -42,6 +43,7 @@ __all__ = [
     "Atoms",
     "Direction",
     "Enclosure",
+    "FlaggedVariable",
     "LossVariable",
     "Mixture",
     "MixturePairLoss",
