@@ -10,7 +10,6 @@ from privet.ledger.base.amounts import (
     sums_text,
     total_sums,
 )
-from privet.ledger.base.context import AMBIENT
 from privet.ledger.base.entry import (
     ADMIN,
     DATASET,
@@ -31,7 +30,6 @@ from privet.ledger.base.url import Address, parse_url, secrets_for
 
 __all__ = [
     "ADMIN",
-    "AMBIENT",
     "DATASET",
     "GENESIS",
     "KINDS",
