@@ -20,7 +20,7 @@ from privet.privacy.base.normal_loss import NormalLoss
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
 from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
-from privet.privacy.base.sums import variable_of_sum
+from privet.privacy.base.sums import LatticeLaw, deviation, lattice_law, variable_of_sum
 from privet.privacy.base.unit import Relation, Unit, same_unit
 from privet.privacy.base.variable import (
     DIRECTIONS,
@@ -44,6 +44,7 @@ __all__ = [
     "Direction",
     "Enclosure",
     "FlaggedVariable",
+    "LatticeLaw",
     "LossVariable",
     "Mixture",
     "MixturePairLoss",
@@ -66,12 +67,14 @@ __all__ = [
     "binary_variable",
     "binomial_mixture",
     "delta_of_rdp",
+    "deviation",
     "enclose_sampled",
     "from_dict",
     "from_json",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_rounding",
+    "lattice_law",
     "log_excess_moment",
     "lower_hull",
     "mixture_rdp",
