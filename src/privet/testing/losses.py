@@ -96,7 +96,7 @@ def _mechanisms() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.MixtureOfGaussiansLoss(1.0, (0.5, 2.0), (0.9, 0.1)),
             p.MixtureOfGaussiansLoss(float("inf"), (0.0, 1.0), (0.5, 0.5)),
         ),
-        "skellam": (p.SkellamLoss(4.0), p.SkellamLoss(100.0, sensitivity=3), p.SkellamLoss(1e6, unit=_REPLACE)),
+        "skellam": (p.SkellamLoss(4.0), p.SkellamLoss(100.0, sensitivity=3), p.SkellamLoss(400.0, unit=_REPLACE)),
         "staircase": (p.StaircaseLoss(1.0), p.StaircaseLoss(0.3, 0.8), p.StaircaseLoss(2.0, 0.5)),
         "tree_aggregation": (p.TreeAggregationLoss(5.0, 1000), p.TreeAggregationLoss(2.0, 1)),
         "geometric": (p.GeometricLoss(0.5), p.GeometricLoss(0.9, sensitivity=4)),
