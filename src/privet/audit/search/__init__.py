@@ -1,31 +1,54 @@
-"""Searching for a violation: worlds, what can be seen in them, events, and pairs of neighbours."""
+"""Searching for a violation: runs, what can be seen in them, events, and pairs of neighbours."""
 
-from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, learn
+from privet.audit.search.choosing import Candidate, Tallies
+from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, Tree, learn
+from privet.audit.search.encoder import Encoder, fit, targets_of
 from privet.audit.search.events import KINDS, RELATIONS, Event, Tally, kind_of, tally
-from privet.audit.search.features import features, lowest_set_bit
+from privet.audit.search.features import lowest_set_bit
+from privet.audit.search.independence import dependence, differs, twin_of
 from privet.audit.search.neighbours import BOUNDARY_VALUES, Neighbours, Numbers, Pairs, Tables
-from privet.audit.search.worlds import World, observe, observe_both, runner_of
+from privet.audit.search.reading import Reading, read
+from privet.audit.search.relation import check_relation
+from privet.audit.search.rows import Marks
+from privet.audit.search.running import Subject, observe, observe_both, runner_of
+from privet.audit.search.strain import Strain
+from privet.audit.search.worlds import Part, World
 
 __all__ = [
     "BOUNDARY_VALUES",
+    "Candidate",
     "Classifier",
+    "Encoder",
     "Event",
     "KINDS",
     "Learned",
+    "Marks",
     "Neighbours",
     "Numbers",
     "Pairs",
+    "Part",
     "RELATIONS",
+    "Reading",
+    "Strain",
+    "Subject",
     "Tables",
+    "Tallies",
     "Tally",
     "TimeGivenValue",
+    "Tree",
     "World",
-    "features",
+    "check_relation",
+    "dependence",
+    "differs",
+    "fit",
     "kind_of",
     "learn",
     "lowest_set_bit",
     "observe",
     "observe_both",
+    "read",
     "runner_of",
     "tally",
+    "targets_of",
+    "twin_of",
 ]

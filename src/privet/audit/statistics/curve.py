@@ -16,7 +16,7 @@ from privet.audit.statistics.supremum import LEAST, supremum_p_value
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
 
-__all__ = ["Curve", "box_p_value", "curve_refutes", "curve_test", "family_lower"]
+__all__ = ["Curve", "box_p_value", "box_test", "curve_refutes", "curve_test", "family_lower"]
 
 _LEAST = -600.0  # ln of the smallest p-value that is told apart from 0
 _GRID = 64
@@ -95,6 +95,24 @@ def box_p_value(claim: PrivacyLoss, counts: Counts) -> float:
         first = int(refuted.argmax())
         low, high = float(levels[max(first - 1, 0)]), float(levels[first])
     return math.exp(high)
+
+
+def box_test(counts: Counts, *, claim: PrivacyLoss, alpha: float = 0.05) -> CurveTest:
+    """The curve test by two separate bounds, alpha/2 each: weaker, but it refutes whatever `point_lower` refutes.
+
+    **Guarantee:** as of `curve_test`.
+
+    >>> from privet import privacy
+    >>> box_test(Counts(tp=700, fp=300, n=1000), claim=privacy.PureLoss(0.5)).verdict
+    'violated'
+    """
+    return CurveTest(
+        claim=claim,
+        p_value=box_p_value(claim, counts),
+        alpha=open_fraction("alpha", alpha),
+        method="trade-off curve, Clopper-Pearson",
+        counts=counts,
+    )
 
 
 def curve_test(counts: Counts, *, claim: PrivacyLoss, alpha: float = 0.05) -> CurveTest:

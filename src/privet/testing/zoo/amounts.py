@@ -132,7 +132,7 @@ AMOUNTS = (
         broken=_sampled(0.5), sound=_sampled(0.25),
     ),
     Entry(
-        number=28, name="no bound on contributions", feature="threshold", claim=ONE,
+        number=28, name="no bound on contributions", feature="threshold", claim=PureLoss(1.0, unit=Unit(person="name")),
         left=("ann", "bob"), right=("ann", "bob", "cy", "cy", "cy"),
         story="One person has three rows; the noise of a count hides one.",
         broken=_rows_counted, sound=_people_counted,
