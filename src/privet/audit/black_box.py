@@ -11,20 +11,17 @@ from privet import accounting, noise
 from privet._numerics import Array
 from privet._validate import count, fraction, open_fraction
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
+from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
 from privet.audit.search import (
     KINDS,
     Candidate,
     Encoder,
     Event,
     Learned,
-    Neighbours,
-    Numbers,
-    Pairs,
     Strain,
     Subject,
     Tallies,
     World,
-    check_relation,
     dependence,
     differs,
     fit,
@@ -243,9 +240,7 @@ def decide(counts: Counts, *, claim: PrivacyLoss, alpha: float, share: float = S
     return replace(test(counts, claim=claim, alpha=alpha * share).selected(alpha, _HOW), share=share)
 
 
-def measure(
-    counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float, share: float = SHARES[-1]
-) -> LowerBound:
+def measure(counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float, share: float = SHARES[-1]) -> LowerBound:
     """The bound on epsilon from the last of the chosen events, at its share of the level.
 
     >>> from privet import privacy
@@ -276,13 +271,10 @@ def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any, notes: list[str]
                 "tell the audit which inputs are neighbours: neighbours=[(left, right), ...] or audit.Tables(records)"
             )
         neighbours = Numbers(float(mechanism.sensitivity))
-    plain = not isinstance(neighbours, Neighbours)
-    family = Pairs(list(neighbours)) if plain else neighbours
-    pairs = list(islice(family.pairs(claim.unit.relation), _PAIRS_READ))
+    family = neighbours if isinstance(neighbours, Neighbours) else Pairs(list(neighbours))
+    pairs = list(islice(pairs_for(family, claim.unit), _PAIRS_READ))
     if not pairs:
         raise InvalidParameter("the family of neighbours is empty for the claim's relation")
-    for left, right in pairs if plain else ():
-        check_relation(left, right, claim.unit)
     if len(pairs) > _MOST_PAIRS:
         notes.append(f"{_MOST_PAIRS} of {_many(len(pairs))} pairs of neighbours, drawn at random, were tried")
         drawn = noise.permutation(len(pairs))[:_MOST_PAIRS]

@@ -1,4 +1,4 @@
-"""Searching for a violation: runs, what can be seen in them, events, and pairs of neighbours."""
+"""Searching for a violation: runs, what can be seen in them, events."""
 
 from privet.audit.search.choosing import Candidate, Tallies
 from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, Tree, learn
@@ -6,16 +6,13 @@ from privet.audit.search.encoder import Encoder, fit, targets_of
 from privet.audit.search.events import KINDS, RELATIONS, Event, Tally, kind_of, tally
 from privet.audit.search.features import lowest_set_bit
 from privet.audit.search.independence import dependence, differs, twin_of
-from privet.audit.search.neighbours import BOUNDARY_VALUES, Neighbours, Numbers, Pairs, Tables
 from privet.audit.search.reading import Reading, read
-from privet.audit.search.relation import check_relation
 from privet.audit.search.rows import Marks
 from privet.audit.search.running import Subject, observe, observe_both, runner_of
 from privet.audit.search.strain import Strain
 from privet.audit.search.worlds import Part, World
 
 __all__ = [
-    "BOUNDARY_VALUES",
     "Candidate",
     "Classifier",
     "Encoder",
@@ -23,21 +20,16 @@ __all__ = [
     "KINDS",
     "Learned",
     "Marks",
-    "Neighbours",
-    "Numbers",
-    "Pairs",
     "Part",
     "RELATIONS",
     "Reading",
     "Strain",
     "Subject",
-    "Tables",
     "Tallies",
     "Tally",
     "TimeGivenValue",
     "Tree",
     "World",
-    "check_relation",
     "dependence",
     "differs",
     "fit",
