@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +39,8 @@ from privet.privacy import PrivacyLoss
 __all__ = ["DEPENDS", "SHARES", "MechanismAudit", "Witness", "decide", "measure", "mechanism"]
 
 Columns = dict[str, Array]
-AuditVerdict = Verdict | Literal["depends on more than its input"]
 
-DEPENDS: Literal["depends on more than its input"] = "depends on more than its input"
+DEPENDS: Verdict = "depends on more than its input"
 SHARES = (0.6, 0.15, 0.25)  # of the level: the best suspect, the second, and the event that measures epsilon
 _MOST_PAIRS, _PAIRS_READ = 64, 4_096
 _SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
@@ -139,7 +138,7 @@ class MechanismAudit:
     notes: tuple[str, ...] = ()
 
     @property
-    def verdict(self) -> AuditVerdict:
+    def verdict(self) -> Verdict:
         """`violated`, `not refuted`, or `depends on more than its input`."""
         return self.test.verdict if self.depends is None else DEPENDS
 
@@ -217,7 +216,7 @@ def mechanism(
         pairs_tried=len(pairs),
         name=str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__))),
         tests=tuple(tests),
-        depends=_depends(subject, twin, worlds, search, [each.event.feature for _, each in tests]),
+        depends=_depends(subject, twin, worlds, test, witness),
         released=subject.ran["release"],
         simulated=subject.ran["simulate"],
         calls=subject.calls,
@@ -365,7 +364,8 @@ def _most_telling(
             subject.wants_rows = (targets := targets_of(left, right, subject.marks)) is not None
             worlds = subject.both(left, right, each, released=0)
             encoder = fit(*worlds, strain, targets=targets)
-            scores.append(Tallies(*(encoder.columns(world) for world in worlds), kinds).suspects(strain, 1)[0].score)
+            tallies = Tallies(encoder.columns(worlds[0]), encoder.columns(worlds[1]), kinds)
+            scores.append(tallies.suspects(strain, 1)[0].score)
         keep = 1 if len(pairs) <= _FINALISTS else _FINALISTS
         best = np.argsort(-np.array(scores), kind="stable")[:keep]
         pairs, each = [pairs[int(i)] for i in best], max(min(_SCOUTS, runs // (2 * keep)), min(runs, 50))
@@ -405,17 +405,29 @@ def _tests(search: _Search, worlds: _Encoded, claim: PrivacyLoss, alpha: float) 
     ]
 
 
-def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, search: _Search, first: list[str]) -> str | None:
-    """What the output depends on besides the input, in words."""
-    names = (*first, "value[0]", "row", "form")
-    found = dependence(worlds.columns, worlds.after_other, names)
+def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTest, witness: Witness) -> str | None:
+    """What the output depends on besides the input, in words.
+
+    Before an accusation it is the accusing event that must come from independent runs; a serial number or a time stamp
+    beside it is none of its business. Where nothing is refuted, everything is looked at.
+    """
+    names = dict.fromkeys((witness.event.feature, "value[0]", "row", "form"))
+    accused = test.verdict == "violated"
+    judged = [_answers(witness, side) if accused else side for side in worlds.columns]
+    found = dependence(judged, worlds.after_other, tuple(names))
     if found is not None or twin is None:
         return found
-    witness = search.witnesses[0]
     beside = replace(subject, mechanism=twin, notes=[], ran={"release": 0, "simulate": 0})
-    pair = beside.both(witness.left, witness.right, _TWIN, wanted=search.encoder.wanted)
-    for side, world in zip(worlds.columns, pair, strict=True):
-        columns = _with(search.learned, search.encoder.columns(world))
-        if any(name in side and differs(side[name], columns[name]) for name in dict.fromkeys(names)):
+    pair = beside.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
+    for side, world in zip(judged, pair, strict=True):
+        columns = _with(witness.learned, witness.encoder.columns(world))
+        columns = _answers(witness, columns) if accused else columns
+        if any(differs(side[name], columns[name]) for name in (side if accused else names) if name in side):
             return "a copy of the mechanism answers otherwise: something was drawn once and kept"
     return None
+
+
+def _answers(witness: Witness, columns: Columns) -> Columns:
+    """The tested event as a column of its own, and the feature that it is about."""
+    column = columns.get(witness.event.feature, np.full(len(columns["form"]), np.nan))
+    return {"event": witness.event(column).astype(float), witness.event.feature: column}

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.base import Counts, CurveTest, LowerBound
-from privet.audit.black_box import SHARES, AuditVerdict, MechanismAudit, decide, measure
+from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
+from privet.audit.black_box import SHARES, MechanismAudit, decide, measure
 from privet.errors import SerialisationError
 from privet.privacy import from_json, to_json
 
@@ -39,7 +39,7 @@ class Certificate:
 
     name: str
     claim: str
-    verdict: AuditVerdict
+    verdict: Verdict
     alpha: float
     p_value: float
     lower: float

@@ -12,7 +12,7 @@ from privet.privacy import PrivacyLoss, Unit
 
 __all__ = ["ADD_REMOVE", "CredibleBound", "CurveTest", "LowerBound", "Result", "Verdict", "same_neighbours"]
 
-Verdict = Literal["violated", "not refuted"]
+Verdict = Literal["violated", "not refuted", "depends on more than its input"]  # the last: runs are not independent
 
 ADD_REMOVE = Unit()
 

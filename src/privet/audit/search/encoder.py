@@ -222,7 +222,9 @@ def fit(left: World, right: World, strain: Strain, *, targets: Array | None = No
     rows = any(world.rows is not None for world in (left, right))
     return Encoder(
         coordinates,
-        *(tuple(each) for each in names),
+        tuple(names[0]),
+        tuple(names[1]),
+        tuple(names[2]),
         tuple(places),
         pairs,
         vocabulary,
@@ -245,9 +247,9 @@ def _readable(left: World, right: World) -> None:
             raise InvalidParameter(_UNREAD + "a text in them is different in nearly every run")
     forms = [*left.forms, *right.forms]
     if len(forms) >= _ENOUGH and len(set(forms)) >= _UNIQUE * len(forms):
-        shown = max([np.mean(w.main.lengths > 0) for w in (left, right)])
-        often = [np.mean(~np.isnan(column)) for w in (left, right) for column in w.single.values()]
-        if max(shown, *often, 0.0) < 0.1:
+        often = [float(np.mean(w.main.lengths > 0)) for w in (left, right)]
+        often += [float(np.mean(~np.isnan(column))) for w in (left, right) for column in w.single.values()]
+        if max(often) < 0.1:
             raise InvalidParameter(_UNREAD + "nearly every form is seen once")
 
 

@@ -141,7 +141,7 @@ def _windows(name: str, pooled: Array, a: Array, b: Array) -> Iterator[Tally]:
     ends = starts + np.repeat(_SPANS, [max(len(cuts) - span, 0) for span in _SPANS])
     low, high = cuts[starts], cuts[ends]
     counts = [np.searchsorted(s, cuts, "right")[ends] - np.searchsorted(s, cuts, "left")[starts] for s in (a, b)]
-    yield Tally(name, "between", low, *counts, uppers=high)
+    yield Tally(name, "between", low, counts[0], counts[1], high)
 
 
 def _cuts(pooled: Array) -> Array:

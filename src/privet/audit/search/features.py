@@ -49,6 +49,8 @@ def first_true(values: Array, lengths: Array) -> Array:
     >>> first_true(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([2, 2])).tolist()
     [1.0, 2.0]
     """
+    if not values.shape[1]:
+        return lengths.astype(float)
     with np.errstate(invalid="ignore"):
         positive = values > 0.0
     return np.where(positive.any(axis=1), np.argmax(positive, axis=1), lengths).astype(float)

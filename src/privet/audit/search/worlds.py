@@ -103,13 +103,16 @@ def stack(looks: Sequence[Look], *, timed: bool = False, wanted: Collection[str]
     parts = {place: _padded([reading.numbers.get(place) for reading in readings]) for place in sorted(places)}
     main = parts.pop("", Part(np.empty((len(looks), 0)), np.zeros(len(looks), dtype=np.int64)))
     tables = [reading.rows for reading in readings]
+    named = [_columns([getattr(r, name) for r in readings], wanted) for name in ("single", "marks", "skeletons")]
     return World(
         main.values,
         np.array([reading.form for reading in readings], dtype=object),
         np.array([look.seconds for look in looks]) if timed else None,
         main.lengths,
         parts,
-        *(_columns([getattr(r, name) for r in readings], wanted) for name in ("single", "marks", "skeletons")),
+        named[0],
+        named[1],
+        named[2],
         tables if any(table is not None for table in tables) else None,
         np.array([look.released for look in looks]),
         np.array([look.after_other for look in looks]),

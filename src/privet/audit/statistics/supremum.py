@@ -152,7 +152,8 @@ def _worst(region: _Region, curve: Rates, x: tuple[float, float], y: tuple[float
     """
     if region.empty:
         return 0.0
-    ends = np.sin(np.linspace(*(math.asin(math.sqrt(end)) for end in x), _FIRST_CELLS + 1)) ** 2
+    angles = math.asin(math.sqrt(x[0])), math.asin(math.sqrt(x[1]))
+    ends = np.sin(np.linspace(angles[0], angles[1], _FIRST_CELLS + 1)) ** 2
     nodes = np.unique(np.concatenate((np.clip(ends, *x), x)))
     values = np.maximum(curve(nodes), y[0])
     across, down = region.across(nodes), region.down(values)
