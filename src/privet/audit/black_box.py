@@ -26,6 +26,7 @@ from privet.audit.search import (
     differs,
     fit,
     learn,
+    reusable,
     targets_of,
     twin_of,
 )
@@ -271,7 +272,8 @@ def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any, notes: list[str]
             )
         neighbours = Numbers(float(mechanism.sensitivity))
     family = neighbours if isinstance(neighbours, Neighbours) else Pairs(list(neighbours))
-    pairs = list(islice(pairs_for(family, claim.unit), _PAIRS_READ))
+    found = islice(pairs_for(family, claim.unit), _PAIRS_READ)
+    pairs = [(reusable(left), reusable(right)) for left, right in found]
     if not pairs:
         raise InvalidParameter("the family of neighbours is empty for the claim's relation")
     if len(pairs) > _MOST_PAIRS:

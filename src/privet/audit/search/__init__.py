@@ -8,7 +8,7 @@ from privet.audit.search.features import lowest_set_bit
 from privet.audit.search.independence import dependence, differs, twin_of
 from privet.audit.search.reading import Reading, read
 from privet.audit.search.rows import Marks
-from privet.audit.search.running import Subject, observe, observe_both, runner_of
+from privet.audit.search.running import Subject, observe, observe_both, reusable, runner_of
 from privet.audit.search.strain import Strain
 from privet.audit.search.worlds import Part, World
 
@@ -39,6 +39,7 @@ __all__ = [
     "observe",
     "observe_both",
     "read",
+    "reusable",
     "runner_of",
     "tally",
     "targets_of",

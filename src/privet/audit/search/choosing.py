@@ -31,7 +31,7 @@ class Tallies:
 
     >>> side = {"form": np.zeros(4), "value[0]": np.array([0.0, 1.0, 2.0, 3.0])}
     >>> Tallies(side, side, frozenset({"threshold"})).events
-    14
+    6
     """
 
     def __init__(self, left: dict[str, Array], right: dict[str, Array], kinds: frozenset[str]) -> None:

@@ -365,8 +365,9 @@ def targets_of(left: Any, right: Any, marks: Marks) -> Array | None:
     """
     tables = [rows_of(value, marks) for value in (left, right)]
     widths = {table.shape[1] for table in tables if table is not None}
-    if len(widths) != 1:
-        return None
+    lengths = {0 if table is None else len(table) for table in tables}
+    if len(widths) != 1 or (widths == {1} and len(lengths) == 1):
+        return None  # numbers in equal numbers are answers rather than records
     counts = [Counter(map(tuple, table.tolist())) if table is not None else Counter() for table in tables]
     apart = [*(counts[0] - counts[1]), *(counts[1] - counts[0])]
     return np.array(apart[:_TARGETS], dtype=float) if apart else None

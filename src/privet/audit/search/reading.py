@@ -50,7 +50,7 @@ def read(output: Any, marks: Marks, *, wants_rows: bool = True) -> Reading:
 
     >>> found = read({"a": 1, "b": [2.0, 3.0]}, Marks(b"key"))
     >>> found.form, found.single, found.numbers["['b']"].tolist()
-    ("['a', 'b']dict[int, list[2 float]]", {"['a']": 1.0}, [2.0, 3.0])
+    ("['a', 'b']dict[int, list[2 float]]", {"['a']": 1.0, ' keys': 2.0}, [2.0, 3.0])
     """
     reader = _Reader(marks)
     form = reader.look(output, "", 0)

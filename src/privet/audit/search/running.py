@@ -21,7 +21,7 @@ from privet.audit.search.rows import Marks
 from privet.audit.search.worlds import Look, World, join, scattered, stack, world_of_array
 from privet.errors import InvalidParameter
 
-__all__ = ["Subject", "observe", "observe_both", "runner_of"]
+__all__ = ["Iterated", "Subject", "observe", "observe_both", "reusable", "runner_of"]
 
 Runner = Callable[[Any], Any]
 _MOST_NUMBERS = 4_000_000  # held at once: longer simulations come in several batches
@@ -70,13 +70,30 @@ def _streamed(start: Callable[[], Any], questions: Any) -> list[Any]:
     return answers
 
 
+@dataclass(frozen=True)
+class Iterated:
+    """What an iterator had to give: every run gets a new iterator over it."""
+
+    items: list[Any]
+
+
+def reusable(value: Any) -> Any:
+    """The value itself, or what an iterator holds, so that it can be given more than once.
+
+    >>> reusable(iter([1, 2]))
+    Iterated(items=[1, 2])
+    """
+    return Iterated(list(value)) if isinstance(value, Iterator) else value
+
+
 class _Input:
     """An input that every run gets anew: what a run sorts, empties or consumes is a copy."""
 
     def __init__(self, value: Any) -> None:
         self.notes: list[str] = []
-        self._iterated = isinstance(value, Iterator)
-        self._value = list(value) if self._iterated else value
+        value = reusable(value)
+        self._iterated = isinstance(value, Iterated)
+        self._value = value.items if isinstance(value, Iterated) else value
         self._plain = _immutable(value)
         if self._iterated:
             self.notes.append("the input is an iterator: every run is given one of its own")

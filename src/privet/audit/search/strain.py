@@ -17,7 +17,7 @@ class Strain:
 
     >>> grid = np.linspace(0.0, 1.0, 101)
     >>> Strain(grid, 1.0 - grid).depth(np.array([9, 5]), np.array([1, 5]), 10, 10).round(1).tolist()
-    [3.7, 0.0]
+    [3.8, 0.0]
     """
 
     fpr: Array

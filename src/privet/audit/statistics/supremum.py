@@ -29,7 +29,7 @@ def supremum_p_value(counts: Counts, curve: Rates) -> float:
     both. **Guarantee:** P[p_value <= alpha] <= alpha, if the curve holds. **Error:** about a tenth too large.
     **Reference:** Barnard 1947; Berger & Boos 1994 for confining the rates.
 
-    >>> supremum_p_value(Counts(tp=7, fp=3, n=10), lambda x: 1.0 - x) < 0.06
+    >>> supremum_p_value(Counts(tp=8, fp=2, n=10), lambda x: 1.0 - x) < 0.01
     True
     """
     x, y = counts.fp / counts.n_out, counts.fn / counts.n
@@ -46,7 +46,7 @@ def distance(tp: Array, fp: Array, n: int, n_out: int, points: tuple[Array, Arra
     """How far counts lie below the points of a curve, in standard deviations; 0 on the other side.
 
     >>> distance(np.array([9, 5]), np.array([1, 5]), 10, 10, (np.array([0.5]), np.array([0.5]))).round(2).tolist()
-    [2.35, 0.0]
+    [3.75, 0.0]
     """
     fn = np.asarray(n) - np.asarray(tp)
     a = np.maximum(_angle(points[0]) - _count_angle(np.asarray(fp), n_out)[..., None], 0.0) * (2.0 * math.sqrt(n_out))
