@@ -27,6 +27,7 @@ _NODES = 800  # of a sum of ratios
 _SINGLE_NODES = 1200  # of one ratio
 _TAIL = 1e-25  # mass of one step that may be taken to give everything away
 _BINS = 4000
+_CHUNKS = 32
 
 
 @register
@@ -107,8 +108,8 @@ def _allocated(loss: RandomAllocation, direction: Direction) -> LossVariable:
     mean = values / loss.steps
     seen = (q > 0.0) & (mean > 0.0)
     p = q * mean
-    # a node adds up at most so many products; errors of both summands add up, so n copies have n times the error
-    stated = loss.steps * (error + UNIT_ROUNDOFF * (16.0 + (_NODES + 3.0) ** 2))
+    # a node adds up at most so many products at a time; errors of both summands add up, so n copies have n times the error
+    stated = loss.steps * (error + UNIT_ROUNDOFF * (16.0 + 2.0 * _CHUNKS + (_NODES + 4.0) ** 2 / _CHUNKS))
     none = float(q[mean == 0.0].sum())
     return AtomicVariable(np.log(mean[seen]), p[seen], q[seen], infinite, none, None, 64.0 * UNIT_ROUNDOFF, stated)
 
@@ -175,6 +176,8 @@ def _spread(values: Array, mass: Array, nodes: Array) -> tuple[Array, Array]:
     place = np.clip(np.searchsorted(nodes, values, side="right") - 1, 0, len(nodes) - 2)
     low, high = nodes[place], nodes[place + 1]
     up = np.clip((values - low) / (high - low), 0.0, 1.0) * mass
-    found = np.bincount(place, weights=mass - up, minlength=len(nodes))
-    found[1:] += np.bincount(place, weights=up, minlength=len(nodes))[:-1]
+    found = np.zeros(len(nodes))
+    for part in np.array_split(np.arange(len(values)), _CHUNKS):  # short sums lose fewer digits than one long one
+        found += np.bincount(place[part], weights=(mass - up)[part], minlength=len(nodes))
+        found[1:] += np.bincount(place[part], weights=up[part], minlength=len(nodes))[:-1]
     return nodes, found
