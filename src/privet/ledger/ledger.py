@@ -429,11 +429,14 @@ class Ledger(Custody):
         (0.25, 2)
         """
         within = Within(mechanism, run, source)
-        if value is not STREAM:
-            check_input(mechanism, value)
-            return self.release(within, value)
-        priced(within, durable=self._store.durable)
-        return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
+        try:
+            if value is not STREAM:
+                check_input(mechanism, value)
+                return self.release(within, value)
+            priced(within, durable=self._store.durable)
+            return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
+        finally:
+            del value, run, within  # as in `release`
 
     def close(self) -> None:
         """Let go of the file or the server; the next use connects again."""
