@@ -23,6 +23,7 @@ from privet.privacy.base import (
 __all__ = ["DiscreteGaussianLoss", "DiscreteNormalVariable"]
 
 _LISTED_SIGMA = 500.0  # up to here the outcomes are listed one by one
+_MOST_OUTCOMES = 1_000_000
 _LARGEST_SIGMA = 1e8  # beyond, the difference of P and Q drowns in rounding
 _NARROW = 0.2
 _MASS_ERROR = 1e-12  # relative, of the mass of a tail
@@ -66,6 +67,11 @@ class DiscreteGaussianLoss(PrivacyLoss):
             raise NoGuarantee(
                 "the exact curve of discrete Gaussian noise is known for scalar queries with sigma up to 1e8; "
                 "use the zCDP or RDP accountant, or rounded Gaussian noise (GaussianLoss)"
+            )
+        if self.sensitivity > _MOST_OUTCOMES:
+            raise NoGuarantee(
+                f"with a sensitivity above {_MOST_OUTCOMES} the outcomes of discrete Gaussian noise are too many to list; "
+                "use the zCDP or RDP accountant"
             )
         return _shifted_discrete_gaussian(self.sigma, self.sensitivity)
 

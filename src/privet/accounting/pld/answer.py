@@ -173,14 +173,15 @@ class BandProfile:
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta (lower).
 
-        Newton steps on ln delta, which is concave, from the right; the point returned has been tried.
+        Newton steps on ln delta. That curve is not concave for sampled losses (heavy right tails), so the bracket is
+        halved wherever a step would leave it or does not shrink; the point returned has been tried.
         """
         if self.constant >= delta:
             return math.inf
         law, upper = self.law, self.side == "upper"
         bad, good = self.floor, self.top  # ends of the search; neither is tried unless the search comes there
-        at = min(max(law.guess, bad), good)
-        for _ in range(60):
+        at, before = min(max(law.guess, bad), good), math.inf
+        for _ in range(200):
             value, slope = self._at(at)
             if value > delta:
                 bad = max(bad, at)
@@ -190,11 +191,13 @@ class BandProfile:
                 return self.floor + law.shift if upper else -math.inf
             excess = value - self.constant
             move = excess / slope * math.log(excess / (delta - self.constant)) if slope > 0.0 and excess > 0.0 else 0.0
-            following = at + move if move != 0.0 and at + move <= good else 0.5 * (bad + good)
-            following = max(following, bad)
-            if abs(following - at) <= 1e-12 * (1.0 + abs(at)):
+            close = 1e-12 * (1.0 + abs(at))
+            if 0.0 < abs(move) <= close or good - bad <= close:
                 break
-            at = following
+            following = at + move
+            if not bad < following < good or move == 0.0 or abs(move) > 0.5 * before:
+                following = 0.5 * (bad + good)
+            at, before = following, abs(following - at)
         return self._tried(at, delta)
 
     def _tried(self, at: float, delta: float) -> float:

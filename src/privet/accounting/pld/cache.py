@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ def _size(value: object) -> int:
 def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
     """Decorator: keep the latest results of a pure function, at most `most_bytes` in all.
 
+    Safe for threads: the book-keeping is done under a lock, the function itself runs outside it (two threads may then
+    compute the same result, which does no harm).
+
     >>> @remember(1000)
     ... def square(x: int) -> int:
     ...     return x * x
@@ -33,30 +37,39 @@ def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         results: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        lock = Lock()
         held = 0  # bytes
 
         @wraps(function)
         def remembering(*args: Any) -> Any:
             nonlocal held
-            known = results.get(args)
-            if known is not None:
-                results.move_to_end(args)
-                return known[0]
+            with lock:
+                known = results.get(args)
+                if known is not None:
+                    results.move_to_end(args)
+                    return known[0]
             result = function(*args)
             size = _size(result)
             if size <= most_bytes // 4:
-                results[args] = (result, size)
-                held += size
-                while held > most_bytes:
-                    held -= results.popitem(last=False)[1][1]
+                with lock:
+                    before = results.pop(args, None)  # another thread may have been quicker
+                    held += size - (before[1] if before else 0)
+                    results[args] = (result, size)
+                    while held > most_bytes:
+                        held -= results.popitem(last=False)[1][1]
             return result
 
         def clear() -> None:
             nonlocal held
-            results.clear()
-            held = 0
+            with lock:
+                results.clear()
+                held = 0
+
+        def size() -> int:
+            return held
 
         remembering.cache_clear = clear  # type: ignore[attr-defined]
+        remembering.cache_bytes = size  # type: ignore[attr-defined]
         return remembering
 
     return decorate
