@@ -146,6 +146,10 @@ class DiscreteNormalVariable(SymmetricVariable):
         reach = mu * (mu / 2.0 - ndtri(max(tail, 1e-300)) + 2.0 / self.sigma)
         return -reach, reach
 
+    @property
+    def mass_error(self) -> float:
+        return _MASS_ERROR
+
     def enclose(self, epsilon: float) -> Enclosure:
         p, q = (float(tail) for tail in self.tails(epsilon))
         weighted = math.exp(min(epsilon, 700.0)) * q

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import UNIT_ROUNDOFF, Array
 from privet._validate import at_least, flag
 from privet.privacy.base import (
     Direction,
@@ -43,6 +43,10 @@ class BoundedRangeVariable(SymmetricVariable):
         p = np.exp(low / 2.0) * np.expm1(width / 2.0) / total
         q = np.exp(-low / 2.0) * -np.expm1(-width / 2.0) / total
         return p, q
+
+    @property
+    def mass_error(self) -> float:
+        return UNIT_ROUNDOFF * (32.0 + 4.0 * self.epsilon)  # exponentials of numbers up to epsilon
 
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon

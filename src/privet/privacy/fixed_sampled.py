@@ -10,6 +10,7 @@ from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.base import (
+    HAIR,
     Approximate,
     Atoms,
     Direction,
@@ -95,6 +96,10 @@ class SplicedVariable(SymmetricVariable):
         """Masses of (0, n0], (n0, n1], ..., (nk, inf) for nodes >= 0."""
         p, q = self.of.cells(np.concatenate(([0.0], before_sampling(nodes, self.q))))
         return ((1.0 - self.q) * q + self.q * p)[1:], q[1:]
+
+    @property
+    def mass_error(self) -> float:
+        return self.of.mass_error + HAIR  # a mixture of non-negative numbers
 
     def span(self, tail: float) -> tuple[float, float]:
         top = float(after_sampling(max(0.0, self.of.span(tail)[1]), self.q))

@@ -51,6 +51,10 @@ class LaplaceVariable(SymmetricVariable):
         q = np.exp((-low - e) / 2.0) * -np.expm1(-width / 2.0) / 2.0
         return p, q
 
+    @property
+    def mass_error(self) -> float:
+        return UNIT_ROUNDOFF * (32.0 + 4.0 * self.epsilon)  # exponentials of numbers up to epsilon
+
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
 

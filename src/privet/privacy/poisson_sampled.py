@@ -94,6 +94,10 @@ class SampledVariable(LossVariable):
     def least(self) -> float:
         return self.q * self.of.least
 
+    @property
+    def mass_error(self) -> float:
+        return self.of.mass_error + HAIR  # a mixture of non-negative numbers
+
     def span(self, tail: float) -> tuple[float, float]:
         low, high = self.image(np.array(self.of.span(tail)))
         return float(low), float(high)

@@ -23,8 +23,7 @@ __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
-_CONTINUOUS_ERROR = 2e-12  # relative error of a cell mass (normal_cells, measured against 40 digits in the tests)
-_ATOM_ERROR = 2e-13  # a tail atom comes from an exponential of a large number
+_SHARE_ERROR = 2e-14  # of the shares of a cell: what the iteration of `_lend` leaves, and a handful of roundings
 _SAME = 1e-15  # a change of the shares that is rounding only; what is left is then below 1e-14
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 _MOST_ROUGH = 2000
@@ -83,11 +82,7 @@ class _Mesh:
     p_only: float  # mass that an upper law sends to infinity
     impossible: float  # mass that truly lies there
     below: float  # mass of atoms cut off at the bottom
-
-    @property
-    def error(self) -> float:
-        """Relative error of a mass."""
-        return _CONTINUOUS_ERROR if self.continuous else _ATOM_ERROR
+    error: float  # relative error of a mass
 
     def masses(self, variable: LossVariable, edges: Array) -> tuple[Array, Array]:
         """Continuous P- and Q-mass below, between and above the edges."""
@@ -122,7 +117,8 @@ def _mesh(loss: PrivacyLoss, direction: Direction, step: float, tail: float, ord
     infinite = variable.p_only
     atoms = (losses, p_atoms, q_atoms)
     nodes = offset + places * step
-    return _Mesh(offset, places, nodes, atoms, continuous, infinite + lost_above, infinite, lost_below)
+    error = variable.mass_error + _SHARE_ERROR
+    return _Mesh(offset, places, nodes, atoms, continuous, infinite + lost_above, infinite, lost_below, error)
 
 
 def _offset(variable: LossVariable, step: float, outline: Summary) -> float:

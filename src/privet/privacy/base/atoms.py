@@ -11,7 +11,8 @@ from privet.privacy.base.variable import AtomicVariable, Atoms, LossVariable
 
 __all__ = ["any_failure", "sum_of_atoms"]
 
-_MOST_COPIES = 500  # the logarithm of 500! still leaves multinomial weights good to 4e-12
+_MOST_COPIES = 500
+_WEIGHT_ERROR = 4e-12  # of multinomial weights, from logarithms of factorials up to 500!
 
 
 def any_failure(failures: Iterable[tuple[float, int]]) -> float:
@@ -40,6 +41,7 @@ def sum_of_atoms(variables: list[tuple[LossVariable, int]], most: int) -> Atomic
     if math.prod(math.comb(n + k - 1, n) for k, n in lengths) > most:
         return None
     total, blur = Atoms(np.zeros(1), np.ones(1), np.ones(1)), 0.0
+    error = _WEIGHT_ERROR + math.fsum(n * variable.mass_error for variable, n in variables)
     for variable, n in variables:
         one = variable.atoms()
         part = _copies(one, n) if n > 1 and len(one.losses) else one
@@ -50,7 +52,7 @@ def sum_of_atoms(variables: list[tuple[LossVariable, int]], most: int) -> Atomic
     p, q = (np.bincount(where, weights=side, minlength=len(losses)) for side in (total.p, total.q))
     p_only = any_failure((variable.p_only, n) for variable, n in variables)
     q_only = any_failure((variable.q_only, n) for variable, n in variables)
-    return AtomicVariable(losses, p, q, p_only, q_only, blur=blur)
+    return AtomicVariable(losses, p, q, p_only, q_only, blur=blur, stated_error=error)
 
 
 def _copies(atoms: Atoms, n: int) -> Atoms:
