@@ -18,6 +18,7 @@ from privet.privacy.base import (
     SymmetricVariable,
     ZcdpBound,
     register,
+    remember,
 )
 
 __all__ = ["DiscreteGaussianLoss", "DiscreteNormalVariable"]
@@ -79,7 +80,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
         return DiscreteGaussianLoss(self.sigma, self.sensitivity * size, self.dimension, unit=self.unit)
 
 
-@lru_cache(maxsize=64)
+@remember(6_000_000)
 def _shifted_discrete_gaussian(sigma: float, shift: int) -> LossVariable:
     """The law at 0 against the law at `shift`: L(x) = shift (shift - 2x) / (2 sigma^2), a lattice."""
     if sigma > _LISTED_SIGMA:

@@ -48,11 +48,12 @@ class Bound:
     @property
     def loose(self) -> bool:
         """Is the enclosure wider than 5% of its upper end? Then a finer method might promise noticeably less."""
-        return 0.0 < self.lower and self.slack > _LOOSE * self.upper
+        return self.slack > _LOOSE * self.upper
 
     def __str__(self) -> str:
-        known = f"{self.method}; {self.unit.describe()}"
-        if self.lower == 0.0:
-            return f"{self.upper:.6g} ({known})"
-        wide = f"; loose: the ends differ by {100.0 * self.slack / self.upper:.3g}%" if self.loose else ""
-        return f"{self.upper:.6g} (at least {self.lower:.6g}; {known}{wide})"
+        least = f"at least {self.lower:.6g}; " if self.lower > 0.0 else ""
+        wide = ""
+        if self.loose:
+            share = f"slack {100.0 * self.slack / self.upper:.0f}% of the upper end"
+            wide = f"; loose, {share}" if self.lower > 0.0 else "; no lower end known"
+        return f"{self.upper:.6g} ({least}{self.method}; {self.unit.describe()}{wide})"

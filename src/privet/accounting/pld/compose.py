@@ -7,7 +7,6 @@ noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.band import CACHES as caches_of_band
 from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law
-from privet.accounting.pld.cache import remember
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
+from privet.privacy.base import remember
 
 __all__ = ["CACHES", "BandLaw", "ComposedLaw", "Sum", "compose", "smooth_length"]
 
@@ -99,17 +98,6 @@ def smooth_length(length: int) -> int:
     return next(m << power for m in (4, 5, 6, 8) if m << power >= length)
 
 
-@lru_cache(maxsize=1024)
-def _log_moment(law: GridLaw, t: float) -> float:
-    """ln of the sum of p exp(t loss)."""
-    if t == 0.0:
-        return math.log(max(float(law.mass.sum()), 1e-300))
-    losses = law.losses()
-    peak = float(losses[-1] if t > 0.0 else losses[0]) * t
-    total = float((law.mass * np.exp(np.maximum(losses * t - peak, -600.0))).sum())  # not @: BLAS would start threads
-    return peak + math.log(max(total, 1e-300))
-
-
 def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
     """Law of the sum of independent losses, `n` copies of each grid law."""
     t = plan.tilt
@@ -117,7 +105,7 @@ def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
     low, high = _window(laws, plan, step)
     first = math.floor((low - smallest) / step)
     length = math.ceil((high - smallest) / step) - first + 2
-    total = math.fsum(n * _log_moment(law, t) for law, n in laws)
+    total = math.fsum(n * law.log_moment(t) for law, n in laws)
     if len(laws) > 1:
         length = smooth_length(length)  # other sums with these parts may have the same length, and share the work
     narrow = _low_band(laws, t, length) if t > 0.0 else None
@@ -148,7 +136,7 @@ def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
 
 def _low_band(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
     """The low frequencies of the sum with a bound on the error of one bin, when the others are proved negligible."""
-    parts = [(tilted_law(law, t, _log_moment(law, t)), n) for law, n in laws]
+    parts = [(tilted_law(law, t, law.log_moment(t)), n) for law, n in laws]
     count = cut_frequency(parts, length, -_DROPPED)
     if count is None:
         return None
@@ -179,14 +167,14 @@ def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
     return -math.expm1(math.fsum(logs)) if logs else 0.0
 
 
-@remember(24_000_000)
+@remember(16_000_000)
 def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
     """The transform of the tilted law, the logarithm of its modulus with the error added, and that error.
 
     Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
     and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here.
     """
-    tilted: Array = law.mass * np.exp(law.losses() * t - _log_moment(law, t))
+    tilted: Array = law.mass * np.exp(law.losses() * t - law.log_moment(t))
     tilted = np.bincount((law.places - law.start) % length, weights=tilted, minlength=length)
     error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
     transform = np.fft.rfft(tilted, length)
@@ -241,7 +229,7 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     """Chernoff bounds: mass above the window (untilted), and tilted mass outside the window (it wraps around)."""
 
     def moment(order: float) -> float:
-        return math.fsum(n * _log_moment(law, order) for law, n in laws)
+        return math.fsum(n * law.log_moment(order) for law, n in laws)
 
     def tail(tilt: float, value: float, order: float, reach: float) -> float:
         """Mass of the tilted law beyond a loss (`reach`, signed like the order): any order bounds it."""
@@ -264,4 +252,4 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     return above, wrapped
 
 
-CACHES = (_log_moment, _transform, *caches_of_band)
+CACHES = (_transform, *caches_of_band)

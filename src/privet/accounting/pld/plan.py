@@ -6,12 +6,12 @@ Nothing here is certified and nothing needs to be: a bad plan gives a wide inter
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.privacy import Direction, LossVariable, PrivacyLoss
+from privet.privacy.base import remember
 
 __all__ = ["Plan", "Summary", "make_plan", "step_tail", "summary_of"]
 
@@ -37,7 +37,7 @@ class Summary:
     inside: Array  # ... and their P-masses
 
 
-@lru_cache(maxsize=512)
+@remember(6_000_000)
 def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
     """The coarse law of one part, cut at the same tail as the grid laws (beyond it the mass sits at infinity)."""
     variable = loss.variable(direction)

@@ -7,17 +7,17 @@ Both keep the P- and Q-mass, so the error of both is of second order in the grid
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.accounting.pld.cache import remember
 from privet.accounting.pld.mesh import lattice_places, walls_between
 from privet.accounting.pld.plan import Summary, summary_of
 from privet.errors import NoGuarantee
 from privet.privacy import Direction, LossVariable, PrivacyLoss
+from privet.privacy.base import remember
 
 __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
 
@@ -47,6 +47,14 @@ class GridLaw:
     infinite: float
     error: float  # relative error of each mass
     shift: float  # losses may be off by this much (atoms that lie a hair beside their node)
+    token: object = field(init=False, default_factory=object)  # stands for this law in the caches
+    moments: dict[float, float] = field(init=False, default_factory=dict)
+
+    def log_moment(self, t: float) -> float:
+        """ln of the sum of p exp(t loss)."""
+        if t not in self.moments:
+            self.moments[t] = _log_moment(self.losses(), self.mass, t)
+        return self.moments[t]
 
     @property
     def start(self) -> int:
@@ -70,6 +78,14 @@ class GridLaw:
         return abs(self.offset) + max(abs(self.start), abs(self.stop) + 1) * self.step
 
 
+def _log_moment(losses: Array, mass: Array, t: float) -> float:
+    if t == 0.0:
+        return math.log(max(float(mass.sum()), 1e-300))
+    peak = float(losses[-1] if t > 0.0 else losses[0]) * t
+    total = float((mass * np.exp(np.maximum(losses * t - peak, -600.0))).sum())  # not @: BLAS would start threads
+    return peak + math.log(max(total, 1e-300))
+
+
 @dataclass(frozen=True, eq=False)
 class _Mesh:
     """The nodes for one variable, and what both laws need to know of it."""
@@ -89,7 +105,7 @@ class _Mesh:
         return variable.cells(edges) if self.continuous else (np.zeros(len(edges) + 1), np.zeros(len(edges) + 1))
 
 
-@remember(16_000_000)
+@remember(6_000_000)
 def _mesh(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float) -> _Mesh:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
@@ -110,8 +126,11 @@ def _mesh(loss: PrivacyLoss, direction: Direction, step: float, tail: float, ord
         places = lattice_places(first, last, step, offset, outline.points, outline.inside, order)
         if len(losses) or offset != 0.0:
             special = np.floor((np.append(losses, offset) - offset) / step).astype(np.int64)
-            near = np.add.outer(special, np.arange(-_AROUND, _AROUND + 1)).ravel()
-            places = np.union1d(places, near[(near >= first) & (near <= last)])
+            near = np.unique(np.add.outer(special, np.arange(-_AROUND, _AROUND + 1)))
+            near = near[(near >= first) & (near <= last)]
+            at = np.searchsorted(places, near)  # a handful among perhaps millions: no sort of them all
+            new = places[np.minimum(at, len(places) - 1)] != near
+            places = np.insert(places, at[new], near[new])
     else:
         places = np.arange(first, last + 1)
     infinite = variable.p_only
@@ -161,7 +180,7 @@ def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
     return lost[0], lost[1], slice(below, len(p_atoms) - above)
 
 
-@remember(16_000_000)
+@remember(10_000_000)
 def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
     """A law on the grid that dominates the variable; `order` says where its nodes should be dense."""
     mesh = _mesh(loss, direction, step, tail, order)
@@ -184,7 +203,7 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float,
     return _law(mesh, step, mass, infinite, shift)
 
 
-@remember(16_000_000)
+@remember(10_000_000)
 def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
     """A law on the grid that the variable dominates; what lies beyond the grid is dropped."""
     mesh = _mesh(loss, direction, step, tail, order)

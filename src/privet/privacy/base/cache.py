@@ -1,4 +1,4 @@
-"""A cache that counts bytes: grid laws may be tiny or huge."""
+"""A cache that counts bytes: the arrays behind a price may be tiny or huge."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -24,6 +24,7 @@ def _size(value: object) -> int:
 def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
     """Decorator: keep the latest results of a pure function, at most `most_bytes` in all.
 
+    Arguments are hashable; one that has a `token` is known by that, and is not kept alive by the cache.
     Safe for threads: the book-keeping is done under a lock, the function itself runs outside it (two threads may then
     compute the same result, which does no harm).
 
@@ -43,18 +44,19 @@ def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
         @wraps(function)
         def remembering(*args: Any) -> Any:
             nonlocal held
+            key = tuple(getattr(arg, "token", arg) for arg in args)  # a token stands for arrays, without holding them
             with lock:
-                known = results.get(args)
+                known = results.get(key)
                 if known is not None:
-                    results.move_to_end(args)
+                    results.move_to_end(key)
                     return known[0]
             result = function(*args)
             size = _size(result)
             if size <= most_bytes // 4:
                 with lock:
-                    before = results.pop(args, None)  # another thread may have been quicker
+                    before = results.pop(key, None)  # another thread may have been quicker
                     held += size - (before[1] if before else 0)
-                    results[args] = (result, size)
+                    results[key] = (result, size)
                     while held > most_bytes:
                         held -= results.popitem(last=False)[1][1]
             return result
