@@ -8,7 +8,7 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.compose import BandLaw, ComposedLaw, Sum
 
-__all__ = ["BandProfile", "Profile", "Side", "profile_of"]
+__all__ = ["BandProfile", "Layers", "Profile", "Side", "profile_of"]
 
 Side = Literal["upper", "lower"]
 
@@ -217,3 +217,40 @@ def profile_of(law: Sum, side: Side, floor: float = -math.inf) -> Profile | Band
         return BandProfile(law, side, floor)
     assert isinstance(law, ComposedLaw)
     return Profile(law, side, floor)
+
+
+class Layers:
+    """The profile of a sum of measures, each with a profile of its own; bounds add up."""
+
+    def __init__(self, laws: list[Sum], side: Side, floor: float, guess: float) -> None:
+        self.layers = [profile_of(law, side, floor) for law in laws]
+        self.side, self.guess = side, guess
+        self.top = max(float(law.top) for law in laws)
+
+    def delta(self, epsilon: float) -> float:
+        """delta at one epsilon."""
+        return min(1.0, math.fsum(layer.delta(epsilon) for layer in self.layers))
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon >= 0 found with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta.
+
+        Each point is a claim of its own, so the bracket is halved (in its logarithm, while it is wide).
+        """
+        upper = self.side == "upper"
+        if self.delta(0.0) <= delta:
+            return 0.0 if upper or self.delta(0.0) == delta else -math.inf
+        low, high = 0.0, self.top  # above the target at `low`, not above it at `high`
+        if self.delta(high) > delta:
+            return math.inf if upper else high
+        middle = self.guess
+        for _ in range(100):
+            if not low < middle < high:
+                middle = 0.5 * (low + high)
+            if self.delta(middle) > delta:
+                low = middle
+            else:
+                high = middle
+            if high - low <= 1e-9 * high + 1e-300:
+                break
+            middle = math.sqrt(low * high) if 0.0 < 4.0 * low < high else 0.5 * (low + high)
+        return high if upper else low

@@ -6,6 +6,7 @@ noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +20,30 @@ from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 from privet.privacy.base import remember
 
-__all__ = ["CACHES", "BandLaw", "ComposedLaw", "Sum", "compose", "smooth_length"]
+__all__ = [
+    "CACHES",
+    "NEGLIGIBLE",
+    "BandLaw",
+    "ComposedLaw",
+    "Laws",
+    "Moment",
+    "Sum",
+    "compose",
+    "inverted",
+    "known_of",
+    "product",
+    "smooth_length",
+    "transform_of",
+    "window_of",
+]
 
-_NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
+NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
 _FINE = 1e-8  # a bound on a tail that needs no better order
 _WORTH_IT = 1 << 16  # waves times nodes that always cost less than a fast transform and what follows it
+
+Laws = list[tuple[GridLaw, int]]
+Moment = Callable[[float], float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +67,11 @@ class Sum(ABC):
         """Number of nodes of the window."""
 
     @property
+    @abstractmethod
+    def top(self) -> float:
+        """The last node of the window."""
+
+    @property
     def error_weight(self) -> float:
         """Bound on the error of delta(e), in units of exp(K - t e): rounding of the transform, and wrapping."""
         t, h = self.tilt, self.step
@@ -68,6 +92,10 @@ class ComposedLaw(Sum):
     def length(self) -> int:
         return len(self.weight)
 
+    @property
+    def top(self) -> float:
+        return float(self.losses[-1])
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BandLaw(Sum):
@@ -87,6 +115,10 @@ class BandLaw(Sum):
     def length(self) -> int:
         return self.nodes
 
+    @property
+    def top(self) -> float:
+        return self.lowest + (self.first + self.nodes - 1) * self.step
+
 
 def smooth_length(length: int) -> int:
     """The smallest number m * 2^k >= length with m = 4, 5 or 6: fast to transform, and few enough to share transforms.
@@ -98,43 +130,73 @@ def smooth_length(length: int) -> int:
     return next(m << power for m in (4, 5, 6, 8) if m << power >= length)
 
 
-def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
+def compose(laws: Laws, step: float, plan: Plan) -> Sum:
     """Law of the sum of independent losses, `n` copies of each grid law."""
     t = plan.tilt
-    smallest = _support(laws)[0]
-    low, high = _window(laws, plan, step)
-    first = math.floor((low - smallest) / step)
-    length = math.ceil((high - smallest) / step) - first + 2
-    total = math.fsum(n * law.log_moment(t) for law, n in laws)
+    first, length = window_of(laws, plan, step)
     if len(laws) > 1:
         length = smooth_length(length)  # other sums with these parts may have the same length, and share the work
     narrow = _low_band(laws, t, length) if t > 0.0 else None
     if narrow is None:
         length = smooth_length(length)
     spectrum, noise = narrow if narrow is not None else _spectrum(laws, t, length)
-    inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * float(np.abs(spectrum).sum())
-    bottom = smallest + first * step
-    above, wrapped = _tails(laws, plan, bottom, bottom + (length - 1) * step, total)
-    known: dict[str, Any] = {
+    known = known_of(laws, step, plan, first, length, float(np.abs(spectrum).sum()), noise)
+    if narrow is None:
+        return inverted(laws, spectrum, first, length, known)
+    smallest = _support(laws)[0]
+    return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, guess=plan.guess, **known)
+
+
+def window_of(laws: Laws, plan: Plan, step: float) -> tuple[int, int]:
+    """First node of the window, counted from the lowest possible sum, and the number of nodes."""
+    smallest = _support(laws)[0]
+    low, high = _window(laws, plan, step)
+    first = math.floor((low - smallest) / step)
+    return first, math.ceil((high - smallest) / step) - first + 2
+
+
+def known_of(
+    laws: Laws,
+    step: float,
+    plan: Plan,
+    first: int,
+    length: int,
+    size: float,
+    noise: float,
+    moment: Moment | None = None,
+) -> dict[str, Any]:
+    """What both forms of a sum know; `size` is the sum of the moduli of its spectrum, `moment` bounds its log-moments."""
+    t, bottom = plan.tilt, _support(laws)[0] + first * step
+
+    def of_all(order: float) -> float:
+        return math.fsum(n * law.log_moment(order) for law, n in laws)
+
+    above, wrapped = _tails(laws, plan, bottom, bottom + (length - 1) * step, of_all(t), moment or of_all)
+    inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * size
+    return {
         "tilt": t,
-        "log_scale": total,
-        "infinite": _infinite(laws),
+        "log_scale": of_all(t),
+        "infinite": _infinite(laws) if moment is None else 0.0,
         "above": above,
-        "bin_error": noise + inverse + math.exp(_NEGLIGIBLE),
+        "bin_error": noise + inverse + math.exp(NEGLIGIBLE),
         "wrapped": wrapped,
         "mass_error": math.expm1(min(50.0, math.fsum(n * _mass_error(law, t) for law, n in laws))),
         "shift": math.fsum(n * (law.shift + 2.0 * law.error + _node_error(law)) for law, n in laws),
         "complete_below": first <= 0,
         "step": step,
     }
-    if narrow is not None:
-        return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, guess=plan.guess, **known)
-    # the transform starts at the lowest possible sum: rotate so that the window's first node comes first
+
+
+def inverted(
+    laws: Laws, spectrum: NDArray[np.complex128], first: int, length: int, known: dict[str, Any]
+) -> ComposedLaw:
+    """The masses of a sum from its transform: that starts at the lowest possible sum, the window at its first node."""
+    bottom = _support(laws)[0] + first * known["step"]
     weight = np.roll(np.fft.irfft(spectrum, length), -first % length)
-    return ComposedLaw(losses=bottom + np.arange(length) * step, weight=weight, **known)
+    return ComposedLaw(losses=bottom + np.arange(length) * known["step"], weight=weight, **known)
 
 
-def _low_band(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
+def _low_band(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
     """The low frequencies of the sum with a bound on the error of one bin, when the others are proved negligible."""
     parts = [(tilted_law(law, t, law.log_moment(t)), n) for law, n in laws]
     count = cut_frequency(parts, length, -_DROPPED)
@@ -147,7 +209,7 @@ def _low_band(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     ]
     with np.errstate(divide="ignore"):
         logs = [(transform, np.log(np.abs(transform) + error), error, n) for transform, error, n in transforms]
-    spectrum, noise = _product(logs, length)
+    spectrum, noise = product(logs, length)
     return spectrum, noise + math.exp(_DROPPED)
 
 
@@ -161,14 +223,14 @@ def _node_error(law: GridLaw) -> float:
     return 16.0 * UNIT_ROUNDOFF * (1.0 + law.reach)
 
 
-def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
+def _infinite(laws: Laws) -> float:
     """1 - product of (1 - mass at infinity)^n."""
     logs = [n * math.log1p(-law.infinite) if law.infinite < 1.0 else -math.inf for law, n in laws if law.infinite > 0.0]
     return -math.expm1(math.fsum(logs)) if logs else 0.0
 
 
 @remember(16_000_000)
-def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
+def transform_of(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
     """The transform of the tilted law, the logarithm of its modulus with the error added, and that error.
 
     Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
@@ -182,42 +244,50 @@ def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex1
         return transform, np.log(np.abs(transform) + error), error
 
 
-def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float]:
+def _spectrum(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float]:
     """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
 
     A power n taken through the complex logarithm adds 8 u n to the error. Products of numbers of modulus at most
     M = |F_k| + error then differ by at most the sum over the parts of n (error + 8 u) times the product of the M with one
     factor of that part left out.
     """
-    return _product([(*_transform(law, t, length), n) for law, n in laws], length)
+    return product(((*transform_of(law, t, length), n) for law, n in laws), length)
 
 
-def _product(parts: list[tuple[NDArray[np.complex128], Array, float, int]], length: int) -> tuple[Any, float]:
-    """Product of the powers of transforms; each comes with the logarithm of modulus plus error, and that error."""
-    log_modulus = np.zeros(len(parts[0][0]))
-    for _, modulus, _, n in parts:
-        log_modulus += n * modulus
-    keep = np.flatnonzero(log_modulus > _NEGLIGIBLE)
-    power = np.zeros(len(keep), dtype=complex)
+def product(factors: Iterable[tuple[NDArray[np.complex128], Array, float, int]], length: int) -> tuple[Any, float]:
+    """Product of the powers of transforms, one after another, and a bound on the error of one bin of its inverse.
+
+    Each factor comes with the logarithm of its modulus plus error, and that error. The sum of p terms n ln F rounds p times
+    at a size of at most 100 + pi T.
+    """
+    log_modulus = power = share = np.zeros(0)
+    alive: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    count = steps = 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        for transform, _, _, n in parts:
-            power += n * np.log(transform[keep])
+        for transform, modulus, error, n in factors:
+            if count == 0:
+                log_modulus, share = np.zeros(len(transform)), np.zeros(len(transform))
+                power, alive = np.zeros(len(transform), dtype=complex), np.arange(len(transform))
+            log_modulus += n * modulus
+            share += n * (error + 8.0 * UNIT_ROUNDOFF) * np.exp(-modulus)
+            alive = alive[log_modulus[alive] > NEGLIGIBLE - 1.0]
+            power[alive] += n * np.log(transform[alive])
+            count, steps = count + 1, steps + n
+    keep = alive[log_modulus[alive] > NEGLIGIBLE]
     result = np.zeros(len(log_modulus), dtype=complex)
-    result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
-    noise = 0.0
-    for _, modulus, error, n in parts:
-        others = np.exp(np.clip(log_modulus - modulus, -200.0, 50.0))
-        noise += n * (error + 8.0 * UNIT_ROUNDOFF) * float(others.sum())
+    result[keep] = np.where(np.isfinite(power[keep].real), np.exp(power[keep]), 0.0)
+    sums = UNIT_ROUNDOFF * (count - 1) * (100.0 + math.pi * steps)
+    noise = float((np.exp(np.clip(log_modulus, -200.0, 50.0)) * (share + sums)).sum())
     return result, 2.0 / length * noise
 
 
-def _support(laws: list[tuple[GridLaw, int]]) -> tuple[float, float]:
+def _support(laws: Laws) -> tuple[float, float]:
     """Smallest and largest possible sum."""
     smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
     return smallest, smallest + math.fsum(n * (law.stop - law.start) * law.step for law, n in laws)
 
 
-def _window(laws: list[tuple[GridLaw, int]], plan: Plan, step: float) -> tuple[float, float]:
+def _window(laws: Laws, plan: Plan, step: float) -> tuple[float, float]:
     """The planned window, moved out to the ends of the support where they are near: then nothing lies outside."""
     smallest, largest = _support(laws)
     near = 0.1 * (plan.high - plan.low) + 16.0 * step
@@ -225,11 +295,8 @@ def _window(laws: list[tuple[GridLaw, int]], plan: Plan, step: float) -> tuple[f
     return low, max(low, largest if largest <= plan.high + near else plan.high)
 
 
-def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float, total: float) -> tuple[float, float]:
+def _tails(laws: Laws, plan: Plan, low: float, high: float, total: float, moment: Moment) -> tuple[float, float]:
     """Chernoff bounds: mass above the window (untilted), and tilted mass outside the window (it wraps around)."""
-
-    def moment(order: float) -> float:
-        return math.fsum(n * law.log_moment(order) for law, n in laws)
 
     def tail(tilt: float, value: float, order: float, reach: float) -> float:
         """Mass of the tilted law beyond a loss (`reach`, signed like the order): any order bounds it."""
@@ -252,4 +319,4 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     return above, wrapped
 
 
-CACHES = (_transform, *caches_of_band)
+CACHES = (transform_of, *caches_of_band)

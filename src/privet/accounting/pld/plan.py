@@ -13,7 +13,7 @@ from privet._numerics import Array
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 from privet.privacy.base import remember
 
-__all__ = ["Plan", "Summary", "make_plan", "step_tail", "summary_of"]
+__all__ = ["Parts", "Plan", "Summary", "make_plan", "step_tail", "summary_of"]
 
 _POINTS, _MANY_POINTS = 80, 200
 _LONG_TAILED = 80.0  # standard deviations
@@ -25,6 +25,8 @@ _max, _sum = np.maximum.reduce, np.add.reduce  # of small arrays, without the wr
 _TOP_TAIL = 1e-8  # share of delta that may lie above the window
 _WRAPPED = 1e-10  # tilted mass that may wrap around
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
+
+Parts = list[tuple[PrivacyLoss, int]]
 
 
 @dataclass(frozen=True, eq=False)
