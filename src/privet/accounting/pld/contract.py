@@ -21,7 +21,8 @@ def contract_in_turn(p: Array, q: Array, nodes: Array, hair: float) -> tuple[Arr
     >>> contract_in_turn(p, q, np.array([-1.0, 0.0, 1.0]), 1e-11)[0].round(6).tolist()
     [0.0, 1.0, 0.0]
     """
-    p, q, mass = p.copy(), q.copy(), np.zeros(len(nodes))
+    seen = (p > 0.0) | (q > 0.0)
+    p, q, mass = p[seen], q[seen], np.zeros(len(nodes))
     start = 0
     for place, node in enumerate(nodes.tolist()):
         growth = math.exp(min(node, 690.0))
@@ -35,13 +36,14 @@ def contract_in_turn(p: Array, q: Array, nodes: Array, hair: float) -> tuple[Arr
         mass[place] = float(p[start:end].sum()) + part * float(p[end])
         p[end] *= 1.0 - part
         q[end] *= 1.0 - part
-        start = end
-    mass[-1] += float(p[start:].sum())  # above the last node: rounded down
-    return mass, 0.0
+        start = end if part < 1.0 else end + 1
+    return mass, _leave(p[start:], q[start:], nodes, len(nodes), mass, hair)
 
 
 def _balance(p: Array, q: Array, start: int, growth: float) -> int | None:
     """The first cell with which the sum of p - growth q from `start` on is no longer negative; None if it stays so."""
+    if start == len(p):
+        return None
     for reach in (_NEAR, len(p)):
         total = np.cumsum(p[start : start + reach] - growth * q[start : start + reach])
         enough = np.flatnonzero(total >= 0.0)
@@ -56,7 +58,7 @@ def _leave(p: Array, q: Array, nodes: Array, place: int, mass: Array, hair: floa
     if total_p <= 0.0:
         return 0.0
     loss = math.log(total_p / total_q) if total_q > 0.0 else math.inf
-    if nodes[place] - loss <= hair:
+    if place < len(nodes) and nodes[place] - loss <= hair:
         mass[place] += total_p
         return max(0.0, float(nodes[place]) - loss)
     lower = int(np.searchsorted(nodes[:place], loss - 1e-12 * (1.0 + abs(loss)), side="right")) - 1

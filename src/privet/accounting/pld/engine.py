@@ -10,12 +10,12 @@ from privet.accounting.pld.compose import CACHES as caches_of_compose
 from privet.accounting.pld.compose import ComposedLaw, compose
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.jumps import JumpSearch
-from privet.accounting.pld.plan import Parts, Plan, make_plan, step_tail, summary_of
+from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail, summary_of
 from privet.accounting.pld.rounding import CACHES as caches_of_rounding
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.accounting.pld.single import single_delta, single_epsilon
 from privet.errors import InternalError
-from privet.privacy import Direction, LossVariable, PrivacyLoss
+from privet.privacy import Direction, LossVariable
 from privet.privacy.base import DIRECTIONS
 
 __all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
@@ -159,7 +159,7 @@ class _Question:
         return found
 
 
-def _both(loss: PrivacyLoss) -> list[LossVariable]:
+def _both(loss: Priced) -> list[LossVariable]:
     return [loss.variable(direction) for direction in DIRECTIONS]
 
 

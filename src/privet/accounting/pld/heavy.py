@@ -208,7 +208,7 @@ def _level(
     (top_order, top), (high_order, high), (low_order, low) = found
     return Plan(
         tilt=tilt,
-        low=min(-low, epsilon - 0.1 * scale),
+        low=min(-low, epsilon - 0.4 * scale),
         high=max(high, top, epsilon + scale),
         top_order=top_order,
         low_order=low_order,

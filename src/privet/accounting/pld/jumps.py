@@ -14,6 +14,7 @@ from privet.privacy import Direction
 __all__ = ["JumpSearch"]
 
 _PASSES = 7
+_FAIR = 5e-4
 _FIRST = 16.0  # a first look may be this much less accurate
 _OFF = 0.08  # a plan made for a loss this far from the answer is made again
 _TINY = -40.0  # the logarithm of a delta for which a rough grid shows nothing
@@ -28,6 +29,7 @@ class JumpSearch:
         self.outline, self.tail = outline_of(parts, direction, delta)
         self.guess = Guess(self.outline)
         self.log_delta = math.log(delta)
+        self.fair = _FAIR if epsilon is None else 10.0 * _FAIR  # a share of the value that is narrow enough in any case
         if epsilon is None:
             self.epsilon = self.guess.epsilon(self.log_delta)
             self.target = delta
@@ -86,7 +88,7 @@ class JumpSearch:
             found = self._ends(plan, step, two_sided=two_sided)
             best = intersected(best, found)
             width = found.upper - found.lower
-            if two_sided and best.upper - best.lower <= allowed(best):
+            if two_sided and best.upper - best.lower <= max(allowed(best), self.fair * best.upper):
                 break
             off = number < _PASSES - 2 and self._is_off(found)
             if off:

@@ -15,9 +15,9 @@ import numpy as np
 from privet._numerics import Array
 from privet.accounting.pld.contract import contract_in_turn
 from privet.accounting.pld.mesh import lattice_places, walls_between
-from privet.accounting.pld.plan import Summary, summary_of
+from privet.accounting.pld.plan import Priced, Summary, summary_of
 from privet.errors import NoGuarantee
-from privet.privacy import Direction, LossVariable, PrivacyLoss
+from privet.privacy import Direction, LossVariable
 from privet.privacy.base import remember
 
 __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
@@ -120,9 +120,7 @@ class _Mesh:
 
 
 @remember(6_000_000)
-def _mesh(
-    loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float, fine: float = math.inf
-) -> _Mesh:
+def _mesh(loss: Priced, direction: Direction, step: float, tail: float, order: float, fine: float = math.inf) -> _Mesh:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
     lost_above, lost_below, kept = _trim(p_atoms, tail)
@@ -199,7 +197,7 @@ def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
 
 @remember(10_000_000)
 def upper_law(
-    loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0, fine: float = math.inf
+    loss: Priced, direction: Direction, step: float, tail: float, order: float = 0.0, fine: float = math.inf
 ) -> GridLaw:
     """A law on the grid that dominates the variable; `order` and `fine` say where its nodes are dense."""
     mesh = _mesh(loss, direction, step, tail, order, fine)
@@ -224,7 +222,7 @@ def upper_law(
 
 @remember(10_000_000)
 def lower_law(
-    loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0, fine: float = math.inf
+    loss: Priced, direction: Direction, step: float, tail: float, order: float = 0.0, fine: float = math.inf
 ) -> GridLaw:
     """A law on the grid that the variable dominates; what lies beyond the grid is dropped."""
     mesh = _mesh(loss, direction, step, tail, order, fine)
