@@ -13,6 +13,7 @@ __all__ = ["BandProfile", "Layers", "Profile", "Side", "profile_of"]
 Side = Literal["upper", "lower"]
 
 _LARGEST_EXPONENT = 600.0
+_SHARES = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.4, 0.2, 0.0)
 
 
 class Profile:
@@ -237,9 +238,14 @@ class Layers:
         Each point is a claim of its own, so the bracket is halved (in its logarithm, while it is wide).
         """
         upper = self.side == "upper"
-        if self.delta(0.0) <= delta:
-            return 0.0 if upper or self.delta(0.0) == delta else -math.inf
         low, high = 0.0, self.top  # above the target at `low`, not above it at `high`
+        if upper and self.delta(low) <= delta:
+            return low
+        if not upper:  # below its window a lower bound knows nothing: start from a point that it sees
+            seen = [share * self.guess for share in _SHARES if self.delta(share * self.guess) >= delta]
+            if not seen:
+                return -math.inf
+            low = seen[0]
         if self.delta(high) > delta:
             return math.inf if upper else high
         middle = self.guess

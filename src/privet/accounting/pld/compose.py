@@ -39,11 +39,13 @@ __all__ = [
 
 NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
+_MOST_BYTES = 60_000_000  # transforms of all parts that may be kept at once
 _FINE = 1e-8  # a bound on a tail that needs no better order
 _WORTH_IT = 1 << 16  # waves times nodes that always cost less than a fast transform and what follows it
 
 Laws = list[tuple[GridLaw, int]]
 Moment = Callable[[float], float]
+Factor = tuple[NDArray[np.complex128], Array, float, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -209,7 +211,7 @@ def _low_band(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128]
     ]
     with np.errstate(divide="ignore"):
         logs = [(transform, np.log(np.abs(transform) + error), error, n) for transform, error, n in transforms]
-    spectrum, noise = product(logs, length)
+    spectrum, noise = product(lambda: logs, length)
     return spectrum, noise + math.exp(_DROPPED)
 
 
@@ -251,34 +253,37 @@ def _spectrum(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128]
     M = |F_k| + error then differ by at most the sum over the parts of n (error + 8 u) times the product of the M with one
     factor of that part left out.
     """
-    return product(((*transform_of(law, t, length), n) for law, n in laws), length)
+    def factors() -> Iterable[Factor]:
+        return ((*transform_of(law, t, length), n) for law, n in laws)
+
+    if 12 * length * len(laws) > _MOST_BYTES:
+        return product(factors, length)
+    kept = list(factors())
+    return product(lambda: kept, length)
 
 
-def product(factors: Iterable[tuple[NDArray[np.complex128], Array, float, int]], length: int) -> tuple[Any, float]:
-    """Product of the powers of transforms, one after another, and a bound on the error of one bin of its inverse.
+def product(factors: Callable[[], Iterable[Factor]], length: int) -> tuple[NDArray[np.complex128], float]:
+    """Product of the powers of transforms, and a bound on the error of one bin of its inverse.
 
-    Each factor comes with the logarithm of its modulus plus error, and that error. The sum of p terms n ln F rounds p times
-    at a size of at most 100 + pi T.
+    Each factor comes with the logarithm of its modulus plus error, that error, and its power. They are asked for twice and
+    never all kept: first for the size of the product, then for its value where that is not negligible. The sum of p terms
+    n ln F rounds p times at a size of at most 100 + pi T.
     """
-    log_modulus = power = share = np.zeros(0)
-    alive: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    count = steps = 0
+    log_modulus, count, steps = np.zeros(length // 2 + 1), 0, 0
+    for _, modulus, _, n in factors():
+        log_modulus = log_modulus[: len(modulus)] + n * modulus
+        count, steps = count + 1, steps + n
+    keep = np.flatnonzero(log_modulus > NEGLIGIBLE)
+    power, share = np.zeros(len(keep), dtype=complex), np.zeros(len(keep))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for transform, modulus, error, n in factors:
-            if count == 0:
-                log_modulus, share = np.zeros(len(transform)), np.zeros(len(transform))
-                power, alive = np.zeros(len(transform), dtype=complex), np.arange(len(transform))
-            log_modulus += n * modulus
-            share += n * (error + 8.0 * UNIT_ROUNDOFF) * np.exp(-modulus)
-            alive = alive[log_modulus[alive] > NEGLIGIBLE - 1.0]
-            power[alive] += n * np.log(transform[alive])
-            count, steps = count + 1, steps + n
-    keep = alive[log_modulus[alive] > NEGLIGIBLE]
+        for transform, modulus, error, n in factors():
+            power += n * np.log(transform[keep])
+            share += n * (error + 8.0 * UNIT_ROUNDOFF) * np.exp(-modulus[keep])
     result = np.zeros(len(log_modulus), dtype=complex)
-    result[keep] = np.where(np.isfinite(power[keep].real), np.exp(power[keep]), 0.0)
+    result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
     sums = UNIT_ROUNDOFF * (count - 1) * (100.0 + math.pi * steps)
-    noise = float((np.exp(np.clip(log_modulus, -200.0, 50.0)) * (share + sums)).sum())
-    return result, 2.0 / length * noise
+    noise = float((np.exp(np.minimum(log_modulus[keep], 50.0)) * (share + sums)).sum())
+    return result, 2.0 / length * noise + 4.0 * steps * math.exp(NEGLIGIBLE)  # elsewhere no factor is off by its size
 
 
 def _support(laws: Laws) -> tuple[float, float]:

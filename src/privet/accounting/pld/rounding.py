@@ -36,7 +36,7 @@ _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
 _FEW_NODES = 600
 _PER_CELL = 32
-_MOST_LOST = 2e-5
+_MOST_LOST = 1e-2  # of the variance: from here on another way of merging is tried
 _HAIR = 1e-11  # a loss this little below its node may be lifted onto it, and charged
 _LARGEST_NODE = 690.0
 
