@@ -173,7 +173,8 @@ def known_of(
     def of_all(order: float) -> float:
         return math.fsum(n * law.log_moment(order) for law, n in laws)
 
-    above, wrapped = _tails(laws, plan, bottom, bottom + (length - 1) * step, of_all(t), moment or of_all)
+    fine = _FINE if moment is None else 0.0  # a measure of little mass is judged by its own size
+    above, wrapped = _tails(laws, plan, bottom, bottom + (length - 1) * step, of_all(t), moment or of_all, fine)
     inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * size
     return {
         "tilt": t,
@@ -253,6 +254,7 @@ def _spectrum(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128]
     M = |F_k| + error then differ by at most the sum over the parts of n (error + 8 u) times the product of the M with one
     factor of that part left out.
     """
+
     def factors() -> Iterable[Factor]:
         return ((*transform_of(law, t, length), n) for law, n in laws)
 
@@ -300,7 +302,9 @@ def _window(laws: Laws, plan: Plan, step: float) -> tuple[float, float]:
     return low, max(low, largest if largest <= plan.high + near else plan.high)
 
 
-def _tails(laws: Laws, plan: Plan, low: float, high: float, total: float, moment: Moment) -> tuple[float, float]:
+def _tails(
+    laws: Laws, plan: Plan, low: float, high: float, total: float, moment: Moment, fine: float
+) -> tuple[float, float]:
     """Chernoff bounds: mass above the window (untilted), and tilted mass outside the window (it wraps around)."""
 
     def tail(tilt: float, value: float, order: float, reach: float) -> float:
@@ -309,7 +313,7 @@ def _tails(laws: Laws, plan: Plan, low: float, high: float, total: float, moment
         for factor in (1.0, 0.5, 2.0, 0.25):
             s = factor * order
             found = min(found, math.exp(min(0.0, moment(tilt + s) - value - abs(s) * reach)))
-            if found <= _FINE:
+            if found <= fine:
                 break
         return found
 

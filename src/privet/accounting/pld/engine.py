@@ -25,7 +25,7 @@ _WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / 
 _PASSES = 5
 _DEAR = 1_200_000  # nodes
 _OFF = 1.3  # a target this much above the loss that decides shows a heavy tail
-_ABOVE = 4.0  # the same for the logarithm of delta
+_ABOVE = 3.0  # the same for the logarithm of delta
 _LONG = 300.0  # standard deviations of the sum in a window
 _MANY = 100_000  # steps whose sum has few frequencies left
 _FORBIDDING = 4_000_000  # nodes that are never used for a second try
@@ -131,7 +131,8 @@ class _Question:
         if plan.high - plan.low > _LONG * spread or (self.nodes(share) > 2.0 * _DEAR and steps < _MANY):
             return True
         search = jumps(self.first)
-        return plan.target > _OFF * search.epsilon or plan.log_delta > search.log_delta + _ABOVE
+        expected = plan.log_delta - (plan.target - plan.guess) * plan.order  # of a normal law
+        return plan.target > _OFF * search.epsilon or expected > search.log_delta + _ABOVE
 
     def by_jumps(
         self,
@@ -148,13 +149,17 @@ class _Question:
         for direction in self.others:
             if self.ends(direction, _ROUGHER * share, direction, two_sided=False)[1] <= found.upper:
                 continue
+            search = jumps(direction)
+            rough = search.interval(allowed, start, two_sided=False, ignored=found.upper)
+            if rough.upper <= found.upper:
+                continue
 
             def once(part: float, one: Direction = direction) -> Interval:
                 return Interval(*self.ends(one, part, one, two_sided=two_sided))
 
-            own = _refine(once, share, allowed, mode=mode, start=start)
+            own = intersected(rough, _refine(once, share, allowed, mode=mode, start=start))
             if own.upper > found.upper and own.upper - own.lower > allowed(own):
-                own = intersected(own, jumps(direction).interval(allowed, start, two_sided=two_sided))
+                own = intersected(own, search.interval(allowed, start, two_sided=two_sided))
             found = larger_of(found, own)
         return found
 

@@ -29,7 +29,7 @@ class JumpSearch:
         self.outline, self.tail = outline_of(parts, direction, delta)
         self.guess = Guess(self.outline)
         self.log_delta = math.log(delta)
-        self.fair = _FAIR if epsilon is None else 10.0 * _FAIR  # a share of the value that is narrow enough in any case
+        self.fair = _FAIR if epsilon is None else 2.0 * _FAIR  # a share of the value that is narrow enough in any case
         if epsilon is None:
             self.epsilon = self.guess.epsilon(self.log_delta)
             self.target = delta
@@ -78,8 +78,13 @@ class JumpSearch:
         about = math.exp(min(self.log_delta, 0.0))
         return allowed(Interval(0.0, about)) / (plan.slope * about)
 
-    def interval(self, allowed: Callable[[Interval], float], start: Interval, *, two_sided: bool) -> Interval:
-        """The answer, refined until it is as narrow as allowed, or cannot be made narrower at a fair price."""
+    def interval(
+        self, allowed: Callable[[Interval], float], start: Interval, *, two_sided: bool, ignored: float = -math.inf
+    ) -> Interval:
+        """The answer, refined until it is as narrow as allowed, or cannot be made narrower at a fair price.
+
+        An upper end of at most `ignored` is narrow enough.
+        """
         best, plan, before = start, self._plan(), math.inf
         share = _FIRST if self.log_delta > _TINY else 2.0
         step = plan.step_for(share * self._unit(plan, allowed))
@@ -88,6 +93,8 @@ class JumpSearch:
             found = self._ends(plan, step, two_sided=two_sided)
             best = intersected(best, found)
             width = found.upper - found.lower
+            if best.upper <= ignored:
+                break
             if two_sided and best.upper - best.lower <= max(allowed(best), self.fair * best.upper):
                 break
             off = number < _PASSES - 2 and self._is_off(found)
