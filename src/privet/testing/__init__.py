@@ -91,6 +91,7 @@ from privet.testing.samplers import (
     pmf_rounded_cauchy,
     pmf_rounded_gaussian,
     pmf_rounded_laplace,
+    pmf_rounded_staircase,
 )
 
 __all__ = [
@@ -171,5 +172,6 @@ __all__ = [
     "pmf_rounded_cauchy",
     "pmf_rounded_gaussian",
     "pmf_rounded_laplace",
+    "pmf_rounded_staircase",
     "same_value",
 ]
