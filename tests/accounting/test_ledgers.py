@@ -14,6 +14,7 @@ from privet.accounting.pld import bundle, contract, levels
 from privet.accounting.pld.answer import Layers
 from privet.accounting.pld.compose import compose
 from privet.accounting.pld.heavy import Guess, heavy_plan, outline_of
+from privet.accounting.pld.plan import make_plan
 from privet.accounting.pld.rounding import upper_law
 from privet.privacy.base import cache, remember
 from privet.privacy.poisson_sampled import SampledVariable
@@ -95,9 +96,9 @@ def test_levels_add_up_to_the_whole():
     laws = [(upper_law(loss, "remove", 1e-3, tail, plan.order, plan.fine), 1000)]
     sums = levels.compose_levels(laws, 1e-3, plan)
     layers = Layers(sums, "upper", 0.0, epsilon)
-    whole = Layers([compose(laws, 1e-3, plan.bulk)], "upper", 0.0, epsilon)
-    for at in (0.8 * epsilon, epsilon, 1.2 * epsilon):
-        assert layers.delta(at) == pytest.approx(whole.delta(at), rel=2e-3)
+    whole = Layers([compose(laws, 1e-3, make_plan(parts, "remove", delta=delta))], "upper", 0.0, epsilon)
+    for at in (0.9 * epsilon, epsilon, 1.1 * epsilon):
+        assert layers.delta(at) == pytest.approx(whole.delta(at), rel=1e-4)
     forgetful = Layers(sums[:1], "upper", 0.0, epsilon)
     assert forgetful.delta(epsilon) < 0.99 * whole.delta(epsilon)
 

@@ -40,11 +40,15 @@ def test_delta_and_epsilon_agree(q, z, steps, delta):
     testing.check_inverse(sampled_gaussian(q, z, steps), delta)
 
 
-@pytest.mark.parametrize(("q", "z", "steps", "delta"), SAMPLE[1::8])
-def test_dearer_settings_cost_more(q, z, steps, delta):
+def check_dearer_settings(q, z, steps, delta):
     testing.check_monotone([sampled_gaussian(q, z, n) for n in (steps // 2, steps, 2 * steps)], delta)
     testing.check_monotone([sampled_gaussian(rate, z, steps) for rate in (0.7 * q, q, 1.4 * q)], delta)
     testing.check_monotone([sampled_gaussian(q, noise, steps) for noise in (1.05 * z, z, 0.95 * z)], delta)
+
+
+@pytest.mark.parametrize(("q", "z", "steps", "delta"), SAMPLE[1::8])
+def test_dearer_settings_cost_more(q, z, steps, delta):
+    check_dearer_settings(q, z, steps, delta)
 
 
 @pytest.mark.parametrize(("loss", "delta"), HARD)
@@ -68,7 +72,7 @@ def test_the_whole_region(q, z, steps, delta):
 @pytest.mark.slow
 @pytest.mark.parametrize(("q", "z", "steps", "delta"), GRID[::7])
 def test_the_whole_region_is_monotone(q, z, steps, delta):
-    test_dearer_settings_cost_more(q, z, steps, delta)
+    check_dearer_settings(q, z, steps, delta)
 
 
 def test_calibration_wastes_nothing():
