@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, ndtri
 from privet._validate import count, open_fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
@@ -136,9 +136,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
 def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
     """How far a sum of n independent indicators leaves its mean with probability `tail`."""
     if n * least >= _ENOUGH:
-        from scipy.special import ndtri
-
-        return -float(ndtri(tail / 2.0)) * math.sqrt(n * variance) + 0.5
+        return -ndtri(tail / 2.0) * math.sqrt(n * variance) + 0.5
     log = math.log(2.0 / tail)
     bernstein = log / 3.0 + math.sqrt(log * log / 9.0 + 2.0 * n * variance * log)
     return min(bernstein, math.sqrt(n * log / 2.0))
