@@ -7,9 +7,8 @@ transaction is short; where it waits for others it asks by itself (`give_way`).
 
 import signal
 import threading
-from _signal import getsignal as _getsignal  # the same without names for numbers: this is on the path of every charge
-from _signal import signal as _signal
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
@@ -17,6 +16,8 @@ __all__ = ["HeldSignals", "give_way"]
 
 _NAMES = ("SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTERM", "SIGBREAK", "SIGINT")
 _NUMBERS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
+_plain: Any = import_module("_signal")  # the same without names for numbers: this is on the path of every charge
+_getsignal, _signal = _plain.getsignal, _plain.signal
 _MAIN = threading.main_thread()
 _held: "list[HeldSignals]" = []  # innermost last; only the main thread touches it
 
