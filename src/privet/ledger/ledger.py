@@ -71,8 +71,12 @@ class Ledger(Custody):
     (True, 0.5)
     """
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str = "", timeout: float = 0.0, **_: object) -> None:
         """Use `Ledger.create` or `Ledger.open`."""
+        if not timeout:
+            raise InvalidParameter(
+                "a ledger is begun with Ledger.create(url, budget=...) and opened with Ledger.open(url), not with Ledger()"
+            )
         self.url, self.timeout = url, timeout
         self._read_only = False
         self._store: Store

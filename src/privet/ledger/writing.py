@@ -27,6 +27,7 @@ class Writing:
         txn = self._transaction.__enter__()
         try:
             self._session = Session(ledger._store, txn, ledger._tip)
+            self._session.signer = ledger._signer
             if self._durable and self._session.policy is not None:
                 ledger._check_anchor(self._session.policy)
                 if ledger._anchor is not None and ledger._anchor.every_reserve:
