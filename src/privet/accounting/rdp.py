@@ -6,23 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import minimise
-from privet.accounting.base import Accountant, Bound
+from privet._numerics import minimise, round_down, round_up
+from privet.accounting.base import Accountant, Bound, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
 
 __all__ = ["Rdp", "best_order", "epsilon_of_renyi"]
-
-
-def epsilon_of_renyi(alpha: float, value: float, delta: float) -> float:
-    """epsilon at delta from one Rényi bound: R + ln(1 - 1/a) - ln(a delta)/(a - 1).
-
-    **Reference:** Canonne, Kamath & Steinke 2020, proposition 12; Balle et al. 2020, theorem 21.
-
-    >>> round(epsilon_of_renyi(2.0, 1.0, 1e-5), 6)
-    11.126631
-    """
-    return value + math.log1p(-1.0 / alpha) - (math.log(alpha) + math.log(delta)) / (alpha - 1.0)
 
 
 def best_order(objective: Callable[[float], float]) -> tuple[float, float]:
@@ -62,7 +51,7 @@ class Rdp(Accountant):
     """
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
-        rest = delta - loss.rdp(np.array([2.0])).delta0
+        rest = round_down(delta - loss.rdp(np.array([2.0])).delta0)
         if rest <= 0.0:
             raise NoGuarantee(
                 f"the parts already set aside a failure probability of {delta - rest:.3g}; ask for a larger delta"
@@ -78,9 +67,8 @@ class Rdp(Accountant):
         delta0 = loss.rdp(np.array([2.0])).delta0
 
         def objective(alpha: float) -> float:
-            value = float(loss.rdp(np.array([alpha])).values[0])
-            return (alpha - 1.0) * (value - epsilon) + alpha * math.log1p(-1.0 / alpha) - math.log(alpha - 1.0)
+            return log_delta_of_renyi(alpha, float(loss.rdp(np.array([alpha])).values[0]), epsilon)
 
         order, value = best_order(objective)
-        delta = math.exp(min(0.0, value))
-        return Bound(0.0, min(1.0, delta0 + delta), f"RDP, order {order:.4g}", loss.unit)
+        delta = round_up(math.exp(min(0.0, value)), 4.0)
+        return Bound(0.0, min(1.0, round_up(delta0 + delta)), f"RDP, order {order:.4g}", loss.unit)

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from privet._numerics import minimise
+from privet._numerics import minimise, round_down, round_up
 from privet._validate import finite, open_fraction
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.base import Accountant, Bound, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, ZcdpBound
 
@@ -29,7 +29,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     def objective(log_order: float) -> float:
         alpha = 1.0 + math.exp(log_order)
-        return rho * alpha + math.log1p(-1.0 / alpha) - math.log(alpha * delta) / (alpha - 1.0)
+        return epsilon_of_renyi(alpha, round_up(rho * alpha), delta)
 
     return max(0.0, minimise(objective, guess - 8.0, guess + 2.0)[1])
 
@@ -57,7 +57,7 @@ class Zcdp(Accountant):
         rho, delta0 = _finite(loss)
         if delta <= delta0:
             raise NoGuarantee(f"the parts already set aside a failure probability of {delta0:.3g}; ask for more")
-        return Bound(0.0, zcdp_epsilon(rho, delta - delta0), "zCDP", loss.unit)
+        return Bound(0.0, zcdp_epsilon(rho, round_down(delta - delta0)), "zCDP", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         rho, delta0 = _finite(loss)
@@ -67,7 +67,8 @@ class Zcdp(Accountant):
 
         def objective(log_order: float) -> float:
             alpha = 1.0 + math.exp(log_order)
-            return (alpha - 1.0) * (rho * alpha - epsilon) + alpha * math.log1p(-1.0 / alpha) - math.log(alpha - 1.0)
+            return log_delta_of_renyi(alpha, round_up(rho * alpha), epsilon)
 
         value = minimise(objective, guess - 5.0, guess + 3.0)[1]
-        return Bound(0.0, min(1.0, delta0 + math.exp(min(0.0, value))), "zCDP", loss.unit)
+        delta = round_up(delta0 + round_up(math.exp(min(0.0, value)), 4.0))
+        return Bound(0.0, min(1.0, delta), "zCDP", loss.unit)

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import UNIT_ROUNDOFF, Array, square_up
 from privet._validate import at_least, flag
 from privet.privacy.base import (
+    HAIR,
     Direction,
+    Enclosure,
     LossVariable,
     PrivacyLoss,
     RdpCurve,
@@ -16,6 +18,7 @@ from privet.privacy.base import (
     ZcdpBound,
     binary_rdp,
     binary_variable,
+    orders_of,
     register,
 )
 
@@ -50,6 +53,19 @@ class BoundedRangeVariable(SymmetricVariable):
 
     def span(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
+
+    def delta(self, epsilon: Array | float) -> Array:
+        e, r = np.asarray(epsilon, dtype=float), self.epsilon
+        inside = np.expm1((np.minimum(e, r) - r) / 2.0) ** 2 / -math.expm1(-r)
+        return np.where(e < -r, -np.expm1(np.minimum(e, 0.0)), inside)
+
+    def enclose(self, epsilon: float) -> Enclosure:
+        low, high = (float(self.delta(epsilon + move)) for move in (HAIR * self.epsilon, -HAIR * self.epsilon))
+        return low * (1.0 - 1e-14), min(1.0, high * (1.0 + 1e-14))
+
+    @property
+    def least(self) -> float:
+        return 1e-250
 
 
 @register
@@ -86,14 +102,14 @@ class ExponentialLoss(PrivacyLoss):
         return self.range
 
     def zcdp(self) -> ZcdpBound:
-        return ZcdpBound(self.range**2 / 8.0, 0.0)
+        return ZcdpBound(square_up(self.range) / 8.0, 0.0)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        a = np.asarray(alphas, dtype=float)
+        a = orders_of(alphas)
         if self.range > _WIDEST:
-            return RdpCurve(np.minimum(binary_rdp(self.range, a), a * self.zcdp().rho), 0.0)
+            return RdpCurve(np.minimum(binary_rdp(self.range, a), a * (self.zcdp().rho * (1.0 + HAIR))), 0.0)
         values = [bounded_range_rdp(self.range, float(alpha)) for alpha in a.ravel()]
-        return RdpCurve(np.minimum(np.reshape(values, a.shape), a * self.zcdp().rho), 0.0)
+        return RdpCurve(np.minimum(np.reshape(values, a.shape), a * (self.zcdp().rho * (1.0 + HAIR))), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         wide = self.range > _WIDEST or self.range == 0.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, special
+from privet._numerics import UNIT_ROUNDOFF, Array, product_up, special, square_up
 from privet._validate import fraction
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.base import (
@@ -23,6 +23,8 @@ from privet.privacy.base import (
     best_zcdp,
     binary_variable,
     enclose_sampled,
+    epsilon_after_sampling,
+    orders_of,
     register,
     renyi_of_variable,
 )
@@ -143,7 +145,9 @@ class PoissonSampled(PrivacyLoss):
         if 0.0 < q < _LEAST_RATE:
             raise InvalidParameter(f"q must be 0 or at least {_LEAST_RATE:g}, got {q}")
         outer = inner.of if isinstance(inner, PoissonSampled) else inner
-        q = q * inner.q if isinstance(inner, PoissonSampled) else q
+        q = product_up(q, inner.q) if isinstance(inner, PoissonSampled) else q
+        if 0.0 < q < _LEAST_RATE:
+            raise InvalidParameter(f"nested rates must multiply to 0 or at least {_LEAST_RATE:g}, got {q:g}")
         self._set(of=outer, q=q, unit=outer.unit)
 
     @property
@@ -157,18 +161,18 @@ class PoissonSampled(PrivacyLoss):
         return self.of.parts() if self.q == 1.0 else ((self, 1),)
 
     def pure(self) -> float:
-        return float(after_sampling(self.of.pure(), self.q)) if self.q > 0.0 else 0.0
+        return epsilon_after_sampling(self.of.pure(), self.q) if self.q > 0.0 else 0.0
 
     def approximate(self) -> Approximate:
         epsilon, delta = self.of.approximate()
-        return Approximate(float(after_sampling(epsilon, self.q)) if self.q > 0.0 else 0.0, self.q * delta)
+        return Approximate(epsilon_after_sampling(epsilon, self.q) if self.q > 0.0 else 0.0, product_up(self.q, delta))
 
     def zcdp(self) -> ZcdpBound:
         rho, delta0 = self.of.zcdp()  # sampling never hurts; but no order-free gain exists for unbounded losses
         epsilon, delta = self.approximate()
         if self.q == 0.0:
             return ZcdpBound(0.0, 0.0)
-        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(epsilon**2 / 2.0, delta))
+        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(square_up(epsilon) / 2.0, delta))
 
     def gdp(self) -> float:
         return 0.0 if self.q == 0.0 else min(self.of.gdp(), super().gdp())
@@ -177,7 +181,7 @@ class PoissonSampled(PrivacyLoss):
         return 0.0 if self.q == 0.0 else self.of.gaussian() if self.q == 1.0 else None
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         if self.q == 0.0:
             return RdpCurve(np.zeros(orders.shape), 0.0)
         base, delta0 = self.of.rdp(orders)
@@ -237,7 +241,11 @@ def sampled_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
         near = (np.maximum(excess, 0.0) + lost) * np.exp(
             log_weight
         )  # what the subtraction may have cancelled is charged
-        far = np.exp(np.minimum(exponent + log_weight, 30.0))  # without the subtracted terms: a little more
+        # (1 + y)^a - 1 - a y = e^l (e^{(a-1) l} - a) + a - 1, in logarithms where the first term is large
+        grown = (alpha - 1.0) * log_ratio
+        bracket = np.log(np.maximum(np.expm1(np.minimum(grown, 30.0)) + 1.0 - alpha, 1e-300))
+        far = np.exp(np.minimum(log_ratio + np.where(grown > 30.0, grown, bracket) + log_weight, 30.0)) * (1.0 + 1e-12)
+        far += (alpha - 1.0) * np.exp(log_weight)
         moment = math.log1p(float(np.where(exponent < 30.0, near, far).sum()))
     else:
         moment = top + math.log(float(np.exp(alpha * log_ratio + log_weight - top).sum()))

@@ -7,10 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, product_up, square_up, sum_up
 from privet._validate import above, finite, flag
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.base import (
+    HAIR,
     Direction,
     LossVariable,
     PrivacyLoss,
@@ -18,6 +19,7 @@ from privet.privacy.base import (
     ZcdpBound,
     binary_rdp,
     delta_of_rdp,
+    orders_of,
     register,
     variable_of_rdp,
 )
@@ -63,18 +65,18 @@ class Selected(PrivacyLoss):
         self._set(eta=eta, mean=mean, poisson=flag("poisson", self.poisson), unit=self.of.unit)
 
     def pure(self) -> float:
-        return math.inf if self.poisson else (2.0 + self.eta) * self.of.pure()
+        return math.inf if self.poisson else product_up(sum_up([(2.0, 1), (self.eta, 1)]), self.of.pure())
 
     def zcdp(self) -> ZcdpBound:
-        return ZcdpBound(self.pure() ** 2 / 2.0, 0.0)
+        return ZcdpBound(square_up(self.pure()) / 2.0, 0.0)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         base, delta0 = self.of.rdp(orders)
         if delta0 > 0.0:
             return RdpCurve(np.full(orders.shape, math.inf), 0.0)
         extra = self._poisson_extra(orders) if self.poisson else self._binomial_extra
-        values = base + extra + max(0.0, math.log(self.mean)) / (orders - 1.0)
+        values = (base + extra + max(0.0, math.log(self.mean)) / (orders - 1.0)) * (1.0 + HAIR)
         return RdpCurve(np.minimum(values, binary_rdp(self.pure(), orders)), 0.0)
 
     @cached_property
@@ -84,7 +86,11 @@ class Selected(PrivacyLoss):
 
     @cached_property
     def _binomial_extra(self) -> float:
-        """The best choice of the free order b: of many, then of some near the best, then nearer."""
+        """The best choice of the free order b: of many, then of some near the best, then nearer.
+
+        As b falls to 1, (1 - 1/b) R(b) vanishes (R increases with the order, and is finite somewhere): what is left is
+        ln(1/gamma), a bound of its own.
+        """
         log_inverse = -math.log(stopping_probability(self.mean, self.eta))
 
         def terms(orders: Array, values: Array) -> Array:
@@ -93,6 +99,8 @@ class Selected(PrivacyLoss):
         orders, values = self._base_curve
         found = terms(orders, values)
         best = float(np.min(found))
+        if math.isfinite(best):
+            best = min(best, log_inverse)
         for width in (0.1, 0.01):
             orders = 1.0 + (orders[int(np.argmin(found))] - 1.0) * 10.0 ** (width * np.linspace(-1.0, 1.0, 21))
             found = terms(orders, self.of.rdp(orders).values)

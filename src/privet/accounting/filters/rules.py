@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet._numerics import invert_decreasing, ndtr
+from privet._numerics import invert_decreasing, ndtr, square_up
 from privet._validate import above
 from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.base import Rule
@@ -13,11 +13,9 @@ from privet.accounting.rdp import epsilon_of_renyi
 from privet.accounting.zcdp import zcdp_epsilon
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
-from privet.privacy.base import gaussian_delta
+from privet.privacy.base import enclose_gaussian
 
 __all__ = ["AdvancedFilter", "BasicFilter", "GdpFilter", "RdpFilter", "ZcdpFilter"]
-
-_NORMAL = 1.0 - 1e-10  # covers the rounding of the normal distribution function
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class AdvancedFilter(_Reserving):
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
         epsilon, delta = loss.approximate()
-        return epsilon * epsilon, delta
+        return square_up(epsilon), delta
 
     def pure_room(self, remaining: float) -> float:
         return math.sqrt(remaining)
@@ -190,12 +188,24 @@ class GdpFilter(Rule):
 
     @property
     def limits(self) -> tuple[float, ...]:
-        noise = invert_decreasing(lambda z: float(gaussian_delta(1.0 / z, self.epsilon)), self.delta, 1e-3, 1e12)
-        return (noise**-2.0 * _NORMAL,)
+        # mu = delta always fits, since delta_mu(e) <= delta_mu(0) < 0.4 mu; the largest mu is sought in powers from there
+        least = math.log(self.delta)
+
+        def spent(minus_log: float) -> float:
+            return enclose_gaussian(math.exp(-minus_log), self.epsilon)[1]
+
+        most = least + 1.0
+        while spent(-most) <= self.delta:
+            most += most - least
+        mu = math.exp(-invert_decreasing(spent, self.delta, -most, -least))
+        return (mu * mu * COMPUTED,)
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
-        return (loss.gdp() ** 2,)
+        return (square_up(loss.gdp()),)
 
     def pure_room(self, remaining: float) -> float:
-        tail = float(ndtr(-math.sqrt(remaining) / 2.0))
-        return math.log1p(-tail) - math.log(tail)
+        half = math.sqrt(remaining) / 2.0
+        if half < 1e-6:  # the tail is 1/2 and a little: expanded
+            return 4.0 * half / math.sqrt(2.0 * math.pi)
+        tail = float(ndtr(-half))
+        return math.log1p(-tail) - math.log(tail) if tail > 0.0 else math.inf

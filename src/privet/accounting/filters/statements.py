@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from privet._numerics import ndtr
+from privet._numerics import ndtr, square_up
 from privet._validate import above, at_least
 from privet.accounting.filters.base import Rule
 from privet.privacy import PrivacyLoss
@@ -69,11 +69,14 @@ class MuFilter(Rule):
 
     @property
     def limits(self) -> tuple[float, ...]:
-        return (self.mu * self.mu,)
+        return (square_up(self.mu),)
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
-        return (loss.gdp() ** 2,)
+        return (square_up(loss.gdp()),)
 
     def pure_room(self, remaining: float) -> float:
-        tail = float(ndtr(-math.sqrt(remaining) / 2.0))
-        return math.log1p(-tail) - math.log(tail)
+        half = math.sqrt(remaining) / 2.0
+        if half < 1e-6:  # the tail is 1/2 and a little: expanded
+            return 4.0 * half / math.sqrt(2.0 * math.pi)
+        tail = float(ndtr(-half))
+        return math.log1p(-tail) - math.log(tail) if tail > 0.0 else math.inf

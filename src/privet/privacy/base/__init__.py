@@ -4,11 +4,26 @@ from privet.privacy.base.atoms import any_failure, sum_of_atoms
 from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
-from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
-from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon, gaussian_rounding
+from privet.privacy.base.loss import (
+    Approximate,
+    PrivacyLoss,
+    RdpCurve,
+    ZcdpBound,
+    best_zcdp,
+    orders_of,
+    real_numbers,
+    renyi_of_pure,
+)
+from privet.privacy.base.normal import (
+    NormalVariable,
+    enclose_gaussian,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_rounding,
+)
 from privet.privacy.base.normal_loss import NormalLoss
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
-from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled
+from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled, epsilon_after_sampling
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
 from privet.privacy.base.unit import Relation, Unit, same_unit
 from privet.privacy.base.variable import (
@@ -49,13 +64,17 @@ __all__ = [
     "binary_rdp",
     "binary_variable",
     "delta_of_rdp",
+    "enclose_gaussian",
     "enclose_sampled",
+    "epsilon_after_sampling",
     "from_dict",
     "from_json",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_rounding",
     "lower_hull",
+    "orders_of",
+    "real_numbers",
     "register",
     "registered_kinds",
     "renyi_of_pure",
