@@ -161,7 +161,7 @@ def round_up(x: float, units: float = 1.0) -> float:
     """
     if x == 0.0 or math.isinf(x):
         return x
-    return math.nextafter(x + abs(x) * (units - 1.0) * 2.0 * UNIT_ROUNDOFF, math.inf)
+    return math.nextafter(x if units <= 1.0 else x + abs(x) * units * 2.0 * UNIT_ROUNDOFF, math.inf)
 
 
 def round_down(x: float, units: float = 1.0) -> float:

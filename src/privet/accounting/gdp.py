@@ -29,7 +29,7 @@ class Gdp(Accountant):
         if mu == 0.0:
             return Bound(0.0, 0.0, "GDP", loss.unit)
         error = gaussian_rounding(mu)
-        upper = gaussian_epsilon(mu, delta * (1.0 - min(error, 0.5))) * (1.0 + 1e-12)
+        upper = gaussian_epsilon(mu, delta * (1.0 - 2.0 * min(error, 0.25))) * (1.0 + 1e-12)
         lower = 0.0
         if exact and error < 0.5:
             lower = gaussian_epsilon(mu, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12)

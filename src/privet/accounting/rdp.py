@@ -1,40 +1,16 @@
 """Rényi differential privacy (the moments accountant) with a continuous order."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import minimise, round_down, round_up
-from privet.accounting.base import Accountant, Bound, epsilon_of_renyi, log_delta_of_renyi
+from privet._numerics import round_down, round_up
+from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
 
 __all__ = ["Rdp", "best_order", "epsilon_of_renyi"]
-
-
-def best_order(objective: Callable[[float], float]) -> tuple[float, float]:
-    """Minimise over the order a > 1: walk in powers of two from a = 9, then golden section; no list of orders to clip.
-
-    >>> order, value = best_order(lambda a: (math.log(a - 1.0) - 3.0) ** 2)
-    >>> round(math.log(order - 1.0), 3)
-    3.0
-    """
-
-    def proved(alpha: float) -> float:
-        value = objective(alpha)
-        return math.inf if math.isnan(value) else value  # nothing is proved by a number that is none
-
-    exponent, best = 3.0, proved(9.0)
-    for step in (1.0, -1.0):
-        while -20.0 < exponent < 40.0:
-            value = proved(1.0 + 2.0 ** (exponent + step))
-            if not value < best:
-                break
-            exponent, best = exponent + step, value
-    point, value = minimise(lambda e: proved(1.0 + 2.0**e), exponent - 1.0, exponent + 1.0, iterations=16)
-    return (1.0 + 2.0**point, value) if value < best else (1.0 + 2.0**exponent, best)
 
 
 @dataclass(frozen=True)

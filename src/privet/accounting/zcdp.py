@@ -3,13 +3,15 @@
 import math
 from dataclasses import dataclass
 
-from privet._numerics import minimise, round_down, round_up
+from privet._numerics import round_down, round_up
 from privet._validate import finite, open_fraction
-from privet.accounting.base import Accountant, Bound, epsilon_of_renyi, log_delta_of_renyi
+from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, ZcdpBound
 
 __all__ = ["Zcdp", "zcdp_epsilon"]
+
+_PER_OCTAVE = 1 << 16  # a closed form is cheap to ask: orders as dense as that leave nothing to gain
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -25,13 +27,9 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         raise InvalidParameter(f"rho must be at least 0, got {rho}")
     if rho == 0.0:
         return 0.0
-    guess = math.log(math.sqrt(-math.log(delta) / rho))
-
-    def objective(log_order: float) -> float:
-        alpha = 1.0 + math.exp(log_order)
-        return epsilon_of_renyi(alpha, round_up(rho * alpha), delta)
-
-    return max(0.0, minimise(objective, guess - 8.0, guess + 2.0)[1])
+    guess = math.log2(math.sqrt(-math.log(delta) / rho))
+    _, value = best_order(lambda a: epsilon_of_renyi(a, round_up(rho * a), delta), guess, _PER_OCTAVE)
+    return max(0.0, value)
 
 
 def _finite(loss: PrivacyLoss) -> ZcdpBound:
@@ -63,12 +61,7 @@ class Zcdp(Accountant):
         rho, delta0 = _finite(loss)
         if rho == 0.0:
             return Bound(0.0, delta0, "zCDP", loss.unit)
-        guess = math.log(max(1e-6, (epsilon - rho) / (2.0 * rho)))
-
-        def objective(log_order: float) -> float:
-            alpha = 1.0 + math.exp(log_order)
-            return log_delta_of_renyi(alpha, round_up(rho * alpha), epsilon)
-
-        value = minimise(objective, guess - 5.0, guess + 3.0)[1]
+        guess = math.log2(max(1e-6, (epsilon - rho) / (2.0 * rho)))
+        _, value = best_order(lambda a: log_delta_of_renyi(a, round_up(rho * a), epsilon), guess, _PER_OCTAVE)
         delta = round_up(delta0 + round_up(math.exp(min(0.0, value)), 4.0))
         return Bound(0.0, min(1.0, delta), "zCDP", loss.unit)

@@ -141,6 +141,10 @@ class DiscreteNormalVariable(SymmetricVariable):
         return -reach, reach
 
     @property
+    def smooth(self) -> bool:
+        return False  # many steps, too many to list
+
+    @property
     def mass_error(self) -> float:
         return _MASS_ERROR
 

@@ -100,6 +100,10 @@ class SplicedVariable(SymmetricVariable):
         return ((1.0 - self.q) * q + self.q * p)[1:], q[1:]
 
     @property
+    def smooth(self) -> bool:
+        return self.of.smooth
+
+    @property
     def mass_error(self) -> float:
         return self.of.mass_error + HAIR  # a mixture of non-negative numbers
 

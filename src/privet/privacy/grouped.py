@@ -47,6 +47,7 @@ class Grouped(PrivacyLoss):
     """
 
     kind = "grouped"
+    silent_fields = ("relation",)
 
     of: PrivacyLoss
     size: int

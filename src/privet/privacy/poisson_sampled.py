@@ -97,6 +97,10 @@ class SampledVariable(LossVariable):
         return self.q * self.of.least
 
     @property
+    def smooth(self) -> bool:
+        return self.of.smooth
+
+    @property
     def mass_error(self) -> float:
         return self.of.mass_error + HAIR  # a mixture of non-negative numbers
 

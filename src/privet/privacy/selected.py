@@ -49,6 +49,11 @@ class Selected(PrivacyLoss):
 
     kind = "selected"
 
+    @property
+    def silent_fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The mean may not show where the pure statement decides; eta belongs to the other law of K."""
+        return (("mean",) if math.isfinite(self.pure()) else ()) + (("eta",) if self.poisson else ())
+
     of: PrivacyLoss
     mean: float
     eta: float = 1.0

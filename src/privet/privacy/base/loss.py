@@ -71,6 +71,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     attained_by_groups: ClassVar[bool] = True  # does `grouped` keep the pair attained?
 
+    silent_fields: ClassVar[tuple[str, ...]] = ()  # parameters that do not change the pair of `variable`
+
     unit: Unit = field(default=Unit(), kw_only=True)
 
     def pure(self) -> float:

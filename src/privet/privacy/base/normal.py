@@ -10,7 +10,7 @@ from privet.privacy.base.variable import Enclosure, SymmetricVariable
 
 __all__ = ["NormalVariable", "enclose_gaussian", "gaussian_delta", "gaussian_epsilon", "gaussian_rounding"]
 
-_TINY = 1e-7  # below, the closed form subtracts nearly equal numbers, and the first order in mu serves
+_SMALL = 1e-3  # below, the closed form subtracts nearly equal numbers, and two orders in mu serve
 _LARGE = 1e12  # beyond, the arguments of the normal law have lost the digits that decide
 _CELL_ERROR = 2e-12  # of `normal_cells`; compared with 40 digits in the tests
 _SQRT2 = math.sqrt(2.0)
@@ -57,10 +57,9 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     0.3829249225
     """
     e = np.asarray(epsilon, dtype=float)
-    if mu < _TINY:
-        tiny = mu * _mean_excess(np.abs(e) / mu, np.abs(e) / 2.0)
-        below_zero = np.minimum(e, 0.0)
-        return np.where(e < 0.0, -np.expm1(below_zero) + np.exp(below_zero) * tiny, tiny)
+    if mu < _SMALL:
+        small, below_zero = _small_delta(mu, np.abs(e)), np.minimum(e, 0.0)
+        return np.where(e < 0.0, -np.expm1(below_zero) + np.exp(below_zero) * small, small)
     below, above = e / mu - mu / 2.0, e / mu + mu / 2.0
     # both tails carry the factor exp(-below^2/2), since above^2 - below^2 = 2 e: what is left loses few digits
     erfcx, near = special().erfcx, np.maximum(below, -1.0)
@@ -71,13 +70,21 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     return np.where(below > -1.0, scaled, bulk)
 
 
-def _mean_excess(x: Array, log_factor: Array) -> Array:
-    """E[(Z - x)_+] = phi(x) - x Phi(-x) of a standard normal Z, x >= 0, times exp(log_factor).
+def _small_delta(mu: float, e: Array) -> Array:
+    """`gaussian_delta` for small mu and e >= 0, from the expansion of the Mills ratio M around x = e/mu.
 
-    The relative error is below 1e-11 while the result is a normal double.
+    delta = phi(x - mu/2) (M(x - mu/2) - M(x + mu/2)), and M(x) is the integral of exp(-x t - t^2/2) over t > 0. The
+    difference of its values is an odd series in mu/2 with terms of one sign; two are taken, the third is at most mu^4/240
+    of the first.
     """
-    rest = 1.0 / math.sqrt(2.0 * math.pi) - 0.5 * x * special().erfcx(x / _SQRT2)
-    return np.exp(log_factor - 0.5 * x * x) * np.maximum(rest, 0.0)
+    x = e / mu
+    near = np.minimum(x, 60.0)  # beyond, the density alone makes everything vanish
+    mills = math.sqrt(math.pi / 2.0) * special().erfcx(near / _SQRT2)
+    first = np.maximum(1.0 - near * mills, 0.0)
+    square = near * near
+    second = np.maximum(square + 2.0 - (square + 3.0) * near * mills, 0.0)
+    density = np.exp(0.5 * e - 0.5 * x * x - mu * mu / 8.0) / math.sqrt(2.0 * math.pi)
+    return mu * density * (first + mu * mu / 24.0 * second)
 
 
 def enclose_gaussian(mu: float, epsilon: float) -> Enclosure:
@@ -101,16 +108,10 @@ def gaussian_rounding(mu: float) -> float:
     """Relative error of `gaussian_delta` for epsilon >= 0: nearly equal numbers are subtracted when mu is small, and
     the rounding of far arguments shows when it is large (up to mu = 1e12).
 
-    Below 1e-7 the first order in mu serves: with x = epsilon/mu the exact value lies between mu e^epsilon G(x + mu/2) and
-    mu G(x - mu/2), G(x) = E[(Z - x)_+], and so does mu e^{epsilon/2} G(x); wherever delta is a double x is below 39, and
-    the two ends are within 41 mu of each other.
-
     >>> gaussian_rounding(1.0) < 2e-11
     True
     """
-    if mu < _TINY:
-        return 2e-11 + 41.0 * mu
-    return 1e-11 + 1024.0 * UNIT_ROUNDOFF / mu + 128.0 * UNIT_ROUNDOFF * mu
+    return 1e-11 + 1024.0 * UNIT_ROUNDOFF / max(mu, _SMALL) + 128.0 * UNIT_ROUNDOFF * mu
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

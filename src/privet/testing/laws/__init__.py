@@ -31,6 +31,13 @@ from privet.testing.laws.curves import (
     check_statements_cover_pair,
     check_total_variation,
 )
+from privet.testing.laws.groups import (
+    check_bad_questions_are_refused,
+    check_fields_matter,
+    check_groups_scale,
+    check_to_replace,
+)
+from privet.testing.laws.masses import check_mass_error
 from privet.testing.laws.numbers import (
     check_answers_where_it_can,
     check_bounds,
@@ -55,18 +62,22 @@ __all__ = [
     "ACCOUNTANT_LAWS",
     "LOSS_LAWS",
     "check_answers_where_it_can",
+    "check_bad_questions_are_refused",
     "check_bounds",
     "check_cells",
     "check_costs_nothing",
     "check_counts",
     "check_enclosure",
     "check_equal_is_interchangeable",
+    "check_fields_matter",
     "check_fixed_amplification",
     "check_fixed_needs_replace",
     "check_group_of_one",
     "check_groups_cost_more",
+    "check_groups_scale",
     "check_hashable",
     "check_json_round_trip",
+    "check_mass_error",
     "check_masses",
     "check_mirror",
     "check_mixed_units_raise",
@@ -92,6 +103,7 @@ __all__ = [
     "check_span",
     "check_statements_cover_pair",
     "check_targets_monotone",
+    "check_to_replace",
     "check_total_variation",
 ]
 
@@ -120,6 +132,11 @@ LOSS_LAWS: tuple[Callable[..., None], ...] = (
     check_fixed_needs_replace,
     check_group_of_one,
     check_groups_cost_more,
+    check_groups_scale,
+    check_to_replace,
+    check_fields_matter,
+    check_mass_error,
+    check_bad_questions_are_refused,
     check_mixed_units_raise,
     check_parallel_needs_fixed_blocks,
     check_parallel_is_the_worst_block,
