@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array, product_up, square_up, sum_up
+from privet._numerics import Array, minimise, product_up, square_up, sum_up
 from privet._validate import above, finite, flag
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.base import (
@@ -39,7 +39,8 @@ class Selected(PrivacyLoss):
     K-fold. The score by which runs are compared must be part of the base's private output.
 
     **Guarantee:** R(a) + (1+eta)(1 - 1/b) R(b) + (1+eta) ln(1/gamma)/b + ln E[K]/(a - 1) for every b; pure
-    (2 + eta) epsilon; Poisson: R(a) + mean * d + ln(mean)/(a - 1) where the base is (ln(1 + 1/(a-1)), d)-DP.
+    (2 + eta) epsilon; Poisson: R(a) + mean * d + ln(mean)/(a - 1) where the base is (ln(1 + 1/(a-1)), d)-DP; the
+    value of a larger order serves below it.
     **Reference:** Papernot & Steinke 2022, theorems 2, 6 and corollary 3; Liu & Talwar 2019.
 
     >>> from privet import privacy
@@ -77,12 +78,32 @@ class Selected(PrivacyLoss):
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = orders_of(alphas)
-        base, delta0 = self.of.rdp(orders)
-        if delta0 > 0.0:
+        if self.of.rdp(np.array([2.0])).delta0 > 0.0:
             return RdpCurve(np.full(orders.shape, math.inf), 0.0)
+        values = np.minimum(self._at_order(orders), binary_rdp(self.pure(), orders))
+        best, least = self._best_order
+        return RdpCurve(np.where(orders < best, np.minimum(values, least), values), 0.0)
+
+    def _at_order(self, orders: Array) -> Array:
+        """The theorem at each order by itself."""
         extra = self._poisson_extra(orders) if self.poisson else self._binomial_extra
-        values = (base + extra + max(0.0, math.log(self.mean)) / (orders - 1.0)) * (1.0 + HAIR)
-        return RdpCurve(np.minimum(values, binary_rdp(self.pure(), orders)), 0.0)
+        spread = max(0.0, math.log(self.mean)) / (orders - 1.0)
+        return (self.of.rdp(orders).values + extra + spread) * (1.0 + HAIR)
+
+    @cached_property
+    def _best_order(self) -> tuple[float, float]:
+        """Where the theorem's bound is least. A divergence increases with its order, so that value serves below too."""
+        if self.mean <= 1.0:
+            return 1.0, math.inf
+
+        def bound(exponent: float) -> float:
+            return float(self._at_order(np.array([1.0 + math.exp(exponent)]))[0])
+
+        coarse = np.linspace(-6.0, 12.0, 19)
+        values = [bound(float(exponent)) for exponent in coarse]
+        start = float(coarse[int(np.argmin(values))])
+        exponent, value = minimise(bound, start - 1.0, start + 1.0)
+        return 1.0 + math.exp(exponent), value
 
     @cached_property
     def _base_curve(self) -> tuple[Array, Array]:
@@ -106,7 +127,7 @@ class Selected(PrivacyLoss):
         best = float(np.min(found))
         if math.isfinite(best):
             best = min(best, log_inverse)
-        for width in (0.1, 0.01):
+        for width in (0.1, 0.01, 0.001):
             orders = 1.0 + (orders[int(np.argmin(found))] - 1.0) * 10.0 ** (width * np.linspace(-1.0, 1.0, 21))
             found = terms(orders, self.of.rdp(orders).values)
             best = min(best, float(np.min(found)))

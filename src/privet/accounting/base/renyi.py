@@ -1,7 +1,7 @@
 """From a Rényi bound to epsilon and delta, rounded to the safe side, and the search for the best order."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from privet._numerics import UNIT_ROUNDOFF
 
@@ -34,10 +34,16 @@ def log_delta_of_renyi(alpha: float, value: float, epsilon: float) -> float:
     return math.fsum(terms) + 8.0 * UNIT_ROUNDOFF * math.fsum(abs(term) for term in terms)
 
 
-def best_order(objective: Callable[[float], float], start: float = 3.0, per_octave: int = 1024) -> tuple[float, float]:
+def best_order(
+    objective: Callable[[float], float],
+    start: float = 3.0,
+    per_octave: int = 1024,
+    given: Iterable[float] = (),
+) -> tuple[float, float]:
     """Minimise over the orders a = 1 + 2^(k/per_octave), k whole: walk in octaves from 1 + 2^start, then golden section.
 
-    All questions search the same orders, so delta at the epsilon that was found for a delta is not larger than that.
+    Orders in `given` are tried besides. All questions search the same orders, so delta at the epsilon that was found for
+    a delta is not larger than that.
 
     >>> order, value = best_order(lambda a: (math.log(a - 1.0) - 3.0) ** 2)
     >>> round(math.log(order - 1.0), 2)
@@ -67,4 +73,5 @@ def best_order(objective: Callable[[float], float], start: float = 3.0, per_octa
         else:
             low = left
     best = min(seen, key=lambda k: seen[k])
-    return 1.0 + 2.0 ** (best / per_octave), seen[best]
+    found = [(1.0 + 2.0 ** (best / per_octave), seen[best]), *((order, objective(order)) for order in given)]
+    return min(found, key=lambda pair: math.inf if math.isnan(pair[1]) else pair[1])
