@@ -190,7 +190,7 @@ def ratio_up(a: float, b: float) -> float:
 def ratio_down(a: float, b: float) -> float:
     """The largest double that is not above a/b, for a >= 0 and b > 0.
 
-    >>> ratio_down(1.0, 4.0), ratio_down(2.0, 3.0) < 2.0 / 3.0
+    >>> ratio_down(1.0, 4.0), ratio_down(1.0, 10.0) < 0.1  # the double 0.1 lies above 1/10
     (0.25, True)
     """
     if math.isinf(a):

@@ -196,7 +196,7 @@ class FixedSampled(PrivacyLoss):
         return 0.0 if self.m == 0 else min(self.of.gdp(), super().gdp())
 
     def gaussian(self) -> float | None:
-        return 0.0 if self.m == 0 else self.of.gaussian() if self.m == self.n else None
+        return 0.0 if not self.parts() else self.of.gaussian() if self.m == self.n else None
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = orders_of(alphas)

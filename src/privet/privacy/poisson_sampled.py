@@ -182,7 +182,7 @@ class PoissonSampled(PrivacyLoss):
         return 0.0 if self.q == 0.0 else min(self.of.gdp(), super().gdp())
 
     def gaussian(self) -> float | None:
-        return 0.0 if self.q == 0.0 else self.of.gaussian() if self.q == 1.0 else None
+        return 0.0 if not self.parts() else self.of.gaussian() if self.q == 1.0 else None
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = orders_of(alphas)
