@@ -36,8 +36,8 @@ def planted(name: str, examples: list) -> type:
         def _prepare(self, value):
             return value
 
-        def _draw(self, prepared, source):
-            return mechanisms.Laplace.for_budget(epsilon=2.0, sensitivity=1.0).release(prepared, source=source).value
+        def _draw(self, prepared, runs, source):
+            return mechanisms.Laplace.for_budget(epsilon=2.0, sensitivity=1.0).simulate(prepared, runs, source=source)
 
         def error(self, confidence=0.95):
             return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from privet import noise, privacy, testing
+from privet import mechanisms, noise, privacy, testing
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.mechanisms.base import Target
 
@@ -39,9 +39,9 @@ class Coin(Mechanism):
     def _prepare(self, value):
         return int(value)
 
-    def _draw(self, prepared, source):
-        lie = noise.bernoulli(p=1.0 / (1.0 + np.exp(self.epsilon)), source=source)
-        return prepared ^ int(lie)
+    def _draw(self, prepared, runs, source):
+        lies = noise.bernoulli(p=1.0 / (1.0 + np.exp(self.epsilon)), size=runs, source=source)
+        return [prepared ^ int(lie) for lie in lies]
 
     def error(self, confidence=0.95):
         return ErrorBar(1.0, confidence)
@@ -66,24 +66,25 @@ class Mutable(Mechanism):
 
 
 class TellingType(Coin):
-    def _draw(self, prepared, source):
-        return float(super()._draw(prepared, source)) if prepared else super()._draw(prepared, source)
+    def _draw(self, prepared, runs, source):
+        drawn = super()._draw(prepared, runs, source)
+        return [float(value) for value in drawn] if prepared else drawn
 
 
 class OwnSource(Coin):
-    def _draw(self, prepared, source):
-        return np.array([noise.uniform_int(bound=2**62)])
+    def _draw(self, prepared, runs, source):
+        return noise.uniform_int(bound=2**62, size=runs)
 
 
 class LossyJson(Coin):
-    def _draw(self, prepared, source):
+    def _draw(self, prepared, runs, source):
         class Half(int):
             def __eq__(self, other):
                 return False
 
             __hash__ = int.__hash__
 
-        return Half(super()._draw(prepared, source))
+        return [Half(value) for value in super()._draw(prepared, runs, source)]
 
 
 class ShrinkingBar(Coin):
@@ -92,8 +93,8 @@ class ShrinkingBar(Coin):
 
 
 class Silent(Coin):
-    def _draw(self, prepared, source):
-        return 0
+    def _draw(self, prepared, runs, source):
+        return [0] * runs
 
 
 class ForgetsStamp(Coin):
@@ -104,6 +105,15 @@ class ForgetsStamp(Coin):
 class OneRunTooFew(Coin):
     def simulate(self, value, runs, *, source=None):
         return super().simulate(value, runs - 1, source=source)
+
+
+class HalfNoiseAlone(Coin):
+    """A lie of a single run is a lie with half the probability only."""
+
+    def _draw(self, prepared, runs, source):
+        keep = noise.bernoulli(p=0.5, size=runs, source=source) if runs == 1 else np.ones(runs, dtype=bool)
+        drawn = super()._draw(prepared, runs, source)
+        return [value if kept else prepared for value, kept in zip(drawn, keep, strict=True)]
 
 
 def pair(twin, target=None):
@@ -124,6 +134,7 @@ def pair(twin, target=None):
         (testing.check_error_bar_is_public, pair(ShrinkingBar())),
         (testing.check_runs_are_independent, pair(Silent())),
         (testing.check_simulation_is_the_release, pair(OneRunTooFew())),
+        (testing.check_simulation_is_the_release, pair(HalfNoiseAlone())),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )
@@ -135,6 +146,50 @@ def test_law_catches_its_broken_twin(law, example):
 def test_every_law_has_a_twin_that_it_catches():
     marks = test_law_catches_its_broken_twin.pytestmark[0]
     assert {law for law, _ in marks.args[1]} == set(testing.MECHANISM_LAWS)
+
+
+def half_of_a_single_run(original):
+    """The mutant that a suite of simulated runs cannot see: a release, and nothing else, with half its noise."""
+
+    def _draw(self, prepared, runs, source):
+        drawn = original(self, prepared, runs, source)
+        if runs > 1 or not isinstance(drawn, np.ndarray):
+            return drawn
+        exact = prepared[0] * self.step if isinstance(prepared, tuple) else prepared
+        return exact + (drawn - exact) / 2
+
+    return _draw
+
+
+@pytest.mark.parametrize("kind", [mechanisms.Laplace, mechanisms.Gaussian, mechanisms.Geometric])
+def test_half_the_noise_in_a_release_alone_is_caught(kind, monkeypatch):
+    monkeypatch.setattr(kind, "_draw", half_of_a_single_run(kind._draw))
+    with pytest.raises(AssertionError, match="different laws"):
+        testing.check_simulation_is_the_release(next(iter(kind.examples())))
+
+
+@pytest.mark.parametrize("bug", ["answers", "threshold"])
+def test_a_stream_with_less_noise_than_its_list_is_caught(bug, monkeypatch):
+    """Half the noise in the answers of a stream, or none on its threshold; the list over all queries stays sound."""
+    kind = mechanisms.AboveThreshold
+    if bug == "answers":
+        sound = kind._above
+
+        def _above(self, queries, threshold, source):
+            narrow = replace(self, query_scale=self.query_scale / 2) if queries.shape == (1, 1) else self
+            return sound(narrow, queries, threshold, source)
+
+        monkeypatch.setattr(kind, "_above", _above)
+    else:
+        drawn = kind._noisy_threshold
+
+        def _noisy_threshold(self, runs, source):
+            noisy = drawn(self, runs, source)
+            return self._rounded(np.array([[self.threshold]])) if runs == 1 else noisy
+
+        monkeypatch.setattr(kind, "_noisy_threshold", _noisy_threshold)
+    with pytest.raises(AssertionError, match="different laws"):
+        testing.check_simulation_is_the_release(next(iter(kind.examples())))
 
 
 @pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)

@@ -23,8 +23,8 @@ from privet.audit.base import (
 from privet.audit.black_box import MechanismAudit, Witness, mechanism
 from privet.audit.certificate import Certificate, certify
 from privet.audit.exact import ExactCheck, exact_pair
+from privet.audit.neighbours import Frames, Neighbours, Numbers, Pairs, Persons, Tables, Vectors
 from privet.audit.record import Finding, Replay, replay
-from privet.audit.search import Neighbours, Numbers, Pairs, Tables
 from privet.audit.statistics import (
     BettingTest,
     Bonferroni,
@@ -67,6 +67,7 @@ __all__ = [
     "ExactCheck",
     "Finding",
     "Fixed",
+    "Frames",
     "Gaussian",
     "Guesses",
     "LowerBound",
@@ -74,6 +75,7 @@ __all__ = [
     "Neighbours",
     "Numbers",
     "Pairs",
+    "Persons",
     "Point",
     "Replay",
     "Sample",
@@ -82,6 +84,7 @@ __all__ = [
     "Split",
     "Statistic",
     "Tables",
+    "Vectors",
     "Verdict",
     "Witness",
     "certify",

@@ -11,14 +11,12 @@ from privet import accounting
 from privet._numerics import Array
 from privet._validate import count, fraction, open_fraction
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
+from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
 from privet.audit.search import (
     KINDS,
     RELATIONS,
     Event,
     Learned,
-    Neighbours,
-    Numbers,
-    Pairs,
     World,
     features,
     kind_of,
@@ -216,7 +214,7 @@ def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any) -> list[tuple[An
             )
         neighbours = Numbers(float(mechanism.sensitivity))
     family = neighbours if isinstance(neighbours, Neighbours) else Pairs(list(neighbours))
-    pairs = list(islice(family.pairs(claim.unit.relation), _MOST_PAIRS))
+    pairs = list(islice(pairs_for(family, claim.unit), _MOST_PAIRS))
     if not pairs:
         raise InvalidParameter("the family of neighbours is empty for the claim's relation")
     return pairs

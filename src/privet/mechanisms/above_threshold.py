@@ -16,6 +16,7 @@ from privet._validate import above, count, finite, flag, fraction, open_fraction
 from privet.accounting import calibrate
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms.base import (
+    STREAM,
     ErrorBar,
     Example,
     Mechanism,
@@ -79,6 +80,7 @@ class AboveThreshold(Mechanism[Any, Any]):
     positives: int = 1
     monotonic: bool = False
     answer_scale: float | None = None
+    at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("threshold_scale", "query_scale", "answer_scale"):
@@ -129,8 +131,8 @@ class AboveThreshold(Mechanism[Any, Any]):
                 delta=target.delta,
                 bounds=(1e-3, 1e6),
             )
-            return made(1.0 / inverse)
-        return made(largest_epsilon(lambda e: made(e).loss, target))
+            return made(1.0 / inverse)._charged_at(target)
+        return made(largest_epsilon(lambda e: made(e).loss, target))._charged_at(target)
 
     @property
     def step(self) -> float:
@@ -153,7 +155,10 @@ class AboveThreshold(Mechanism[Any, Any]):
 
     def start(self, *, source: Source = None) -> "ThresholdStream":
         """A stream for queries asked one by one; the price of the whole stream is due now."""
-        return ThresholdStream(self, source)
+        stream: ThresholdStream = self._pass(
+            STREAM, lambda: self._made(ThresholdStream(self, source), self.error(), source)
+        ).value
+        return stream
 
     def _prepare(self, value: Any) -> Array:
         return self._rounded(as_scores(value))
@@ -163,23 +168,31 @@ class AboveThreshold(Mechanism[Any, Any]):
         whole, rest = on_grid(values, int(math.log2(self.step)))
         return whole + (rest == 0.5)
 
-    def _draw(self, prepared: Array, source: Source) -> Any:
-        return self._runs(prepared, 1, source)[0]
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Any:
-        return self._runs(self._prepare(value), count("runs", runs, 1), source)
-
-    def _runs(self, values: Array, runs: int, source: Source) -> Any:
+    def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""
-        shape = (runs, len(values))
-        threshold = self._rounded(np.array([self.threshold])) + self._noise(self.threshold_scale, (runs, 1), source)
-        higher = values + self._noise(self.query_scale, shape, source) >= threshold
+        queries = np.broadcast_to(prepared, (runs, len(prepared)))
+        higher = self._above(queries, self._noisy_threshold(runs, source), source)
         earlier: Array = np.cumsum(higher, axis=1) - higher
         answers = np.where(earlier < self.positives, higher, UNANSWERED).astype(np.int64)
         if self.answer_scale is None:
             return answers
-        fresh = (values + self._noise(self.answer_scale, shape, source)) * self.step
-        return list(zip(answers, np.where(answers == ABOVE, fresh, np.nan), strict=True))
+        return list(zip(answers, np.where(answers == ABOVE, self._numbers(queries, source), np.nan), strict=True))
+
+    # The three draws of a stream. A list is asked at once and a `ThresholdStream` one by one, through these alike.
+
+    def _noisy_threshold(self, runs: int, source: Source) -> Array:
+        """The threshold of each run, in steps: drawn once."""
+        return self._rounded(np.array([self.threshold])) + self._noise(self.threshold_scale, (runs, 1), source)
+
+    def _above(self, queries: Array, threshold: Array, source: Source) -> Array:
+        """Whether each query lies above the noisy threshold of its run, with fresh noise for each."""
+        higher: Array = queries + self._noise(self.query_scale, queries.shape, source) >= threshold
+        return higher
+
+    def _numbers(self, queries: Array, source: Source) -> Array:
+        """The values once more, with noise that has nothing to do with the comparison."""
+        assert self.answer_scale is not None
+        return (queries + self._noise(self.answer_scale, queries.shape, source)) * self.step
 
     def _noise(self, scale: float, size: int | tuple[int, ...], source: Source) -> Array:
         """Whole steps; values saturate at 2^62 steps and scales at 2^52, so that a sum stays in 64 bits."""
@@ -221,8 +234,7 @@ class ThresholdStream:
     def __init__(self, mechanism: AboveThreshold, source: Source = None) -> None:
         self._mechanism, self._source, self._lock = mechanism, source, threading.Lock()
         self._left, self._process = mechanism.positives, os.getpid()
-        start = mechanism._rounded(np.array([mechanism.threshold]))
-        self._threshold = int(start[0]) + int(mechanism._noise(mechanism.threshold_scale, 1, source)[0])
+        self._threshold = mechanism._noisy_threshold(1, source)
 
     @property
     def remaining(self) -> int:
@@ -231,42 +243,67 @@ class ThresholdStream:
 
     @property
     def insecure(self) -> bool:
-        """Whether the noise comes from a seeded stream and protects nobody."""
-        return bool(getattr(self._source, "insecure", False))
+        """Whether the noise comes from a seeded stream and protects nobody: its answers say so too."""
+        return self._source is not None and bool(getattr(self._source, "insecure", True))
 
-    def ask(self, value: float) -> bool:
+    def ask(self, value: float) -> "bool | InsecureAnswer":
         """Whether the query with this exact value lies above the threshold, up to the noise."""
-        return self._compare(value)[0]
+        over = self._compare(value)[0]
+        return InsecureAnswer(over) if self.insecure else over
 
     def ask_number(self, value: float) -> float | None:
         """A noisy value of the query if it lies above the threshold, else None."""
         if self._mechanism.answer_scale is None:
             raise InvalidParameter("this mechanism answers with signs only; give for_budget an answer_share")
-        over, steps = self._compare(value)
-        return self._number(steps) if over else None
+        over, query = self._compare(value)
+        if not over:
+            return None
+        number = float(self._mechanism._numbers(query, self._source)[0, 0])
+        return InsecureNumber(number) if self.insecure else number
 
-    def _compare(self, value: float) -> tuple[bool, int]:
+    def _compare(self, value: float) -> tuple[bool, Array]:
         if isinstance(value, bool) or np.ndim(value) != 0:
             raise InvalidData("a query must be a single number")
-        (steps,) = self._mechanism._rounded(as_scores([value])).tolist()
+        query = self._mechanism._prepare([value])[None, :]
         if self._process != os.getpid():
             raise InvalidParameter("a stream lives in the process that started it: a fork would double its answers")
         with self._lock:
             if self._left == 0:
                 raise BudgetExceeded("this stream has given all its positive answers; a new stream is a new price")
-            drawn = self._mechanism._noise(self._mechanism.query_scale, 1, self._source)
-            over = steps + int(drawn[0]) >= self._threshold
+            over = bool(self._mechanism._above(query, self._threshold, self._source)[0, 0])
             self._left -= over
-        return over, steps
-
-    def _number(self, steps: int) -> float:
-        """The value once more, with noise that has nothing to do with the comparison."""
-        mechanism = self._mechanism
-        assert mechanism.answer_scale is not None
-        return (steps + int(mechanism._noise(mechanism.answer_scale, 1, self._source)[0])) * mechanism.step
+        return over, query
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise InvalidParameter("a stream cannot be copied or pickled: its threshold may be used once only")
+
+
+@final
+class InsecureAnswer(int):
+    """A yes or no of a seeded stream: as good as True or False, and stamped, since it protects nobody.
+
+    >>> InsecureAnswer(True), bool(InsecureAnswer(False)), InsecureAnswer(True).insecure
+    (True [INSECURE: seeded noise], False, True)
+    """
+
+    insecure = True
+
+    def __repr__(self) -> str:
+        return f"{bool(self)} [INSECURE: seeded noise]"
+
+
+@final
+class InsecureNumber(float):
+    """A number of a seeded stream, stamped.
+
+    >>> InsecureNumber(2.5)
+    2.5 [INSECURE: seeded noise]
+    """
+
+    insecure = True
+
+    def __repr__(self) -> str:
+        return f"{float(self)!r} [INSECURE: seeded noise]"
 
 
 def _split(total: Fraction, share: Fraction, positives: int, monotonic: bool, moved: Fraction) -> dict[str, Any]:

@@ -75,18 +75,18 @@ class Count(Mechanism[Any, int]):
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
 
+    @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """That of the noise."""
+        return self.noise.at
+
     def _prepare(self, value: Any) -> int:
         records = as_records(value)
         return int(np.count_nonzero(records)) - int(np.count_nonzero(np.isnan(records)))
 
-    def _draw(self, prepared: int, source: Source) -> int:
-        return self._runs(prepared, 1, source)[0]
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> list[int]:
-        return self._runs(self._prepare(value), runs, source)
-
-    def _runs(self, exact: int, runs: int, source: Source) -> list[int]:
-        return [_whole(noisy) for noisy in self.noise.simulate(exact, runs, source=source).tolist()]
+    def _draw(self, prepared: int, runs: int, source: Source) -> list[int]:
+        noise: Mechanism[Any, Any] = self.noise
+        return [_whole(float(noisy)) for noisy in noise._draw(noise._prepare(prepared), runs, source)]
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """The exact quantile of the noise."""

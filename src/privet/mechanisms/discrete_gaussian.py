@@ -90,7 +90,7 @@ class DiscreteGaussian(IntegerMechanism):
         places = count("dimension", dimension, 1)
         start = max(1.0, float(bound))
         sigma = smallest_scale(lambda s: _price(s, bound, places), target, start=start)
-        return cls(scale=sigma, sensitivity=bound, dimension=places)
+        return cls(scale=sigma, sensitivity=bound, dimension=places)._charged_at(target)
 
     @property
     def loss(self) -> PrivacyLoss:

@@ -48,8 +48,8 @@ class DiscreteLaplace(TwoSidedGeometric):
         unit: Unit | None = None,
     ) -> "DiscreteLaplace":
         """The smallest scale that stays within the budget."""
-        bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
-        return cls(scale=smallest_geometric_scale(Target(epsilon, delta, rho, mu), bound), sensitivity=bound)
+        target, bound = Target(epsilon, delta, rho, mu), as_sensitivity(sensitivity, norm="l1", unit=unit)
+        return cls(scale=smallest_geometric_scale(target, bound), sensitivity=bound)._charged_at(target)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

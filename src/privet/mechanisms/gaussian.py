@@ -73,7 +73,7 @@ class Gaussian(AdditiveMechanism):
         """The smallest sigma that stays within the budget, by the exact privacy curve (analytic Gaussian)."""
         target = Target(epsilon, delta, rho, mu)
         bound = as_sensitivity(sensitivity, norm="l2", unit=unit)
-        return cls(scale=scale_for(_multiplier(target), bound.value), sensitivity=bound)
+        return cls(scale=scale_for(_multiplier(target), bound.value), sensitivity=bound)._charged_at(target)
 
     @classmethod
     def classic(
@@ -96,6 +96,7 @@ class Gaussian(AdditiveMechanism):
         return cls(
             scale=scale_for(math.sqrt(2.0 * math.log(1.25 / target.delta)) / target.epsilon, bound.value),
             sensitivity=bound,
+            at=target.delta,
         )
 
     @property
@@ -106,8 +107,8 @@ class Gaussian(AdditiveMechanism):
     def standard_deviation(self) -> float:
         return self.scale
 
-    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source) -> Any:
-        return noise.rounded_gaussian(sigma=scale, center=center, source=source)
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
+        return noise.rounded_gaussian(sigma=scale, center=center, size=size, source=source)
 
     def _noise_cdf(self, x: Array) -> Array:
         return ndtr(x / self.scale)

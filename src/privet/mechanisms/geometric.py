@@ -59,9 +59,9 @@ class Geometric(TwoSidedGeometric):
         bounds: tuple[int, int] | None = None,
     ) -> "Geometric":
         """The smallest scale that stays within the budget."""
-        bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
-        scale = smallest_geometric_scale(Target(epsilon, delta, rho, mu), bound)
-        return cls(scale=scale, sensitivity=bound, bounds=bounds)
+        target, bound = Target(epsilon, delta, rho, mu), as_sensitivity(sensitivity, norm="l1", unit=unit)
+        scale = smallest_geometric_scale(target, bound)
+        return cls(scale=scale, sensitivity=bound, bounds=bounds)._charged_at(target)
 
     def _finish(self, total: Array) -> Array:
         return total if self.bounds is None else np.clip(total, *self.bounds)

@@ -52,9 +52,9 @@ class KRR(ResponseMechanism):
         mu: float | None = None,
     ) -> "KRR":
         """The most truthful report within the budget, its probability rounded towards 1/k."""
-        size = count("k", k, 2)
-        best = largest_epsilon(lambda e: KRRLoss(k=size, epsilon=e), Target(epsilon, delta, rho, mu))
-        return cls(k=size, truth=truth_for(best, size))
+        size, target = count("k", k, 2), Target(epsilon, delta, rho, mu)
+        best = largest_epsilon(lambda e: KRRLoss(k=size, epsilon=e), target)
+        return cls(k=size, truth=truth_for(best, size))._charged_at(target)
 
     @property
     def _k(self) -> int:

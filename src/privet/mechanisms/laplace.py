@@ -73,7 +73,7 @@ class Laplace(AdditiveMechanism):
         bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
         multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
         scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
-        return cls(scale=scale, sensitivity=bound)
+        return cls(scale=scale, sensitivity=bound)._charged_at(target)
 
     @property
     def loss(self) -> LaplaceLoss:
@@ -83,8 +83,8 @@ class Laplace(AdditiveMechanism):
     def standard_deviation(self) -> float:
         return math.sqrt(2.0) * self.scale
 
-    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source) -> Any:
-        return noise.rounded_laplace(scale=scale, center=center, source=source)
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
+        return noise.rounded_laplace(scale=scale, center=center, size=size, source=source)
 
     def _noise_cdf(self, x: Array) -> Array:
         half = np.exp(-np.abs(x) / self.scale) / 2.0

@@ -160,13 +160,20 @@ class ProposeTestRelease(Mechanism[Any, float]):
             raise InvalidData("a query's distance must be an integer")
         return min(max(distance, 0), _FARTHEST), Fraction(self.query.exact_value(value))
 
-    def _draw(self, prepared: tuple[int, Fraction], source: Source) -> float:
+    def _draw(self, prepared: tuple[int, Fraction], runs: int, source: Source) -> Array:
         distance, value = prepared
-        seen = self.test._protect(Fraction(distance), source)
+        seen = self.test._protect(Fraction(distance), runs, source)
         # a release on the grid lies within half a step of the continuous one: ask for half a step more
         limit = Fraction(math.nextafter(self.threshold * (1.0 + 1e-15), math.inf)) + Fraction(self.test.step) / 2
-        released = float(self.noise._protect(value, source))  # drawn in any case, so that time says nothing
-        return released if seen >= limit else math.nan
+        released = self.noise._protect(value, runs, source)  # drawn in any case, so that time says nothing
+        return np.array(
+            [float(noisy) if near >= limit else math.nan for noisy, near in zip(released, seen, strict=True)]
+        )
+
+    @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """The delta of the price."""
+        return self.delta
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """The quantile of the noise on the value, if it is released."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above, count, finite, open_fraction
+from privet._validate import above, finite, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register, scale_for, smallest_scale, up
 from privet.mechanisms.base.records import clean_records
@@ -70,6 +70,7 @@ class Quantile(Mechanism[Any, float]):
     step: float | None = None
     missing: float | None = None
     unit: Unit = field(default=Unit())
+    at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         low, high = _interval(self.bounds)
@@ -115,7 +116,7 @@ class Quantile(Mechanism[Any, float]):
         shape = cls(q=q, bounds=bounds, scale=1.0, step=step, missing=missing, unit=whose)  # type: ignore[arg-type]
         ratio = smallest_scale(lambda ratio: ExponentialLoss(up(2 / Fraction(ratio))), target)
         scale = scale_for(ratio, shape.sensitivity)
-        return cls(q=shape.q, bounds=shape.bounds, scale=scale, step=shape.step, missing=shape.missing, unit=whose)
+        return replace(shape, scale=scale)._charged_at(target)
 
     @property
     def sensitivity(self) -> Fraction:
@@ -144,14 +145,8 @@ class Quantile(Mechanism[Any, float]):
         records = clean_records(value, self.bounds, self.missing)
         return np.sort(np.minimum(np.floor((records - low) / self._width + 0.5), self.points - 1).astype(np.int64))
 
-    def _draw(self, prepared: Array, source: Source) -> float:
-        return float(self._draws(prepared, 1, source)[0])
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Array:
-        return self._draws(self._prepare(value), count("runs", runs, 1), source)
-
-    def _draws(self, ranked: Array, runs: int, source: Source) -> Array:
-        pieces = self._pieces(ranked)
+    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
+        ranked, pieces = prepared, self._pieces(prepared)
         chosen = np.full(runs, -1, dtype=np.int64)
         while len(open_ := np.flatnonzero(chosen < 0)):
             scale = Fraction(self.scale) * self.q.denominator

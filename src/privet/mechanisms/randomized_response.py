@@ -44,7 +44,8 @@ class RandomizedResponse(ResponseMechanism):
         cls, *, epsilon: float | None = None, delta: float = 0.0, rho: float | None = None, mu: float | None = None
     ) -> "RandomizedResponse":
         """The most truthful report within the budget, its probability rounded towards 1/2."""
-        return cls(truth=truth_for(largest_epsilon(RandomizedResponseLoss, Target(epsilon, delta, rho, mu)), 2))
+        target = Target(epsilon, delta, rho, mu)
+        return cls(truth=truth_for(largest_epsilon(RandomizedResponseLoss, target), 2))._charged_at(target)
 
     @property
     def _k(self) -> int:

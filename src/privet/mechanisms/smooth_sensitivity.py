@@ -116,15 +116,21 @@ class SmoothMedian(Mechanism[Any, float]):
         middle = (len(padded) - 1) // 2
         return int(padded[middle]), max(_FLOOR, _smooth_sensitivity(padded, middle, self.beta))
 
-    def _draw(self, prepared: tuple[int, float], source: Source) -> float:
+    def _draw(self, prepared: tuple[int, float], runs: int, source: Source) -> Array:
         median, smooth = prepared
         coarser = Fraction(2) ** self._coarser
         sample = noise.rounded_cauchy if self.delta == 0.0 else noise.rounded_laplace
         scale = Fraction(smooth) / Fraction(self.share) / coarser
-        noisy = sample(scale=scale, center=Fraction(median) / coarser, source=source)
-        place = min(max(Fraction(int(noisy)) * coarser / 2**FINE, Fraction(0)), Fraction(1))
+        noisy = sample(scale=scale, center=Fraction(median) / coarser, size=runs, source=source)
         low, high = self.bounds
-        return min(max(low + (high - low) * float(place), low), high)
+        # in doubles, since what follows is post-processing of the noisy whole number
+        place = np.clip(np.ldexp(noisy.astype(float), self._coarser - FINE), 0.0, 1.0)
+        return np.clip(low + (high - low) * place, low, high)
+
+    @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """The delta of the price."""
+        return self.delta or None
 
     @property
     def _coarser(self) -> int:

@@ -83,7 +83,8 @@ class TopK(SelectionMechanism):
         return chosen
 
     def _named(self, index: Any) -> Any:
-        return index if self.candidates is None else tuple(self.candidates[i] for i in index)
+        assert self.candidates is not None
+        return tuple(self.candidates[i] for i in index)
 
     _of = "score of each true rank minus the score of the choice"
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.accounting import epsilon as epsilon_of
-from privet.mechanisms import Example, Release, registered_mechanisms
+from privet.mechanisms import Example, Mechanism, Release, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import PrivacyLoss, from_json, to_json
+from privet.testing.base import differ
 
 __all__ = [
     "MECHANISM_LAWS",
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 _LEAST_USED = 0.99  # of a budget
+_RELEASES, _SIMULATED = 800, 4_000
+_LEVEL = 1e-7  # of a two-sample test: the chance that a sound mechanism fails it
 
 
 def example_mechanisms() -> Iterator[Example]:
@@ -160,14 +163,38 @@ def check_runs_are_independent(example: Example) -> None:
 
 
 def check_simulation_is_the_release(example: Example) -> None:
-    """`simulate` has the form of `runs` releases.
+    """What is audited is what is released: `simulate` and `release` are the base class's own, and a two-sample test
+    cannot tell their outputs apart. Nor those of a stream that is asked the same queries one by one.
 
     >>> check_simulation_is_the_release(next(example_mechanisms()))
     """
-    runs = example.mechanism.simulate(example.left, 3)
-    assert len(runs) == 3, f"{example.mechanism.name}: simulate(3) made {len(runs)} runs"
-    one = example.mechanism.release(example.left).value
-    assert np.shape(runs[0]) == np.shape(one), f"{example.mechanism.name}: a simulated run has another shape"
+    mechanism: Any = example.mechanism
+    value = example.left
+    for name in ("release", "simulate"):
+        own = getattr(type(mechanism), name) is getattr(Mechanism, name)
+        assert own, f"{mechanism.name}: {name} is overridden, so that an audit need not run what a user gets"
+    runs = mechanism.simulate(value, _SIMULATED)
+    assert len(runs) == _SIMULATED, f"{mechanism.name}: simulate({_SIMULATED}) made {len(runs)} runs"
+    single = [mechanism.release(value).value for _ in range(_RELEASES)]
+    assert np.shape(runs[0]) == np.shape(single[0]), f"{mechanism.name}: a simulated run has another shape"
+    assert not differ(single, runs, _LEVEL), f"{mechanism.name}: release and simulate draw from different laws"
+    if hasattr(mechanism, "start"):
+        # near the threshold every answer is a fair coin: queries where the width of the noise decides
+        far = [mechanism.threshold - width * mechanism.query_scale for width in (1.5, 1.0, 0.0)]
+        asked, listed = [_asked(mechanism, far) for _ in range(_RELEASES)], mechanism.simulate(far, _SIMULATED)
+        assert not differ(asked, listed, _LEVEL), f"{mechanism.name}: a stream and simulate draw from different laws"
+
+
+def _asked(mechanism: Any, queries: Any) -> Any:
+    """The answers of one stream, in the form of a release over the whole list."""
+    stream, numbers = mechanism.start(), mechanism.answer_scale is not None
+    signs, values = np.full(len(queries), -1), np.full(len(queries), np.nan)
+    for place, query in enumerate(queries):
+        if stream.remaining:
+            answer = stream.ask_number(query) if numbers else stream.ask(query)
+            signs[place] = answer is not None if numbers else answer
+            values[place] = np.nan if not numbers or answer is None else answer
+    return (signs, values) if numbers else signs
 
 
 def same_value(left: Any, right: Any) -> bool:

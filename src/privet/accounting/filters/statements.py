@@ -3,9 +3,10 @@
 import math
 from dataclasses import dataclass, field
 
-from privet._numerics import ndtr, square_up
+from privet._numerics import square_up
 from privet._validate import above, at_least
 from privet.accounting.filters.base import Rule
+from privet.accounting.filters.rules import pure_of_square
 from privet.privacy import PrivacyLoss
 
 __all__ = ["MuFilter", "RhoFilter"]
@@ -75,8 +76,4 @@ class MuFilter(Rule):
         return (square_up(loss.gdp()),)
 
     def pure_room(self, remaining: float) -> float:
-        half = math.sqrt(remaining) / 2.0
-        if half < 1e-6:  # the tail is 1/2 and a little: expanded
-            return 4.0 * half / math.sqrt(2.0 * math.pi)
-        tail = float(ndtr(-half))
-        return math.log1p(-tail) - math.log(tail) if tail > 0.0 else math.inf
+        return pure_of_square(remaining)

@@ -3,20 +3,14 @@
 from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, learn
 from privet.audit.search.events import KINDS, RELATIONS, Event, Tally, kind_of, tally
 from privet.audit.search.features import features, lowest_set_bit
-from privet.audit.search.neighbours import BOUNDARY_VALUES, Neighbours, Numbers, Pairs, Tables
 from privet.audit.search.worlds import World, observe, observe_both, runner_of
 
 __all__ = [
-    "BOUNDARY_VALUES",
     "Classifier",
     "Event",
     "KINDS",
     "Learned",
-    "Neighbours",
-    "Numbers",
-    "Pairs",
     "RELATIONS",
-    "Tables",
     "Tally",
     "TimeGivenValue",
     "World",

@@ -3,7 +3,15 @@
 from privet.mechanisms.base.additive import AdditiveMechanism, on_grid
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.integer import IntegerMechanism, integer_scale, whole_sensitivity
-from privet.mechanisms.base.mechanism import Example, Mechanism, Source, observed, register, registered_mechanisms
+from privet.mechanisms.base.mechanism import (
+    STREAM,
+    Example,
+    Mechanism,
+    Source,
+    observed,
+    register,
+    registered_mechanisms,
+)
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.response import Estimate, ResponseMechanism
 from privet.mechanisms.base.selection import SelectionMechanism, as_scores, check_monotonic, up
@@ -11,6 +19,7 @@ from privet.mechanisms.base.sensitivity import Norm, Sensitivity, as_sensitivity
 from privet.mechanisms.base.target import Target, pure_scale, ratio_down, scale_for, smallest_scale
 
 __all__ = [
+    "STREAM",
     "AdditiveMechanism",
     "ErrorBar",
     "Estimate",

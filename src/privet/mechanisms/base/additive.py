@@ -41,6 +41,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
     scale: float
     sensitivity: Sensitivity = field()
+    at: float | None = field(default=None, repr=False)
 
     @property
     def step(self) -> float:
@@ -52,7 +53,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         return min(math.frexp(self.scale)[1] - 1 - _FINER, _COARSEST)
 
     @abstractmethod
-    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source) -> Any:
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
         """floor(center + noise + 1/2), elementwise, for noise of that scale."""
 
     @abstractmethod
@@ -71,26 +72,20 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     def _prepare(self, value: Any) -> tuple[Array, Array]:
         return _split(numbers(value), self._exponent)
 
-    def _draw(self, prepared: tuple[Array, Array], source: Source) -> Any:
-        whole, part = prepared
+    def _draw(self, prepared: tuple[Array, Array], runs: int, source: Source) -> Array:
+        whole, part = (np.broadcast_to(side, (runs, *side.shape)) for side in prepared)
         steps = Fraction(self.scale) / Fraction(self.step)
         total = _sum(whole, np.asarray(self._noisy(part, steps, source)))
         with np.errstate(over="ignore"):
-            released = np.ldexp(total, self._exponent)
-        return float(released) if whole.ndim == 0 else released
+            released: Array = np.ldexp(total, self._exponent)
+        return released
 
-    def _protect(self, value: Fraction, source: Source) -> Fraction:
-        """Noise on a rational number, rounded to the grid: for mechanisms that build on this one."""
+    def _protect(self, value: Fraction, runs: int, source: Source) -> list[Fraction]:
+        """Noise on a rational number, rounded to the grid, `runs` times: for mechanisms that build on this one."""
         size = Fraction(self.step)
         whole = round(value / size)
-        noisy = self._noisy(value / size - whole, Fraction(self.scale) / size, source)
-        return (whole + int(noisy)) * size
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Array:
-        whole, part = self._prepare(value)
-        many = (count("runs", runs, 1), *whole.shape)
-        draws: Array = self._draw((np.broadcast_to(whole, many), np.broadcast_to(part, many)), source)
-        return draws
+        noisy = self._noisy(value / size - whole, Fraction(self.scale) / size, source, size=runs)
+        return [(whole + steps) * size for steps in noisy.tolist()]
 
     def _error_of(self, prepared: tuple[Array, Array]) -> ErrorBar:
         return self.error(dimension=max(1, prepared[0].size))

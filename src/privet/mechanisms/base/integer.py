@@ -29,6 +29,7 @@ class IntegerMechanism(Mechanism[Any, Any]):
 
     scale: float
     sensitivity: Sensitivity = field()
+    at: float | None = field(default=None, repr=False)
 
     @abstractmethod
     def _noise(self, shape: tuple[int, ...], source: Source) -> Array:
@@ -55,19 +56,12 @@ class IntegerMechanism(Mechanism[Any, Any]):
             raise InvalidData(_REFUSED)
         return array.astype(np.int64)
 
-    def _draw(self, prepared: Array, source: Source) -> Any:
-        total = self._finish(_saturating_sum(prepared, self._noise(prepared.shape, source)))
-        return int(total) if prepared.ndim == 0 else total
+    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
+        return self._finish(_saturating_sum(prepared, self._noise((runs, *prepared.shape), source)))
 
     def _finish(self, total: Array) -> Array:
         """Post-processing of the noisy integers."""
         return total
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Array:
-        prepared = self._prepare(value)
-        many = np.broadcast_to(prepared, (count("runs", runs, 1), *prepared.shape))
-        draws: Array = self._draw(many, source)
-        return draws
 
     def _error_of(self, prepared: Array) -> ErrorBar:
         return self.error(dimension=max(1, prepared.size))

@@ -1,12 +1,13 @@
 """The abstract mechanism: a price that needs no data, and a release whose noise is the noise that was priced."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeVar
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy as np
 
@@ -16,14 +17,15 @@ from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.sensitivity import Sensitivity
 from privet.mechanisms.base.target import Target
-from privet.noise import Secure, Seeded
+from privet.noise import Source as _Source
 from privet.privacy import PrivacyLoss, Unit
 
-__all__ = ["Example", "Mechanism", "Observer", "Source", "observed", "register", "registered_mechanisms"]
+__all__ = ["STREAM", "Example", "Mechanism", "Observer", "Source", "observed", "register", "registered_mechanisms"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
-Source = Secure | Seeded | None
+Source = _Source | None
+STREAM = object()  # what a hook sees as the value of a release that is a stream: its questions are still to come
 
 Observer = Callable[["Mechanism[Any, Any]", Any, Callable[[], Release[Any]]], Release[Any]]
 
@@ -52,19 +54,26 @@ class Example:
 class Mechanism(ABC, Generic[In, Out]):
     """A loss and a release. Subclasses are frozen dataclasses of public parameters, final, one file each.
 
-    A subclass answers four questions: `loss`; `_prepare` (check and convert the input without looking at more than its
-    type and shape); `_draw` (exact noise from `privet.noise`); `error`. `release` is the same for all: everything that
-    can be refused is refused before noise is drawn.
+    A subclass answers five questions: `loss`; `_admit` (refuse an input by its type, dtype, shape or length, without
+    looking at a value); `_prepare` (the input in the form that is drawn from); `_draw` (exact noise from
+    `privet.noise`); `error`. `release` and `simulate` are the same for all and not overridden: one is a single run of
+    `_draw`, the other many, so that what an audit runs is what a user gets.
 
-    **Guarantee:** `release` satisfies `loss`, for every input that `_prepare` accepts.
+    `at` is the delta at which an (epsilon, delta) rule charges the mechanism: the one that `for_budget` was given, where
+    it was made use of, else None.
 
-    >>> from privet.mechanisms import Laplace
+    **Guarantee:** `release` satisfies `loss`, for every input that `check` accepts.
+
+    >>> from privet.mechanisms import Gaussian, Laplace
     >>> mechanism = Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
     >>> mechanism.loss.pure(), mechanism.release(42).mechanism
     (1.0, 'laplace')
+    >>> mechanism.at, Gaussian.for_budget(epsilon=1.0, delta=1e-6, sensitivity=1.0).at
+    (None, 1e-06)
     """
 
     name: ClassVar[str]
+    at: float | None = None  # a field of the mechanisms that can be made for a delta
 
     @property
     @abstractmethod
@@ -73,11 +82,11 @@ class Mechanism(ABC, Generic[In, Out]):
 
     @abstractmethod
     def _prepare(self, value: In) -> Any:
-        """The input in the form that `_draw` takes, or an error that depends on its type and shape alone."""
+        """The input in the form that `_draw` takes. Equal numbers of different types give equal forms."""
 
     @abstractmethod
-    def _draw(self, prepared: Any, source: Source) -> Out:
-        """One protected value."""
+    def _draw(self, prepared: Any, runs: int, source: Source) -> Sequence[Out] | np.ndarray[Any, Any]:
+        """`runs` protected values, independent of each other, the run first. One run is a release: no branch of its own."""
 
     @abstractmethod
     def error(self, confidence: float = 0.95) -> ErrorBar | None:
@@ -88,27 +97,72 @@ class Mechanism(ABC, Generic[In, Out]):
     def examples(cls) -> Iterable[Example]:
         """Small instances, each with a pair of neighbouring inputs: every law and audit runs on them."""
 
+    def _admit(self, value: In) -> None:
+        """Raise `InvalidData` for an input of the wrong type, dtype, shape or length. Values must not matter."""
+
+    @final
+    def check(self, value: In) -> None:
+        """Refuse what this mechanism cannot take, before anything is paid or drawn: the reason is public.
+
+        The answer depends on type, dtype, shape and length alone (lengths where the contract makes them public), never on
+        a value, so that it may be shown. What passes will be released.
+
+        >>> from privet.mechanisms import Laplace
+        >>> Laplace.for_budget(epsilon=1.0, sensitivity=1.0).check(42)
+        """
+        self._admit(value)
+
+    @final
     def release(self, value: In, *, source: Source = None) -> Release[Out]:
         """Protect one value. Calling it twice is two releases, each at the full price.
 
         `source` is for tests: a `noise.Seeded` stream stamps the release as insecure.
         """
-        observer = _OBSERVER.get()
-        if observer is not None:
-            return observer(self, value, lambda: self._release(value, source))
-        return self._release(value, source)
+        return self._pass(value, lambda: self._release(value, source))
 
+    @final
+    def simulate(self, value: In, runs: int, *, source: Source = None) -> Sequence[Out] | np.ndarray[Any, Any]:
+        """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to
+        anybody else, every single one of them would have to be paid for.
+        """
+        self._admit(value)
+        return self._draw(self._prepare(value), count("runs", runs, 1), source)
+
+    @final
+    def _pass(self, value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+        """The one door: every public release, and every stream that is opened, goes through here."""
+        observer = _OBSERVER.get()
+        return run() if observer is None else observer(self, value, run)
+
+    @final
     def _release(self, value: In, source: Source) -> Release[Out]:
+        self._admit(value)
         prepared = self._prepare(value)
-        drawn = self._draw(prepared, source)
+        drawn = self._draw(prepared, 1, source)[0]
+        if isinstance(drawn, np.generic):
+            drawn = drawn.item()
+        return self._made(drawn, self._error_given(drawn, prepared), source, self._notes(drawn))
+
+    @final
+    def _made(self, value: Any, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:
+        # A source that does not say that it is secure is not.
+        insecure = source is not None and bool(getattr(source, "insecure", True))
         return Release(
-            drawn,
-            loss=self.loss,
-            error=self._error_given(drawn, prepared),
+            value,
+            loss=self._loss,
+            error=error,
             mechanism=self.name,
-            insecure=bool(getattr(source, "insecure", False)),
-            provenance=(self.name,),
+            insecure=insecure,
+            provenance=(self.name, *notes),
         )
+
+    @cached_property
+    def _loss(self) -> PrivacyLoss:
+        return self.loss  # computed once: a mechanism is frozen
+
+    def _notes(self, drawn: Out) -> tuple[str, ...]:
+        """Remarks for the provenance, from public parameters and the protected value alone."""
+        return ()
 
     def _error_of(self, prepared: Any) -> ErrorBar | None:
         """The error bar of this release; only the shape of the input may enter."""
@@ -118,12 +172,11 @@ class Mechanism(ABC, Generic[In, Out]):
         """The error bar once the protected value is known: a bar computed from it alone is post-processing."""
         return self._error_of(prepared)
 
-    def simulate(self, value: In, runs: int, *, source: Source = None) -> list[Out] | np.ndarray[Any, Any]:
-        """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to
-        anybody else, every single one of them would have to be paid for.
-        """
-        prepared = self._prepare(value)
-        return [self._draw(prepared, source) for _ in range(count("runs", runs, 1))]
+    def _charged_at(self, target: Target) -> Self:
+        """This mechanism with the delta of its target, where the price needs it: without, it costs more epsilon."""
+        if target.epsilon is None or target.delta == 0.0 or self.loss.pure() <= target.epsilon:
+            return self
+        return replace(self, at=target.delta)  # type: ignore[type-var]
 
     @property
     def unit(self) -> Unit:
@@ -132,7 +185,8 @@ class Mechanism(ABC, Generic[In, Out]):
 
     def to_dict(self) -> dict[str, Any]:
         """The public parameters, exactly: what a ledger compares when a release key is used again."""
-        return {"mechanism": self.name} | {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+        public = [f.name for f in fields(self) if f.name != "at" or self.at is not None]  # type: ignore[arg-type]
+        return {"mechanism": self.name} | {name: _plain(getattr(self, name)) for name in public}
 
 
 @contextmanager

@@ -96,6 +96,11 @@ class RecordMechanism(Mechanism[Any, Any]):
         return self.noise.loss
 
     @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """That of the noise."""
+        return self.noise.at
+
+    @property
     def width(self) -> float:
         """Distance of the bounds."""
         return self.bounds[1] - self.bounds[0]
@@ -109,13 +114,8 @@ class RecordMechanism(Mechanism[Any, Any]):
         if length != n:
             raise InvalidData(f"this mechanism was made for exactly n = {n} records, which replace keeps public")
 
-    def _draw(self, prepared: list[int], source: Source) -> Any:
-        return self._finish(noisy_totals(self.noise, prepared, self._exponent, source=source)[0])
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> list[Any]:
-        rows = noisy_totals(
-            self.noise, self._prepare(value), self._exponent, runs=count("runs", runs, 1), source=source
-        )
+    def _draw(self, prepared: list[int], runs: int, source: Source) -> list[Any]:
+        rows = noisy_totals(self.noise, prepared, self._exponent, runs=runs, source=source)
         return [self._finish(row) for row in rows]
 
 

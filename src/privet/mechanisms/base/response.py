@@ -53,6 +53,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
 
     truth: Fraction
     unit: Unit = field(default=Unit("replace"))
+    at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         truth = exact("truth", self.truth)
@@ -84,17 +85,12 @@ class ResponseMechanism(Mechanism[Any, Any]):
             raise InvalidData(f"values must be whole numbers from 0 to {self._k - 1}, one for each person")
         return array if array.dtype.kind == "b" else array.astype(np.int64)
 
-    def _draw(self, prepared: Array, source: Source) -> Any:
-        true = prepared.astype(np.int64)
-        honest = noise.bernoulli(p=self.truth, size=true.shape, source=source)
-        other = noise.uniform_int(bound=self._k - 1, size=true.shape, source=source)
+    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
+        true, size = prepared.astype(np.int64), (runs, *prepared.shape)
+        honest = noise.bernoulli(p=self.truth, size=size, source=source)
+        other = noise.uniform_int(bound=self._k - 1, size=size, source=source)
         other = other + (other >= true)  # a lie is never the true value by accident
-        report = np.where(honest, true, other).astype(prepared.dtype)
-        return report.item() if report.ndim == 0 else report
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Any:
-        prepared = self._prepare(value)
-        return self._draw(np.broadcast_to(prepared, (count("runs", runs, 1), *prepared.shape)), source)
+        return np.where(honest, true, other).astype(prepared.dtype)
 
     def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
         """How far the estimated shares of `people` reports may be from the true ones.

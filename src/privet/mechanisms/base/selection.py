@@ -37,6 +37,7 @@ class SelectionMechanism(Mechanism[Any, Any]):
     sensitivity: Sensitivity = field()
     monotonic: bool = False
     candidates: tuple[Any, ...] | None = None
+    at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", above("scale", self.scale, 0.0))
@@ -61,7 +62,8 @@ class SelectionMechanism(Mechanism[Any, Any]):
         target = Target(epsilon, delta, rho, mu)
         bound = as_sensitivity(sensitivity, norm="score", unit=unit)
         mechanism = cls(scale=1.0, sensitivity=bound, **options)
-        return replace(mechanism, scale=scale_for(mechanism._multiplier(target), bound.value))
+        made = replace(mechanism, scale=scale_for(mechanism._multiplier(target), bound.value))
+        return made._charged_at(target)
 
     def _multiplier(self, target: Target) -> float:
         """The smallest ratio of scale and sensitivity whose price the target covers."""
@@ -90,16 +92,14 @@ class SelectionMechanism(Mechanism[Any, Any]):
             raise InvalidData("there must be one score for each of the candidates, in their order")
         return scores
 
-    def _draw(self, prepared: Array, source: Source) -> Any:
-        return self._named(self._choose(prepared, 1, source)[0])
+    def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
+        chosen = self._choose(prepared, runs, source)
+        return chosen if self.candidates is None else [self._named(index) for index in chosen]
 
     def _named(self, index: Any) -> Any:
         """The public name of a choice."""
-        return int(index) if self.candidates is None else self.candidates[int(index)]
-
-    def simulate(self, value: Any, runs: int, *, source: Source = None) -> Any:
-        chosen = self._choose(self._prepare(value), count("runs", runs, 1), source)
-        return chosen if self.candidates is None else [self._named(index) for index in chosen]
+        assert self.candidates is not None
+        return self.candidates[int(index)]
 
     def error(self, confidence: float = 0.95, *, candidates: int | None = None, optimal: int = 1) -> ErrorBar:
         """How far the score of the choice may lie below the best score.

@@ -4,6 +4,7 @@ from privet.testing.base.alarms import AUDIT_ALARMS, AUDIT_SHARES, alarm_level
 from privet.testing.base.ask import DELTA, accountants, delta_of, epsilon_of, variable_of
 from privet.testing.base.labelled import Labelled
 from privet.testing.base.oracle import enclose_delta
+from privet.testing.base.two_sample import differ
 
 __all__ = [
     "AUDIT_ALARMS",
@@ -13,6 +14,7 @@ __all__ = [
     "accountants",
     "alarm_level",
     "delta_of",
+    "differ",
     "enclose_delta",
     "epsilon_of",
     "variable_of",

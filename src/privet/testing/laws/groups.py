@@ -2,8 +2,9 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ _ORDERS = np.array([1.5, 2.0, 16.0])
 _SAME = 1e-9
 # how a field must change for neighbours k apart: multiplied by k to this power, the first of these that a kind has
 _POWERS = {"sensitivity": 1, "noise_multiplier": -1, "scale": -1, "sigma": -1, "mu": 1, "rho": 2, "epsilon": 1}
-_NOT_NUMBERS: tuple[object, ...] = ("1", True, None, math.nan, [True, 2.0], ["2"], object())
+_NOT_NUMBERS: tuple[Any, ...] = ("1", True, None, math.nan, [True, 2.0], ["2"], object())
 
 
 def _shape(variable: LossVariable, top: float) -> Array:
@@ -134,7 +135,7 @@ def check_to_replace(loss: PrivacyLoss) -> None:
             assert float(pair.delta(top * (1.0 - 1e-6))) > 0.0, f"{law}: the losses end before twice the pure price"
 
 
-def _changed(value: object) -> Iterator[object]:
+def _changed(value: object) -> Iterator[Any]:
     """Other values of a field, nearest first."""
     if isinstance(value, bool):
         yield not value
@@ -177,10 +178,12 @@ def check_bad_questions_are_refused(loss: PrivacyLoss) -> None:
 
     >>> check_bad_questions_are_refused(privacy.LaplaceLoss(2.0))
     """
-    asks = [(f"rdp({bad!r:.20})", partial(loss.rdp, bad)) for bad in (*_NOT_NUMBERS, 0, [1.0], [2.0, math.inf])]
+    rdp: Callable[..., object] = loss.rdp
+    profile: Callable[..., object] = loss.profile
+    asks = [(f"rdp({bad!r:.20})", partial(rdp, bad)) for bad in (*_NOT_NUMBERS, 0, [1.0], [2.0, math.inf])]
     if variable_of(loss, "remove") is not None and variable_of(loss, "add") is not None:
-        asks += [(f"profile({bad!r:.20})", partial(loss.profile, bad)) for bad in _NOT_NUMBERS]
-        asks += [("profile in no direction", partial(loss.profile, 0.5, "sideways"))]
+        asks += [(f"profile({bad!r:.20})", partial(profile, bad)) for bad in _NOT_NUMBERS]
+        asks += [("profile in no direction", partial(profile, 0.5, "sideways"))]
     for name, ask in asks:
         try:
             answer = ask()

@@ -6,7 +6,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet.privacy import GaussianLoss, LaplaceLoss, PoissonSampled, PureLoss
+from privet.privacy import GaussianLoss, LaplaceLoss, PoissonSampled, PureLoss, Unit
 from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, Law, clipped, laplace
 
 __all__ = ["AMOUNTS"]
@@ -132,8 +132,8 @@ AMOUNTS = (
         broken=_sampled(0.5), sound=_sampled(0.25),
     ),
     Entry(
-        number=28, name="no bound on contributions", feature="threshold", claim=ONE,
-        left=("ann", "bob"), right=("ann", "bob", "cy", "cy", "cy"),
+        number=28, name="no bound on contributions", feature="threshold",
+        claim=PureLoss(1.0, unit=Unit(person="name")), left=("ann", "bob"), right=("ann", "bob", "cy", "cy", "cy"),
         story="One person has three rows; the noise of a count hides one.",
         broken=_rows_counted, sound=_people_counted,
     ),

@@ -11,11 +11,12 @@ from privet._numerics import Array
 from privet.audit.search import World
 from privet.privacy import PrivacyLoss, PureLoss, Unit
 
-__all__ = ["ONE", "STEP", "SWAP", "By", "Entry", "Law", "Simulated", "clipped", "laplace", "reports"]
+__all__ = ["ANY", "ONE", "STEP", "SWAP", "By", "Entry", "Law", "Noise", "Simulated", "clipped", "laplace", "reports"]
 
-Law = Callable[[Any, int], Array | World]  # (input, runs) -> outputs, the run first
-By = Literal["black box", "timing", "exact", "replay"]
+Law = Callable[[Any, int], Array | World | list[Any]]  # (input, runs) -> outputs, the run first
+By = Literal["black box", "calls", "timing", "exact", "replay"]
 
+ANY = "any"  # an entry that may be caught by whatever kind of event sees it
 STEP = 10  # one unit of sensitivity on the integer grid; fine enough to have thresholds, coarse enough to have atoms
 ONE = PureLoss(1.0)
 SWAP = PureLoss(1.0, unit=Unit("replace"))
@@ -33,7 +34,7 @@ class Simulated:
     name: str
     law: Law
 
-    def simulate(self, value: Any, runs: int) -> Array | World:
+    def simulate(self, value: Any, runs: int) -> Array | World | list[Any]:
         """`runs` outputs for one input."""
         return self.law(value, runs)
 
@@ -43,9 +44,11 @@ class Simulated:
 class Entry:
     """A broken mechanism and its sound twin under the same claim, on the same pair of neighbours.
 
-    `broken` and `sound` are laws `(input, runs) -> outputs` for the black box, objects with `.release` where run time
-    is the leak, prices for an exact comparison, and whole pipelines for a replay. `feature` is the kind of event (one
-    of `audit.search.KINDS`, or of a replay's findings) that must suffice to catch the bug.
+    `broken` and `sound` are laws `(input, runs) -> outputs` for the black box, functions without arguments that build a
+    mechanism to be called one by one ("calls": state, prints and exceptions belong to it), objects with `.release` where
+    run time is the leak, prices for an exact comparison, and whole pipelines for a replay. `feature` is the kind of event
+    (one of `audit.search.KINDS`, or of a replay's findings) that must suffice to catch the bug; `any` leaves it open.
+    With `neighbours` the pair is not told: a family out of `privet.audit` has to contain it.
 
     >>> from privet.testing.zoo import zoo
     >>> zoo()[0].name
@@ -60,8 +63,10 @@ class Entry:
     right: Any
     broken: Any
     sound: Any
-    feature: str
+    feature: str = ANY
     by: By = "black box"
+    neighbours: Any = None
+    runs: int | None = None  # at most so many, where more would only cost
 
 
 def laplace(scale: float, *shape: int) -> Array:
@@ -71,6 +76,24 @@ def laplace(scale: float, *shape: int) -> Array:
     (2, 3)
     """
     return np.asarray(noise.discrete_laplace(scale=scale, size=shape))
+
+
+@final
+class Noise:
+    """Integer Laplace noise one number at a time, drawn ahead in blocks.
+
+    >>> isinstance(Noise(10.0)(), int)
+    True
+    """
+
+    def __init__(self, scale: float) -> None:
+        self._scale = scale
+        self._ahead: list[int] = []
+
+    def __call__(self) -> int:
+        if not self._ahead:
+            self._ahead = laplace(self._scale, 4096).tolist()
+        return self._ahead.pop()
 
 
 def clipped(rows: tuple[int, ...], most: int) -> int:
