@@ -8,19 +8,9 @@ import numpy as np
 from privet._numerics import round_down, round_up
 from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import NoGuarantee
-from privet.privacy import PrivacyLoss, RdpLoss
+from privet.privacy import PrivacyLoss
 
 __all__ = ["Rdp", "best_order", "epsilon_of_renyi"]
-
-
-def given_orders(loss: PrivacyLoss) -> tuple[float, ...]:
-    """Orders at which a part states its curve: beyond the last of them nothing is known, so it must be tried itself.
-
-    >>> from privet import privacy
-    >>> given_orders(privacy.Repeated(privacy.RdpLoss((2.0, 32.0), (0.1, 0.2)), 3))
-    (2.0, 32.0)
-    """
-    return tuple(sorted({alpha for part, _ in loss.parts() if isinstance(part, RdpLoss) for alpha in part.alphas}))
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,7 @@ class Rdp(Accountant):
         def objective(alpha: float) -> float:
             return epsilon_of_renyi(alpha, float(loss.rdp(np.array([alpha])).values[0]), rest)
 
-        order, value = best_order(objective, given=given_orders(loss))
+        order, value = best_order(objective, given=loss.stated_orders())
         return Bound(0.0, max(0.0, value), f"RDP, order {order:.4g}", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
@@ -55,6 +45,6 @@ class Rdp(Accountant):
         def objective(alpha: float) -> float:
             return log_delta_of_renyi(alpha, float(loss.rdp(np.array([alpha])).values[0]), epsilon)
 
-        order, value = best_order(objective, given=given_orders(loss))
+        order, value = best_order(objective, given=loss.stated_orders())
         delta = round_up(math.exp(min(0.0, value)), 4.0)
         return Bound(0.0, min(1.0, round_up(delta0 + delta)), f"RDP, order {order:.4g}", loss.unit)

@@ -95,6 +95,9 @@ class Total(PrivacyLoss):
         single = len(parts) == 1 and parts[0][1] == 1
         return RdpCurve(total if single else total * (1.0 + UNIT_ROUNDOFF * (len(parts) + 8.0)), any_failure(failures))
 
+    def stated_orders(self) -> tuple[float, ...]:
+        return tuple(sorted({order for part, _ in self.parts() for order in part.stated_orders()}))
+
     def variable(self, direction: Direction) -> LossVariable:
         """The variable of the whole composition where it has a short exact form (all Gaussian, or few atoms)."""
         parts = self.parts()

@@ -70,5 +70,8 @@ class RdpLoss(PrivacyLoss):
         result = np.where(orders <= known[0], values[0], np.minimum(moment, given))
         return RdpCurve(np.where(orders > known[-1], math.inf, result), self.delta0)
 
+    def stated_orders(self) -> tuple[float, ...]:
+        return self.alphas
+
     def variable(self, direction: Direction) -> LossVariable:
         return variable_of_rdp(self)

@@ -145,6 +145,10 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         """Independent parts with their counts. Only the combinators override this."""
         return ((self, 1),)
 
+    def stated_orders(self) -> tuple[float, ...]:
+        """Rényi orders at which the curve was given as numbers: beyond the last nothing is known, so it is tried itself."""
+        return ()
+
     def alternatives(self) -> "tuple[PrivacyLoss, ...]":
         """Losses of which this one is the worst: only `Parallel` has several."""
         return (self,)
