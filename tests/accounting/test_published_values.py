@@ -90,6 +90,10 @@ BUILDERS = {
     "approximate_times": lambda p: privacy.Repeated(privacy.ApproxLoss(p["epsilon"], p["delta"]), p["times"]),
     "exponential": lambda p: privacy.Composed([privacy.ExponentialLoss(e) for e in p["epsilons"]]),
     "permute_and_flip": lambda p: privacy.PermuteAndFlipLoss(p["epsilon"]),
+    "mixture_of_gaussians": lambda p: composed(
+        [privacy.MixtureOfGaussiansLoss(s, tuple(shifts), tuple(w)) for s, shifts, w, _ in p["parts"]],
+        [part[3] for part in p["parts"]],
+    ),
     "finite_pair": lambda p: privacy.FinitePairLoss(tuple(p["p"]), tuple(p["q"])),
 }
 
@@ -156,6 +160,11 @@ def holds(row):
         except NoGuarantee:
             return False
         return found <= value * (1.0 + 1e-9)
+    if question in ("total_epsilon", "total_delta"):  # ours is an interval, the published number one point of it
+        ask = accounting.epsilon if question == "total_epsilon" else accounting.delta
+        ends = ask(build(name, p), **{"delta" if question == "total_epsilon" else "epsilon": at})
+        if ends.lower <= value <= ends.upper:
+            return True
     found = answer(name, p, question, at)
     if question == "epsilon_at_most":
         return found <= value + tolerance

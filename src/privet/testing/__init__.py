@@ -93,6 +93,7 @@ from privet.testing.samplers import (
     pmf_rounded_cauchy,
     pmf_rounded_gaussian,
     pmf_rounded_laplace,
+    pmf_rounded_staircase,
 )
 
 __all__ = [
@@ -175,5 +176,6 @@ __all__ = [
     "pmf_rounded_cauchy",
     "pmf_rounded_gaussian",
     "pmf_rounded_laplace",
+    "pmf_rounded_staircase",
     "same_value",
 ]

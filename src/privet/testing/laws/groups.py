@@ -128,7 +128,13 @@ def check_to_replace(loss: PrivacyLoss) -> None:
     assert both.unit.group_size == loss.unit.group_size, f"{law}: speaks of {both.unit}"
     assert both.pure() == pure == 0.0 or np.isclose(both.pure(), 2.0 * pure, rtol=_SAME), f"{law}: pure {both.pure()}"
     pair, single = variable_of(both, "remove"), variable_of(loss, "remove")
-    if pair is not None and single is not None and 0.0 < pure < math.inf and all(p.exact for p, _ in loss.parts()):
+    if (
+        pair is not None
+        and single is not None
+        and 0.0 < pure < math.inf
+        and loss.exact
+        and loss.parts() == ((loss, 1),)
+    ):
         top = 2.0 * pure
         assert float(pair.delta(top * (1.0 + 1e-9))) <= 1e-12, f"{law}: losses above twice the pure price"
         if loss.grouped(2) is not None:
