@@ -84,11 +84,11 @@ class Selected(PrivacyLoss):
         best, least = self._best_order
         return RdpCurve(np.where(orders < best, np.minimum(values, least), values), 0.0)
 
-    def _at_order(self, orders: Array) -> Array:
-        """The theorem at each order by itself."""
+    def _at_order(self, orders: Array, base: Array | None = None) -> Array:
+        """The theorem at each order by itself, given the base's divergences where they are known."""
         extra = self._poisson_extra(orders) if self.poisson else self._binomial_extra
         spread = max(0.0, math.log(self.mean)) / (orders - 1.0)
-        return (self.of.rdp(orders).values + extra + spread) * (1.0 + HAIR)
+        return ((self.of.rdp(orders).values if base is None else base) + extra + spread) * (1.0 + HAIR)
 
     @cached_property
     def _best_order(self) -> tuple[float, float]:
@@ -99,10 +99,9 @@ class Selected(PrivacyLoss):
         def bound(exponent: float) -> float:
             return float(self._at_order(np.array([1.0 + math.exp(exponent)]))[0])
 
-        coarse = np.linspace(-6.0, 12.0, 19)
-        values = [bound(float(exponent)) for exponent in coarse]
-        start = float(coarse[int(np.argmin(values))])
-        exponent, value = minimise(bound, start - 1.0, start + 1.0)
+        orders, base = self._base_curve
+        start = math.log(orders[int(np.argmin(self._at_order(orders, base)))] - 1.0)
+        exponent, value = minimise(bound, start - 0.3, start + 0.3, iterations=24)
         return 1.0 + math.exp(exponent), value
 
     @cached_property
@@ -127,8 +126,8 @@ class Selected(PrivacyLoss):
         best = float(np.min(found))
         if math.isfinite(best):
             best = min(best, log_inverse)
-        for width in (0.1, 0.01, 0.001):
-            orders = 1.0 + (orders[int(np.argmin(found))] - 1.0) * 10.0 ** (width * np.linspace(-1.0, 1.0, 21))
+        for width in (0.1, 0.02, 0.003):
+            orders = 1.0 + (orders[int(np.argmin(found))] - 1.0) * 10.0 ** (width * np.linspace(-1.0, 1.0, 13))
             found = terms(orders, self.of.rdp(orders).values)
             best = min(best, float(np.min(found)))
         return (1.0 + self.eta) * best
