@@ -126,10 +126,16 @@ class Selected(PrivacyLoss):
         best = float(np.min(found))
         if math.isfinite(best):
             best = min(best, log_inverse)
-        for width in (0.1, 0.02, 0.003):
+        for width in (0.1, 0.02):
             orders = 1.0 + (orders[int(np.argmin(found))] - 1.0) * 10.0 ** (width * np.linspace(-1.0, 1.0, 13))
             found = terms(orders, self.of.rdp(orders).values)
             best = min(best, float(np.min(found)))
+        middle = int(np.clip(np.argmin(found), 1, len(found) - 2))
+        left, here, right = (float(value) for value in found[middle - 1 : middle + 2])
+        if left + right > 2.0 * here:  # the vertex of the parabola through three neighbours
+            vertex = 0.5 * (left - right) / (left + right - 2.0 * here)
+            order = 1.0 + (orders[middle] - 1.0) * 10.0 ** (0.02 / 6.0 * min(1.0, max(-1.0, vertex)))
+            best = min(best, float(terms(np.array([order]), self.of.rdp(np.array([order])).values)[0]))
         return (1.0 + self.eta) * best
 
     def _poisson_extra(self, orders: Array) -> Array:

@@ -22,6 +22,7 @@ def check_mass_error(loss: PrivacyLoss) -> None:
     P and Q tell the same losses: P(L > a) = e^a Q(L > a) + the integral of e^e Q(L > e) over e > a, for a continuous
     part that is smooth; atoms have the ratio that their loss says. All masses sum to 1, and cells add up when cut finer.
 
+    >>> from privet import privacy
     >>> check_mass_error(privacy.GaussianLoss(2.0))
     """
     for direction in DIRECTIONS:
