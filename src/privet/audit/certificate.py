@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
-from privet.audit.black_box import MechanismAudit, decide, measure
+from privet.audit.black_box import SHARES, MechanismAudit, decide, measure
 from privet.errors import SerialisationError
 from privet.privacy import from_json, to_json
 
 __all__ = ["Certificate", "certify"]
 
 _SCHEMA = "privet-audit/1"
+_HALF = 0.5  # the share of the level that either of two tests had, in certificates that do not state it
 _VERSION = str(import_module("privet").__version__)  # by name: the package itself names every room
 
 
@@ -55,15 +56,17 @@ class Certificate:
     versions: dict[str, str]
     created: str
     schema: str = _SCHEMA
+    share: float = _HALF
 
     @property
     def digest(self) -> str:
         """SHA-256 of all fields."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        fields = asdict(self) if self.share != _HALF else {k: v for k, v in asdict(self).items() if k != "share"}
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
     def recompute(self) -> CurveTest:
         """The test once more, from the counts and the claim."""
-        return decide(Counts(**self.counts), claim=from_json(self.claim), alpha=self.alpha)
+        return decide(Counts(**self.counts), claim=from_json(self.claim), alpha=self.alpha, share=self.share)
 
     def to_json(self) -> str:
         """All fields and the digest."""
@@ -99,7 +102,10 @@ class Certificate:
         )
 
     def _lower(self) -> LowerBound:
-        return measure(Counts(**self.measured), claim=from_json(self.claim), delta=self.delta, alpha=self.alpha)
+        share = _HALF if self.share == _HALF else SHARES[-1]
+        return measure(
+            Counts(**self.measured), claim=from_json(self.claim), delta=self.delta, alpha=self.alpha, share=share
+        )
 
 
 def certify(audit: MechanismAudit) -> Certificate:
@@ -128,6 +134,7 @@ def certify(audit: MechanismAudit) -> Certificate:
             "numpy": np.__version__,
         },
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        share=test.share,
     )
 
 
