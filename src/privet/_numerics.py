@@ -144,7 +144,7 @@ def ndtri(p: float) -> float:
     own library has it; scipy takes a quarter of a second to load.
 
     >>> ndtri(0.5), round(ndtri(2.0**-64), 12), ndtri(0.0)
-    (0.0, -9.080203929493, -inf)
+    (0.0, -9.080155124874, -inf)
     """
     if 0.0 < p < 1.0:
         return _standard_normal().inv_cdf(p)
