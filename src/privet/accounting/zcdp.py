@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from privet._numerics import round_down, round_up
+from privet._numerics import minimise, round_down, round_up
 from privet._validate import finite, open_fraction
 from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import InvalidParameter, NoGuarantee
@@ -28,8 +28,21 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     if rho == 0.0:
         return 0.0
     guess = math.log2(math.sqrt(-math.log(delta) / rho))
+    if guess < -20.0:
+        return _near_one(rho, delta, guess * math.log(2.0))
     _, value = best_order(lambda a: epsilon_of_renyi(a, round_up(rho * a), delta), guess, _PER_OCTAVE)
     return max(0.0, value)
+
+
+def _near_one(rho: float, delta: float, guess: float) -> float:
+    """The same for a large rho, in terms of ln(alpha - 1), which alpha itself is too coarse to show."""
+
+    def objective(log_order: float) -> float:
+        above = math.exp(log_order)
+        log_alpha = math.log1p(above)
+        return rho * (1.0 + above) + log_order - log_alpha - (log_alpha + math.log(delta)) / above
+
+    return round_up(minimise(objective, guess - 8.0, guess + 2.0)[1], 64.0)
 
 
 def _finite(loss: PrivacyLoss) -> ZcdpBound:

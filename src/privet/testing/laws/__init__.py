@@ -49,6 +49,7 @@ from privet.testing.laws.numbers import (
     check_sound,
     check_targets_monotone,
 )
+from privet.testing.laws.tightness import check_inverse, check_monotone, check_narrow, region, sampled_gaussian
 from privet.testing.laws.values import (
     check_equal_is_interchangeable,
     check_hashable,
@@ -76,11 +77,14 @@ __all__ = [
     "check_groups_cost_more",
     "check_groups_scale",
     "check_hashable",
+    "check_inverse",
     "check_json_round_trip",
     "check_mass_error",
     "check_masses",
     "check_mirror",
     "check_mixed_units_raise",
+    "check_monotone",
+    "check_narrow",
     "check_nested_is_flat",
     "check_nested_sampling_multiplies",
     "check_never_costs_more",
@@ -105,6 +109,8 @@ __all__ = [
     "check_targets_monotone",
     "check_to_replace",
     "check_total_variation",
+    "region",
+    "sampled_gaussian",
 ]
 
 LOSS_LAWS: tuple[Callable[..., None], ...] = (

@@ -146,7 +146,7 @@ def _changed(value: object) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
-        yield from (value + 1, value + 2)
+        yield from (value + 1, value + 2, 4 * value)
     elif isinstance(value, float):
         yield from (value * 1.5, value / 1.5) if value else (0.01,)
 
@@ -166,17 +166,22 @@ def check_fields_matter(loss: PrivacyLoss) -> None:
     for field in dataclasses.fields(loss):
         if field.name == "unit" or field.name in loss.silent_fields:
             continue
-        for value in _changed(getattr(loss, field.name)):
-            try:
-                other = dataclasses.replace(loss, **{field.name: value})
-            except PrivetError:
-                continue
-            others = [variable_of(other, direction) for direction in DIRECTIONS]
-            if all(variable is not None for variable in others):
-                shapes = [_shape(variable, top) for variable in others if variable is not None]
-                same = all(np.allclose(a, b, rtol=1e-9, atol=1e-300) for a, b in zip(shape, shapes, strict=True))
-                assert not same, f"the pair of {loss!r} does not depend on {field.name}"
-            break
+        others = [_changed_shape(loss, field.name, value, top) for value in _changed(getattr(loss, field.name))]
+        known = [other for other in others if other is not None]
+        same = [
+            all(np.allclose(a, b, rtol=1e-9, atol=1e-300) for a, b in zip(shape, other, strict=True)) for other in known
+        ]
+        assert not known or not all(same), f"the pair of {loss!r} does not depend on {field.name}"
+
+
+def _changed_shape(loss: PrivacyLoss, name: str, value: Any, top: float) -> list[Array] | None:
+    """Both directions of the same kind with another value of one field; None where that is refused."""
+    try:
+        other = dataclasses.replace(loss, **{name: value})
+    except PrivetError:
+        return None
+    pairs = [variable_of(other, direction) for direction in DIRECTIONS]
+    return [_shape(pair, top) for pair in pairs if pair is not None] if None not in pairs else None
 
 
 def check_bad_questions_are_refused(loss: PrivacyLoss) -> None:
