@@ -94,6 +94,10 @@ BUILDERS = {
         [privacy.MixtureOfGaussiansLoss(s, tuple(shifts), tuple(w)) for s, shifts, w, _ in p["parts"]],
         [part[3] for part in p["parts"]],
     ),
+    "truncated_poisson": lambda p: composed(
+        [privacy.TruncatedPoissonSampled(privacy.GaussianLoss(z), q, b, n) for n, q, b, z, _ in p["parts"]],
+        [part[4] for part in p["parts"]],
+    ),
     "finite_pair": lambda p: privacy.FinitePairLoss(tuple(p["p"]), tuple(p["q"])),
 }
 

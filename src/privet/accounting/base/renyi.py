@@ -53,7 +53,8 @@ def best_order(
 
     def proved(k: int) -> float:
         if k not in seen:
-            value = objective(1.0 + 2.0 ** (k / per_octave))
+            order = 1.0 + 2.0 ** (k / per_octave)
+            value = objective(order) if order > 1.0 else math.inf  # too near 1 for a double to show
             seen[k] = math.inf if math.isnan(value) else value  # nothing is proved by a number that is none
         return seen[k]
 
