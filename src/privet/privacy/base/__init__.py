@@ -2,6 +2,7 @@
 
 from privet.privacy.base.atoms import any_failure, sum_of_atoms
 from privet.privacy.base.binary import binary_rdp, binary_variable
+from privet.privacy.base.cache import remember
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
@@ -75,6 +76,7 @@ __all__ = [
     "mixture_rdp",
     "register",
     "registered_kinds",
+    "remember",
     "renyi_of_pure",
     "renyi_of_variable",
     "same_unit",
