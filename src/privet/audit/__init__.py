@@ -49,7 +49,9 @@ from privet.audit.statistics import (
     one_run_lower,
     one_run_p_value,
     point_lower,
+    pooled,
 )
+from privet.audit.training import TrainingAudit, training
 from privet.mechanisms import Counterexample, find_counterexample
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "Split",
     "Statistic",
     "Tables",
+    "TrainingAudit",
     "Vectors",
     "Verdict",
     "Witness",
@@ -104,5 +107,7 @@ __all__ = [
     "one_run_lower",
     "one_run_p_value",
     "point_lower",
+    "pooled",
     "replay",
+    "training",
 ]

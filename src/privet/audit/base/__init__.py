@@ -2,6 +2,7 @@
 
 from privet.audit.base.coins import Coins
 from privet.audit.base.counts import Counts, Guesses
+from privet.audit.base.datasets import extended, selected
 from privet.audit.base.result import ADD_REMOVE, CredibleBound, CurveTest, LowerBound, Result, Verdict, same_neighbours
 from privet.audit.base.sample import AtLeast, Event, Sample
 from privet.audit.base.statistic import R, Statistic
@@ -24,9 +25,11 @@ __all__ = [
     "Statistic",
     "Verdict",
     "differing",
+    "extended",
     "followed",
     "lane",
     "run_watched",
     "same_neighbours",
+    "selected",
     "text_of",
 ]
