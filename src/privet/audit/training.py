@@ -24,13 +24,13 @@ from privet.audit.statistics import (
     point_lower,
     pooled,
 )
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InternalError, InvalidData, InvalidParameter
 from privet.privacy import PrivacyLoss
 
 __all__ = ["TrainingAudit", "training"]
 
 _PILOT = 0.25  # share of the runs that chooses the threshold of a single canary
-_FEWEST_PILOT = 8
+_FEWEST_PILOT, _MOST_PILOT = 8, 50  # pairs of runs
 _TANGENTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 Progress = Callable[[int, int], None]
 Train = Callable[[Any], Any]
@@ -113,7 +113,8 @@ def training(
     canary, half of the `runs` trainings have it and half do not; the threshold is given, or chosen on a quarter of the
     runs. With m canaries every run flips a coin for each of them, and `top` and `bottom` guesses (a tenth of m each by
     default) are made from the ends of its scores; the runs are pooled. `otherwise` holds the records that stand in for
-    canaries under `replace`. `seconds` ends the audit early (whatever was seen is tested once), `jobs` trains in parallel,
+    canaries under `replace`. `seconds` is what the audit may take (how long the first runs took decides how many more are
+    made, whatever they showed), `jobs` trains in parallel,
     `stop` ends as soon as a betting test has refuted the claim; `progress(done, of)` is called now and then.
 
     **Guarantee:** a true claim is called violated with probability at most `alpha`: the threshold is fixed before the
@@ -158,20 +159,25 @@ class _Budget:
     def spent(self) -> float:
         return time.monotonic() - self._start
 
-    def results(self, work: Callable[[Any], Any], tasks: Iterator[Any]) -> Iterator[Any]:
-        """Results in the order of the tasks. Time is looked at between batches: it cannot depend on a single result."""
-        while batch := list(islice(tasks, self.jobs)):
-            if self.done and self.spent > self._seconds:
-                return
+    def results(self, work: Callable[[Any], Any], tasks: Iterator[Any], first: int) -> Iterator[Any]:
+        """Results in the order of the tasks. The time of the `first` ones decides how many more there will be.
+
+        A clock that is looked at all the time would let the results decide when to stop.
+        """
+        most = self.runs
+        while batch := list(islice(tasks, min(self.jobs, most - self.done))):
             if self.jobs == 1:
                 found = [work(task) for task in batch]
             else:
                 from joblib import Parallel, delayed
 
                 found = Parallel(n_jobs=self.jobs)(delayed(work)(task) for task in batch)
-            self.done += len(batch)
+            before, self.done = self.done, self.done + len(batch)
+            if before < first <= self.done and math.isfinite(self._seconds):
+                left = max(self._seconds - self.spent, 0.0)
+                most = min(most, self.done + max(self.jobs, int(left * self.done / max(self.spent, 1e-9))))
             if self._progress is not None:
-                self._progress(self.done, self.runs)
+                self._progress(self.done, most)
             yield from found
 
 
@@ -195,7 +201,7 @@ def _two_worlds(
     """One canary: pairs of a run with it and a run without, in random order."""
     inside, outside, canary = worlds
     pairs = budget.runs // 2
-    pilot = 0 if threshold is not None else max(_FEWEST_PILOT, math.ceil(_PILOT * pairs))
+    pilot = 0 if threshold is not None else min(max(_FEWEST_PILOT, math.ceil(_PILOT * pairs)), _MOST_PILOT)
     if pairs <= pilot:
         raise InvalidParameter(
             f"{budget.runs} runs are too few: at least {2 * (_FEWEST_PILOT + 1)}, or name a threshold"
@@ -210,7 +216,7 @@ def _two_worlds(
     budget.runs = pairs
     seen: list[tuple[float, float]] = []
     betting = _bet(claim, np.empty((0, 2)), 0.0, alpha) if stop else None
-    for scores in budget.results(run, orders):
+    for scores in budget.results(run, orders, max(pilot, 1)):
         seen.append(scores)
         if threshold is None and len(seen) == pilot:
             threshold = _chosen(np.array(seen))
@@ -220,8 +226,8 @@ def _two_worlds(
             if betting.feed(hit[:, 0], hit[:, 1]) == "violated":
                 break
     tested = np.array(seen[pilot:]).reshape(-1, 2)
-    if threshold is None or not len(tested):
-        raise InvalidData("the time was up before a single run could be tested; grant more seconds")
+    if threshold is None:
+        raise InternalError("no run was made")
     hits = tested >= threshold
     counts = Counts(tp=int(hits[:, 0].sum()), fp=int(hits[:, 1].sum()), n=len(tested))
     how = "threshold fixed in advance" if pilot == 0 else f"threshold chosen on {pilot} other pairs of runs"
@@ -277,7 +283,7 @@ def _coin_runs(
         return guess(scores, coins), coins.commitment
 
     flips = (Coins.draw(many, top=ends[0], bottom=ends[1]) for _ in range(budget.runs))
-    found = list(budget.results(run, flips))
+    found = list(budget.results(run, flips, 1))
     guesses = pooled(*(each for each, _ in found))
     test = one_run_curve(guesses, claim=claim, alpha=alpha)
     return TrainingAudit(

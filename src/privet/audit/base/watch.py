@@ -150,7 +150,7 @@ def _held(value: Any) -> dict[str, Any] | None:
         return {"value": value.value}
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in fields(value)}
-    plain = type(value).__repr__ is object.__repr__ and hasattr(value, "__dict__")
+    plain = getattr(type(value), "__repr__", None) is object.__repr__ and hasattr(value, "__dict__")
     return dict(vars(value)) if plain else None
 
 

@@ -57,9 +57,9 @@ def pooled(*runs: Guesses) -> Guesses:
     names = [run.commitment for run in runs if run.commitment is not None]
     if len(set(names)) < len(names):
         raise InvalidParameter("these runs share their coins; pooled runs need coins drawn anew for each of them")
-    sums = (sum(getattr(run, name) for run in runs) for name in ("correct", "made", "canaries"))
+    correct, made, canaries = (sum(getattr(run, name) for run in runs) for name in ("correct", "made", "canaries"))
     commitment = hashlib.sha256(" ".join(names).encode()).hexdigest() if len(names) == len(runs) > 1 else None
-    return Guesses(*sums, commitment=runs[0].commitment if len(runs) == 1 else commitment)
+    return Guesses(correct, made, canaries, commitment=runs[0].commitment if len(runs) == 1 else commitment)
 
 
 def _numbers(included: Coins | Array, top: int | None, bottom: int | None) -> tuple[int, int]:
