@@ -36,6 +36,7 @@ Score = Callable[[Array, Array, int, int], Array]
 _MOST_PAIRS = 64
 _SCOUTS = 4_000
 _EVENTS = 2
+SHARES = (0.5, 0.5)
 _HOW = "chosen on the other half of the runs"
 _WINDOW = 9  # thresholds
 _CAUTION = 1e-3  # level of the intervals by which events are chosen
@@ -107,6 +108,13 @@ class MechanismAudit:
     runs: int
     pairs_tried: int
     name: str
+    tests: tuple[tuple[CurveTest, Witness], ...] = ()
+    depends: str | None = None
+    released: int = 0
+    simulated: int = 0
+    calls: int = 0
+    events_tried: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -165,6 +173,7 @@ def mechanism(
         test=test,
         lower=measure(measured.count(*columns), claim=price, delta=at, alpha=level),
         witness=witness,
+        tests=tuple(tested),
         alpha=level,
         runs=runs,
         pairs_tried=len(pairs),

@@ -59,6 +59,7 @@ class TrainingAudit:
     seconds: float
     threshold: float | None = None
     commitments: tuple[str, ...] = ()
+    betting: dict[str, Any] | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -240,7 +241,14 @@ def _two_worlds(
         claim=claim, test=test, lower=lower if not stopped else _nothing(lower), canaries=1, threshold=float(threshold),
         gaussian=None if curve is None or stopped else curve.selected(alpha, how), alpha=alpha,
         trainings=2 * len(seen), stopped=stopped, seconds=budget.spent,
+        betting=None if betting is None else _bets(betting, hits),
     )  # fmt: skip
+
+
+def _bets(betting: BettingTest, hits: Array) -> dict[str, Any]:
+    """The bets, so that they can be repeated: what was bet on, and the pairs as digits (2 a hit inside, 1 outside)."""
+    pairs = "".join(map(str, (hits @ np.array([2, 1])).tolist()))
+    return {"epsilon": betting.epsilon, "delta": betting.delta, "pairs": pairs}
 
 
 def _nothing(lower: LowerBound) -> LowerBound:
@@ -294,7 +302,7 @@ def _coin_runs(
 
 
 def _chosen(pilot: Array) -> float:
-    """The threshold that parts the pilot's scores best: by the largest gap of the rates, which luck in a tail cannot make."""
+    """The threshold that parts the pilot's scores best, by the largest gap of the rates: no luck in a tail makes that."""
     values = np.unique(pilot)
     cuts = np.append((values[1:] + values[:-1]) / 2.0, values[:1])
     tp, fp = ((pilot[:, j, None] >= cuts).sum(axis=0) for j in (0, 1))

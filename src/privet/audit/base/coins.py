@@ -124,6 +124,23 @@ class Coins:
         fixed = "" if self.top is None else f" top {self.top} bottom {self.bottom}"
         return f"privet coins {self.nonce.hex()} {''.join('01'[int(coin)] for coin in self.included)}{fixed}"
 
+    @classmethod
+    def opened(cls, opening: str) -> "Coins":
+        """The coins that an opening tells of; check it against the commitment first.
+
+        >>> coins = Coins.draw(8, top=2, bottom=2)
+        >>> Coins.opened(coins.opening()).commitment == coins.commitment
+        True
+        """
+        words = opening.split()
+        try:
+            if words[:2] != ["privet", "coins"] or len(words) not in (4, 8) or not set(words[3]) <= {"0", "1"}:
+                raise ValueError
+            fixed = (int(words[5]), int(words[7])) if len(words) == 8 else (None, None)
+            return cls(np.array([digit == "1" for digit in words[3]]), bytes.fromhex(words[2]), *fixed)
+        except (ValueError, IndexError):
+            raise InvalidParameter("this text is not the opening of coins") from None
+
     @staticmethod
     def verify(commitment: str, opening: str) -> bool:
         """Whether an opening is the one that was committed to."""

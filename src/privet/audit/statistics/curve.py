@@ -156,3 +156,6 @@ def _first_refuted(refuted: Callable[[float], bool], low: float, high: float) ->
         middle = math.sqrt(low * high)
         low, high = (low, middle) if refuted(middle) else (middle, high)
     return high
+
+
+box_test = curve_test
