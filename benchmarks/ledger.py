@@ -68,7 +68,7 @@ def durable_rows(folder: Path) -> list[Row]:
     for pragma in ("journal_mode = WAL", "synchronous = FULL"):
         bare.execute(f"PRAGMA {pragma}")
     bare.execute("CREATE TABLE row (id INTEGER PRIMARY KEY, text TEXT)")
-    ledger = Ledger.open(folder / "durable.ledger", budget=BUDGET)
+    ledger = Ledger.create(folder / "durable.ledger", budget=BUDGET)
     coin = Coin()
     ledger.reserve(LOSS)
     times: dict[str, list[float]] = {"bare": [], "reserve": [], "release": []}
@@ -109,7 +109,7 @@ def memory_rows() -> list[Row]:
 
         found = []
         for _ in range(5):
-            ledger = Ledger.open("memory:", budget=BUDGET)
+            ledger = Ledger.create("memory:", budget=BUDGET)
             found.append(best(spend, 1))
         return min(found)
 
@@ -136,7 +136,7 @@ def reading_rows(folder: Path) -> list[Row]:
     """A ledger of 100,000 entries of a dozen kinds of loss."""
     losses = [LaplaceLoss(500.0 + i) for i in range(6)] + [GaussianLoss(500.0 + i) for i in range(5)] + [LOSS]
     path = folder / "long.ledger"
-    ledger = Ledger.open(path, budget=pv.Budget(rho=1e6))
+    ledger = Ledger.create(path, budget=pv.Budget(rho=1e6))
     for _ in range(ENTRIES // 1000):
         ledger.reserve_many([losses[i % len(losses)] for i in range(1000)])
     made = ledger.release(Coin(), 0, key="k")

@@ -89,7 +89,6 @@ def test_pure_losses_are_randomized_response(epsilon: float) -> None:
     losses = (
         privacy.PureLoss(epsilon),
         privacy.RandomizedResponseLoss(epsilon),
-        privacy.PermuteAndFlipLoss(epsilon),
         privacy.AboveThresholdLoss(epsilon),
     )
     for loss in losses:

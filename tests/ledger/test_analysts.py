@@ -8,7 +8,7 @@ from privet.privacy import GaussianLoss, PureLoss
 
 
 def test_each_cap_refuses_on_its_own(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(3.0))
     ledger.add_group("team", budget=pv.Budget(1.5))
     for name in ("ann", "bob"):
         ledger.add_analyst(name, budget=pv.Budget(1.0), group="team")
@@ -28,7 +28,7 @@ def test_each_cap_refuses_on_its_own(place):
 
 
 def test_rations_may_have_currencies_of_their_own(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0, 1e-6))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(3.0, 1e-6))
     ledger.add_analyst("ann", budget=pv.Budget(rho=0.001))
     assert ledger.preview(GaussianLoss(50.0), analyst="ann").fits == 5
     ledger.reserve_many([GaussianLoss(50.0)] * 5, analyst="ann")
@@ -41,7 +41,7 @@ def test_rations_may_have_currencies_of_their_own(place):
 
 
 def test_once_names_are_registered_unknown_ones_are_refused(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     ledger.reserve(PureLoss(0.1), analyst="whoever")
     ledger.add_analyst("ann")
     with pytest.raises(LedgerError, match="registered"):
@@ -55,7 +55,7 @@ def test_once_names_are_registered_unknown_ones_are_refused(place):
 
 
 def test_saying_the_same_again_changes_nothing(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     for _ in range(2):
         ledger.add_group("team", budget=pv.Budget(0.5))
         ledger.add_analyst("ann", group="team")
@@ -74,7 +74,7 @@ def test_saying_the_same_again_changes_nothing(place):
 
 
 def test_another_handle_sees_new_rules_at_once(durable):
-    ledger = pv.Ledger.open(durable, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(durable, budget=pv.Budget(1.0))
     other = pv.Ledger.open(durable)
     other.add_analyst("ann", budget=pv.Budget(0.1))
     with pytest.raises(BudgetExceeded, match="analyst ann"):
@@ -87,7 +87,7 @@ def test_another_handle_sees_new_rules_at_once(durable):
 def test_a_closed_data_set_still_answers_what_it_answered(place):
     from tests.ledger.coins import Coin
 
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     made = ledger.release(Coin(), 1, key="k")
     ledger.close_dataset("study ended")
     assert ledger.release(Coin(), 1, key="k").value == made.value

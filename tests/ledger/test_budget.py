@@ -27,17 +27,17 @@ def test_a_budget_comes_back_equal(budget, sqlite):
     again = pv.Budget.from_dict(budget.to_dict())
     assert again == budget
     assert again.filter.rules[0].caps == budget.filter.rules[0].caps
-    pv.Ledger.open(sqlite, budget=budget).close()
+    pv.Ledger.create(sqlite, budget=budget).close()
     assert pv.Ledger.open(sqlite).budget == budget
 
 
-def test_the_default_rule_is_basic_or_zcdp():
-    assert pv.Budget(3.0, 1e-6).filter == filters.basic_or_zcdp(3.0, delta=1e-6)
+def test_the_default_rule_is_basic_zcdp_or_gdp():
+    assert pv.Budget(3.0, 1e-6).filter == filters.basic_zcdp_or_gdp(3.0, delta=1e-6)
     assert isinstance(pv.Budget(3.0).filter, filters.BasicFilter)
 
 
 def test_a_budget_in_rho_is_spent_to_the_last_unit():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(rho=0.02))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(rho=0.02))
     assert ledger.preview(GaussianLoss(50.0)).fits == 100
     ledger.reserve_many([GaussianLoss(50.0)] * 100)
     with pytest.raises(pv.errors.BudgetExceeded):
@@ -48,7 +48,7 @@ def test_a_budget_in_mu_converts_when_asked():
     assert pv.Budget(mu=1.0).epsilon is None
     assert pv.Budget(mu=1.0, delta=1e-5).epsilon == pytest.approx(4.3771781, rel=1e-6)
     assert pv.Budget(rho=0.1, delta=1e-6).epsilon == pytest.approx(2.14193893, rel=1e-6)
-    assert pv.Ledger.open("memory:", budget=pv.Budget(mu=0.5)).preview(GaussianLoss(5.0)).fits == 6
+    assert pv.Ledger.create("memory:", budget=pv.Budget(mu=0.5)).preview(GaussianLoss(5.0)).fits == 6
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_rule_that_cannot_be_read_back_is_refused(sqlite):
         pass
 
     with pytest.raises(LedgerError, match="read back"):
-        pv.Ledger.open(sqlite, budget=pv.Budget(rule=Own(1.0)))
+        pv.Ledger.create(sqlite, budget=pv.Budget(rule=Own(1.0)))
 
 
 @pytest.mark.parametrize("document", [{}, {"rule": {"rule": "magic"}, "delta": "0"}, {"rule": None, "delta": "0"}])
@@ -95,7 +95,7 @@ def test_a_damaged_budget_is_tampering(document):
 
 def test_a_raise_follows_the_schedule_fixed_at_opening(place):
     rungs = [pv.Budget(1.0, 1e-6), pv.Budget(2.0, 1e-6), pv.Budget(3.0, 2e-6)]
-    ledger = pv.Ledger.open(place, budget=rungs[0], schedule=rungs[1:])
+    ledger = pv.Ledger.create(place, budget=rungs[0], schedule=rungs[1:])
     ledger.reserve(PureLoss(1.0))
     assert not ledger.preview(PureLoss(0.5))
     assert ledger.raise_budget() == rungs[1]
@@ -108,7 +108,7 @@ def test_a_raise_follows_the_schedule_fixed_at_opening(place):
 
 
 def test_another_raise_is_a_policy_act_with_a_reason(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     with pytest.raises(InvalidParameter, match="why"):
         ledger.raise_budget(pv.Budget(2.0))
     ledger.raise_budget(pv.Budget(2.0), reason="the board decided on 3 May")
@@ -127,7 +127,7 @@ def test_another_raise_is_a_policy_act_with_a_reason(place):
     "budget", [pv.Budget(0.5), pv.Budget(2.0, 1e-6), pv.Budget(rho=2.0), 2.0], ids=lambda budget: repr(budget)[:20]
 )
 def test_a_raise_keeps_the_rule_and_lowers_nothing(budget):
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
     with pytest.raises((LedgerError, InvalidParameter)):
         ledger.raise_budget(budget, reason="x")
     assert len(ledger.entries()) == 1

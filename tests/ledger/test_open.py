@@ -37,7 +37,7 @@ def spent(ledger: pv.Ledger) -> int:
 
 
 def test_a_ledger_that_exists_is_opened_without_terms(durable):
-    first = pv.Ledger.open(durable, budget=pv.Budget(1.0), dataset="visits", unit=Unit("replace"))
+    first = pv.Ledger.create(durable, budget=pv.Budget(1.0), dataset="visits", unit=Unit("replace"))
     first.close()
     again = pv.Ledger.open(durable)
     assert (again.dataset, again.unit, again.budget) == ("visits", Unit("replace"), pv.Budget(1.0))
@@ -55,26 +55,37 @@ def test_a_ledger_that_exists_is_opened_without_terms(durable):
     ids=lambda terms: next(iter(terms)),
 )
 def test_other_terms_for_a_ledger_that_exists_are_refused(durable, terms):
-    pv.Ledger.open(durable, budget=pv.Budget(1.0), dataset="visits").close()
+    pv.Ledger.create(durable, budget=pv.Budget(1.0), dataset="visits").close()
     with pytest.raises(LedgerError, match="exists already"):
         pv.Ledger.open(durable, **terms)
 
 
-def test_a_new_ledger_needs_terms_and_leaves_nothing_behind(durable, tmp_path):
-    with pytest.raises(LedgerError, match="budget="):
-        pv.Ledger.open(durable)
+def test_what_does_not_exist_is_not_opened_and_leaves_nothing_behind(durable, tmp_path):
+    for terms in ({}, {"budget": pv.Budget(1.0)}, {"read_only": True}):
+        with pytest.raises(LedgerError, match=r"Ledger\.create\(url, budget="):
+            pv.Ledger.open(durable, **terms)
+    with pytest.raises(InvalidParameter, match="budget="):
+        pv.Ledger.create(durable)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_exists_is_not_begun_anew(durable):
+    first = pv.Ledger.create(durable, budget=pv.Budget(1.0))
+    first.reserve(STEP)
+    with pytest.raises(LedgerError, match=r"Ledger\.open"):
+        pv.Ledger.create(durable, budget=pv.Budget(1.0))
+    assert spent(pv.Ledger.open(durable)) == 1
+
+
 def test_a_memory_ledger_needs_terms():
-    with pytest.raises(LedgerError, match="budget="):
+    with pytest.raises(LedgerError, match=r"Ledger\.create\(\"memory:\", budget="):
         pv.Ledger.open("memory:")
 
 
 @pytest.mark.parametrize("url", ["", None, 7, "mysql://host/db", "sqlite:///", "a\0b", "http://x"])
 def test_an_address_that_is_none_is_refused(url):
     with pytest.raises(InvalidParameter):
-        pv.Ledger.open(url, budget=pv.Budget(1.0))
+        pv.Ledger.create(url, budget=pv.Budget(1.0))
 
 
 def test_addresses():
@@ -87,7 +98,7 @@ def test_addresses():
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf"), "1", True])
 def test_a_timeout_is_a_positive_number(timeout):
     with pytest.raises(InvalidParameter):
-        pv.Ledger.open("memory:", budget=pv.Budget(1.0), timeout=timeout)
+        pv.Ledger.create("memory:", budget=pv.Budget(1.0), timeout=timeout)
 
 
 def test_another_database_is_left_alone(tmp_path):
@@ -96,35 +107,38 @@ def test_another_database_is_left_alone(tmp_path):
         connection.execute("CREATE TABLE things (x)")
     connection.close()
     before = other.read_bytes()
+    for open_it in (pv.Ledger.create, pv.Ledger.open):
+        with pytest.raises(LedgerError):
+            open_it(other, budget=pv.Budget(1.0))
     with pytest.raises(LedgerError, match="no ledger"):
-        pv.Ledger.open(other, budget=pv.Budget(1.0))
+        pv.Ledger.open(other, read_only=True)
     assert other.read_bytes() == before
     text = tmp_path / "notes.txt"
     text.write_text("these are notes, and long enough to be no empty database\n" * 100)
     with pytest.raises(LedgerTampered):
-        pv.Ledger.open(text, budget=pv.Budget(1.0))
+        pv.Ledger.open(text, read_only=True)
 
 
 def test_network_file_systems_are_refused(sqlite, monkeypatch):
     monkeypatch.setattr(sqlite_store, "filesystem_of", lambda path: "nfs4")
     with pytest.raises(LedgerUnavailable, match="network"):
-        pv.Ledger.open(sqlite, budget=pv.Budget(1.0))
+        pv.Ledger.create(sqlite, budget=pv.Budget(1.0))
 
 
 def test_a_missing_folder_is_said(tmp_path):
     with pytest.raises(LedgerUnavailable, match="folder"):
-        pv.Ledger.open(tmp_path / "no" / "x.ledger", budget=pv.Budget(1.0))
+        pv.Ledger.create(tmp_path / "no" / "x.ledger", budget=pv.Budget(1.0))
 
 
 def test_a_file_that_was_replaced_under_us_is_noticed(sqlite):
-    ledger = pv.Ledger.open(sqlite, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(sqlite, budget=pv.Budget(1.0))
     Path(sqlite).unlink()
     with pytest.raises(LedgerTampered, match="replaced"):
         ledger.reserve(STEP)
 
 
 def test_durability_is_read_back(sqlite):
-    ledger = pv.Ledger.open(sqlite, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(sqlite, budget=pv.Budget(1.0))
     connection = ledger._store._connection
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     connection.execute("PRAGMA synchronous = OFF")  # somebody's pragma does not survive the next charge
@@ -141,7 +155,7 @@ class Estimator(BaseEstimator):
 
 
 def test_copies_spend_from_one_budget(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     copies = [copy.copy(ledger), copy.deepcopy(ledger), copy.deepcopy({"a": [ledger]})["a"][0]]
     copies.append(clone(Estimator(ledger)).ledger)
     for each in copies:
@@ -150,18 +164,18 @@ def test_copies_spend_from_one_budget(place):
 
 
 def test_pickles_open_the_same_ledger(durable):
-    ledger = pv.Ledger.open(durable, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(durable, budget=pv.Budget(1.0))
     spend(pickle.loads(pickle.dumps(ledger)))
     assert spent(ledger) == 5
 
 
 def test_a_memory_ledger_cannot_be_pickled():
     with pytest.raises(LedgerError, match="second budget"):
-        pickle.dumps(pv.Ledger.open("memory:", budget=pv.Budget(1.0)))
+        pickle.dumps(pv.Ledger.create("memory:", budget=pv.Budget(1.0)))
 
 
 def test_jobs_in_other_processes_spend_from_one_budget(durable):
-    ledger = pv.Ledger.open(durable, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(durable, budget=pv.Budget(1.0))
     done = joblib.Parallel(n_jobs=2)(joblib.delayed(spend)(ledger) for _ in range(4))
     assert os.getpid() not in done
     assert spent(ledger) == 20
@@ -172,7 +186,7 @@ FORK = """
 import os, sys
 import privet as pv
 from privet.privacy import PureLoss
-ledger = pv.Ledger.open(sys.argv[1], budget=pv.Budget(1.0))
+ledger = pv.Ledger.create(sys.argv[1], budget=pv.Budget(1.0))
 ledger.reserve(PureLoss(0.001))
 children = []
 for _ in range(4):
@@ -199,7 +213,7 @@ FORK_MEMORY = """
 import os
 import privet as pv
 from privet.errors import LedgerError
-ledger = pv.Ledger.open("memory:", budget=pv.Budget(1.0))
+ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
 if os.fork() == 0:
     try:
         ledger.reserve(pv.privacy.PureLoss(0.1))
@@ -216,7 +230,7 @@ def test_a_forked_child_cannot_use_a_memory_ledger():
 
 
 def test_threads_share_one_handle(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(0.02))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(0.02))
     granted = []
 
     def ask(_):
@@ -233,7 +247,7 @@ def test_threads_share_one_handle(place):
 
 
 def test_a_writer_that_holds_the_lock_too_long_means_busy(durable):
-    ledger = pv.Ledger.open(durable, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(durable, budget=pv.Budget(1.0))
     hasty = pv.Ledger.open(durable, timeout=0.2)
     held, done = threading.Event(), threading.Event()
 
@@ -259,7 +273,7 @@ def test_a_writer_that_holds_the_lock_too_long_means_busy(durable):
 
 
 def test_the_ambient_ledger_nests_and_belongs_to_its_task():
-    outer, inner = (pv.Ledger.open("memory:", budget=pv.Budget(1.0)) for _ in range(2))
+    outer, inner = (pv.Ledger.create("memory:", budget=pv.Budget(1.0)) for _ in range(2))
     assert pv.ledger.current() is None
     with outer:
         with inner, inner:

@@ -14,7 +14,7 @@ ONE = 10**40
 
 
 def test_disjoint_parts_cost_the_dearest(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     region = ledger.open_partition("region", ["north", "south", "west"])
     for part in region.parts:
         ledger.reserve(PureLoss(0.4), part=region[part])
@@ -33,7 +33,7 @@ def test_disjoint_parts_cost_the_dearest(place):
 
 
 def test_two_partitions_add_up(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     ledger.open_partition("region", ["north", "south"])
     ledger.open_partition("age", ["young", "old"])
     for part in ("north", "south", "young", "old"):
@@ -43,7 +43,7 @@ def test_two_partitions_add_up(place):
 
 
 def test_a_person_in_two_parts_costs_the_two_dearest():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(10.0))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(10.0))
     ledger.open_partition("ward", ["a", "b", "c"], per_person=2)
     for part, epsilon in (("a", 1.0), ("b", 0.5), ("c", 0.75), ("b", 0.5)):
         ledger.reserve(PureLoss(epsilon), part=part)
@@ -52,7 +52,7 @@ def test_a_person_in_two_parts_costs_the_two_dearest():
 
 
 def test_groups_may_sit_in_several_parts():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(10.0), unit=Unit(group_size=2))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(10.0), unit=Unit(group_size=2))
     ledger.open_partition("ward", ["a", "b", "c"])
     for part in "abc":
         ledger.reserve(PureLoss(1.0, unit=Unit(group_size=2)), part=part)
@@ -60,7 +60,7 @@ def test_groups_may_sit_in_several_parts():
 
 
 def test_under_replace_a_person_may_move():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(10.0), unit=Unit("replace"))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(10.0), unit=Unit("replace"))
     ledger.open_partition("ward", ["a", "b"])
     for part in "ab":
         ledger.reserve(PureLoss(0.5), part=part)  # an add_remove price, charged for replacing
@@ -74,13 +74,13 @@ def test_under_replace_a_person_may_move():
 
 
 def test_blanking_and_parts_do_not_mix():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(1.0), unit=Unit("zero_out"))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0), unit=Unit("zero_out"))
     with pytest.raises(LedgerError, match="blanked"):
         ledger.open_partition("ward", ["a", "b"])
 
 
 def test_rations_are_parallel_too(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(10.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(10.0))
     ledger.add_analyst("ann", budget=pv.Budget(rho=0.0101))
     ledger.open_partition("ward", ["a", "b"])
     for part in "abab":
@@ -92,7 +92,7 @@ def test_rations_are_parallel_too(place):
 
 
 def test_parts_are_declared_never_discovered(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     for part in ("north", ("region", "north"), ("region",), 7):
         with pytest.raises((LedgerError, InvalidParameter)):
             ledger.reserve(PureLoss(0.1), part=part)

@@ -14,7 +14,7 @@ from tests.ledger.coins import Coin
 
 
 def test_the_total_is_the_best_accountants_word(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0, 1e-6))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(3.0, 1e-6))
     assert ledger.total(delta=1e-6).upper == 0.0
     ledger.reserve_many([GaussianLoss(50.0)] * 20 + [LaplaceLoss(100.0)] * 5)
     expected = Composed((Repeated(GaussianLoss(50.0), 20), Repeated(LaplaceLoss(100.0), 5)))
@@ -26,7 +26,7 @@ def test_the_total_is_the_best_accountants_word(place):
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_the_total_sees_parts_side_by_side(relation):
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(3.0), unit=Unit(relation))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0), unit=Unit(relation))
     ledger.open_partition("ward", ["a", "b"])
     for part in "ab":
         ledger.reserve(PureLoss(0.5), part=part)
@@ -36,7 +36,7 @@ def test_the_total_sees_parts_side_by_side(relation):
 
 
 def test_the_total_is_never_above_what_the_filter_summed_up():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(3.0))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0))
     ledger.open_partition("ward", ["a", "b", "c"], per_person=2)
     for part, epsilon in zip("abcab", (0.1, 0.2, 0.3, 0.4, 0.1), strict=True):
         ledger.reserve(PureLoss(epsilon), part=part)
@@ -48,7 +48,7 @@ def test_the_total_is_never_above_what_the_filter_summed_up():
 
 def test_an_odometer_reports_and_does_not_refuse(place):
     meter = Odometer(0.01, delta=1e-6, delta0=1e-7)
-    ledger = pv.Ledger.open(place, odometer=meter)
+    ledger = pv.Ledger.create(place, odometer=meter)
     for _ in range(30):
         ledger.reserve(GaussianLoss(10.0))
     state = meter.start().charge(GaussianLoss(10.0), 30)
@@ -71,11 +71,11 @@ def test_an_odometer_reports_and_does_not_refuse(place):
 
 def test_a_ledger_has_a_budget_or_an_odometer():
     with pytest.raises(InvalidParameter, match="not both"):
-        pv.Ledger.open("memory:", budget=pv.Budget(1.0), odometer=Odometer(0.01, delta=1e-6))
+        pv.Ledger.create("memory:", budget=pv.Budget(1.0), odometer=Odometer(0.01, delta=1e-6))
 
 
 def test_an_explanation_names_everything(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0, 1e-6), dataset="visits")
+    ledger = pv.Ledger.create(place, budget=pv.Budget(3.0, 1e-6), dataset="visits")
     ledger.add_analyst("ann", budget=pv.Budget(rho=0.1))
     made = ledger.release(
         pv.mechanisms.Gaussian.for_budget(epsilon=0.5, delta=1e-7, sensitivity=1.0),
@@ -100,7 +100,7 @@ def test_an_explanation_names_everything(place):
 
 
 def test_an_export_is_json_that_others_can_check(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(3.0, 1e-6))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(3.0, 1e-6))
     ledger.release(Coin(), 1, analyst="ann", key="k")
     document = json.loads(json.dumps(ledger.export(), allow_nan=False))
     assert document["head"]["hash"] == ledger.verify().head
@@ -110,7 +110,7 @@ def test_an_export_is_json_that_others_can_check(place):
 
 
 def test_a_move_keeps_the_chain_and_leaves_one_budget(place, tmp_path, postgres_url):
-    source = pv.Ledger.open(place, budget=pv.Budget(1.0), dataset="visits")
+    source = pv.Ledger.create(place, budget=pv.Budget(1.0), dataset="visits")
     source.add_analyst("ann", budget=pv.Budget(0.7))
     source.open_partition("ward", ["a", "b"])
     made = source.release(Coin(), 1, analyst="ann", key="k", part="a")
@@ -120,9 +120,10 @@ def test_a_move_keeps_the_chain_and_leaves_one_budget(place, tmp_path, postgres_
         f"{postgres_url}#moved{abs(hash(place)) % 10**8}" if "postgres" not in place else str(tmp_path / "moved.ledger")
     )
     moved = source.migrate(target)
-    assert [entry.hash for entry in moved.entries()] == hashes
+    assert [entry.hash for entry in moved.entries()][: len(hashes)] == hashes
+    assert [entry.kind for entry in moved.entries()][len(hashes) :] == ["close", "moved"]
     assert moved.release(Coin(), 1, analyst="ann", key="k", part="a").value == made.value
-    assert moved.verify(head=anchor).entries == len(hashes)
+    assert moved.verify(head=anchor).entries == len(hashes) + 2
     with pytest.raises(LedgerError, match="moved to"):
         source.reserve(PureLoss(0.1))
     assert source.migrate(target).spent.sums == moved.spent.sums  # an interrupted move can be repeated
@@ -133,10 +134,11 @@ def test_a_move_keeps_the_chain_and_leaves_one_budget(place, tmp_path, postgres_
 
 def test_a_move_does_not_overwrite(sqlite, tmp_path):
     other = tmp_path / "other.ledger"
-    pv.Ledger.open(other, budget=pv.Budget(1.0)).close()
-    ledger = pv.Ledger.open(sqlite, budget=pv.Budget(1.0))
+    pv.Ledger.create(other, budget=pv.Budget(1.0)).close()
+    ledger = pv.Ledger.create(sqlite, budget=pv.Budget(1.0))
     with pytest.raises(InvalidParameter, match="memory"):
         ledger.migrate("memory:")
-    with pytest.raises(LedgerError, match="another ledger"):
+    with pytest.raises(LedgerError, match="already"):
         ledger.migrate(other)
+    ledger.reserve(PureLoss(0.1))  # still open
     assert pv.Ledger.open(other).verify().entries == 1

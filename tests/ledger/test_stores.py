@@ -9,7 +9,8 @@ import privet as pv
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered, LedgerUnavailable, MissingExtra
 from privet.ledger import session
 from privet.ledger.base import Entry, canonical, hash_of, linked, object_text, plain_sums, read_sums, sums_text
-from privet.ledger.stores.postgres import PostgresStore, _require_durable
+from privet.ledger.stores.postgres import PostgresStore
+from privet.ledger.stores.postgres_link import require_durable
 from privet.privacy import GaussianLoss, PureLoss
 
 
@@ -43,20 +44,20 @@ class Server:
     ],
 )
 def test_a_server_that_may_lose_charges_is_refused(sql, value, words):
-    _require_durable(Server())
+    require_durable(Server())
     with pytest.raises(LedgerUnavailable, match=words):
-        _require_durable(Server(**{sql: value}))
+        require_durable(Server(**{sql: value}))
 
 
 def test_synchronous_standbys_are_welcome():
     settings = {"SELECT count(*) FROM pg_stat_replication": 2, "SHOW synchronous_standby_names": "ANY 1 (a, b)"}
-    assert _require_durable(Server(**settings)) is None
+    assert require_durable(Server(**settings)) is None
 
 
 def test_without_the_driver_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r"privet\[postgres\]"):
-        pv.Ledger.open("postgresql://nowhere/db", budget=pv.Budget(1.0))
+        pv.Ledger.create("postgresql://nowhere/db", budget=pv.Budget(1.0))
 
 
 @pytest.mark.parametrize("schema", ["A", "a b", 'a"b', "x" * 60, "1a"])
@@ -67,12 +68,12 @@ def test_a_schema_is_a_plain_name(schema):
 
 def test_a_server_that_is_not_there_is_said(tmp_path):
     with pytest.raises(LedgerUnavailable):
-        pv.Ledger.open("postgresql://127.0.0.1:1/db", budget=pv.Budget(1.0), timeout=2.0)
+        pv.Ledger.create("postgresql://127.0.0.1:1/db", budget=pv.Budget(1.0), timeout=2.0)
 
 
 def test_two_ledgers_live_in_two_schemas(postgres_url):
     pytest.importorskip("psycopg")
-    one = pv.Ledger.open(f"{postgres_url}#one_schema", budget=pv.Budget(1.0), dataset="one")
+    one = pv.Ledger.create(f"{postgres_url}#one_schema", budget=pv.Budget(1.0), dataset="one")
     with pytest.raises(LedgerError, match="no ledger"):
         pv.Ledger.open(f"{postgres_url}#other_schema")
     assert one.dataset == "one"
@@ -81,7 +82,7 @@ def test_two_ledgers_live_in_two_schemas(postgres_url):
 def test_a_commit_that_its_standby_did_not_confirm_releases_nothing(postgres_url, monkeypatch):
     from tests.ledger.coins import Coin
 
-    ledger = pv.Ledger.open(f"{postgres_url}#unconfirmed", budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(f"{postgres_url}#unconfirmed", budget=pv.Budget(1.0))
     real = ledger._store._connection
 
     class Warning:
@@ -108,7 +109,7 @@ def test_a_commit_that_its_standby_did_not_confirm_releases_nothing(postgres_url
 
 
 def test_a_clock_that_goes_back_changes_nothing(place, monkeypatch):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     times = iter(10**18 - 10**12 * i for i in range(10))
     monkeypatch.setattr(session, "time_ns", lambda: next(times))
     for _ in range(3):
@@ -120,7 +121,7 @@ def test_a_clock_that_goes_back_changes_nothing(place, monkeypatch):
 
 
 def test_sums_never_fall_below_the_exact_ones(place):
-    ledger = pv.Ledger.open(place, budget=pv.Budget(1.0))
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     for epsilon in (1e-9, 0.1 + 0.2 - 0.3 + 1e-17, 1 / 3 * 1e-7):
         before = ledger.spent.sums[0][0]
         ledger.reserve_many([PureLoss(epsilon)] * 500)
@@ -136,7 +137,7 @@ def test_texts_made_by_hand_are_the_encoder_s():
     values = {"ß": "[1]", '"': "{}", "a": "null"}
     assert object_text(values) == canonical({"ß": [1], '"': {}, "a": None})
     assert object_text({"ß": "[]"}) == canonical({"ß": []})
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(3.0, 1e-6))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6))
     ledger.open_partition("ward", ["a", "b"])
     ledger.reserve(GaussianLoss(50.0), analyst="Zoë", purpose='a "b"', key="k", part="a")
     for entry in ledger.entries():

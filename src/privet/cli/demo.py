@@ -59,7 +59,7 @@ def _questions() -> None:
     decades = tuple(f"{start}-{start + 9}" for start in range(20, 80, 10))  # public: chosen without a look
     members = [(age >= start) & (age < start + 10) for start in range(20, 80, 10)]
     with TemporaryDirectory() as folder:
-        ledger = Ledger.open(f"{folder}/patients.ledger", budget=Budget(epsilon=1.0, delta=1e-6), dataset="patients")
+        ledger = Ledger.create(f"{folder}/patients.ledger", budget=Budget(epsilon=1.0, delta=1e-6), dataset="patients")
         typer.echo(
             "A ledger file holds the budget of a clinic's patients. A question is paid for before data is read.\n"
         )

@@ -30,13 +30,20 @@ AnchorOption = Annotated[Path | None, typer.Option(help="The file of the anchor.
 PublicKeyOption = Annotated[str | None, typer.Option(help="The key that must have signed the anchor.", metavar="HEX")]
 
 
-def _open(url: str, anchor: Path | None = None, public_key: str | None = None, key: Path | None = None) -> "Ledger":
+def _open(
+    url: str,
+    anchor: Path | None = None,
+    public_key: str | None = None,
+    key: Path | None = None,
+    *,
+    read_only: bool = False,
+) -> "Ledger":
     from privet.ledger import AnchorFile, Ledger
 
     place: AnchorFile | None = None
     if anchor is not None:
         place = AnchorFile(anchor.absolute(), key=key, public_key=public_key)
-    return Ledger.open(url, anchor=place)
+    return Ledger.open(url, anchor=place, read_only=read_only)
 
 
 def _budget(epsilon: float | None, delta: float, rho: float | None, mu: float | None) -> "Budget | None":
@@ -70,15 +77,12 @@ def init(
 ) -> None:
     """Begin a ledger. One ledger is one data set, with all its views, versions and copies."""
     from privet.ledger import Ledger
-    from privet.ledger.stores import connect
     from privet.privacy import Unit
 
     budget = _budget(epsilon, delta, rho, mu)
     if budget is None:
         raise InvalidParameter("a new ledger needs a budget: --epsilon 3 --delta 1e-6, --rho 0.1 or --mu 0.5")
-    if connect(url, create=True).head() is not None:
-        raise InvalidParameter("there is a ledger at this address already; see it with: privet ledger show")
-    ledger = Ledger.open(url, budget=budget, dataset=dataset, unit=Unit(relation, group_size, person))
+    ledger = Ledger.create(url, budget=budget, dataset=dataset, unit=Unit(relation, group_size, person))
     facts = [("Data set", ledger.dataset), ("Promise", budget.describe()), ("One person", ledger.unit.describe())]
     if json:
         named = {name.lower().replace(" ", "_"): value for name, value in facts}
@@ -102,7 +106,7 @@ def show(
 
     from privet import report
 
-    ledger = _open(url, anchor, public_key)
+    ledger = _open(url, anchor, public_key, read_only=True)
     status = report.ledger_status(ledger)
     bound = None if total is None else ledger.total(delta=total)
     if json:
@@ -128,7 +132,7 @@ def verify(
     json: o.JsonOption = False,
 ) -> None:
     """Read everything again: the chain, every sum, the balance cache, the anchor. Exit code 2 names the first bad entry."""
-    result = _open(url, anchor, public_key).verify(head=head)
+    result = _open(url, anchor, public_key, read_only=True).verify(head=head)
     if json:
         print_json(result.to_dict())
     else:
@@ -138,7 +142,7 @@ def verify(
 @ledger_app.command(epilog="Example: privet ledger export visits.ledger --out visits.json")
 def export(url: Url, out: Annotated[Path | None, typer.Option(help="Write to a file.", metavar="FILE")] = None) -> None:
     """The whole ledger as one JSON document, stored releases included."""
-    document = _open(url).export()
+    document = _open(url, read_only=True).export()
     if out is None:
         print_json(document)
         return
@@ -156,7 +160,7 @@ def explain(
     """One entry in words: who, when, what was asked, what it cost in every account, what it paid for."""
     from privet import report
 
-    told = _open(url).explain(seq)
+    told = _open(url, read_only=True).explain(seq)
     if json:
         print_json(_without_infinity(told.to_dict()))
     else:

@@ -3,8 +3,20 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from privet.accounting.filters import Balance, Filter, FilterState, Odometer, OdometerState, Sums, sums_after
-from privet.errors import BudgetExceeded, InvalidParameter
+from privet.accounting.filters import (
+    Balance,
+    Filter,
+    FilterState,
+    Odometer,
+    OdometerState,
+    Offers,
+    Sums,
+    point_at,
+    settle,
+    sums_after,
+)
+from privet.accounting.filters.amounts import to_amount
+from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, Unit
 from privet.privacy.base import same_unit
 
@@ -38,19 +50,26 @@ class Account(ABC):
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self._prices: dict[PrivacyLoss, Sums] = {}
+        self._offers: dict[tuple[PrivacyLoss, float | None], Offers] = {}
         self._twins: dict[Unit, Account] = {}
 
-    def price(self, loss: PrivacyLoss) -> Sums:
-        """What one release adds to the sums; equal losses are priced once."""
+    def offers(self, loss: PrivacyLoss, at: float | None = None) -> Offers:
+        """Per rule the valid prices of one release; equal losses are priced once. `at`: charge it as one point."""
         if not isinstance(loss, PrivacyLoss):
             raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
-        known = self._prices.get(loss)
+        known = self._offers.get((loss, at))
         if known is None:
-            if len(self._prices) >= _MOST_PRICES:
-                self._prices.clear()
-            known = self._prices[loss] = self._price(loss)
+            if len(self._offers) >= _MOST_PRICES:
+                self._offers.clear()
+            known = self._offers[loss, at] = self._price(loss, at)
         return known
+
+    def price(self, loss: PrivacyLoss, at: float | None = None, spent: Sums | None = None) -> Sums:
+        """What one release adds to the sums: of several valid prices, one that keeps a rule going."""
+        offers = self.offers(loss, at)
+        if all(len(prices) == 1 for prices in offers):
+            return tuple(prices[0] for prices in offers)
+        return settle(self._caps, self.zero if spent is None else spent, offers)
 
     def under(self, unit: Unit) -> "Account":
         """The same rule, for losses about another unit."""
@@ -63,7 +82,15 @@ class Account(ABC):
     def _twin(self, unit: Unit) -> "Account": ...
 
     @abstractmethod
-    def _price(self, loss: PrivacyLoss) -> Sums: ...
+    def _price(self, loss: PrivacyLoss, at: float | None) -> Offers: ...
+
+    @property
+    @abstractmethod
+    def _caps(self) -> tuple[tuple[int, ...], ...]: ...
+
+    @abstractmethod
+    def standing(self, sums: Sums) -> tuple[str, ...]:
+        """The names of the rules that still hold."""
 
     @abstractmethod
     def plus(self, sums: Sums, price: Sums) -> Sums:
@@ -74,7 +101,7 @@ class Account(ABC):
         """Spent, limit and remaining, per rule and currency."""
 
     @abstractmethod
-    def room(self, sums: Sums, loss: PrivacyLoss | None) -> Room:
+    def room(self, sums: Sums, loss: PrivacyLoss | None, at: float | None = None) -> Room:
         """How many releases with a loss still fit, and the largest pure one."""
 
     @property
@@ -101,24 +128,31 @@ class FilterAccount(Account):
         self.filter = filter
         self._start = filter.start(unit)
         self.zero = self._start.sums
-        self._caps = tuple(rule.caps for rule in filter.rules)
+        self._limits = tuple(rule.caps for rule in filter.rules)
 
     def _twin(self, unit: Unit) -> Account:
         return FilterAccount(self.filter, unit)
 
-    def _price(self, loss: PrivacyLoss) -> Sums:
-        return self._start.price(loss)
+    @property
+    def _caps(self) -> tuple[tuple[int, ...], ...]:
+        return self._limits
+
+    def _price(self, loss: PrivacyLoss, at: float | None) -> Offers:
+        return self._start.offers(loss, at=at)
+
+    def standing(self, sums: Sums) -> tuple[str, ...]:
+        return self._at(sums).standing
 
     def plus(self, sums: Sums, price: Sums) -> Sums:
-        after, granted = sums_after(self._caps, sums, price)
+        after, granted = sums_after(self._limits, sums, price)
         return after if granted else self._at(sums).plus(price).sums  # the long way round raises, and says why
 
     def balances(self, sums: Sums) -> tuple[Balance, ...]:
         return self._at(sums).balances
 
-    def room(self, sums: Sums, loss: PrivacyLoss | None) -> Room:
+    def room(self, sums: Sums, loss: PrivacyLoss | None, at: float | None = None) -> Room:
         state = self._at(sums)
-        return Room(0.0 if loss is None else state.what_fits(loss), state.largest_pure)
+        return Room(0.0 if loss is None else state.what_fits(loss, at=at), state.largest_pure)
 
     def _at(self, sums: Sums) -> FilterState:
         return FilterState(self.filter, sums, self.unit)
@@ -145,13 +179,30 @@ class OdometerAccount(Account):
     def __init__(self, odometer: Odometer, unit: Unit) -> None:
         super().__init__(unit)
         self.odometer = odometer
+        self._limits = ((10**400, to_amount(odometer.delta0, up=False) or 0),)
 
     def _twin(self, unit: Unit) -> Account:
         return OdometerAccount(self.odometer, unit)
 
-    def _price(self, loss: PrivacyLoss) -> Sums:
+    @property
+    def _caps(self) -> tuple[tuple[int, ...], ...]:
+        return self._limits
+
+    def _price(self, loss: PrivacyLoss, at: float | None) -> Offers:
         same_unit([self.unit, loss.unit])
-        return (self.at(self.zero).price(loss),)
+        start = self.at(self.zero)
+        point = None if at is None else point_at(loss, at)
+        if point is None:
+            return ((start.price(loss),),)
+        pair = start.price(point)
+        try:
+            own = start.price(loss)
+        except NoGuarantee:
+            return ((pair,),)
+        return ((own, pair) if own[0] <= pair[0] else (pair, own),)
+
+    def standing(self, sums: Sums) -> tuple[str, ...]:
+        return ("odometer",)
 
     def plus(self, sums: Sums, price: Sums) -> Sums:
         after = self.at(sums).plus((price[0][0] or 0, price[0][1] or 0))
@@ -165,10 +216,10 @@ class OdometerAccount(Account):
         state = self.at(sums)
         return (Balance("odometer", "epsilon", state.epsilon.upper, float("inf"), float("inf")),)
 
-    def room(self, sums: Sums, loss: PrivacyLoss | None) -> Room:
+    def room(self, sums: Sums, loss: PrivacyLoss | None, at: float | None = None) -> Room:
         if loss is not None:
             try:
-                self.plus(sums, self.price(loss))
+                self.plus(sums, self.price(loss, at, sums))
             except BudgetExceeded:
                 return Room(0.0, float("inf"))
         return Room(float("inf"), float("inf"))

@@ -89,6 +89,7 @@ def change_budget(session: Session, scope: str, budget: Budget | None, reason: o
         if following is None:
             raise LedgerError("no further budget is scheduled; say which budget, and why")
         budget = following
+    budget = budget.like(current) if isinstance(budget, Budget) else budget
     scheduled = budget == following
     raises(current, budget)
     why = None if scheduled and reason is None else _reason("" if reason is None else reason)

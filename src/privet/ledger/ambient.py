@@ -12,7 +12,7 @@ def current() -> Ledger | None:
     """The innermost ledger of the surrounding `with ledger:` blocks, or None. Each thread and asyncio task has its own.
 
     >>> import privet as pv
-    >>> with pv.Ledger.open("memory:", budget=pv.Budget(1.0)) as ledger:
+    >>> with pv.Ledger.create("memory:", budget=pv.Budget(1.0)) as ledger:
     ...     print(current() is ledger)
     True
     >>> current() is None

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from privet.ledger.base import Entry, canonical
 __all__ = ["Anchor", "AnchorFile", "new_signing_key", "public_key_of"]
 
 _HEX = re.compile(r"[0-9a-f]{64}")
+Holds = Callable[[int], str | None]  # the hash that a ledger has at a seq
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,10 @@ class AnchorFile:
     `every_reserve=True` anchors each reservation before its release is drawn: the setting for hosts that you do not
     trust. Keys are read when they are used and never kept in an object, so nothing secret can be pickled or logged.
 
-    >>> AnchorFile("visits.anchor").read() is None
-    True
+    Beside the file, `<path>.log` gets a line for every anchor and is never rewritten: two histories leave two lines.
+
+    >>> AnchorFile("visits.anchor").read() is None, os.path.isabs(AnchorFile("visits.anchor").path)
+    (True, True)
     """
 
     path: str | os.PathLike[str]
@@ -101,13 +104,18 @@ class AnchorFile:
     public_key: str | None = None
     every_reserve: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("path", "key"):  # a handle that travels to another folder finds the same files
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else os.path.abspath(value))
+
     @staticmethod
     def of(anchor: Any) -> "AnchorFile | None":
         """A path means an anchor file without a key."""
         if anchor is None or isinstance(anchor, AnchorFile):
             return anchor
         if isinstance(anchor, str | os.PathLike):
-            return AnchorFile(os.path.abspath(anchor))
+            return AnchorFile(anchor)
         raise InvalidParameter("anchor must be an AnchorFile or the path of one")
 
     def expected_key(self) -> str | None:
@@ -117,27 +125,142 @@ class AnchorFile:
     def read(self) -> Anchor | None:
         """The anchor, checked; None where there is none yet."""
         try:
+            status = os.stat(self.path)
+            mark = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            known = _READ.get(self)
+            if known is not None and known[0] == mark:
+                return known[1]
             text = Path(self.path).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
             raise LedgerUnavailable(f"the anchor cannot be read ({error}); nothing was spent") from error
-        return Anchor.from_json(text).check(self.expected_key())
+        found = Anchor.from_json(text).check(self.expected_key())
+        _READ[self] = (mark, found)
+        return found
 
-    def write(self, anchor: Anchor) -> Anchor:
-        """Sign and keep an anchor, unless a newer one is there already. The file is replaced whole, or not at all."""
+    def probe(self) -> None:
+        """Before anything is charged: could an anchor be signed and kept here now?"""
+        if self.key is not None:
+            _load_key(self.key)
+        path = Path(self.path)
+        try:
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+            try:
+                os.write(handle, bytes(4096))
+            finally:
+                os.close(handle)
+                os.unlink(name)
+            os.close(os.open(_log_of(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise LedgerUnavailable(f"the anchor cannot be written ({error}); nothing was spent") from error
+
+    def write(self, anchor: Anchor, holds: Holds | None = None, *, adopted: bool = False) -> Anchor:
+        """Sign and keep an anchor, unless a newer one of the same history is there. The file is replaced whole, or not
+        at all. `holds` says which hash the ledger has at a seq: what was anchored before must be among them.
+
+        **Guarantee:** the anchor of another ledger, or of another history of this one, is never replaced; the attempt
+        stays in the log. Only `adopted=True` (see `Ledger.restore`) begins anew.
+        """
         made = replace(anchor, every_reserve=self.every_reserve)
         made = made if self.key is None else made.signed(self.key)
         path = Path(self.path)
         try:
             with _alone(path):
-                known = self.read()
-                if known is not None and known.ledger == made.ledger and known.seq > made.seq:
+                known = None if adopted else self.read()
+                if known is not None and known.ledger != made.ledger:
+                    raise LedgerTampered(
+                        "the anchor belongs to another ledger and is not replaced: this file was put in the place of the "
+                        "original, or the anchor needs a place of its own"
+                    )
+                if known is not None and (known.seq, known.hash) == (made.seq, made.hash):
+                    return known
+                fork = known is not None and not _follows(known, made, holds)
+                if fork or known is None or known.seq < made.seq:
+                    _append(_log_of(path), self._line(made, adopted))
+                if fork:
+                    assert known is not None
+                    raise LedgerTampered(
+                        f"entry {known.seq} was anchored with another hash: this ledger was rolled back or copied, and has "
+                        "two histories now. Nothing is released from this one; the anchor and its log show both"
+                    )
+                if known is not None and known.seq > made.seq:
                     return known
                 _replace_file(path, made.to_json() + "\n")
         except OSError as error:
-            raise LedgerUnavailable(f"the anchor cannot be written ({error}); nothing was released") from error
+            raise LedgerUnavailable(
+                f"the anchor cannot be written ({error}); the charge stands, nothing was released"
+            ) from error
         return made
+
+    def _line(self, anchor: Anchor, adopted: bool) -> str:
+        facts: dict[str, Any] = {"ledger": anchor.ledger, "seq": anchor.seq, "hash": anchor.hash, "time": anchor.time}
+        facts |= {"adopted": True} if adopted else {}
+        if self.key is not None:
+            key = _load_key(self.key)
+            message = b"privet-anchor-line/1" + canonical({**facts, "seq": str(anchor.seq)}).encode("ascii")
+            facts |= {"public_key": _hex_of(key.public_key()), "signature": key.sign(message).hex()}
+        return json.dumps(facts, sort_keys=True)
+
+    def log(self) -> list[tuple[str, int, str]]:
+        """What was anchored here, oldest first, as (ledger, seq, hash), since a backup was last adopted."""
+        try:
+            lines = _log_of(Path(self.path)).read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError) as error:
+            raise LedgerUnavailable(f"the log of the anchor cannot be read ({error})") from error
+        found: list[tuple[str, int, str]] = []
+        for line in lines:
+            try:
+                facts = json.loads(line)
+                found = [] if facts.get("adopted") else found
+                found.append((str(facts["ledger"]), int(facts["seq"]), str(facts["hash"])))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise LedgerTampered(
+                    "the log of the anchor holds a line that no ledger writes; it was edited"
+                ) from None
+        return found
+
+
+def _follows(known: Anchor, made: Anchor, holds: Holds | None) -> bool:
+    """Is what was anchored before in the history that is to be anchored now?"""
+    if holds is None:
+        return known.seq != made.seq  # as far as one can tell
+    return holds(known.seq) == known.hash
+
+
+def check_anchor(place: AnchorFile, holds: Holds, ledger: str, anchored: Mapping[str, Any] | None) -> None:
+    """The entry that was anchored is there, with its hash: one look, however long the ledger is."""
+    anchor = place.read()
+    if anchor is None:
+        if not Path(place.path).parent.is_dir():
+            raise LedgerUnavailable("the place of the anchor is not there; nothing was spent. Is it mounted?")
+        if anchored is not None:
+            raise LedgerTampered(
+                f"the anchor is missing: this ledger is {describe_anchored(anchored)}, and without it nobody sees whether "
+                "an old copy was put back. Bring the anchor back, or see Ledger.restore"
+            )
+        return
+    if anchor.ledger != ledger:
+        raise LedgerTampered("the anchor belongs to another ledger: this file was put in the place of the original")
+    if anchored is not None and anchored.get("key") is not None and anchor.public_key != anchored["key"]:
+        raise LedgerTampered(f"the anchor is signed by another key; this ledger is {describe_anchored(anchored)}")
+    if holds(anchor.seq) != anchor.hash:
+        raise LedgerTampered(
+            f"the ledger is behind its anchor or was rewritten: entry {anchor.seq} is not the one that was anchored. "
+            "Nothing was spent. An old copy may have been put back; see Ledger.restore"
+        )
+
+
+def describe_anchored(anchored: Mapping[str, Any]) -> str:
+    """What a chain says about its anchor.
+
+    >>> describe_anchored({"key": None})
+    'anchored in an unsigned file'
+    """
+    key = anchored.get("key")
+    return "anchored in an unsigned file" if key is None else f"anchored by the key {str(key)[:16]}…"
 
 
 def new_signing_key(path: str | os.PathLike[str]) -> str:
@@ -201,6 +324,22 @@ def _load_key(path: str | os.PathLike[str]) -> Any:
 
 def _hex_of(public_key: Any) -> str:
     return str(public_key.public_bytes_raw().hex())
+
+
+_READ: "dict[AnchorFile, tuple[tuple[int, ...], Anchor]]" = {}  # what was read last, while the file has not changed
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(path.name + ".log")
+
+
+def _append(path: Path, line: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(handle, line.encode() + b"\n")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from privet.accounting import Gdp, Zcdp
 from privet.accounting.filters import (
     AdvancedFilter,
     AnyOf,
+    ApproxGdpFilter,
     BasicFilter,
     Filter,
     GdpFilter,
@@ -16,11 +17,13 @@ from privet.accounting.filters import (
     RdpFilter,
     RhoFilter,
     Rule,
+    SlotsFilter,
     ZcdpFilter,
     basic_or_zcdp,
+    basic_zcdp_or_gdp,
 )
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered, PrivetError
-from privet.privacy import GdpLoss, ZcdpLoss
+from privet.privacy import GdpLoss, ZcdpLoss, from_json, to_json
 
 __all__ = ["Budget", "odometer_from_dict", "odometer_to_dict"]
 
@@ -30,6 +33,8 @@ _RULES: dict[str, type[Rule]] = {
     "zcdp": ZcdpFilter,
     "rdp": RdpFilter,
     "gdp": GdpFilter,
+    "approx_gdp": ApproxGdpFilter,
+    "slots": SlotsFilter,
     "rho": RhoFilter,
     "mu": MuFilter,
 }
@@ -40,7 +45,7 @@ _NAMES = {cls: name for name, cls in _RULES.items()}
 class Budget:
     """What may be spent, in one of four currencies, and the rule (a theorem about adaptive choices) that stops in time.
 
-    - `Budget(1.0)`: pure epsilon. `Budget(3.0, 1e-6)`: (epsilon, delta), by default basic or zCDP, whichever is kinder.
+    - `Budget(1.0)`: pure epsilon. `Budget(3.0, 1e-6)`: (epsilon, delta), by basic, zCDP or GDP, whichever is kindest.
     - `Budget(rho=0.1)`, `Budget(mu=0.5)`: zCDP and GDP statements; with `delta` the epsilon that follows is shown.
     - `Budget(rule=...)`: any filter of `privet.accounting.filters`.
 
@@ -48,7 +53,7 @@ class Budget:
     **Reference:** `rule.theorem`, and docs/proofs/ledger.
 
     >>> print(Budget(3.0, 1e-6).describe())
-    (3, 1e-06)-DP by basic or zCDP
+    (3, 1e-06)-DP by basic, zCDP or GDP
     >>> Budget(rho=0.1) == Budget.from_dict(Budget(rho=0.1).to_dict())
     True
     """
@@ -81,7 +86,7 @@ class Budget:
         if self.mu is not None:
             return MuFilter(mu=self.mu)
         assert self.epsilon is not None
-        return basic_or_zcdp(self.epsilon, delta=delta)
+        return basic_zcdp_or_gdp(self.epsilon, delta=delta)
 
     def _statement(self, rule: RhoFilter | MuFilter, delta: float) -> None:
         """A promise in rho or mu; a delta makes it an (epsilon, delta) one as well."""
@@ -119,12 +124,29 @@ class Budget:
 
     def describe(self) -> str:
         """The promise and its rule, in words."""
-        names = " or ".join(dict.fromkeys(rule.name for rule in self.filter.rules))
+        *others, last = dict.fromkeys(rule.name for rule in self.filter.rules)
+        names = f"{', '.join(others)} or {last}" if others else last
         if self.rho is not None or self.mu is not None:
             promise = f"{self.rho:g}-zCDP" if self.rho is not None else f"{self.mu:g}-GDP"
             follows = "" if self.epsilon is None else f", hence ({self.epsilon:.6g}, {self.delta:g})-DP,"
             return f"{promise}{follows} by adding up {'rho' if self.rho is not None else 'squares of mu'}"
         return f"({self.epsilon:g}, {self.delta:g})-DP by {names}" if self.delta else f"{self.epsilon:g}-DP by {names}"
+
+    def like(self, other: "Budget") -> "Budget":
+        """This promise, kept by the rule that was the default when `other` was begun; itself where there is no such
+        relation. Ledgers outlive a default: what a default promised then is what it promises now.
+
+        >>> from privet.accounting.filters import basic_or_zcdp
+        >>> old = Budget(rule=basic_or_zcdp(3.0, delta=1e-6))
+        >>> Budget(3.0, 1e-6).like(old) == old, Budget(3.0, 1e-6) == old
+        (True, False)
+        """
+        if not isinstance(self.rule, AnyOf) or self.epsilon is None or other.epsilon is None or not other.delta:
+            return self
+        default = self.rule == basic_zcdp_or_gdp(self.epsilon, delta=self.delta)
+        if default and other.rule == basic_or_zcdp(other.epsilon, delta=other.delta):
+            return Budget(self.epsilon, self.delta, rule=basic_or_zcdp(self.epsilon, delta=self.delta))
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Texts only, floats with all their digits: `from_dict` gives back an equal budget."""
@@ -146,8 +168,18 @@ def _filter_to_dict(rule: Filter) -> dict[str, Any]:
     name = _NAMES.get(type(rule))  # type: ignore[arg-type]
     if name is None:
         raise LedgerError(f"a ledger keeps the rules that privet can read back, not {type(rule).__name__}")
-    values = {each.name: repr(float(getattr(rule, each.name))) for each in fields(rule) if each.init}
-    return {"rule": name, **values}
+    values = {each.name: getattr(rule, each.name) for each in fields(rule) if each.init}
+    if isinstance(rule, SlotsFilter):
+        return {
+            "rule": name,
+            "epsilon": repr(rule.epsilon),
+            "delta": repr(rule.delta),
+            "loss": to_json(rule.loss),
+            "count": str(rule.count),
+        }
+    if values.get("at") == 0.0:  # as it was written before there was such a field
+        del values["at"]
+    return {"rule": name, **{key: repr(float(value)) for key, value in values.items()}}
 
 
 def _filter_from_dict(document: dict[str, Any]) -> Filter:
@@ -155,6 +187,9 @@ def _filter_from_dict(document: dict[str, Any]) -> Filter:
     name = body.pop("rule")
     if name == "any_of":
         return AnyOf(tuple(_filter_from_dict(each) for each in body["of"]))  # type: ignore[misc]
+    if name == "slots":
+        loss, count = from_json(body.pop("loss")), int(body.pop("count"))
+        return SlotsFilter(**{key: float(value) for key, value in body.items()}, loss=loss, count=count)
     return _RULES[name](**{key: float(value) for key, value in body.items()})
 
 

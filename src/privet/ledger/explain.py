@@ -5,10 +5,10 @@ from typing import Any
 
 from privet.accounting.filters import Sums
 from privet.accounting.filters.amounts import to_float
-from privet.errors import InvalidParameter
-from privet.ledger.base import Entry, Store, read_sums
+from privet.errors import InvalidParameter, LedgerTampered
+from privet.ledger.base import GENESIS, Entry, Store, read_sums
 from privet.ledger.policy import Policy
-from privet.ledger.session import load_policy
+from privet.ledger.session import check_hash, load_policy
 from privet.ledger.views import Explanation
 from privet.mechanisms import Release
 
@@ -31,7 +31,9 @@ def explain(store: Store, seq: int) -> Explanation:
         "key": entry.key,
         "part": facts.get("part"),
         "time": facts.get("time"),
+        "about": facts.get("about"),
         "loss": None if entry.loss is None else json.loads(entry.loss),
+        "at": facts.get("at"),
         "cost": _costs(policy, entry),
         "software": facts.get("software"),
         "hash": entry.hash.hex(),
@@ -81,8 +83,18 @@ def _paid_for(entry: Entry | None) -> dict[str, Any]:
 
 
 def export(store: Store, policy: Policy) -> dict[str, Any]:
-    """Everything a reader needs to check the chain and to total the losses with an accountant of their own."""
-    entries = [entry.to_dict() for entry in store.entries()]
+    """Everything a reader needs to check the chain and to total the losses with an accountant of their own. What does
+    not have its own hash is not exported as if it were good.
+    """
+    entries, last = [], GENESIS
+    for entry in store.entries():
+        check_hash(entry)
+        if entry.prev != last:
+            raise LedgerTampered(
+                f"entry {entry.seq} does not follow the one before it; entries are missing or were moved"
+            )
+        entries.append(entry.to_dict())
+        last = entry.hash
     return {
         "privet_ledger": 1,
         "ledger": policy.ledger,

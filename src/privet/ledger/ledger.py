@@ -1,5 +1,6 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
+import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,19 +12,24 @@ from privet.errors import (
     InvalidParameter,
     LedgerError,
     LedgerTampered,
+    PrivetError,
 )
 from privet.ledger import acts
-from privet.ledger.anchor import Anchor, AnchorFile, wanted_head
-from privet.ledger.base import AMBIENT, DATASET, Entry, Store, clean_name, parse_url
+from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
+from privet.ledger.base import AMBIENT, Entry, Store, clean_name, parse_url
+from privet.ledger.begin import begin
 from privet.ledger.budget import Budget
+from privet.ledger.custody import Custody
+from privet.ledger.digest import digest_of
 from privet.ledger.explain import explain, export
-from privet.ledger.migrate import copy_entries
-from privet.ledger.partition import Partition
-from privet.ledger.policy import Policy, scope_of
+from privet.ledger.migrate import backed_up, moved
+from privet.ledger.policy import Policy
 from privet.ledger.preview import preview, standing, standings
 from privet.ledger.protocol import Reservation, priced, record_in, recorded, refuse_insecure, reserve_in, run
 from privet.ledger.request import Asked, Terms
-from privet.ledger.session import Session, Tip, load_policy, now, read_tip
+from privet.ledger.restore import restored
+from privet.ledger.secret import secret_of
+from privet.ledger.session import Session, Tip, check_seen, load_policy, now, read_tip
 from privet.ledger.stores import connect
 from privet.ledger.total import Totals
 from privet.ledger.verify import verify_store
@@ -34,7 +40,7 @@ from privet.privacy import PrivacyLoss, Unit
 __all__ = ["Ledger"]
 
 
-class Ledger:
+class Ledger(Custody):
     """A budget for one data set (with its views, versions and copies), kept for as long as the data exists.
 
     Charges are written before data is touched: a crash, an error or a cancelled run after that has been paid for. The
@@ -45,7 +51,7 @@ class Ledger:
     machines, for analysts who choose each request after seeing all answers. **Reference:** docs/proofs/ledger.
 
     >>> import privet as pv
-    >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(epsilon=1.0), dataset="visits")
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), dataset="visits")
     >>> count = ledger.release(pv.mechanisms.Laplace.for_budget(epsilon=0.5, sensitivity=1.0), 1234, key="how many")
     >>> ledger.spent["basic epsilon"], ledger.remaining["basic epsilon"]
     (0.5, 0.5)
@@ -55,17 +61,18 @@ class Ledger:
     """
 
     def __init__(self, url: str, timeout: float) -> None:
-        """Use `Ledger.open`."""
+        """Use `Ledger.create` or `Ledger.open`."""
         self.url, self.timeout = url, timeout
+        self._read_only = False
         self._store: Store
         self._anchor: AnchorFile | None = None
         self._tip: Tip | None = None
         self._totals = Totals()
 
     @classmethod
-    def open(
+    def create(
         cls,
-        url: Any = "memory:",
+        url: Any,
         *,
         budget: Budget | None = None,
         unit: Unit | None = None,
@@ -75,36 +82,91 @@ class Ledger:
         anchor: Any = None,
         timeout: float = 60.0,
     ) -> "Ledger":
-        """Open a ledger, or begin one (which needs `budget` or `odometer`). What is given for one that exists must be
-        what it was begun with.
+        """Begin a ledger, with a `budget` or an `odometer`, where nothing is yet: what exists is refused, never replaced.
 
         `url`: "memory:", a path, "sqlite:///path" or "postgresql://...". `schedule`: budgets that the data set's may be
         raised to later, fixed now. `anchor`: where the signed head is kept. `timeout`: seconds to wait for a writer.
+
+        >>> import privet as pv
+        >>> pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)).remaining["basic epsilon"]
+        1.0
         """
         terms = Terms(budget, odometer, unit, clean_name("dataset", dataset), tuple(schedule))
-        ledger = cls(parse_url(url).url, above("timeout", timeout, 0.0))
+        url = parse_url(url).url  # from here on without a password
+        if not terms.begins:
+            raise InvalidParameter("a new ledger needs a budget= (it refuses) or an odometer= (it reports)")
+        ledger = cls(url, above("timeout", timeout, 0.0))
         ledger._anchor = AnchorFile.of(anchor)
-        ledger._store = connect(url, create=terms.begins, timeout=ledger.timeout)
-        if ledger._store.head() is None and terms.begins:
-            with ledger._writing() as session:
-                if session.head is None:  # else another process was first
-                    session.append("open", after={DATASET: terms.zero}, **terms.facts())
-        terms.check(ledger.policy)
-        ledger._check_anchor()
+        ledger._store = begin(url, terms, ledger._anchor, ledger.timeout)
         return ledger
 
-    def _check_anchor(self) -> None:
-        """The entry that was anchored is there, with its hash: one look, however long the ledger is."""
-        anchor = None if self._anchor is None else self._anchor.read()
-        if anchor is None:
-            return
-        entry = self._store.entry(anchor.seq)
-        if anchor.ledger != self.policy.ledger:
-            raise LedgerTampered("the anchor belongs to another ledger: this file was put in the place of the original")
-        if entry is None or entry.hash.hex() != anchor.hash:
+    @classmethod
+    def open(
+        cls,
+        url: Any,
+        *,
+        budget: Budget | None = None,
+        unit: Unit | None = None,
+        dataset: str = "default",
+        odometer: Odometer | None = None,
+        anchor: Any = None,
+        timeout: float = 60.0,
+        read_only: bool = False,
+    ) -> "Ledger":
+        """Open a ledger that exists; `Ledger.create` begins one. What is said about it must be what it was begun with.
+
+        `anchor`: where its signed head is kept. A ledger that says it is anchored is not opened without. `timeout`:
+        seconds to wait for a writer. `read_only`: look, verify and export, without the right or the wish to spend.
+        """
+        terms = Terms(budget, odometer, unit, clean_name("dataset", dataset))
+        url = parse_url(url).url
+        ledger = cls(url, above("timeout", timeout, 0.0))
+        ledger._anchor, ledger._read_only = AnchorFile.of(anchor), bool(read_only)
+        ledger._store = connect(url, timeout=ledger.timeout, read_only=read_only)
+        try:
+            terms.check(ledger.policy)
+            ledger._check_anchor(ledger.policy)
+        except BaseException:
+            ledger._store.close()
+            raise
+        return ledger
+
+    @classmethod
+    def restore(
+        cls,
+        url: Any,
+        *,
+        source: Any = None,
+        anchor: Any = None,
+        reason: str,
+        complete: bool = False,
+        timeout: float = 60.0,
+    ) -> "Ledger":
+        """Go on with a copy: a backup (`source`) that is put to `url`, or what lies at `url` already. It becomes an entry.
+
+        What was spent after the copy was made is unknown, so sums rise to those of the `anchor` (an `AnchorFile` or an
+        `Anchor`) and, unless the anchor followed every reservation, the rest of the cap counts as spent. With
+        `complete=True` you state that nothing was spent since; the entry keeps that word, and reports show it.
+        """
+        url = parse_url(url).url
+        ledger = cls(url, above("timeout", timeout, 0.0))
+        ledger._anchor = None if isinstance(anchor, Anchor) else AnchorFile.of(anchor)
+        known = anchor if isinstance(anchor, Anchor) else None if ledger._anchor is None else ledger._anchor.read()
+        ledger._store = restored(url, source, known, (reason, bool(complete)), ledger._anchor, ledger.timeout)
+        return ledger
+
+    def _holds(self, seq: int) -> str | None:
+        entry = self._store.entry(seq)
+        return None if entry is None else entry.hash.hex()
+
+    def _check_anchor(self, policy: Policy) -> None:
+        """What was anchored is there; a ledger that says it is anchored is not used without."""
+        if self._anchor is not None:
+            check_anchor(self._anchor, self._holds, policy.ledger, None if self._read_only else policy.anchored)
+        elif policy.anchored is not None and not self._read_only:
             raise LedgerTampered(
-                f"the ledger is behind its anchor or was rewritten: entry {anchor.seq} is not the one that was anchored. "
-                "An old copy may have been put back; see adopt()"
+                f"this ledger is {describe_anchored(policy.anchored)}: give anchor=, without which nobody sees whether an "
+                "old copy was put back. read_only=True looks at it as it is; for a lost anchor see Ledger.restore"
             )
 
     # --- paying ----------------------------------------------------------------------------------------------------
@@ -117,12 +179,18 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> Reservation:
         """Pay for a release that you make yourself. When this returns the charge is on the disk; there is no refund.
 
+        `at`: charge the loss as one point, its epsilon at this delta; for plans and whatever has no epsilon of its own.
+        `about`: the version of the data, a public word that belongs to the request.
+
         **Guarantee:** refuses (`BudgetExceeded`) exactly when no rule of the budget would hold with it.
         """
-        asked = Asked.of(analyst, purpose, key, part)
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        self._foresee(loss, asked)
         with self._writing() as session:
             return reserve_in(session, loss, asked, self)
 
@@ -134,10 +202,14 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> list[Reservation]:
         """Pay for several in one commit: all of them or none. With a `key`, the i-th has the key "key/i"."""
         wanted = list(losses)
-        asked = Asked.of(analyst, purpose, key, part)
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        for loss in wanted:
+            self._foresee(loss, asked)
         with self._writing() as session:
             return [reserve_in(session, loss, asked.numbered(i), self) for i, loss in enumerate(wanted)]
 
@@ -150,19 +222,34 @@ class Ledger:
         purpose: str | None = None,
         key: str | None = None,
         part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
     ) -> "Release[Any]":
         """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
 
-        **Guarantee:** nothing is read or drawn before the charge is on the disk. If the mechanism fails, that has been
-        paid for, and the error says nothing about the data.
+        A key stands for one request on one version of the data. `about` names that version, in public words; without it
+        a digest of the data under a secret of the ledger decides, and other data under a used key are a `KeyConflict`.
+        `at`: charge the loss as one point, its epsilon at this delta; the mechanism's own `at` where it has one.
+
+        **Guarantee:** nothing is drawn, and nothing read but for that digest, before the charge is on the disk. If the
+        mechanism fails, that has been paid for, and the error says nothing about the data.
         """
-        loss = priced(mechanism, durable=self._store.durable)
-        asked = Asked.of(analyst, purpose, key, part, mechanism)
-        with self._writing() as session:
-            reservation = reserve_in(session, loss, asked, self)
-        if reservation.release is not None:
-            return reservation.release
-        return self._record(reservation, *run(mechanism, data, reservation))
+        try:
+            loss = priced(mechanism, durable=self._store.durable)
+            asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
+            if key is not None and about is None:
+                tip = self._tip or self._look()
+                assert tip.policy is not None
+                where = (tip.policy.ledger, asked.analyst, key)
+                asked = asked._replace(data=digest_of(data, secret_of(self._store), *where))
+            self._foresee(loss, asked)
+            with self._writing() as session:
+                reservation = reserve_in(session, loss, asked, self)
+            if reservation.release is not None:
+                return reservation.release
+            return self._record(reservation, *run(mechanism, data, reservation))
+        finally:
+            del mechanism, data  # frames outlive an error: collectors of errors record what they hold
 
     def _record(
         self, reservation: Reservation, made: "Release[Any]", text: str, *, by_hand: bool = False
@@ -214,10 +301,14 @@ class Ledger:
         """The anchor that this ledger was opened with, as it is kept now."""
         return None if self._anchor is None else self._anchor.read()
 
-    def preview(self, loss: PrivacyLoss, *, analyst: str | None = None, part: Any = None) -> Preview:
-        """What a request would cost: whether it would be granted, what would be left, how many such fit. Pays nothing."""
-        tip = self._look()
-        return preview(tip, self._store.balances(), loss, Asked.of(analyst, None, None, part))
+    def preview(self, loss: Any, *, analyst: str | None = None, part: Any = None, at: float | None = None) -> Preview:
+        """What a request would cost: whether it would be granted, what would be left, how many such fit, which rules it
+        would end. Takes a loss or a mechanism; pays nothing.
+        """
+        mechanism = None if isinstance(loss, PrivacyLoss) else loss
+        wanted = loss if mechanism is None else priced(mechanism, durable=self._store.durable)
+        asked = Asked.of(analyst, None, None, part, mechanism, at=at)
+        return preview(self._look(), self._store.balances(), wanted, asked)
 
     def total(self, *, delta: float) -> Bound:
         """What all reservations cost together *if every parameter had been fixed in advance*, by the best accountant.
@@ -243,62 +334,31 @@ class Ledger:
 
         `head`: an `Anchor`, an `Entry` or a hash that the chain must contain.
         """
-        expected = [head] if head is not None else []
-        known = None if self._anchor is None else self._anchor.read()
-        return verify_store(self._store, [wanted_head(each) for each in [*expected, *([known] if known else [])]])
+        wanted: list[tuple[str | None, int | None, str]] = [] if head is None else [wanted_head(head)]
+        if self._anchor is not None:
+            known = self._anchor.read()
+            wanted += [*([] if known is None else [wanted_head(known)]), *self._anchor.log()]
+        return verify_store(self._store, wanted)
 
     # --- administration: every act is an entry -----------------------------------------------------------------------
-
-    def add_group(self, name: str, *, budget: Budget | None = None) -> None:
-        """A group of analysts with a ration of its own, within the data set's budget."""
-        with self._writing() as session:
-            acts.add_member(session, "group", name, budget, None)
-
-    def add_analyst(self, name: str, *, budget: Budget | None = None, group: str | None = None) -> None:
-        """Register an analyst, with a ration if `budget` is given. From the first one on, unknown names are refused.
-
-        Rations add no guarantee: the data set's budget protects people against all analysts together.
-        """
-        with self._writing() as session:
-            acts.add_member(session, "analyst", name, budget, group)
-
-    def open_partition(self, name: str, parts: Iterable[str], *, per_person: int = 1) -> Partition:
-        """Declare disjoint parts by a public rule on persons: releases on parts cost the dearest `per_person` of them."""
-        with self._writing() as session:
-            return acts.declare(session, Partition(name, parts, per_person))  # type: ignore[arg-type]
-
-    def raise_budget(
-        self,
-        budget: Budget | None = None,
-        *,
-        analyst: str | None = None,
-        group: str | None = None,
-        reason: str | None = None,
-    ) -> Budget:
-        """Raise a cap. Without a budget: the next one of the schedule. Any other raise of the data set's cap is a policy
-        act: the promise made at opening no longer stands, and reports say so. It needs a `reason`.
-        """
-        with self._writing() as session:
-            return acts.change_budget(session, scope_of(analyst=analyst, group=group), budget, reason)
-
-    def close_dataset(self, reason: str) -> None:
-        """Grant nothing more, for good. Stored releases are still answered."""
-        with self._writing() as session:
-            acts.close(session, reason)
 
     def checkpoint(self, anchor: Any = None) -> Anchor:
         """Commit, then sign the head and keep it elsewhere: in `anchor`, or in the anchor that the ledger was opened
         with. Without either, the unsigned anchor is returned for you to keep.
         """
         place = AnchorFile.of(anchor) or self._anchor
+        self._anchor = self._anchor or place  # from the first one on the ledger is not used without
         with self._writing() as session:
+            assert session.policy is not None
+            if place is not None and session.policy.anchored is None:
+                session.append("anchor", anchor={"key": place.expected_key()}, time=now())
             session.append("checkpoint", time=now())
             made = acts.anchor_of(session)
-        return made if place is None else place.write(made)
+        return made if place is None else place.write(made, self._holds)
 
     def adopt(self, anchor: Anchor, *, reason: str) -> None:
-        """Go on with a restored backup (open it without `anchor=`): sums rise to the anchor's and, unless the anchor
-        followed every reservation, the rest of the cap counts as spent. Checkpoint afterwards.
+        """Count as spent what an anchor says: sums rise to its and, unless it followed every reservation, the rest of the
+        cap counts as spent. `Ledger.restore` does this for a copy that is put back.
         """
         if not isinstance(anchor, Anchor):
             raise InvalidParameter(f"adopt takes an Anchor, got {type(anchor).__name__}")
@@ -306,21 +366,18 @@ class Ledger:
             acts.adopt(session, anchor.check(), reason)
 
     def migrate(self, to_url: Any, *, timeout: float = 60.0) -> "Ledger":
-        """Move to another store, entry by entry, hash by hash. This one is closed first, so that there is one budget
-        at every moment; if the move is interrupted, call it again.
+        """Move to another store, entry by entry, hash by hash, with the anchor. There is one budget at every moment: this
+        ledger is closed when everything is ready at the other place, and that place begins to grant after it. A move that
+        fails before leaves this one open; one that is interrupted after that is ended by calling it again.
         """
-        shown = parse_url(to_url).shown
-        if shown == "memory:":
-            raise InvalidParameter("a ledger is moved to a file or a server, not into memory")
-        with self._writing() as session:
-            assert session.policy is not None
-            if session.policy.closed != f"moved to {shown}":
-                acts.close(session, f"moved to {shown}")
-        closing = next(entry for entry in self._store.entries(0, ("close",)))
-        target = connect(to_url, create=True, timeout=timeout)
-        copy_entries(self._store, target, upto=closing.seq - 1)
-        target.close()
-        return Ledger.open(to_url, timeout=timeout)
+        moved(self, to_url, timeout=above("timeout", timeout, 0.0))
+        return Ledger.open(to_url, timeout=timeout, anchor=self._anchor)
+
+    def backup(self, path: Any) -> Verified:
+        """Write all entries, as they are together at one moment, to a new file. Blocks nobody. The file can be read
+        (`read_only=True`) and verified, but is no second budget: `Ledger.restore` says how to go on with it.
+        """
+        return backed_up(self._store, path, timeout=self.timeout)
 
     # --- one object, one budget ------------------------------------------------------------------------------------
 
@@ -335,7 +392,7 @@ class Ledger:
             raise LedgerError(
                 "a memory ledger cannot be pickled: the copy would be a second budget; open a file instead"
             )
-        return _reopen, (self.url, self.timeout, self._anchor)
+        return _reopen, (self.url, self.timeout, self._anchor, self._read_only)
 
     def __enter__(self) -> "Ledger":
         AMBIENT.set((*AMBIENT.get(), self))
@@ -357,6 +414,13 @@ class Ledger:
 
     # --- the store -------------------------------------------------------------------------------------------------
 
+    def _foresee(self, loss: PrivacyLoss, asked: Asked) -> None:
+        """Price a loss before the lock is taken: a long plan takes a while, and others would wait."""
+        if self._tip is not None and self._tip.policy is not None and isinstance(loss, PrivacyLoss):
+            for at in asked.ats(loss):
+                with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
+                    self._tip.policy.account.offers(loss, at)
+
     def _writing(self, *, durable: bool = True) -> "_Writing":
         return _Writing(self, durable)
 
@@ -368,12 +432,15 @@ class Ledger:
             raise LedgerError("this store holds no ledger")
         tip = self._tip
         if tip is None or tip.hash != head.hash:
+            if tip is not None and tip.seq > head.seq:  # another thread may have gone on meanwhile
+                head = self._store.head() or head
+            check_seen(self._store, head, tip)
             tip = self._tip = read_tip(self._store, head, None if tip is None else tip.policy)
         return tip
 
 
-def _reopen(url: str, timeout: float, anchor: AnchorFile | None) -> Ledger:
-    return Ledger.open(url, timeout=timeout, anchor=anchor)
+def _reopen(url: str, timeout: float, anchor: AnchorFile | None, read_only: bool = False) -> Ledger:
+    return Ledger.open(url, timeout=timeout, anchor=anchor, read_only=read_only)
 
 
 class _Writing:
@@ -388,6 +455,10 @@ class _Writing:
         txn = self._transaction.__enter__()
         try:
             self._session = Session(ledger._store, txn, ledger._tip)
+            if self._durable and self._session.policy is not None:
+                ledger._check_anchor(self._session.policy)
+                if ledger._anchor is not None and ledger._anchor.every_reserve:
+                    ledger._anchor.probe()
         except BaseException:
             self._transaction.__exit__(*sys.exc_info())
             raise
@@ -404,4 +475,4 @@ class _Writing:
         if error[0] is None:
             ledger._tip = session.tip
             if anchor is not None and place is not None:
-                place.write(anchor)
+                place.write(anchor, ledger._holds)

@@ -1,7 +1,7 @@
 """What the administrative entries say, folded into one value: budgets, analysts, groups, partitions, closing."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ class Charge(NamedTuple):
 
     amounts: dict[str, Sums]
     after: dict[str, Sums]
+    at: float | None = None  # the delta at which it was charged as one point
 
 
 def scope_of(*, analyst: str | None = None, group: str | None = None) -> str:
@@ -81,6 +82,7 @@ class Policy:
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     closed: str | None = None
     first: Budget | None = None  # what the ledger was begun with
+    anchored: Mapping[str, Any] | None = None  # the anchor without which the ledger is not opened
     raised: tuple[int, ...] = ()  # raises outside the schedule: from there on the first promise is a policy
     seq: int = 0
 
@@ -157,6 +159,7 @@ class Policy:
                 None if facts["odometer"] is None else odometer_from_dict(facts["odometer"]),
                 tuple(Budget.from_dict(each) for each in facts["schedule"]),
                 first=None if facts["budget"] is None else Budget.from_dict(facts["budget"]),
+                anchored=facts.get("anchor"),
                 seq=entry.seq,
             )
         except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
@@ -215,39 +218,89 @@ def _adopt(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
     return policy  # it moves sums, not rules
 
 
+def _anchor(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    return replace(policy, anchored=facts["anchor"])
+
+
+def _moved(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    if policy.closed is None or not policy.closed.startswith("moved to "):
+        raise ValueError("nothing was moved here")
+    return replace(policy, closed=None)
+
+
 _FOLD: dict[str, Callable[[Policy, dict[str, Any], Entry], Policy]] = {
     "budget": _budget,
     "analyst": _analyst,
     "partition": _partition,
     "close": _close,
     "adopt": _adopt,
+    "anchor": _anchor,
+    "moved": _moved,
 }
 
 
 def charge(
-    policy: Policy, read: Callable[[str], Sums | None], loss: PrivacyLoss, *, analyst: str, part: Part | None
+    policy: Policy,
+    read: Callable[[str], Sums | None],
+    loss: PrivacyLoss,
+    *,
+    analyst: str,
+    part: Part | None,
+    ats: Sequence[float | None] = (None,),
 ) -> Charge:
     """Price a request in every account it touches and add it up, or refuse. Decides from public facts alone.
+
+    `ats`: the deltas at which it may be charged as one point (None: not as a point). Of several, the first that leaves
+    most of the data set's rules standing.
 
     >>> from privet import privacy
     >>> policy = Policy("id", "visits", privacy.Unit(), Budget(1.0))
     >>> charge(policy, lambda scope: None, privacy.PureLoss(1.0), analyst="", part=None).amounts[DATASET][0][0] == 10**40
     True
     """
+    if len(ats) == 1:
+        return _charge(policy, read, loss, analyst, part, ats[0])
+    best: tuple[int, Charge] | None = None
+    refusal: BudgetExceeded | None = None
+    for at in ats:
+        try:
+            made = _charge(policy, read, loss, analyst, part, at)
+        except BudgetExceeded as refused:
+            refusal = refused
+            continue
+        standing = len(policy.account.standing(made.after[DATASET]))
+        if best is None or standing > best[0]:
+            best = standing, made
+    if best is None:
+        assert refusal is not None
+        raise BudgetExceeded(str(refusal))
+    return best[1]
+
+
+def _charge(
+    policy: Policy,
+    read: Callable[[str], Sums | None],
+    loss: PrivacyLoss,
+    analyst: str,
+    part: Part | None,
+    at: float | None,
+) -> Charge:
     amounts: dict[str, Sums] = {}
     after: dict[str, Sums] = {}
+    whole = read(DATASET) or policy.account.zero
     for scope, account, capped in policy.scopes(analyst):
-        if part is None:
-            price = account.price(loss)
-        else:
-            price = _charge_part(policy, read, loss, part, (scope, account), amounts, after)
         before = read(scope) or account.zero
+        against = before if capped else whole  # without a cap of its own a scope counts what the data set is charged
+        if part is None:
+            price = account.price(loss, at, against)
+        else:
+            price = _charge_part(policy, read, loss, part, (scope, account, at, against), amounts, after)
         try:
             after[scope] = account.plus(before, price) if capped else add_sums(before, price)
         except BudgetExceeded as refusal:
             raise BudgetExceeded(f"{_called(policy, scope)}: {refusal}. {_RAISE}") from None
         amounts[scope] = price
-    return Charge(amounts, after)
+    return Charge(amounts, after, at)
 
 
 _RAISE = "Nothing was spent; only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"
@@ -262,16 +315,16 @@ def _charge_part(
     read: Callable[[str], Sums | None],
     loss: PrivacyLoss,
     part: Part,
-    where: tuple[str, Account],
+    where: tuple[str, Account, float | None, Sums],
     amounts: dict[str, Sums],
     after: dict[str, Sums],
 ) -> Sums:
     """Charge a part, and return what the whole is charged for it: the increase of the largest sums."""
-    scope, account = where
+    scope, account, at, against = where
     partition = policy.partitions[part.partition]
-    price = account.price(partition.priced(loss, policy.unit))
+    price = account.price(partition.priced(loss, policy.unit), at, against)
     if policy.unit.relation == "replace":  # a person who moves is removed here and added there
-        single = account.under(loss.unit).price(loss)
+        single = account.under(loss.unit).price(loss, at, against)
         price = most_sums(price, add_sums(single, single))
     cell, top = part_scopes(scope, part)
     spread, rules = partition.spread(policy.unit), len(account.zero)

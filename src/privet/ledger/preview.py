@@ -51,15 +51,20 @@ def preview(tip: Tip, balances: Mapping[str, tuple[str, int]], loss: PrivacyLoss
 
     part = policy.part(asked.part)
     before = standing("remaining", tip)
+    ats = asked.ats(loss)
     try:
-        made = charge(policy, read, loss, analyst=asked.analyst, part=part)
+        made = charge(policy, read, loss, analyst=asked.analyst, part=part, ats=ats)
     except BudgetExceeded as refusal:
         return Preview(False, 0, before, None, str(refusal))
-    after = standing("remaining", tip._replace(spent=made.after[DATASET]))
+    spent = made.after[DATASET]
+    after = standing("remaining", tip._replace(spent=spent))
+    held, holds = policy.account.standing(tip.spent), policy.account.standing(spent)
     single = loss if part is None else policy.partitions[part.partition].priced(loss, policy.unit)
     rooms = [
-        account.room(read(scope) or account.zero, single).fits
+        max(account.room(read(scope) or account.zero, single, at).fits for at in ats)
         for scope, account, capped in policy.scopes(asked.analyst)
         if capped
     ]
-    return Preview(True, max(1, min(rooms)), before, after, None)
+    return Preview(
+        True, max(1, min(rooms)), before, after, None, tuple(name for name in held if name not in holds), made.at
+    )

@@ -4,6 +4,7 @@ The charge is committed before data is touched. An error, a crash or a cancelled
 was released is recorded before it is returned; the first record under a key wins.
 """
 
+from asyncio import CancelledError
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -11,8 +12,9 @@ from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate
 from privet.ledger.base import Entry, Store
 from privet.ledger.partition import Part
 from privet.ledger.policy import charge
+from privet.ledger.quiet import quiet
 from privet.ledger.request import Asked
-from privet.ledger.session import SOFTWARE, Session, now
+from privet.ledger.session import SOFTWARE, Session, check_hash, now
 from privet.mechanisms import Release
 from privet.privacy import PrivacyLoss, to_json
 
@@ -24,6 +26,9 @@ _FAILED = (
 )
 
 
+_TOLD: dict[type[BaseException], tuple[int, ...]] = {SystemExit: (1,)}  # whatever code or text the mechanism chose
+
+
 class Reservation(NamedTuple):
     """A charge that is written and will not be taken back. `release` is set when the key had been answered before:
     then nothing was charged.
@@ -31,7 +36,7 @@ class Reservation(NamedTuple):
     `record` stores what was released for it, so that the same key is answered from the ledger next time.
 
     >>> import privet as pv
-    >>> reservation = pv.Ledger.open("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
+    >>> reservation = pv.Ledger.create("memory:", budget=pv.Budget(1.0)).reserve(pv.privacy.PureLoss(0.5))
     >>> reservation.seq, reservation.loss.pure()
     (2, 0.5)
     """
@@ -44,6 +49,7 @@ class Reservation(NamedTuple):
     release: "Release[Any] | None" = None
     request: str | None = None
     ledger: Any = None
+    data: str | None = None
 
     def __repr__(self) -> str:
         return f"Reservation(seq={self.seq}, loss={self.loss!r}, analyst={self.analyst!r}, key={self.key!r})"
@@ -86,14 +92,18 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
             raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
         request = asked.digest(loss, part)
         found = session.txn.find(asked.analyst, asked.key)
-        if found is not None and found.facts["request"] != request:
-            raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key")
+        if found is not None:
+            check_hash(found)
+            _same_request(found.facts, request, asked)
         if found is not None and found.kind == "release":
             paid = int(found.facts["reserve"])
             return Reservation(paid, loss, asked.analyst or None, asked.key, part, _stored(found), request, ledger)
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
-    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part)
+    if not isinstance(loss, PrivacyLoss):
+        raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
+    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
+    said = {"at": None if made.at is None else repr(made.at), "about": asked.about, "data": asked.data}
     entry = session.append(
         "reserve",
         analyst=asked.analyst,
@@ -107,8 +117,20 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
         request=request,
         time=now(),  # the release carries none: the difference would be the run time, which may depend on data
         software=SOFTWARE,
+        **{name: value for name, value in said.items() if value is not None},
     )
-    return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger)
+    return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger, asked.data)
+
+
+def _same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
+    """A key stands for one request on one version of the data. Entries older than digests of data hold none."""
+    if facts["request"] != request:
+        raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key")
+    if asked.data is not None and facts.get("data", asked.data) != asked.data:
+        raise KeyConflict(
+            f"the key {asked.key!r} was used before with other data, or under a secret that is not kept with this ledger "
+            "any more; choose a new key, and name the version of the data with about="
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -121,17 +143,34 @@ def _stored(entry: Entry) -> "Release[Any]":
 
 
 def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[Any], str]":
-    """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error and no trace."""
-    made = text = None
+    """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error, no trace of where
+    it came from, and no frame that holds the data. An interruption is passed on, but without its text.
+    """
+    made: Any = None
+    text = stop = None
     try:
-        made = mechanism.release(data)
-        if isinstance(made, Release) and made.loss == reservation.loss:
-            text = made.to_json()
-    except Exception:
-        text = None
-    if made is None or text is None:  # outside the handler, so that the error carries no context
+        with quiet():
+            made = mechanism.release(data)
+            if isinstance(made, Release) and made.loss == reservation.loss:
+                text = made.to_json()
+    except BaseException as error:
+        text, stop = None, _stop_of(error)
+    del mechanism, data
+    if stop is not None:  # outside the handler, so that the error carries no context
+        made = None
+        raise stop(*_TOLD.get(stop, ()))
+    if text is None:
+        made = None
         raise ReleaseFailed(_FAILED)
     return made, text
+
+
+def _stop_of(error: BaseException) -> type[BaseException] | None:
+    """What a person or an event loop asks for is obeyed; everything else is a failure of the mechanism."""
+    for kind in (KeyboardInterrupt, CancelledError, SystemExit):
+        if isinstance(error, kind):
+            return kind
+    return None
 
 
 def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
@@ -142,6 +181,7 @@ def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
         raise LedgerError("this reservation is not in the ledger; nothing is recorded")
     for entry in store.entries(reservation.seq, ("release",)):
         if entry.facts["reserve"] == str(reservation.seq):
+            check_hash(entry)
             return _stored(entry)
     return None
 
@@ -152,7 +192,9 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
     if reservation.key is not None:
         found = session.txn.find(analyst, reservation.key)
         if found is not None and found.kind == "release":
+            check_hash(found)
             return _stored(found)
+    said: dict[str, Any] = {} if reservation.data is None else {"data": reservation.data}
     session.append(
         "release",
         analyst=analyst,
@@ -162,5 +204,6 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         release=text,
         insecure=made.insecure,
         software=SOFTWARE,
+        **said,
     )
     return made

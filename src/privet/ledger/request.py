@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import math
 import secrets
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
+from privet._validate import open_fraction
 from privet.accounting.filters import Odometer, Sums
 from privet.errors import InvalidParameter, LedgerError
 from privet.ledger.base import clean_name, clean_text
@@ -20,7 +22,7 @@ __all__ = ["Asked", "Terms"]
 
 
 class Asked(NamedTuple):
-    """Who asks for what. Nothing here comes from data.
+    """Who asks for what. Nothing here comes from data, except `data`: its digest under a secret of the ledger.
 
     >>> Asked.of("ann", "weekly report", None, None).analyst
     'ann'
@@ -30,17 +32,34 @@ class Asked(NamedTuple):
     purpose: str | None
     key: str | None
     part: Any
-    mechanism: Any = None
+    what: Any = None  # the mechanism's name and public parameters; not itself, since it may hold data
+    at: float | None = None
+    hint: float | None = None  # the delta that the mechanism was made for
+    about: str | None = None
+    data: str | None = None
 
     @staticmethod
-    def of(analyst: object, purpose: object, key: object, part: Any, mechanism: Any = None) -> "Asked":
+    def of(
+        analyst: object,
+        purpose: object,
+        key: object,
+        part: Any,
+        mechanism: Any = None,
+        *,
+        at: object = None,
+        about: object = None,
+    ) -> "Asked":
         """Check and clean what a caller passed."""
+        hint = getattr(mechanism, "at", None)
         return Asked(
             "" if analyst is None else clean_name("analyst", analyst),
             None if purpose is None else clean_text("purpose", purpose),
             None if key is None else clean_name("key", key),
             part,
-            mechanism,
+            None if mechanism is None or key is None else _described(mechanism),
+            None if at is None else open_fraction("at", at),
+            None if hint is None else open_fraction("the mechanism's at", hint),
+            None if about is None else clean_text("about", about),
         )
 
     def numbered(self, i: int) -> "Asked":
@@ -48,15 +67,27 @@ class Asked(NamedTuple):
         key = None if self.key is None else f"{self.key}/{i}"
         return self._replace(key=key)
 
+    def ats(self, loss: PrivacyLoss) -> tuple[float | None, ...]:
+        """The deltas at which the loss may be charged as one point: what was said, else what the mechanism was made
+        for if the loss is a plan or has no epsilon of its own, else none.
+        """
+        if self.at is not None or self.hint is None:
+            return (self.at,)
+        plan = sum(n for _, n in loss.parts()) > 1
+        return (self.hint, None) if plan or math.isinf(loss.approximate().epsilon) else (None,)
+
     def digest(self, loss: PrivacyLoss, part: Part | None) -> str:
         """Tells two requests apart when a key comes again. Only public facts: a hash of data would tell who is in it."""
-        describe = getattr(self.mechanism, "to_dict", None)
-        what = None
-        if self.mechanism is not None:
-            what = [type(self.mechanism).__qualname__, describe() if callable(describe) else _unknown()]
         where = None if part is None else [part.partition, part.name]
-        facts = {"loss": to_json(loss), "part": where, "purpose": self.purpose, "what": what}
+        facts = {"loss": to_json(loss), "part": where, "purpose": self.purpose, "what": self.what}
+        said = {"at": self.at, "about": self.about}
+        facts |= {name: value for name, value in said.items() if value is not None}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=_unknown).encode()).hexdigest()
+
+
+def _described(mechanism: Any) -> list[Any]:
+    describe = getattr(mechanism, "to_dict", None)
+    return [type(mechanism).__qualname__, describe() if callable(describe) else _unknown()]
 
 
 def _unknown(value: object = None) -> NoReturn:
@@ -121,7 +152,10 @@ class Terms:
 
     def check(self, policy: Policy) -> None:
         """What was said about a ledger that exists is what it was begun with, or has become."""
-        said = (self.budget, self.odometer, self.unit, None if self.dataset == "default" else self.dataset)
+        budget = self.budget
+        if budget is not None and policy.first is not None:
+            budget = budget.like(policy.first)
+        said = (budget, self.odometer, self.unit, None if self.dataset == "default" else self.dataset)
         kept = (policy.budget, policy.odometer, policy.unit, policy.dataset)
         for name, mine, theirs in zip(("budget", "odometer", "unit", "dataset"), said, kept, strict=True):
             if mine is not None and mine != theirs and not (name == "budget" and mine == policy.first):

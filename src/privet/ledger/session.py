@@ -12,6 +12,7 @@ from privet.ledger.base import (
     ADMIN,
     DATASET,
     Entry,
+    Reader,
     Store,
     Txn,
     canonical,
@@ -24,7 +25,7 @@ from privet.ledger.base import (
 )
 from privet.ledger.policy import Policy, read_balance
 
-__all__ = ["SOFTWARE", "Session", "Tip", "check_hash", "load_policy", "now", "read_tip"]
+__all__ = ["SOFTWARE", "Session", "Tip", "check_hash", "check_seen", "load_policy", "now", "read_tip"]
 
 
 # By name: the package names the rooms for type checkers, and an import of it would count as one of all of them.
@@ -42,6 +43,7 @@ class Tip(NamedTuple):
     policy: Policy | None
     spent: Sums
     text: str  # of `spent`, as the balance cache holds it
+    seq: int = 0
 
 
 def now() -> str:
@@ -73,7 +75,7 @@ def load_policy(store: Store, known: Policy | None = None, upto: int | None = No
         else:
             policy = policy.after(entry)
     if policy is None:
-        raise LedgerError("this store holds no ledger yet; give budget= or odometer= to begin one")
+        raise LedgerError("this store holds no ledger yet; begin one with Ledger.create(url, budget=...)")
     return policy
 
 
@@ -81,6 +83,18 @@ def check_hash(entry: Entry) -> None:
     """An entry has the hash of its content."""
     if hash_of(entry) != entry.hash:
         raise LedgerTampered(f"entry {entry.seq} does not have its own hash; it was changed after it was written")
+
+
+def check_seen(store: Reader, head: Entry | None, tip: Tip | None) -> None:
+    """The head that a handle saw last is still in the store: one look, however long the ledger is."""
+    if tip is None or (head is not None and head.hash == tip.hash):
+        return
+    found = store.entry(tip.seq) if head is not None and head.seq > tip.seq else None
+    if found is None or found.hash != tip.hash:
+        raise LedgerTampered(
+            f"entry {tip.seq}, which this handle has seen, is gone or was replaced: the ledger was rolled back under it. "
+            "Nothing was spent; bring the newest state back, or see Ledger.restore"
+        )
 
 
 def read_tip(store: Store, head: Entry, known: Policy | None) -> Tip:
@@ -95,7 +109,7 @@ def read_tip(store: Store, head: Entry, known: Policy | None) -> Tip:
         known = load_policy(store, known if known is not None and known.seq < latest else None, head.seq)
     if known.seq != latest:
         raise LedgerTampered(f"entry {latest}, which sets the rules in force, is missing")
-    return Tip(head.hash, known, spent, sums_text(spent))
+    return Tip(head.hash, known, spent, sums_text(spent), head.seq)
 
 
 @lru_cache(maxsize=4096)  # equal losses have equal prices
@@ -122,8 +136,8 @@ class Session:
     """One transaction of a ledger: `policy`, running sums, `append`. The head's sums are compared with the balance
     cache, in time that does not depend on how many entries there are.
 
-    >>> from privet.ledger.stores import connect
-    >>> store = connect("memory:", create=True)
+    >>> from privet.ledger.stores import draft
+    >>> store = draft("memory:").commit()
     >>> with store.transaction() as txn:
     ...     Session(store, txn, None).head is None
     True
@@ -135,6 +149,7 @@ class Session:
         self.head = txn.head()
         self.policy: Policy | None = None
         self._changed: dict[str, Sums] = {}
+        check_seen(store, self.head, tip)
         if self.head is None:
             return
         if tip is None or tip.hash != self.head.hash:
@@ -149,7 +164,7 @@ class Session:
     @property
     def tip(self) -> Tip | None:
         """What to remember once the transaction is committed."""
-        return None if self.head is None else Tip(self.head.hash, self.policy, self.spent, self._text)
+        return None if self.head is None else Tip(self.head.hash, self.policy, self.spent, self._text, self.head.seq)
 
     def sums(self, scope: str) -> Sums | None:
         """The running sums of a scope, or None while nothing was charged to it."""

@@ -17,8 +17,8 @@ class Totals:
     """Counts of equal losses, per part, up to an entry; reading on costs what was added since.
 
     >>> from privet import privacy
-    >>> from privet.ledger.stores import connect
-    >>> Totals().read(connect("memory:", create=True)).upto
+    >>> from privet.ledger.stores import draft
+    >>> Totals().read(draft("memory:").commit()).upto
     0
     """
 

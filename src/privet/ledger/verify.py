@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from privet.accounting.filters import Sums
+from privet.accounting.filters import Offers, Sums
 from privet.errors import LedgerTampered, PrivetError
 from privet.ledger.account import Account
 from privet.ledger.base import (
@@ -19,10 +19,11 @@ from privet.ledger.base import (
     plain_sums,
     read_sums,
 )
+from privet.ledger.budget import Budget
 from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
 from privet.ledger.views import Verified
-from privet.privacy import from_json
+from privet.privacy import PrivacyLoss, from_json
 
 __all__ = ["Auditor", "verify_store"]
 
@@ -46,7 +47,7 @@ class Auditor:
         self.released: set[tuple[str, str]] = set()
         self.underpriced: list[int] = []
         self._read: dict[str, dict[str, Sums]] = {}
-        self._fair: dict[tuple[int, str, str | None, str], bool] = {}
+        self._fair: dict[tuple[int, str, str | None, str, str | None], bool] = {}
 
     def read(self, entry: Entry) -> None:
         """Check one entry against everything before it."""
@@ -59,12 +60,22 @@ class Auditor:
         facts = entry.facts
         self.seq, self.hash = entry.seq, entry.hash
         if entry.kind in ADMIN:
-            self.policy = Policy.opened(entry) if self.policy is None else self.policy.after(entry)
+            self._administered(entry, facts)
         self._sums(entry, facts)
         if entry.kind == "reserve":
             self.open_reserves[entry.seq] = (entry.analyst, entry.key)
         elif entry.kind == "release":
             self._release(entry, facts)
+
+    def _administered(self, entry: Entry, facts: dict[str, Any]) -> None:
+        """The rules after an act, and whether what it says about itself is so."""
+        before = self.policy
+        self.policy = Policy.opened(entry) if before is None else before.after(entry)
+        if before is None and not _same_caps(facts.get("caps"), self.policy.budget):
+            raise LedgerTampered("entry 1 states limits that do not follow from its budget")
+        raised = before is not None and entry.kind == "budget" and facts["scope"] == DATASET and facts["scheduled"]
+        if raised and before is not None and before.schedule[:1] != (self.policy.budget,):
+            raise LedgerTampered(f"entry {entry.seq} calls a raise scheduled that no schedule names")
 
     def _sums(self, entry: Entry, facts: dict[str, Any]) -> None:
         assert self.policy is not None
@@ -103,9 +114,9 @@ class Auditor:
             for scope, account, capped in self.policy.scopes(entry.analyst):
                 price = amounts[scope]
                 if part is None:
-                    self._priced(entry, scope, account, price)
+                    self._priced(entry, facts, scope, account, price)
                 else:
-                    self._part(entry, Part(*part), (scope, account.zero), amounts, after)
+                    self._part(entry, facts, (scope, account), amounts, after)
                 before = self.sums.get(scope, account.zero)
                 after[scope] = account.plus(before, price) if capped else add_sums(before, price)
         except (KeyError, TypeError, ValueError, PrivetError) as problem:
@@ -117,19 +128,22 @@ class Auditor:
     def _part(
         self,
         entry: Entry,
-        part: Part,
-        where: tuple[str, Sums],
+        facts: dict[str, Any],
+        where: tuple[str, Account],
         amounts: Mapping[str, Sums],
         after: dict[str, Sums],
     ) -> None:
         assert self.policy is not None
-        scope, zero = where
+        part = Part(*facts["part"])
+        scope, account = where
+        zero = account.zero
         spread = self.policy.partitions[part.partition].spread(self.policy.unit)
         cell, top = part_scopes(scope, self.policy.partitions[part.partition][part.name])
         tops = self.sums.get(top, zero * spread)
         before = Parts(
             self.sums.get(cell, zero), tuple(tops[k * len(zero) : (k + 1) * len(zero)] for k in range(spread))
         )
+        self._priced(entry, facts, cell, account, amounts[cell], part)
         parts, increase = before.charge(amounts[cell])
         if increase != amounts[scope]:
             raise LedgerTampered(f"entry {entry.seq} charges the whole less or more than its parts grew")
@@ -145,19 +159,39 @@ class Auditor:
             self._read[entry.amounts] = known
         return known
 
-    def _priced(self, entry: Entry, scope: str, account: Account, charged: Sums) -> None:
+    def _priced(
+        self,
+        entry: Entry,
+        facts: dict[str, Any],
+        scope: str,
+        account: Account,
+        charged: Sums,
+        part: Part | None = None,
+    ) -> None:
         """Note a charge that is clearly below what this version asks for the same loss; that is no tampering."""
         assert self.policy is not None
-        place = (self.policy.seq, scope, entry.loss, entry.amounts)
+        place = (self.policy.seq, scope, entry.loss, entry.amounts, facts.get("at"))
         if place not in self._fair:
             if len(self._fair) > _MOST:
                 self._fair.clear()
             try:
-                self._fair[place] = _covers(charged, account.price(from_json(entry.loss or "")), _SLACK)
-            except PrivetError:
+                self._fair[place] = self._covered(from_json(entry.loss or ""), facts.get("at"), account, charged, part)
+            except (PrivetError, TypeError, ValueError):
                 self._fair[place] = False
-        if not self._fair[place]:
+        if not self._fair[place] and entry.seq not in self.underpriced[-1:]:
             self.underpriced.append(entry.seq)
+
+    def _covered(self, loss: PrivacyLoss, said: str | None, account: Account, charged: Sums, part: Part | None) -> bool:
+        """Does a charge cover, in every rule, one of the valid prices of its loss?"""
+        assert self.policy is not None
+        at = None if said is None else float(said)
+        if part is None:
+            return _covers_one(charged, account.offers(loss, at))
+        priced = self.policy.partitions[part.partition].priced(loss, self.policy.unit)
+        fair = _covers_one(charged, account.offers(priced, at))
+        if self.policy.unit.relation == "replace":
+            fair = fair and _covers_one(charged, account.under(loss.unit).offers(loss, at), times=2)
+        return fair
 
     def _release(self, entry: Entry, facts: dict[str, Any]) -> None:
         paid = self.open_reserves.pop(int(facts.get("reserve", 0)), None)
@@ -186,24 +220,46 @@ def _covers(a: Sums, b: Sums, slack: int = 0) -> bool:
     return True
 
 
+def _same_caps(said: Any, budget: Budget | None) -> bool:
+    """Are the limits in the first entry those of its budget, up to the last digits of another machine?"""
+    if budget is None or said is None:
+        return budget is None and said is None
+    caps = [rule.caps for rule in budget.filter.rules]
+    try:
+        pairs = [(int(a), b) for row, rule in zip(said, caps, strict=True) for a, b in zip(row, rule, strict=True)]
+    except (TypeError, ValueError):
+        return False
+    return all(abs(a - b) <= b // _SLACK + 1 for a, b in pairs)
+
+
+def _covers_one(charged: Sums, offers: Offers, times: int = 1) -> bool:
+    for sums, prices in zip(charged, offers, strict=True):
+        wanted = [tuple(None if each is None else times * each for each in price) for price in prices]
+        if not any(_covers((sums,), (price,), _SLACK) for price in wanted):
+            return False
+    return True
+
+
 def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = ()) -> Verified:
     """Check the whole store. `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any."""
-    damage = store.damage()
-    if damage is not None:
-        raise LedgerTampered(damage)
     missing = {hash: (ledger, seq) for ledger, seq, hash in wanted}
     by_seq = {seq: hash for _, seq, hash in wanted if seq is not None}
+    if any(by_seq.get(seq, hash) != hash for _, seq, hash in wanted if seq is not None):
+        raise LedgerTampered("two entries with one number were anchored: this ledger has two histories")
     anchored = 0
     auditor = Auditor()
-    with store.transaction():  # nobody appends between the entries and the balance cache
-        for entry in store.entries():
+    with store.snapshot() as reader:  # entries and balances belong together, and nobody waits
+        damage = reader.damage()
+        if damage is not None:
+            raise LedgerTampered(damage)
+        for entry in reader.entries():
             auditor.read(entry)
             text = entry.hash.hex() if wanted else ""
             if by_seq.get(entry.seq, text) != text:
                 raise LedgerTampered(f"entry {entry.seq} is not the one that was anchored: the ledger was rewritten")
             if missing.pop(text, None) is not None:
                 anchored = entry.seq
-        auditor.check_cache(store.balances())
+        auditor.check_cache(reader.balances())
     if auditor.policy is None:
         raise LedgerTampered("the ledger is empty")
     if any(ledger not in (None, auditor.policy.ledger) for ledger, _, _ in wanted):

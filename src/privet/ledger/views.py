@@ -20,7 +20,7 @@ class Standing(Mapping[str, float]):
     budget's, at every moment.
 
     >>> import privet as pv
-    >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(1.0))
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
     >>> ledger.remaining["basic epsilon"]
     1.0
     """
@@ -78,10 +78,11 @@ class Standing(Mapping[str, float]):
 class Preview:
     """What a request would cost; nothing was paid.
 
-    `fits` counts how many such requests would still be granted, this one included.
+    `fits` counts how many such requests would still be granted, this one included. `ends` names the rules that hold now
+    and would not afterwards: what they are kind to would no longer fit.
 
     >>> import privet as pv
-    >>> preview = pv.Ledger.open("memory:", budget=pv.Budget(1.0)).preview(pv.privacy.PureLoss(0.25))
+    >>> preview = pv.Ledger.create("memory:", budget=pv.Budget(1.0)).preview(pv.privacy.PureLoss(0.25))
     >>> preview.allowed, preview.fits
     (True, 4)
     """
@@ -91,6 +92,8 @@ class Preview:
     before: Standing
     after: Standing | None
     refusal: str | None
+    ends: tuple[str, ...] = ()  # the rules that this request would end
+    at: float | None = None  # the delta at which it would be charged as one point
 
     def __bool__(self) -> bool:
         return self.allowed
@@ -99,7 +102,9 @@ class Preview:
         if not self.allowed:
             return f"refused: {self.refusal}"
         many = "as many as you like" if math.isinf(self.fits) else f"{self.fits:,.0f}"
-        return f"granted; such requests that fit: {many}\nbefore: {self.before!r}\nafter:  {self.after!r}"
+        point = "" if self.at is None else f", charged as one point at delta {self.at:g}"
+        ended = "".join(f"\nwarning: this ends the rule {name}" for name in self.ends)
+        return f"granted{point}; such requests that fit: {many}{ended}\nbefore: {self.before!r}\nafter:  {self.after!r}"
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,11 @@ class Verified:
 
     def __str__(self) -> str:
         anchor = f"anchored up to entry {self.anchored}" if self.anchored else "no anchor was compared"
-        return f"{self.entries} entries, chain and sums agree; {self.orphans} paid without a release; {anchor}"
+        found = f"{self.entries} entries, chain and sums agree; {self.orphans} paid without a release; {anchor}"
+        if not self.underpriced:
+            return found
+        few = ", ".join(map(str, self.underpriced[:10])) + (", ..." if len(self.underpriced) > 10 else "")
+        return f"{found}. Underpriced: entries {few} were charged less than their losses cost by this version of privet"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from privet.privacy.geometric import GeometricLoss
 from privet.privacy.grouped import Grouped, to_replace
 from privet.privacy.k_rr import KRRLoss
 from privet.privacy.laplace import LaplaceLoss
+from privet.privacy.mixture_of_gaussians import MixtureOfGaussiansLoss
 from privet.privacy.parallel import Parallel
 from privet.privacy.permute_and_flip import PermuteAndFlipLoss
 from privet.privacy.poisson_sampled import PoissonSampled
@@ -59,6 +60,7 @@ __all__ = [
     "KRRLoss",
     "LaplaceLoss",
     "LossVariable",
+    "MixtureOfGaussiansLoss",
     "OpaqueLoss",
     "Parallel",
     "PermuteAndFlipLoss",

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from privet.privacy.base import (
     register,
     same_unit,
     sum_of_atoms,
+    variable_of_sum,
 )
 
 __all__ = ["Composed", "Repeated", "Total"]
@@ -42,6 +43,21 @@ class Total(PrivacyLoss):
     >>> issubclass(privacy.Composed, Total)
     True
     """
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """When every part is attained and the pair of the whole is their product, not a bound on it."""
+        parts = self.parts()
+        if not all(part.exact for part, _ in parts):
+            return False
+        if self.gaussian() is not None or (len(parts) == 1 and parts[0][1] == 1):
+            return True
+        return self._listed is not None
+
+    @cached_property
+    def _listed(self) -> LossVariable | None:
+        """The sum of the parts' losses in the direction remove, outcome by outcome, while these are few."""
+        return sum_of_atoms([(part.variable("remove"), n) for part, n in self.parts()], _MOST_ATOMS)
 
     @property
     def attained_by_groups(self) -> bool:  # type: ignore[override]
@@ -71,8 +87,19 @@ class Total(PrivacyLoss):
             squares.append(mu * mu * n)
         return math.sqrt(math.fsum(squares))
 
+    @property
+    def attained_by_exchange(self) -> bool:  # type: ignore[override]
+        """When every part is."""
+        return all(part.attained_by_exchange for part, _ in self.parts())
+
     def grouped(self, size: int) -> PrivacyLoss | None:
-        groups = [(part.grouped(size), n) for part, n in self.parts()]
+        return self._of_known([(part.grouped(size), n) for part, n in self.parts()])
+
+    def exchanged(self, size: int) -> PrivacyLoss | None:
+        return self._of_known([(part.exchanged(size), n) for part, n in self.parts()])
+
+    def _of_known(self, groups: list[tuple[PrivacyLoss | None, int]]) -> PrivacyLoss | None:
+        """The composition of the groups of the parts, if every part has one: the same records change in each."""
         known = [Repeated(group, n) for group, n in groups if group is not None]
         return Composed(known, unit=self.unit) if len(known) == len(groups) else None
 
@@ -86,7 +113,7 @@ class Total(PrivacyLoss):
         return RdpCurve(total, any_failure(failures))
 
     def variable(self, direction: Direction) -> LossVariable:
-        """The variable of the whole composition where it has a short exact form (all Gaussian, or few atoms)."""
+        """The variable of the whole composition: exact when all is Gaussian or atoms are few, else one above it."""
         parts = self.parts()
         if not parts:
             return binary_variable(0.0)
@@ -95,14 +122,21 @@ class Total(PrivacyLoss):
             return NormalVariable(mu) if mu > 0.0 else binary_variable(0.0)
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0].variable(direction)
-        exact = sum_of_atoms([(part.variable(direction), n) for part, n in parts], _MOST_ATOMS)
-        if exact is not None:
-            return exact
-        if math.isfinite(self.approximate().epsilon) and self.approximate().delta < 1.0:
-            return super().variable(direction)
-        raise NoGuarantee(
-            "this composition has no closed-form pair; ask accounting.epsilon about it, or sample its single releases"
-        )
+        whole = _summed(self)
+        return whole if direction == "remove" else whole.reversed()
+
+
+@lru_cache(maxsize=64)
+def _summed(total: Total) -> LossVariable:
+    """The sum of the parts' losses: listed while outcomes are few, else a lattice law above it. Dear, so it is kept."""
+    found = total._listed or variable_of_sum([(part.variable("remove"), n) for part, n in total.parts()])
+    if found is not None:
+        return found
+    if math.isfinite(total.approximate().epsilon) and total.approximate().delta < 1.0:
+        return binary_variable(*total.approximate())
+    raise NoGuarantee(
+        "this composition has losses too large to list; ask accounting.epsilon about it, or sample its single releases"
+    )
 
 
 @register

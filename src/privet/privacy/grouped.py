@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -67,15 +67,27 @@ class Grouped(PrivacyLoss):
             )
         self._set(of=self.of.simplest(), size=size, unit=unit)
 
-    def _closed(self) -> PrivacyLoss | None:
+    @cached_property
+    def _known(self) -> PrivacyLoss | None:
+        """The closed form where the base has one."""
+        if self.relation is not None:
+            return self.of.exchanged(self.size // 2)
         return self.of if self.size == 1 else self.of.grouped(self.size)
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained when the base has a closed form for groups of its own relation."""
-        closed = self._closed()
-        attained = self.size == 1 or self.of.attained_by_groups
-        return closed is not None and closed.exact and attained and self.relation is None
+        """Attained when the base has a closed form whose worst pair some group shows."""
+        if self.relation is not None:
+            attained = self.of.attained_by_exchange
+        else:
+            attained = self.size == 1 or self.of.attained_by_groups
+        return attained and self._known is not None and self._known.exact
+
+    def grouped(self, size: int) -> PrivacyLoss | None:
+        return self.of.grouped(self.size * size) if self.relation is None else self.of.exchanged(self.size * size // 2)
+
+    def exchanged(self, size: int) -> PrivacyLoss | None:
+        return self.of.exchanged(self.size * size) if self.relation is None else None
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         if self.size == 1 and self.relation is None:
@@ -99,14 +111,14 @@ class Grouped(PrivacyLoss):
         return Approximate(self.size * epsilon, math.exp(min(0.0, math.log(delta) + growth)))
 
     def zcdp(self) -> ZcdpBound:
-        closed = self._closed()
+        closed = self._known
         if closed is not None:
             return closed.zcdp()
         rho, delta0 = self.of.zcdp()
         return ZcdpBound(rho * self.size**2, 0.0) if delta0 == 0.0 else ZcdpBound(math.inf, delta0)
 
     def gdp(self) -> float:
-        closed = self._closed()
+        closed = self._known
         return self.size * self.of.gdp() if closed is None else closed.gdp()
 
     def gaussian(self) -> float | None:
@@ -115,7 +127,7 @@ class Grouped(PrivacyLoss):
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = np.asarray(alphas, dtype=float)
-        closed = self._closed()
+        closed = self._known
         if closed is not None:
             return closed.rdp(orders)
         rho, delta0 = self.zcdp()
@@ -127,7 +139,7 @@ class Grouped(PrivacyLoss):
         return RdpCurve(np.minimum(values, orders * rho), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
-        closed = self._closed()
+        closed = self._known
         return _chained(self.of, self.size) if closed is None else closed.variable(direction)
 
 

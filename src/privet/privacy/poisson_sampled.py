@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, special
+from privet._numerics import Array, special
 from privet._validate import fraction
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.base import (
     HAIR,
+    NOTHING,
     Approximate,
     Atoms,
     Direction,
     Enclosure,
     LossVariable,
+    MixturePairLoss,
     PrivacyLoss,
     RdpCurve,
     ZcdpBound,
@@ -22,7 +24,9 @@ from privet.privacy.base import (
     before_sampling,
     best_zcdp,
     binary_variable,
+    binomial_mixture,
     enclose_sampled,
+    log_excess_moment,
     register,
     renyi_of_variable,
 )
@@ -31,6 +35,7 @@ __all__ = ["PoissonSampled", "SampledVariable"]
 
 _FINEST_NOISE = 0.05  # below this multiplier sampling no longer helps the Rényi bound
 _LEAST_RATE = 1e-30
+_LARGEST_GROUP = 4096  # larger ones are chained
 _MOST_ORDER = 128  # largest integer order of the binomial sum
 
 
@@ -176,6 +181,25 @@ class PoissonSampled(PrivacyLoss):
     def gaussian(self) -> float | None:
         return 0.0 if self.q == 0.0 else self.of.gaussian() if self.q == 1.0 else None
 
+    @property
+    def attained_by_exchange(self) -> bool:  # type: ignore[override]
+        """By one number per record, +1 for the record that leaves and -1 for the one that joins."""
+        return self.of.exact and self.of.gaussian() is not None
+
+    def grouped(self, size: int) -> PrivacyLoss | None:
+        """Records of a group take part independently: a mixture of normals at a binomial number of shifts."""
+        mu = self.of.gaussian()
+        if mu is None or self.q == 0.0 or size > _LARGEST_GROUP:
+            return None
+        return MixturePairLoss(binomial_mixture(size, self.q, mu), NOTHING, unit=self.unit)
+
+    def exchanged(self, size: int) -> PrivacyLoss | None:
+        mu = self.of.gaussian()
+        if mu is None or self.q == 0.0 or size > _LARGEST_GROUP:
+            return None
+        side = binomial_mixture(size, self.q, mu)
+        return MixturePairLoss(side, side, unit=self.unit)
+
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = np.asarray(alphas, dtype=float)
         if self.q == 0.0:
@@ -227,21 +251,7 @@ def sampled_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
     x = np.arange(-9.5, alpha * mu + 9.5 + step, step)
     log_ratio = after_sampling(mu * x - mu * mu / 2.0, q)
     log_weight = -0.5 * x * x + math.log(step / math.sqrt(2.0 * math.pi))
-    top = float(np.max(alpha * log_ratio + log_weight))
-    if top < 20.0:
-        exponent = alpha * log_ratio
-        excess = np.expm1(np.minimum(exponent, 30.0)) - alpha * np.expm1(np.minimum(log_ratio, 30.0))
-        lost = (
-            4.0 * UNIT_ROUNDOFF * (np.abs(np.expm1(np.minimum(exponent, 30.0))) + alpha * np.abs(np.expm1(log_ratio)))
-        )
-        near = (np.maximum(excess, 0.0) + lost) * np.exp(
-            log_weight
-        )  # what the subtraction may have cancelled is charged
-        far = np.exp(np.minimum(exponent + log_weight, 30.0))  # without the subtracted terms: a little more
-        moment = math.log1p(float(np.where(exponent < 30.0, near, far).sum()))
-    else:
-        moment = top + math.log(float(np.exp(alpha * log_ratio + log_weight - top).sum()))
-    return moment * (1.0 + 1e-12) / (alpha - 1.0)
+    return log_excess_moment(log_ratio, log_weight, alpha) * (1.0 + 1e-12) / (alpha - 1.0)
 
 
 def binomial_rdp(q: float, base: PrivacyLoss, orders: Array) -> Array:

@@ -49,9 +49,9 @@ def remaining_in_words(remaining: Standing, unit: Unit) -> str:
     **Error:** each count is within the stated radius with probability 95%, for the noise alone.
 
     >>> import privet as pv
-    >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(3.0, 1e-6))
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6))
     >>> remaining_in_words(ledger.remaining, ledger.unit)
-    'one more count with +-2 at 95%, or about 220 with +-50 each'
+    'one more count with +-2 at 95%, or about 248 with +-50 each'
     """
     fits = {radius: max(remaining.fits(loss) for loss in _counts(radius, unit)) for radius in _RADII}
     if math.isinf(max(fits.values())):
@@ -83,7 +83,7 @@ class LedgerStatus:
     """Everything that `privet ledger show` prints.
 
     >>> import privet as pv
-    >>> ledger_status(pv.Ledger.open("memory:", budget=pv.Budget(1.0))).reservations
+    >>> ledger_status(pv.Ledger.create("memory:", budget=pv.Budget(1.0))).reservations
     0
     """
 
@@ -197,7 +197,7 @@ def explanation_facts(told: Explanation) -> list[tuple[str, str]]:
     """An entry in words, a line each: the loss is described, the cost listed by account.
 
     >>> import privet as pv
-    >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(1.0))
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
     >>> dict(explanation_facts(ledger.explain(ledger.reserve(pv.privacy.PureLoss(0.5)).seq)))["Cost"]
     'dataset: basic epsilon 0.5, basic delta 0'
     """
@@ -223,7 +223,7 @@ def accounts_table(accounts: dict[str, Standing]) -> "Table":
     """One line per account, rule and currency.
 
     >>> import privet as pv
-    >>> accounts_table(pv.Ledger.open("memory:", budget=pv.Budget(1.0)).accounts()).row_count
+    >>> accounts_table(pv.Ledger.create("memory:", budget=pv.Budget(1.0)).accounts()).row_count
     2
     """
     from rich import box
@@ -250,7 +250,7 @@ def budget_figure(ledger: Ledger) -> Figure:
     """The data set's budget over time: how much of the kindest rule that still holds is used up.
 
     >>> import privet as pv
-    >>> ledger = pv.Ledger.open("memory:", budget=pv.Budget(1.0))
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
     >>> _ = ledger.reserve(pv.privacy.PureLoss(0.25))
     >>> len(budget_figure(ledger).axes[0].lines) >= 1
     True

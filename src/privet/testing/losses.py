@@ -91,6 +91,11 @@ def _mechanisms() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.DiscreteGaussianLoss(3000.0, sensitivity=2000),
             p.DiscreteGaussianLoss(5.0, sensitivity=2, dimension=4),
         ),
+        "mixture_of_gaussians": (
+            p.MixtureOfGaussiansLoss(2.0, (0.0, 1.0, 2.0), (0.81, 0.18, 0.01)),
+            p.MixtureOfGaussiansLoss(1.0, (0.5, 2.0), (0.9, 0.1)),
+            p.MixtureOfGaussiansLoss(float("inf"), (0.0, 1.0), (0.5, 0.5)),
+        ),
         "geometric": (p.GeometricLoss(0.5), p.GeometricLoss(0.9, sensitivity=4)),
         "exponential": (p.ExponentialLoss(1.0), p.ExponentialLoss(1.0, monotonic=True), p.ExponentialLoss(0.0)),
         "permute_and_flip": (p.PermuteAndFlipLoss(0.5),),
@@ -130,6 +135,7 @@ def _combinators() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.PoissonSampled(p.Repeated(p.GaussianLoss(3.0), 4), q=0.25),
             p.PoissonSampled(p.GaussianLoss(1.0, unit=Unit("zero_out")), q=0.5),
             p.PoissonSampled(p.FinitePairLoss((0.9, 0.1), (0.4, 0.6)), q=0.3),
+            p.PoissonSampled(p.Composed((p.GaussianLoss(2.0), p.LaplaceLoss(2.0))), q=0.1),
             p.PoissonSampled(p.PureLoss(1.0), q=0.0),
         ),
         "fixed_sampled": (
@@ -144,6 +150,7 @@ def _combinators() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.Grouped(p.ApproxLoss(0.5, 1e-6), 3),
             p.Grouped(p.GaussianLoss(4.0), 2, relation="replace"),
             p.Grouped(p.PoissonSampled(p.GaussianLoss(2.0), q=0.1), 2),
+            p.Grouped(p.PoissonSampled(p.GaussianLoss(1.0), q=0.05), 2, relation="replace"),
             p.Grouped(p.Repeated(p.LaplaceLoss(8.0), 3), 2),
             p.Grouped(p.KRRLoss(3, 0.5), 1),
         ),
@@ -169,6 +176,14 @@ def example_families() -> tuple[Family, ...]:
         Family("laplace noise", p.LaplaceLoss, (0.5, 1.0, 1.01, 2.0, 50.0, float("inf"))),
         Family("discrete laplace noise", p.DiscreteLaplaceLoss, (0.5, 1.0, 1.01, 10.0)),
         Family("discrete gaussian noise", p.DiscreteGaussianLoss, (0.7, 1.0, 2.0, 10.0)),
+        Family(
+            "mixture, more noise",
+            lambda s: p.MixtureOfGaussiansLoss(s, (0.0, 1.0, 2.0), (0.5, 0.4, 0.1)),
+            (0.8, 1.0, 1.01, 5.0, float("inf")),
+        ),
+        Family(
+            "mixture, rarer", lambda w: p.MixtureOfGaussiansLoss(1.0, (0.0, 2.0), (1.0 - w, w)), (0.9, 0.5, 0.1, 1e-3)
+        ),
         Family("geometric noise", p.GeometricLoss, (0.1, 0.5, 0.51, 0.99)),
         Family("pure", p.PureLoss, (2.0, 1.0, 0.99, 0.1, 0.0)),
         Family("approximate epsilon", lambda e: p.ApproxLoss(e, 1e-7), (2.0, 1.0, 0.99, 0.0)),

@@ -101,7 +101,7 @@ def one_wins(urls: list[str], workers: int, epsilon: float, budget: pv.Budget | 
                 ledger = pv.Ledger.open(url)
             barrier.wait()
             if budget is not None:
-                ledger = pv.Ledger.open(url, budget=budget)
+                ledger = pv.Ledger.create(url, budget=budget)
             with closing(ledger):  # else sixty rounds of eight would need more connections than a server grants
                 try:
                     ledger.release(Coin(epsilon), None)
@@ -275,7 +275,7 @@ def without_rights(path: str, modes: list[tuple[int, int]]) -> Any:
     Path(path).rename(target)
     out.touch()
     out.chmod(0o666)
-    spare = pv.Ledger.open(str(home / "spare"), budget=pv.Budget(epsilon=1.0))
+    spare = pv.Ledger.create(str(home / "spare"), budget=pv.Budget(epsilon=1.0))
     spare.release(Coin(), None)  # whatever is imported late is imported now, while it may be read
     spare.close()
 

@@ -48,7 +48,7 @@ def within_a_list(ledger: pv.Ledger) -> Any:
 @EVERY
 @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, cloned, within_a_list])
 def test_copies(fresh: Fresh, make: Callable[[pv.Ledger], pv.Ledger]):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         twin = make(ledger)
         twin.release(Coin(0.4), None)
         ledger.release(Coin(0.4), None)
@@ -60,7 +60,7 @@ def test_copies(fresh: Fresh, make: Callable[[pv.Ledger], pv.Ledger]):
 
 @DURABLE
 def test_pickles(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
             with pickle.loads(pickle.dumps(ledger, protocol)) as twin:
                 twin.release(Coin(0.2), None)
@@ -70,7 +70,7 @@ def test_pickles(fresh: Fresh):
 
 
 def test_the_memory_store_refuses_pickling():
-    ledger = pv.Ledger.open("memory:", budget=BUDGET)
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
     with pytest.raises((PrivetError, TypeError, pickle.PicklingError)):
         pickle.dumps(ledger)
     with pytest.raises((PrivetError, TypeError, pickle.PicklingError)):
@@ -81,7 +81,7 @@ def test_relative_paths_survive_a_change_of_folder(tmp_path: Path, monkeypatch: 
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     monkeypatch.chdir(tmp_path / "a")
-    with pv.Ledger.open("visits.ledger", budget=BUDGET) as ledger:
+    with pv.Ledger.create("visits.ledger", budget=BUDGET) as ledger:
         monkeypatch.chdir(tmp_path / "b")
         with pickle.loads(pickle.dumps(ledger)) as twin:
             twin.release(Coin(0.5), None)
@@ -95,7 +95,7 @@ def test_relative_paths_survive_a_change_of_folder(tmp_path: Path, monkeypatch: 
 def test_a_link_to_the_file_is_the_same_budget(tmp_path: Path):
     path, link = tmp_path / "visits.ledger", tmp_path / "link.ledger"
     link.symlink_to(path)
-    with pv.Ledger.open(str(path), budget=BUDGET) as ledger, pv.Ledger.open(str(link)) as other:
+    with pv.Ledger.create(str(path), budget=BUDGET) as ledger, pv.Ledger.open(str(link)) as other:
         ledger.release(Coin(0.6), None)
         with pytest.raises(BudgetExceeded):
             other.release(Coin(0.6), None)
@@ -105,7 +105,7 @@ def test_a_link_to_the_file_is_the_same_budget(tmp_path: Path):
 
 @EVERY
 def test_threads_share(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         refused: list[int] = []
 
         def spend() -> None:
@@ -126,7 +126,7 @@ def test_threads_share(fresh: Fresh):
 
 @pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
 def test_joblib_over_eight_fits(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=4.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=4.0)) as ledger:
         fits = joblib.Parallel(n_jobs=2)(joblib.delayed(Estimator(ledger).fit)([[1.0]]) for _ in range(8))
         assert len({fit.value_ for fit in fits}) == 8
         assert set(check_books(ledger, BasicFilter(4.0)).values) == {fit.value_ for fit in fits}
@@ -144,7 +144,7 @@ def spend_in_child(ledger: pv.Ledger) -> float:
 
 @pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
 def test_spawned_processes(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             values = pool.map(spend_in_child, [ledger] * 3)
         assert set(check_books(ledger, RULE).values) == set(values)
@@ -156,7 +156,7 @@ def test_spawned_processes(fresh: Fresh):
 @pytest.mark.parametrize("job", ["fork_in_the_middle", "fork_in_a_transaction"])
 def test_forks(fresh: Fresh, job: str):
     url = fresh()
-    pv.Ledger.open(url, budget=pv.Budget(epsilon=100.0)).close()
+    pv.Ledger.create(url, budget=pv.Budget(epsilon=100.0)).close()
     told = nursery.run(job, url=url)
     assert set(told["codes"]) == {0}
     with pv.Ledger.open(url) as ledger:
@@ -165,7 +165,7 @@ def test_forks(fresh: Fresh, job: str):
 
 @pytest.mark.parametrize("fresh", ["sqlite", "memory"], indirect=True)
 def test_the_ambient_ledger_is_not_a_second_budget(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         ledger.release(Coin(0.6), None)
         with ledger, pytest.raises(BudgetExceeded):
             ledger.release(Coin(0.6), None)
@@ -180,7 +180,7 @@ def test_the_ambient_ledger_is_not_a_second_budget(fresh: Fresh):
 def test_locks_that_silently_go_away(fresh: Fresh, tmp_path: Path, job: str):
     """POSIX locks do not survive a fork, nor the closing of any other handle on the file in the same process."""
     url = fresh()
-    pv.Ledger.open(url, budget=pv.Budget(epsilon=100.0)).close()
+    pv.Ledger.create(url, budget=pv.Budget(epsilon=100.0)).close()
     told = nursery.run(job, url=url, folder=str(tmp_path))
     assert told["codes"] == [0]
     with pv.Ledger.open(url) as ledger:

@@ -13,7 +13,7 @@ EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indir
 
 
 def open_for_one(url: str) -> pv.Ledger:
-    return pv.Ledger.open(url, budget=pv.Budget(epsilon=1.0))
+    return pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0))
 
 
 @pytest.mark.parametrize(("fresh", "rounds"), [("memory", 60), ("sqlite", 15), ("postgres", 3)], indirect=["fresh"])
@@ -53,7 +53,7 @@ def test_processes_many_rounds(fresh: Fresh, rounds: int):
 @EVERY
 def test_two_attempts_under_one_key_end_in_one_value(fresh: Fresh):
     """The second attempt starts while the first draws: both pay, the first record wins, both get its value."""
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         inner: list[float] = []
 
         def meanwhile(data: object) -> None:
@@ -69,7 +69,7 @@ def test_two_attempts_under_one_key_end_in_one_value(fresh: Fresh):
 @EVERY
 @pytest.mark.parametrize("key", [None, "k"])
 def test_a_reservation_is_recorded_once(fresh: Fresh, key: str | None):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         reservation = ledger.reserve(Coin(0.1).loss, key=key)
         first = reservation.record(Coin(0.1).release(None))
         try:
@@ -84,7 +84,7 @@ def test_a_reservation_is_recorded_once(fresh: Fresh, key: str | None):
 
 @EVERY
 def test_a_reservation_that_was_made_up_pays_for_nothing(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         real = ledger.reserve(Coin(0.1).loss, key="k")
         for made_up in (
             real._replace(seq=1),

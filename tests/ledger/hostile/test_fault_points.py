@@ -35,7 +35,7 @@ def check_retry(ledger: pv.Ledger, key: str, seen: list[float]) -> str:
 @pytest.mark.parametrize("how", ["exit", "raise"])
 def test_every_step(fresh: Fresh, tmp_path, how: str):
     url = fresh()
-    pv.Ledger.open(url, budget=pv.Budget(epsilon=CAP)).close()
+    pv.Ledger.create(url, budget=pv.Budget(epsilon=CAP)).close()
     told = [
         t
         for phase in ("before", "after")

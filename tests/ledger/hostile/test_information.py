@@ -37,7 +37,7 @@ MEMORY = pytest.mark.parametrize("fresh", ["memory"], indirect=True)
 
 @EVERY
 def test_failures_are_paid_and_mute(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         check_failures(ledger)
         assert SECRET not in str(ledger.export())
 
@@ -45,7 +45,7 @@ def test_failures_are_paid_and_mute(fresh: Fresh):
 @EVERY
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_interruptions_are_paid(fresh: Fresh, stop: type[BaseException]):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         with pytest.raises((stop, ReleaseFailed)):
             ledger.release(Coin(0.5, before=throw(stop())), None, key="k")
         assert len(check_books(ledger, RULE).reserved) == 1
@@ -82,7 +82,7 @@ class Returns:
 @MEMORY
 @pytest.mark.parametrize("number", range(6))
 def test_results_that_are_no_releases_of_this_price(fresh: Fresh, number: int):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         with pytest.raises(PrivetError) as caught:
             ledger.release(Returns(broken_results()[number]), SECRET)
         assert SECRET not in everything_about(caught.value)
@@ -93,7 +93,7 @@ def test_results_that_are_no_releases_of_this_price(fresh: Fresh, number: int):
 @EVERY
 def test_what_comes_back_later_has_the_same_bits(fresh: Fresh):
     values = [0.1 + 0.2, -0.0, math.inf, 5e-324, 2**80, "a", np.arange(6.0).reshape(2, 3), (1, 2.5), {"n": [1, None]}]
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         for number, value in enumerate(values):
             first = ledger.release(Coin(value=value), None, key=str(number))
             again = ledger.release(Coin(value=value), None, key=str(number))
@@ -105,7 +105,7 @@ def test_what_comes_back_later_has_the_same_bits(fresh: Fresh):
 
 @EVERY
 def test_a_key_belongs_to_one_request_and_one_analyst(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         for name in ("ada", "bob"):
             ledger.add_analyst(name)
         first = ledger.release(Coin(0.1, label="x"), None, key="k", analyst="ada").value
@@ -140,7 +140,7 @@ class Vague(Bare):
 @MEMORY
 @pytest.mark.parametrize("kind", [Bare, Vague])
 def test_a_key_never_answers_another_question(fresh: Fresh, kind: type[Bare]):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         assert ledger.release(kind(1.0), None).value == 1.0
         answers = set()
         for question in (1.0, 2.0):
@@ -153,14 +153,14 @@ def test_a_key_never_answers_another_question(fresh: Fresh, kind: type[Bare]):
 def test_a_password_is_not_told():
     password = "open" + "sesame"  # in two pieces, since a traceback shows this line
     with pytest.raises(LedgerUnavailable) as caught:
-        pv.Ledger.open(f"postgresql://ann:{password}@127.0.0.1:1/db", budget=BUDGET, timeout=2.0)
+        pv.Ledger.create(f"postgresql://ann:{password}@127.0.0.1:1/db", budget=BUDGET, timeout=2.0)
     assert password not in everything_about(caught.value)
 
 
 @EVERY
 def test_a_replay_touches_no_data(fresh: Fresh):
     draws: list[Any] = []
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         ledger.release(Coin(1.0), None, key="k")
         ledger.release(Coin(1.0, before=draws.append), None, key="k")  # though nothing is left
         assert draws == []
@@ -168,13 +168,13 @@ def test_a_replay_touches_no_data(fresh: Fresh):
 
 @MEMORY
 def test_refusals_do_not_depend_on_data(fresh: Fresh):
-    check_refusals(pv.Ledger.open(fresh(), budget=BUDGET))
+    check_refusals(pv.Ledger.create(fresh(), budget=BUDGET))
 
 
 @MEMORY
 def test_entries_do_not_depend_on_data(fresh: Fresh):
     def told(data: Any) -> list[str]:
-        with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+        with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
             ledger.release(Coin(value=1.0), data, key="k", purpose="p")
             return [f"{entry.kind} {entry.key} {sorted(entry.facts)} {len(entry.body)}" for entry in ledger.entries()]
 
@@ -185,7 +185,7 @@ def test_entries_do_not_depend_on_data(fresh: Fresh):
 @EVERY
 def test_releases_carry_no_time_of_their_own(fresh: Fresh):
     """The time between paying and recording is the mechanism's run time, which may depend on data."""
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         ledger.release(Coin(), None)
         (entry,) = (entry for entry in ledger.entries() if entry.kind == "release")
         names = set(entry.facts) | set(json.loads(entry.facts["release"]))
@@ -194,7 +194,7 @@ def test_releases_carry_no_time_of_their_own(fresh: Fresh):
 
 @pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
 def test_seeded_noise_is_refused(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         with pytest.raises(NotPrivate):
             ledger.release(Coin(0.1, insecure=True), None, key="k")
         books = check_books(ledger, RULE)
@@ -207,7 +207,7 @@ BAD_AMOUNTS = [math.nan, math.inf, -math.inf, -1e-300, -0.5, True, "0.1", None, 
 
 @pytest.mark.parametrize("amount", BAD_AMOUNTS, ids=repr)
 def test_amounts_that_are_none(amount: Any):
-    ledger = pv.Ledger.open("memory:", budget=BUDGET)
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
     with pytest.raises(PrivetError):
         ledger.reserve(PureLoss(amount))
     with pytest.raises(PrivetError):
@@ -243,7 +243,7 @@ def test_what_is_charged_is_the_price_of_what_is_recorded(fresh: Fresh, price: f
     """A subclass that forgets to register itself is written down as its parent: it pays as its parent, or not at all,
     and its answers are not kept as the parent's.
     """
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         if known:
             ledger.reserve(PureLoss(0.5))
         with contextlib.suppress(PrivetError):
@@ -256,7 +256,7 @@ def test_what_is_charged_is_the_price_of_what_is_recorded(fresh: Fresh, price: f
 
 @MEMORY
 def test_subnormal_spends_after_exhaustion(fresh: Fresh):
-    ledger = pv.Ledger.open(fresh(), budget=BUDGET)
+    ledger = pv.Ledger.create(fresh(), budget=BUDGET)
     ledger.reserve(PureLoss(1.0))
     for epsilon in (1e-60, 1e-59, 1e-50, 2.0**-190, 1e-41):
         with pytest.raises(BudgetExceeded):
@@ -267,7 +267,7 @@ def test_subnormal_spends_after_exhaustion(fresh: Fresh):
 @EVERY
 def test_mixed_relations_raise(fresh: Fresh):
     draws: list[Any] = []
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         ledger.release(Coin(0.1), None)
         for unit in (Unit("replace"), Unit("zero_out"), Unit(group_size=2), Unit(person="patient")):
             with pytest.raises(MixedUnits):
@@ -279,7 +279,7 @@ def test_mixed_relations_raise(fresh: Fresh):
 @EVERY
 def test_a_ledger_with_a_unit_refuses_others_from_the_first_entry(fresh: Fresh):
     url = fresh()
-    with pv.Ledger.open(url, budget=BUDGET, unit=Unit("replace")) as ledger:
+    with pv.Ledger.create(url, budget=BUDGET, unit=Unit("replace")) as ledger:
         with pytest.raises(MixedUnits):
             ledger.reserve(PureLoss(0.1))
         ledger.reserve(PureLoss(0.1, unit=Unit("replace")))
@@ -290,7 +290,7 @@ def test_a_ledger_with_a_unit_refuses_others_from_the_first_entry(fresh: Fresh):
 @pytest.mark.parametrize("field", ["key", "analyst", "purpose"])
 def test_odd_names_raise_or_are_kept(fresh: Fresh, field: str, given: Any):
     """A name is refused before anything is paid, or stored as it is."""
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         try:
             ledger.release(Coin(0.5), None, **{field: given})
         except PrivetError:
@@ -303,7 +303,7 @@ def test_odd_names_raise_or_are_kept(fresh: Fresh, field: str, given: Any):
 def test_odd_but_legal_names_survive_the_store(fresh: Fresh):
     url = fresh()
     keys = ["naïve ✓", "'; DROP TABLE entry; --", '{"a": 1}', "%s", "?", "NULL", "a" * 100]
-    with pv.Ledger.open(url, budget=BUDGET) as ledger:
+    with pv.Ledger.create(url, budget=BUDGET) as ledger:
         values = [ledger.release(Coin(), None, key=key, purpose=key).value for key in keys]
         assert [ledger.release(Coin(), None, key=key, purpose=key).value for key in keys] == values
         assert [entry.key for entry in ledger.entries() if entry.kind == "release"] == keys
@@ -320,7 +320,7 @@ def test_a_loss_that_changes_between_paying_and_drawing(fresh: Fresh):
         def loss(self) -> PureLoss:
             return PureLoss(next(prices))
 
-    with pv.Ledger.open(fresh(), budget=BUDGET) as ledger:
+    with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         try:
             release = ledger.release(Shifty(), None)
         except PrivetError:
@@ -331,14 +331,14 @@ def test_a_loss_that_changes_between_paying_and_drawing(fresh: Fresh):
 
 @MEMORY
 def test_a_delta_needs_a_budget_with_a_delta(fresh: Fresh):
-    ledger = pv.Ledger.open(fresh(), budget=BUDGET)
+    ledger = pv.Ledger.create(fresh(), budget=BUDGET)
     with pytest.raises(BudgetExceeded):
         ledger.reserve(ApproxLoss(0.1, 1e-300))
     assert books_of(ledger).reserved == []
 
 
 def test_nothing_of_the_environment_enters_the_entries(tmp_path):
-    with pv.Ledger.open(str(tmp_path / "x.ledger"), budget=BUDGET) as ledger:
+    with pv.Ledger.create(str(tmp_path / "x.ledger"), budget=BUDGET) as ledger:
         ledger.release(Coin(), None)
         text = str(ledger.export())
     assert str(tmp_path) not in text
@@ -346,7 +346,7 @@ def test_nothing_of_the_environment_enters_the_entries(tmp_path):
 
 
 def test_released_values_do_not_pile_up_in_memory(tmp_path):
-    ledger = pv.Ledger.open(str(tmp_path / "x.ledger"), budget=BUDGET)
+    ledger = pv.Ledger.create(str(tmp_path / "x.ledger"), budget=BUDGET)
     ledger.release(Coin(value=np.zeros(62_500)), None)
     tracemalloc.start()
     try:

@@ -13,7 +13,7 @@ DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True
 
 
 def check_kills(url: str, folder: str, *, cap: float, kills: int, to_the_end: bool = False) -> Books:
-    pv.Ledger.open(url, budget=pv.Budget(epsilon=cap)).close()
+    pv.Ledger.create(url, budget=pv.Budget(epsilon=cap)).close()
     order = {"workers": 8, "kills": kills, "pause": (0.005, 0.12 if kills > 500 else 0.04), "to_the_end": to_the_end}
     told = nursery.run("kill_fuzz", timeout=1000, url=url, folder=folder, **order)
     assert told["failed"] == [], "a worker died of something else than a kill"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privet as pv
-from privet.accounting.filters import BasicFilter, basic_or_zcdp
+from privet.accounting.filters import BasicFilter, basic_zcdp_or_gdp
 from privet.errors import BudgetExceeded, MixedUnits, PrivetError
 from privet.privacy import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, Repeated, Unit
 from tests.ledger.hostile.checks import check_boundary
@@ -26,12 +26,12 @@ def spent(ledger: pv.Ledger) -> Fraction:
 
 @EVERY
 def test_the_boundary_is_exact(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         check_boundary(ledger)
 
 
 def test_one_unit_too_much():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(epsilon=1.0))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0))
     ledger.reserve(PureLoss(1e-40))
     with pytest.raises(BudgetExceeded):
         ledger.reserve(PureLoss(1.0))
@@ -40,7 +40,7 @@ def test_one_unit_too_much():
 
 
 def test_a_million_tiny_spends():
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(epsilon=1e-3))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e-3))
     ledger.reserve(Repeated(PureLoss(1e-9), 999_000))
     for _ in range(500):
         ledger.reserve(PureLoss(1e-9))
@@ -53,7 +53,7 @@ def test_a_million_tiny_spends():
 @settings(max_examples=60)
 @given(st.lists(st.floats(1e-30, 0.3), min_size=1, max_size=30))
 def test_never_below_the_exact_sum(prices: list[float]):
-    ledger = pv.Ledger.open("memory:", budget=pv.Budget(epsilon=10.0))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=10.0))
     paid = Fraction(0)
     for price in prices:
         ledger.reserve(PureLoss(price))
@@ -63,7 +63,7 @@ def test_never_below_the_exact_sum(prices: list[float]):
 
 @EVERY
 def test_a_batch_is_all_or_nothing(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         ledger.reserve(PureLoss(0.5))
         before = sums_of(ledger)
         with pytest.raises(BudgetExceeded):
@@ -79,7 +79,7 @@ def test_a_batch_is_all_or_nothing(fresh: Fresh):
 
 @EVERY
 def test_a_preview_spends_nothing(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         ledger.preview(PureLoss(0.5))
         ledger.preview(PureLoss(5.0))
         assert spent(ledger) == 0
@@ -88,8 +88,8 @@ def test_a_preview_spends_nothing(fresh: Fresh):
 
 @EVERY
 def test_the_default_rule_of_an_approximate_budget(fresh: Fresh):
-    rule = basic_or_zcdp(1.0, delta=1e-5)
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0, delta=1e-5)) as ledger:
+    rule = basic_zcdp_or_gdp(1.0, delta=1e-5)
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0, delta=1e-5)) as ledger:
         losses = [GaussianLoss(50.0), PureLoss(0.01), ApproxLoss(0.01, 1e-8), LaplaceLoss(100.0)] * 8
         for loss in losses:
             ledger.reserve(loss)
@@ -107,7 +107,7 @@ def test_the_default_rule_of_an_approximate_budget(fresh: Fresh):
 
 @EVERY
 def test_analysts_ration_and_add_up_to_the_cap_of_the_data_set(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         ledger.add_group("ward", budget=pv.Budget(epsilon=0.7))
         ledger.add_analyst("ada", budget=pv.Budget(epsilon=0.6), group="ward")
         ledger.add_analyst("bob", budget=pv.Budget(epsilon=0.6), group="ward")
@@ -127,7 +127,7 @@ def test_analysts_ration_and_add_up_to_the_cap_of_the_data_set(fresh: Fresh):
 
 @EVERY
 def test_nobody_registers_twice_for_a_second_share(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         ledger.add_analyst("ada", budget=pv.Budget(epsilon=0.1))
         ledger.reserve(PureLoss(0.1), analyst="ada")
         with contextlib.suppress(PrivetError):
@@ -138,7 +138,7 @@ def test_nobody_registers_twice_for_a_second_share(fresh: Fresh):
 
 @EVERY
 def test_parallel_composition_pays_the_dearest_part(fresh: Fresh):
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0)) as ledger:
         ledger.open_partition("ward", parts=["A", "B"])
         for part in ("A", "B"):
             for _ in range(3):
@@ -158,7 +158,7 @@ def test_parallel_composition_pays_the_dearest_part(fresh: Fresh):
 @EVERY
 def test_a_person_who_moves_changes_two_parts(fresh: Fresh):
     """Under replace the two dearest parts add up, and prices under replace alone do not say what a move costs."""
-    with pv.Ledger.open(fresh(), budget=pv.Budget(epsilon=1.0), unit=Unit("replace")) as ledger:
+    with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0), unit=Unit("replace")) as ledger:
         ledger.open_partition("ward", parts=["A", "B", "C"])
         with pytest.raises(MixedUnits):
             ledger.reserve(PureLoss(0.1, unit=Unit("replace")), part=("ward", "A"))
@@ -176,7 +176,7 @@ def test_a_person_who_moves_changes_two_parts(fresh: Fresh):
 @EVERY
 def test_a_raise_is_an_entry_and_a_cut_does_not_forgive(fresh: Fresh):
     url = fresh()
-    with pv.Ledger.open(url, budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0)) as ledger:
         ledger.reserve(PureLoss(1.0))
         before = len(list(ledger.entries()))
         ledger.raise_budget(pv.Budget(epsilon=2.0), reason="more questions")
@@ -194,7 +194,7 @@ def test_a_raise_is_an_entry_and_a_cut_does_not_forgive(fresh: Fresh):
 @EVERY
 def test_a_closed_data_set_stays_closed(fresh: Fresh):
     url = fresh()
-    with pv.Ledger.open(url, budget=pv.Budget(epsilon=1.0)) as ledger:
+    with pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0)) as ledger:
         stored = ledger.release(Coin(0.1), None, key="k").value
         ledger.close_dataset("retired")
         for spend in (lambda: ledger.reserve(PureLoss(0.1)), lambda: ledger.release(Coin(0.1), None)):

@@ -29,7 +29,7 @@ def test_many_power_cuts(fresh: Fresh, seed: int):
 @pytest.mark.parametrize(("code", "kind"), [(disk.FULL, "write"), (disk.IO_SYNC, "sync")])
 def test_a_disk_that_fails_gives_a_clear_error_and_no_release(fresh: Fresh, code: int, kind: str):
     path = fresh()
-    pv.Ledger.open(path, budget=pv.Budget(epsilon=CAP)).close()
+    pv.Ledger.create(path, budget=pv.Budget(epsilon=CAP)).close()
     told = nursery.run("disk_errors", path=path, code=code, kind=kind)
     assert told
     assert {t["raised"] for t in told} <= {"LedgerUnavailable", None}

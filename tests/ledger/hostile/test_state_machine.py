@@ -46,7 +46,7 @@ class Machine(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.url = self.new_url()
-        self.ledger = pv.Ledger.open(self.url, budget=pv.Budget(epsilon=self.cap))
+        self.ledger = pv.Ledger.create(self.url, budget=pv.Budget(epsilon=self.cap))
 
     def fits(self, loss: Any) -> bool:
         return replay(BasicFilter(self.cap), self.granted).accepts(loss)

@@ -20,7 +20,7 @@ Check = Callable[[Path, str | None], Any]
 
 
 def in_memory(check: Callable[[pv.Ledger], None]) -> Check:
-    return lambda folder, twin: check(pv.Ledger.open("memory:", budget=BUDGET))
+    return lambda folder, twin: check(pv.Ledger.create("memory:", budget=BUDGET))
 
 
 def on_a_file(check: Callable[[Path], None], edit: Any = None) -> Check:
@@ -29,7 +29,7 @@ def on_a_file(check: Callable[[Path], None], edit: Any = None) -> Check:
     def run(folder: Path, twin: str | None) -> None:
         folder.mkdir()
         path = folder / "a.ledger"
-        ledger = pv.Ledger.open(str(path), budget=BUDGET)
+        ledger = pv.Ledger.create(str(path), budget=BUDGET)
         for reservation in [ledger.reserve(Coin(0.02).loss) for _ in range(2)]:
             reservation.record(Coin(0.02).release(None))
         ledger.release(Coin(0.04), None)

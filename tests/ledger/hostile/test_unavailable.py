@@ -13,10 +13,10 @@ import pytest
 
 import privet as pv
 from privet.accounting.filters import BasicFilter
-from privet.errors import LedgerBusy, LedgerError, LedgerUnavailable, PrivetError
+from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable, PrivetError
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import Fresh
-from tests.ledger.hostile.probe import Coin, books_of, check_books, check_seen
+from tests.ledger.hostile.probe import Coin, books_of, check_books, check_seen, forge_head
 
 BUDGET = pv.Budget(epsilon=1.0)
 RULE = BasicFilter(1.0)
@@ -50,7 +50,7 @@ def another_writer(url: str) -> Iterator[None]:
 def test_busy(fresh: Fresh):
     url = fresh()
     draws: list[Any] = []
-    with closing(pv.Ledger.open(url, budget=BUDGET, timeout=0.3)) as ledger:
+    with closing(pv.Ledger.create(url, budget=BUDGET, timeout=0.3)) as ledger:
         ledger.release(Coin(), None)
         with another_writer(url):
             start = time.monotonic()
@@ -67,7 +67,7 @@ def test_busy(fresh: Fresh):
 @DURABLE
 def test_busy_after_the_draw_returns_nothing(fresh: Fresh):
     url = fresh()
-    with closing(pv.Ledger.open(url, budget=BUDGET, timeout=0.3)) as ledger:
+    with closing(pv.Ledger.create(url, budget=BUDGET, timeout=0.3)) as ledger:
         other = another_writer(url)
         with pytest.raises(LedgerError):
             ledger.release(Coin(before=lambda data: other.__enter__()), None, key="k")
@@ -81,7 +81,7 @@ def test_busy_after_the_draw_returns_nothing(fresh: Fresh):
 @SQLITE
 def test_files_that_may_not_grow(fresh: Fresh, tmp_path: Path):
     url = fresh()
-    pv.Ledger.open(url, budget=pv.Budget(epsilon=100.0)).close()
+    pv.Ledger.create(url, budget=pv.Budget(epsilon=100.0)).close()
     told = nursery.run("file_size_limit", url=url, folder=str(tmp_path), limit=200_000)
     assert told == {"codes": [0], "names": ["LedgerUnavailable"] * 2}
     with closing(pv.Ledger.open(url)) as ledger:
@@ -92,7 +92,7 @@ def test_files_that_may_not_grow(fresh: Fresh, tmp_path: Path):
 def test_read_only(fresh: Fresh):
     """The file, the folder (where the log must be written), or both may not be written."""
     path = Path(fresh())
-    with closing(pv.Ledger.open(str(path), budget=BUDGET)) as ledger:
+    with closing(pv.Ledger.create(str(path), budget=BUDGET)) as ledger:
         ledger.release(Coin(), None)
     modes = [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)]
     told = nursery.run("without_rights", path=str(path), modes=modes)
@@ -103,8 +103,11 @@ def test_read_only(fresh: Fresh):
 
 @pytest.mark.parametrize("place", ["nowhere/deep/x.ledger", "."])
 def test_places_that_cannot_be_files(tmp_path: Path, place: str):
+    with pytest.raises(LedgerError):
+        pv.Ledger.create(str(tmp_path / place), budget=BUDGET)
     with pytest.raises(LedgerUnavailable):
-        pv.Ledger.open(str(tmp_path / place), budget=BUDGET)
+        pv.Ledger.open(str(tmp_path / place))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_mistyped_path_does_not_open_a_new_budget(tmp_path: Path):
@@ -118,7 +121,11 @@ def test_a_file_that_is_no_ledger_is_left_alone(tmp_path: Path, content: bytes):
     path = tmp_path / "other.db"
     path.write_bytes(content)
     with pytest.raises(LedgerError):
-        pv.Ledger.open(str(path), budget=BUDGET)
+        pv.Ledger.create(str(path), budget=BUDGET)
+    with pytest.raises(LedgerError):
+        pv.Ledger.open(str(path))
+    with pytest.raises(LedgerError):
+        pv.Ledger.open(str(forge_head(path)))
     assert path.read_bytes() == content
 
 
@@ -128,7 +135,7 @@ def test_someone_elses_database_is_left_alone(tmp_path: Path):
         other.execute("CREATE TABLE patients (name TEXT)")
     other.close()
     with pytest.raises(LedgerError):
-        pv.Ledger.open(str(path), budget=BUDGET)
+        pv.Ledger.create(str(path), budget=BUDGET)
     with sqlite3.connect(path) as other:
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("patients",)]
     other.close()
@@ -138,7 +145,7 @@ def test_someone_elses_database_is_left_alone(tmp_path: Path):
 @pytest.mark.parametrize("page", [0, 1, 2, 3])
 def test_a_broken_page(fresh: Fresh, page: int):
     path = Path(fresh())
-    with closing(pv.Ledger.open(str(path), budget=BUDGET)) as ledger:
+    with closing(pv.Ledger.create(str(path), budget=BUDGET)) as ledger:
         for _ in range(5):
             ledger.release(Coin(), None)
     content = bytearray(path.read_bytes())
@@ -169,7 +176,7 @@ def test_a_lost_connection(fresh: Fresh):
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
 
-    with closing(pv.Ledger.open(url, budget=BUDGET)) as ledger:
+    with closing(pv.Ledger.create(url, budget=BUDGET)) as ledger:
         values.append(ledger.release(Coin(), None).value)
         for number in range(3):  # between releases, then in the middle of one
             for before in (None, hang_up):
@@ -189,10 +196,11 @@ def test_a_lost_connection(fresh: Fresh):
 @DURABLE
 def test_a_second_opening_may_not_change_the_budget(fresh: Fresh):
     url = fresh()
+    pv.Ledger.create(url, budget=BUDGET).close()
     pv.Ledger.open(url, budget=BUDGET).close()
-    pv.Ledger.open(url, budget=BUDGET).close()
-    with pytest.raises(PrivetError):
-        pv.Ledger.open(url, budget=pv.Budget(epsilon=50.0))
+    for again in (pv.Ledger.open, pv.Ledger.create):
+        with pytest.raises(PrivetError):
+            again(url, budget=pv.Budget(epsilon=50.0))
     with closing(pv.Ledger.open(url)) as ledger, pytest.raises(pv.errors.BudgetExceeded):
         ledger.reserve(pv.privacy.PureLoss(1.5))
 
@@ -200,7 +208,7 @@ def test_a_second_opening_may_not_change_the_budget(fresh: Fresh):
 @SQLITE
 def test_a_closed_handle_does_not_draw(fresh: Fresh):
     draws: list[Any] = []
-    ledger = pv.Ledger.open(fresh(), budget=BUDGET)
+    ledger = pv.Ledger.create(fresh(), budget=BUDGET)
     ledger.close()
     try:
         ledger.release(Coin(before=draws.append), None)
@@ -217,17 +225,20 @@ def test_a_file_that_was_taken_away_under_an_open_handle(fresh: Fresh, instead: 
     """Nothing is drawn, now or later; and what lies there instead is not harmed when the handle goes away."""
     path, other = Path(fresh()), Path(fresh())
     draws: list[Any] = []
-    pv.Ledger.open(str(path), budget=BUDGET).close()
+    pv.Ledger.create(str(path), budget=BUDGET).close()
     if instead == "an old copy":
         other.write_bytes(path.read_bytes())
     if instead == "another ledger":
-        pv.Ledger.open(str(other), budget=BUDGET).close()
+        pv.Ledger.create(str(other), budget=BUDGET).close()
     ledger = pv.Ledger.open(str(path))
     ledger.release(Coin(0.9), None)
-    for end in ("", "-wal", "-shm"):
+    for end in ("", "-wal", "-shm", ".head"):
         Path(f"{path}{end}").rename(f"{path}.moved{end}")
     if instead != "nothing":
         other.rename(path)
+        with pytest.raises(LedgerTampered, match=r"\.head"):
+            pv.Ledger.open(str(path))
+        forge_head(path)
         newcomer = pv.Ledger.open(str(path))
         newcomer.release(Coin(0.1), None)
     for _ in range(3):

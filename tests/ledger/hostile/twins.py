@@ -18,6 +18,7 @@ from privet.ledger.ledger import Ledger
 from privet.ledger.policy import read_balance
 from privet.ledger.stores import postgres as postgres_module
 from privet.ledger.stores import sqlite as sqlite_module
+from privet.ledger.stores import sqlite_file
 from privet.ledger.verify import Auditor
 
 Plant = Callable[[Any, str, Any], None]
@@ -70,6 +71,7 @@ def _(put: Plant) -> None:
         except ReleaseFailed:
             store = reservation.ledger._store
             store._entries.pop()
+            reservation.ledger._tip = None
             head = store._entries[-1]
             store._balances[DATASET] = (sqlite_text(head.facts["sums"][DATASET]), head.seq)
             raise
@@ -121,7 +123,7 @@ def _(put: Plant) -> None:
 
 @twin("entries can be replaced")
 def _(put: Plant) -> None:
-    put(sqlite_module, "SCHEMA", {k: v for k, v in sqlite_module.SCHEMA.items() if k != "entry_in_order"})
+    put(sqlite_file, "SCHEMA", {k: v for k, v in sqlite_file.SCHEMA.items() if k != "entry_in_order"})
 
 
 @twin("charges are not synced")
@@ -134,7 +136,7 @@ def _(put: Plant) -> None:
 
 @twin("lock and read in one statement")
 def _(put: Plant) -> None:
-    store, txn = postgres_module.PostgresStore, postgres_module._PostgresTxn
+    store, txn = postgres_module.PostgresStore, postgres_module.PostgresTxn
 
     def begin(self: Any, connection: Any, synchronous: str) -> None:
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")

@@ -4,11 +4,16 @@ import math
 from dataclasses import dataclass
 
 from privet._validate import open_fraction
+from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.base import Filter, Rule
-from privet.accounting.filters.rules import BasicFilter, ZcdpFilter
+from privet.accounting.filters.rules import ApproxGdpFilter, BasicFilter, ZcdpFilter
 from privet.errors import InvalidParameter
 
-__all__ = ["AnyOf", "basic_or_zcdp"]
+__all__ = ["AnyOf", "basic_or_zcdp", "basic_zcdp_or_gdp"]
+
+_SHARES = (0.25, 0.30, 0.45)  # of delta, for basic, zCDP and GDP
+_ASIDE = 0.05  # of delta, that zCDP and GDP each set aside for pairs (epsilon, delta)
+_POINTS = 1000  # losses without an epsilon that basic charges before its delta is used up
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class AnyOf(Filter):
 
 
 def basic_or_zcdp(epsilon: float, *, delta: float, approximate: bool = True) -> Filter:
-    """The default rule of a budget: basic or zCDP, whichever is kinder to what is asked.
+    """Basic or zCDP, whichever is kinder to what is asked: the default of ledgers begun before GDP joined it.
 
     Half of delta pays for the deltas of basic composition; of the other half zCDP sets a fifth aside. A budget that
     only sees losses without a delta (`approximate=False`) leaves all of delta to the conversion. delta = 0: pure DP.
@@ -75,3 +80,30 @@ def basic_or_zcdp(epsilon: float, *, delta: float, approximate: bool = True) -> 
         return AnyOf((BasicFilter(epsilon), ZcdpFilter(epsilon, delta=delta)))
     half = open_fraction("delta", delta) / 2.0
     return AnyOf((BasicFilter(epsilon, delta=half), ZcdpFilter(epsilon, delta=half, delta0=half / 5.0)))
+
+
+def basic_zcdp_or_gdp(epsilon: float, *, delta: float) -> Filter:
+    """The default rule of a budget: basic, zCDP or GDP, whichever is kindest to what is asked.
+
+    A quarter of delta pays for the deltas of basic composition, a thousandth of it for each loss without an epsilon of
+    its own; 30% are zCDP's and 45% GDP's, each with 5% set aside for (epsilon, delta) pairs. delta = 0: pure DP.
+
+    **Guarantee:** (epsilon, delta)-DP by `AnyOf`. **Reference:** docs/proofs/ledger/charging-at-a-delta.
+
+    >>> from privet import privacy
+    >>> state = basic_zcdp_or_gdp(3.0, delta=1e-6).start().charge(privacy.GaussianLoss(500.0))
+    >>> state.standing, state.what_fits(privacy.PureLoss(0.5))
+    (('basic', 'zCDP', 'GDP'), 5)
+    """
+    if delta == 0.0:
+        return BasicFilter(epsilon)
+    whole = open_fraction("delta", delta)
+    basic, zcdp, gdp = (share * whole for share in _SHARES)
+    aside = _ASIDE * whole
+    return AnyOf(
+        (
+            BasicFilter(epsilon, delta=basic, at=basic / _POINTS * COMPUTED),
+            ZcdpFilter(epsilon, delta=zcdp, delta0=aside),
+            ApproxGdpFilter(epsilon, delta=gdp, delta0=aside),
+        )
+    )

@@ -9,13 +9,15 @@ from typing import ClassVar, NamedTuple
 from privet._validate import above, at_least, open_fraction
 from privet._validate import count as whole_number
 from privet.accounting.filters.amounts import COMPUTED, Amount, add, to_amount, to_float
+from privet.accounting.filters.points import point_at
 from privet.errors import BudgetExceeded, InvalidParameter
-from privet.privacy import PrivacyLoss, PureLoss, Unit
+from privet.privacy import Composed, PrivacyLoss, PureLoss, Repeated, Unit
 from privet.privacy.base import same_unit
 
-__all__ = ["Balance", "Filter", "FilterState", "Rule", "Sums", "sums_after"]
+__all__ = ["Balance", "Filter", "FilterState", "Offers", "Rule", "Sums", "settle", "sums_after"]
 
 Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
+Offers = tuple[Sums, ...]  # per rule: prices of one release that are all valid, the one to be tried first in front
 
 
 class Balance(NamedTuple):
@@ -81,6 +83,7 @@ class Rule(Filter):
 
     currencies: ClassVar[tuple[str, ...]]
     source: ClassVar[str]
+    pairs: ClassVar[bool] = False  # does it add up (epsilon, delta) pairs?
     epsilon: float
     delta: float = field(default=0.0, kw_only=True)
 
@@ -95,6 +98,11 @@ class Rule(Filter):
     @property
     def rules(self) -> "tuple[Rule, ...]":
         return (self,)
+
+    @property
+    def share(self) -> float:
+        """The delta at which a loss without an epsilon of its own is charged; 0: such a loss ends the rule."""
+        return 0.0
 
     @property
     @abstractmethod
@@ -144,15 +152,31 @@ class FilterState:
     sums: Sums
     unit: Unit | None = None
 
-    def charge(self, loss: PrivacyLoss, count: int = 1) -> "FilterState":
-        """The state after `count` releases with this loss, or `BudgetExceeded`."""
+    def charge(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> "FilterState":
+        """The state after `count` releases with this loss, or `BudgetExceeded`. `at`: charge each as one point."""
         unit = self._check(loss)
-        return replace(self.plus(self._requested(loss, count)), unit=unit)
+        return replace(self.plus(self.price(loss, count, at=at)), unit=unit)
 
-    def price(self, loss: PrivacyLoss, count: int = 1) -> Sums:
-        """What `count` releases with this loss add to the sums; the same whatever was spent before."""
+    def price(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> Sums:
+        """What `count` releases with this loss add to the sums: of several valid prices, one that keeps a rule going."""
+        return settle(tuple(rule.caps for rule in self.filter.rules), self.sums, self.offers(loss, count, at=at))
+
+    def offers(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> Offers:
+        """Every valid price of `count` releases with this loss, per rule; the same whatever was spent before.
+
+        With `at` a rule that adds up (epsilon, delta) pairs charges the point (epsilon of the loss at `at`, `at`), and
+        every other rule its own price or that pair's. Without it, a loss that has no epsilon of its own is charged by
+        such rules at the share of delta that was fixed with the budget.
+        """
         self._check(loss)
-        return self._requested(loss, count)
+        times = 1 if type(count) is int and count == 1 else whole_number("count", count)
+        single = _offers_of(self.filter.rules, loss, at, times)
+        if times == 1:
+            return single
+        return tuple(
+            tuple(tuple(None if each is None else each * times for each in price) for price in prices)
+            for prices in single
+        )
 
     def plus(self, requested: Sums) -> "FilterState":
         """The state after a price that is already known, or `BudgetExceeded`."""
@@ -161,21 +185,26 @@ class FilterState:
             raise BudgetExceeded(self._refusal(requested))
         return FilterState(self.filter, after, self.unit)
 
-    def accepts(self, loss: PrivacyLoss, count: int = 1) -> bool:
+    def accepts(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> bool:
         """Would `charge` go through?"""
-        self._check(loss)
-        return self._plus(self._requested(loss, count))[1]
+        return self._plus(self.price(loss, count, at=at))[1]
 
-    def what_fits(self, loss: PrivacyLoss) -> float:
+    def what_fits(self, loss: PrivacyLoss, *, at: float | None = None) -> float:
         """How many more releases with this loss fit: a whole number, or infinity when it is free."""
-        self._check(loss)
         best = 0.0
-        for rule, sums, prices in zip(self.filter.rules, self.sums, self._requested(loss, 1), strict=True):
-            if not _holds(rule, sums) or None in prices:
+        for rule, sums, offers in zip(self.filter.rules, self.sums, self.offers(loss, at=at), strict=True):
+            if not _holds(rule, sums):
                 continue
-            pairs = zip(rule.caps, sums, prices, strict=True)
-            best = max(best, min((cap - (s or 0)) // p if p else math.inf for cap, s, p in pairs))
+            for prices in offers:
+                if None not in prices:
+                    pairs = zip(rule.caps, sums, prices, strict=True)
+                    best = max(best, min((cap - (s or 0)) // p if p else math.inf for cap, s, p in pairs))
         return best
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """The names of the rules that still hold."""
+        return tuple(rule.name for rule, sums in zip(self.filter.rules, self.sums, strict=True) if _holds(rule, sums))
 
     @property
     def largest_pure(self) -> float:
@@ -214,11 +243,6 @@ class FilterState:
             return loss.unit
         return same_unit([self.unit, loss.unit])
 
-    def _requested(self, loss: PrivacyLoss, count: int) -> Sums:
-        times = 1 if type(count) is int and count == 1 else whole_number("count", count)
-        parts = [(part, n * times) for part, n in loss.parts() if n * times]
-        return tuple(_total(rule, parts) for rule in self.filter.rules)
-
     def _plus(self, requested: Sums) -> tuple[Sums, bool]:
         """The sums with the request, and whether a rule still holds with it."""
         return sums_after(tuple(rule.caps for rule in self.filter.rules), self.sums, requested)
@@ -231,10 +255,69 @@ class FilterState:
             f"remaining {_round_down(row.remaining)}"
             for row, more in rows
         )
+        finite = all(amount is not None for more in requested for amount in more)
+        named = "" if finite else ". Where no finite amount is known, a delta to charge it at may help (at=)"
         return (
             f"the {self.filter.name} filter ({self.filter.theorem}) refuses this charge. {told}. One more pure release "
-            f"of epsilon up to {_round_down(self.largest_pure)} would still fit"
+            f"of epsilon up to {_round_down(self.largest_pure)} would still fit{named}"
         )
+
+
+def settle(caps: tuple[tuple[int, ...], ...], spent: Sums, offers: Offers) -> Sums:
+    """Of the valid prices of each rule, the first with which the rule still holds; else the first.
+
+    Every offer is an upper bound on the same release, and sums are public, so choosing among them is part of the
+    adaptive choice that the theorems allow.
+
+    >>> settle(((10, 0),), ((3, 0),), (((4, 1), (5, 0)),))
+    ((5, 0),)
+    """
+    return tuple(
+        prices[0] if len(prices) == 1 else _first_within(limits, sums, prices)
+        for limits, sums, prices in zip(caps, spent, offers, strict=True)
+    )
+
+
+def _first_within(limits: tuple[int, ...], sums: tuple[Amount, ...], prices: Sums) -> tuple[Amount, ...]:
+    for price in prices:
+        if all(s is not None and p is not None and s + p <= cap for cap, s, p in zip(limits, sums, price, strict=True)):
+            return price
+    return prices[0]
+
+
+def _offers_of(rules: "tuple[Rule, ...]", loss: PrivacyLoss, at: float | None, count: int = 1) -> Offers:
+    """The valid prices of one release, per rule. With a count of 0 nothing is asked of the loss."""
+    parts = [(part, n) for part, n in loss.parts() if n and count]
+    own = [_total(rule, parts) for rule in rules]
+    share = max((rule.share for rule in rules), default=0.0)
+    missing = any(rule.pairs and None in price for rule, price in zip(rules, own, strict=True))
+    if not parts or (at is None and not (missing and share)):
+        return tuple((price,) for price in own)
+    point = point_at(loss, share if at is None else at)
+    if point is None:
+        return tuple((price,) for price in own)
+    return tuple(_offers(rule, price, parts, point, at) for rule, price in zip(rules, own, strict=True))
+
+
+def _offers(
+    rule: "Rule", own: tuple[Amount, ...], parts: list[tuple[PrivacyLoss, int]], point: PrivacyLoss, at: float | None
+) -> Sums:
+    if rule.pairs and at is None:
+        return (own,) if None not in own else (_with_share(rule, parts),)
+    pair = _total(rule, [(point, 1)])
+    if rule.pairs or None in own:
+        return (pair,)
+    if None in pair:
+        return (own,)
+    return (own, pair) if (own[0] or 0) <= (pair[0] or 0) else (pair, own)
+
+
+def _with_share(rule: "Rule", parts: list[tuple[PrivacyLoss, int]]) -> tuple[Amount, ...]:
+    """Parts with an epsilon at their own price; the others together as one point at the rule's share."""
+    known = [(part, n) for part, n in parts if None not in _total(rule, [(part, n)])]
+    others = [(part, n) for part, n in parts if None in _total(rule, [(part, n)])]
+    point = point_at(Composed(Repeated(part, n) for part, n in others), rule.share) if rule.share else None
+    return _total(rule, [*known, *(others if point is None else [(point, 1)])])
 
 
 def sums_after(caps: tuple[tuple[int, ...], ...], spent: Sums, requested: Sums) -> tuple[Sums, bool]:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from privet._numerics import invert_decreasing, ndtr
-from privet._validate import above
+from privet._validate import above, at_least
 from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.base import Rule
 from privet.accounting.rdp import epsilon_of_renyi
 from privet.accounting.zcdp import zcdp_epsilon
 from privet.errors import InvalidParameter
-from privet.privacy import PrivacyLoss
+from privet.privacy import PrivacyLoss, PureLoss
 from privet.privacy.base import gaussian_delta
 
-__all__ = ["AdvancedFilter", "BasicFilter", "GdpFilter", "RdpFilter", "ZcdpFilter"]
+__all__ = ["AdvancedFilter", "ApproxGdpFilter", "BasicFilter", "GdpFilter", "RdpFilter", "ZcdpFilter"]
 
 _NORMAL = 1.0 - 1e-10  # covers the rounding of the normal distribution function
 
@@ -23,6 +23,9 @@ _NORMAL = 1.0 - 1e-10  # covers the rounding of the normal distribution function
 @dataclass(frozen=True)
 class BasicFilter(Rule):
     """Epsilons and deltas add up; with delta = 0 the filter for pure DP.
+
+    `at`, fixed with the budget, is the delta at which a loss without an epsilon of its own (a Gaussian, a sampled plan)
+    is charged: as the pair (its epsilon at `at`, `at`). With `at` = 0 such a loss ends the rule.
 
     **Guarantee:** sum epsilon_i <= epsilon and sum delta_i <= delta give (epsilon, delta)-DP, adaptively.
     **Reference:** Rogers, Roth, Ullman & Vadhan 2016.
@@ -35,12 +38,21 @@ class BasicFilter(Rule):
     name = "basic"
     source = "Rogers, Roth, Ullman & Vadhan 2016"
     currencies = ("epsilon", "delta")
+    pairs = True
+    at: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.delta == 0.0:
             object.__setattr__(self, "epsilon", above("epsilon", self.epsilon, 0.0))
         else:
             super().__post_init__()
+        object.__setattr__(self, "at", at_least("at", self.at, 0.0))
+        if self.at > self.delta:
+            raise InvalidParameter(f"at is a share of delta = {self.delta:g} and cannot be larger, got {self.at:g}")
+
+    @property
+    def share(self) -> float:
+        return self.at
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -78,6 +90,7 @@ class AdvancedFilter(_Reserving):
     """
 
     name = "advanced"
+    pairs = True
     source = "Whitehouse, Ramdas, Rogers & Wu 2023"
     currencies = ("sum of epsilon^2", "delta")
 
@@ -190,12 +203,57 @@ class GdpFilter(Rule):
 
     @property
     def limits(self) -> tuple[float, ...]:
-        noise = invert_decreasing(lambda z: float(gaussian_delta(1.0 / z, self.epsilon)), self.delta, 1e-3, 1e12)
-        return (noise**-2.0 * _NORMAL,)
+        return (_largest_square(self.epsilon, self.delta),)
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
         return (loss.gdp() ** 2,)
 
     def pure_room(self, remaining: float) -> float:
-        tail = float(ndtr(-math.sqrt(remaining) / 2.0))
-        return math.log1p(-tail) - math.log(tail)
+        return pure_of_square(remaining)
+
+
+def _largest_square(epsilon: float, delta: float) -> float:
+    """The largest mu^2 whose Gaussian meets (epsilon, delta), rounded down."""
+    noise = invert_decreasing(lambda z: float(gaussian_delta(1.0 / z, epsilon)), delta, 1e-3, 1e12)
+    return float(noise**-2.0 * _NORMAL)
+
+
+def pure_of_square(square: float) -> float:
+    """The pure epsilon whose Gaussian envelope has this mu^2."""
+    tail = float(ndtr(-math.sqrt(square) / 2.0))
+    return math.log1p(-tail) - math.log(tail)
+
+
+@dataclass(frozen=True)
+class ApproxGdpFilter(_Reserving):
+    """Squares of mu add up, outside failures that add up to at most `delta0`.
+
+    A loss with a finite mu costs mu^2. A pair (epsilon, delta) is epsilon-DP outside an event of probability delta, hence
+    as good as a Gaussian there: it costs the square of the mu of epsilon-DP, and delta.
+
+    **Guarantee:** sum mu_i^2 <= mu*^2, sum delta_i <= delta0 give delta0-approximate mu*-GDP: (epsilon, delta)-DP.
+    **Reference:** as `GdpFilter`; for delta0 docs/proofs/ledger/charging-at-a-delta.
+
+    >>> from privet import privacy
+    >>> rule = ApproxGdpFilter(epsilon=1.0, delta=1e-5, delta0=1e-6)
+    >>> rule.start().what_fits(privacy.GaussianLoss(50.0)), rule.start().what_fits(privacy.ApproxLoss(0.1, 1e-7))
+    (177, 4)
+    """
+
+    name = "GDP"
+    source = "Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023"
+    currencies = ("sum of mu^2", "delta0")
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        return _largest_square(self.epsilon, self._rest(self.delta0)), self.delta0
+
+    def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
+        mu = loss.gdp()
+        if math.isfinite(mu):
+            return mu * mu, 0.0
+        epsilon, delta = loss.approximate()
+        return (PureLoss(epsilon).gdp() ** 2 if math.isfinite(epsilon) else math.inf), delta
+
+    def pure_room(self, remaining: float) -> float:
+        return pure_of_square(remaining)

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass, field
 
-from privet._numerics import ndtr
 from privet._validate import above, at_least
 from privet.accounting.filters.base import Rule
+from privet.accounting.filters.rules import pure_of_square
 from privet.privacy import PrivacyLoss
 
 __all__ = ["MuFilter", "RhoFilter"]
@@ -75,5 +75,4 @@ class MuFilter(Rule):
         return (loss.gdp() ** 2,)
 
     def pure_room(self, remaining: float) -> float:
-        tail = float(ndtr(-math.sqrt(remaining) / 2.0))
-        return math.log1p(-tail) - math.log(tail)
+        return pure_of_square(remaining)

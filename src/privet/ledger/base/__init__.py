@@ -24,8 +24,10 @@ from privet.ledger.base.entry import (
     linked,
     object_text,
 )
-from privet.ledger.base.store import Held, Store, Txn, abandon, acquire, locked
-from privet.ledger.base.url import Address, parse_url
+from privet.ledger.base.secret import SECRET_BYTES, secret_beside
+from privet.ledger.base.signals import HeldSignals, give_way
+from privet.ledger.base.store import Draft, Held, Reader, Store, Txn, abandon, acquire, locked
+from privet.ledger.base.url import Address, parse_url, secrets_for
 
 __all__ = [
     "ADMIN",
@@ -33,9 +35,13 @@ __all__ = [
     "DATASET",
     "GENESIS",
     "KINDS",
+    "SECRET_BYTES",
     "Address",
+    "Draft",
     "Entry",
     "Held",
+    "HeldSignals",
+    "Reader",
     "Store",
     "Txn",
     "abandon",
@@ -44,6 +50,7 @@ __all__ = [
     "canonical",
     "clean_name",
     "clean_text",
+    "give_way",
     "hash_of",
     "largest",
     "linked",
@@ -54,6 +61,8 @@ __all__ = [
     "parse_url",
     "plain_sums",
     "read_sums",
+    "secret_beside",
+    "secrets_for",
     "sums_text",
     "total_sums",
 ]

@@ -22,8 +22,8 @@ __all__ = [
     "object_text",
 ]
 
-KINDS = ("open", "budget", "analyst", "partition", "reserve", "release", "checkpoint", "adopt", "close")
-ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close")  # what a handle must have read to decide
+ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close", "anchor", "moved")  # what a handle must have read
+KINDS = (*ADMIN, "reserve", "release", "checkpoint")
 GENESIS = bytes(32)
 DATASET = "dataset"  # the scope of the cap that protects people; all others ration
 
@@ -94,7 +94,7 @@ class Entry(NamedTuple):
             "kind": self.kind,
             "analyst": self.analyst or None,
             "key": self.key,
-            "loss": None if self.loss is None else json.loads(self.loss),
+            "loss": None if self.loss is None else _read(self.loss, self.seq),
             "amounts": self.charged,
             "body": self.facts,
         }

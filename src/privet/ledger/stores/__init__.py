@@ -1,25 +1,49 @@
 """Stores: memory, SQLite, PostgreSQL. Each is loaded when an address asks for it."""
 
-from privet.ledger.base import Store, parse_url
+from privet.errors import LedgerError
+from privet.ledger.base import Draft, Store, parse_url
 
-__all__ = ["connect"]
+__all__ = ["connect", "draft"]
 
 
-def connect(url: object, *, create: bool, timeout: float = 60.0) -> Store:
-    """The store at an address; without `create` it must be there already.
+def connect(url: object, *, timeout: float = 60.0, read_only: bool = False, adopting: bool = False) -> Store:
+    """The store at an address, which must be there. `adopting`: it need not be the one that was spent from last.
 
-    >>> connect("memory:", create=True).head() is None
+    >>> connect("memory:")
+    Traceback (most recent call last):
+        ...
+    privet.errors.LedgerError: a memory ledger ends with its object ... begin one with Ledger.create("memory:", budget=...)
+    """
+    address = parse_url(url)
+    if address.store == "memory":
+        raise LedgerError(
+            "a memory ledger ends with its object and cannot be opened; begin one with "
+            'Ledger.create("memory:", budget=...)'
+        )
+    if address.store == "sqlite":
+        from privet.ledger.stores.sqlite import SqliteStore
+
+        return SqliteStore(address, timeout=timeout, read_only=read_only, adopting=adopting)
+    from privet.ledger.stores.postgres import PostgresStore
+
+    return PostgresStore(address, timeout=timeout, read_only=read_only)
+
+
+def draft(url: object, *, timeout: float = 60.0, backup: bool = False) -> Draft:
+    """A new store at an address, where nothing may be yet.
+
+    >>> draft("memory:").commit().head() is None
     True
     """
     address = parse_url(url)
     if address.store == "memory":
-        from privet.ledger.stores.memory import MemoryStore
+        from privet.ledger.stores.memory import MemoryDraft
 
-        return MemoryStore(timeout=timeout)
+        return MemoryDraft(timeout=timeout)
     if address.store == "sqlite":
-        from privet.ledger.stores.sqlite import SqliteStore
+        from privet.ledger.stores.sqlite_draft import SqliteDraft
 
-        return SqliteStore(address, create=create, timeout=timeout)
-    from privet.ledger.stores.postgres import PostgresStore
+        return SqliteDraft(address, timeout=timeout, backup=backup)
+    from privet.ledger.stores.postgres_draft import PostgresDraft
 
-    return PostgresStore(address, create=create, timeout=timeout)
+    return PostgresDraft(address, timeout=timeout)

@@ -3,12 +3,12 @@
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 
 from privet.errors import LedgerError
-from privet.ledger.base import Entry, Held, Store, Txn, acquire
+from privet.ledger.base import Draft, Entry, Held, HeldSignals, Reader, Store, Txn, acquire
 
-__all__ = ["MemoryStore"]
+__all__ = ["MemoryDraft", "MemoryStore"]
 
 
 class MemoryStore(Store):
@@ -73,8 +73,42 @@ class MemoryStore(Store):
     def damage(self) -> str | None:
         return None
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        """A copy of the lists, which is as long as they are now."""
+        self._check()
+        copy = MemoryStore(timeout=self._timeout)
+        with _MemoryTxn(self):
+            copy._entries, copy._balances = list(self._entries), dict(self._balances)
+        yield copy
+
     def close(self) -> None:
         """Nothing to let go of; the entries stay as long as the object does."""
+
+
+class MemoryDraft(Draft):
+    """A memory store in the making: nobody else has it.
+
+    >>> MemoryDraft().commit().head() is None
+    True
+    """
+
+    def __init__(self, *, timeout: float = 60.0) -> None:
+        self._store = MemoryStore(timeout=timeout)
+        self._txn = _MemoryTxn(self._store)
+
+    def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
+        self._txn.append(entry, balances)
+
+    def finish(self) -> None:
+        """Nothing can fail."""
+
+    def commit(self) -> MemoryStore:
+        self._store._commit(self._txn)
+        return self._store
+
+    def abandon(self) -> None:
+        """Nothing is anywhere."""
 
 
 class _MemoryTxn(Txn, AbstractContextManager[Txn]):
@@ -84,9 +118,15 @@ class _MemoryTxn(Txn, AbstractContextManager[Txn]):
         self._store = store
         self.added: list[Entry] = []
         self.changed: dict[str, tuple[str, int]] = {}
+        self._signals = HeldSignals()
 
     def __enter__(self) -> Txn:
-        acquire(self._store._lock, self._store._timeout)
+        self._signals.__enter__()  # from here on, Ctrl-C waits: it could fall between the lock and the next line
+        try:
+            acquire(self._store._lock, self._store._timeout)
+        except BaseException:
+            self._signals.__exit__()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -95,6 +135,7 @@ class _MemoryTxn(Txn, AbstractContextManager[Txn]):
                 self._store._commit(self)
         finally:
             self._store._lock.release()
+            self._signals.__exit__()
 
     def head(self) -> Entry | None:
         entries = self.added or self._store._entries

@@ -1,9 +1,9 @@
 """Entries in PostgreSQL: several machines, one budget."""
 
-import importlib
 import os
 import re
 import threading
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,12 +14,12 @@ from privet.errors import (
     LedgerError,
     LedgerTampered,
     LedgerUnavailable,
-    MissingExtra,
     PrivetError,
 )
-from privet.ledger.base import Address, Entry, Held, Store, Txn, abandon, locked
+from privet.ledger.base import Address, Entry, Held, Reader, Store, Txn, abandon, locked
+from privet.ledger.stores.postgres_link import connected, driver, require_durable
 
-__all__ = ["SCHEMA", "PostgresStore"]
+__all__ = ["SCHEMA", "PostgresRows", "PostgresStore", "PostgresTxn"]
 
 _COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
 _CHUNK = 2000
@@ -56,176 +56,18 @@ CREATE OR REPLACE TRIGGER entry_in_order BEFORE INSERT ON {s}.entry
 """
 
 
-def _driver() -> Any:
-    try:
-        return importlib.import_module("psycopg")
-    except ImportError:
-        raise MissingExtra("a ledger in PostgreSQL needs psycopg; run: pip install 'privet[postgres]'") from None
+class PostgresRows(Reader):
+    """Reading, through the store's connection or a snapshot's.
 
-
-class PostgresStore(Store):
-    """One schema of a database: `postgresql://host/database#schema` (default schema: privet_ledger).
-
-    Writers take a row lock in a statement of its own and read only afterwards: in one statement with the read, or under
-    a snapshot older than the lock, two writers would both see the old sums. `fsync`, `full_page_writes` and synchronous
-    replication are read back at connecting; `synchronous_commit` is set in every transaction that charges.
-
-    **Guarantee:** a committed charge survives a crash of the server and, where there are standbys, of the primary.
-
-    >>> PostgresStore.schema_of("postgresql://db/people#visits")
-    ('postgresql://db/people', 'visits')
+    >>> sorted(PostgresRows.__abstractmethods__)
+    ['_rows']
     """
 
-    def __init__(self, address: Address, *, create: bool, timeout: float = 60.0) -> None:
-        self.url = address.url
-        self._psycopg = _driver()
-        self._dsn, self._schema = self.schema_of(address.target)
-        self._timeout = timeout
-        self._fresh()
-        with self._held() as connection, self._translated():
-            there = connection.execute("SELECT to_regclass(%s)", (f"{self._schema}.entry",)).fetchone()[0] is not None
-            if not there and not create:
-                raise LedgerError(
-                    f"there is no ledger in schema {self._schema!r}; give budget= or odometer= to begin one"
-                )
-            if not there:
-                self._create(connection)
+    _schema: str
 
-    @staticmethod
-    def schema_of(url: str) -> tuple[str, str]:
-        """The address for the driver, and the schema that its fragment names."""
-        dsn, _, fragment = url.partition("#")
-        schema = fragment or "privet_ledger"
-        if not _NAME.fullmatch(schema):
-            raise InvalidParameter("the schema after '#' must be a plain lower-case name, such as #visits")
-        return dsn, schema
-
-    def _create(self, connection: Any) -> None:
-        with connection.transaction():  # CREATE SCHEMA IF NOT EXISTS is not safe against itself
-            connection.execute("SELECT pg_advisory_xact_lock(7813261)")
-            connection.execute(SCHEMA.format(s=self._schema))
-
-    # --- connections -----------------------------------------------------------------------------------------------
-
-    def _fresh(self) -> None:
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._connection: Any = None
-        self._warned = False
-
-    def __del__(self) -> None:
-        if getattr(self, "_connection", None) is not None:
-            if os.getpid() == self._pid:
-                self._drop()
-            else:
-                abandon(self._connection)
-
-    def _after_fork(self) -> None:
-        if self._connection is not None:
-            abandon(self._connection)
-        self._fresh()
-
-    @contextmanager
-    def _held(self) -> Iterator[Any]:
-        if os.getpid() != self._pid:
-            self._after_fork()
-        with locked(self._lock, self._timeout):
-            if self._connection is None:
-                with self._translated():
-                    self._connection = self._connect()
-            yield self._connection
-
-    def _connect(self) -> Any:
-        connection = self._psycopg.connect(self._dsn, autocommit=True, connect_timeout=max(2, int(self._timeout)))
-        try:
-            connection.add_notice_handler(self._notice)
-            connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{int(1000 * self._timeout)}ms",))
-            _require_durable(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _notice(self, diagnostic: Any) -> None:
-        """A commit that warns (cancelled while waiting for a standby) may not have been replicated."""
-        if diagnostic.severity_nonlocalized == "WARNING":
-            self._warned = True
-
-    def _drop(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            try:
-                connection.close()
-            except self._psycopg.Error:
-                abandon(connection)
-
-    # --- writing ---------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[Txn]:
-        with self._held() as connection:
-            self._begin(connection, "on" if durable else "off")
-            try:
-                with self._translated():
-                    yield _PostgresTxn(connection, self._schema)
-            except _Again:
-                self._roll_back(connection)
-                raise LedgerBusy("the server cancelled the transaction; nothing was spent, try again") from None
-            except BaseException:
-                self._roll_back(connection)
-                raise
-            self._commit()
-
-    def _begin(self, connection: Any, synchronous: str) -> None:
-        """Take the lock, in a statement of its own. A deadlock or serialisation failure is tried again: nothing was
-        spent.
-        """
-        for attempt in range(_TRIES):
-            try:
-                with self._translated():
-                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-                    connection.execute(f"SET LOCAL synchronous_commit = {synchronous}")
-                    connection.execute(f"SELECT id FROM {self._schema}.lock FOR UPDATE")
-                return
-            except _Again:
-                self._roll_back(connection)
-                if attempt == _TRIES - 1:
-                    raise LedgerBusy(
-                        "the server kept cancelling the transaction; nothing was spent, try again"
-                    ) from None
-            except BaseException:
-                self._roll_back(connection)
-                raise
-
-    def _roll_back(self, connection: Any) -> None:
-        try:
-            connection.execute("ROLLBACK")
-        except self._psycopg.Error:
-            self._drop()
-
-    def _commit(self) -> None:
-        self._warned = False
-        try:
-            self._connection.execute("COMMIT")
-        except BaseException as error:
-            self._drop()
-            if isinstance(error, self._psycopg.Error):
-                raise LedgerUnavailable(
-                    "the commit failed; whether the charge was written is unknown, nothing was released"
-                ) from error
-            raise
-        if self._warned:
-            self._drop()
-            raise LedgerUnavailable(
-                "the server committed without hearing from its standby; the charge stands, nothing was released"
-            )
-
-    # --- reading ---------------------------------------------------------------------------------------------------
-
+    @abstractmethod
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._held() as connection, self._translated():
-            rows: list[Any] = connection.execute(sql.format(s=self._schema), values).fetchall()
-            return rows
+        """The answer to one statement, in which {s} stands for the schema."""
 
     def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
         sql, values = f"SELECT {_COLUMNS} FROM {{s}}.entry WHERE seq > %s", tuple(kinds or ())
@@ -261,6 +103,204 @@ class PostgresStore(Store):
         missing = {"entry_no_change", "entry_no_truncate", "entry_in_order"} - {name for (name,) in rows}
         return f"the trigger {min(missing)!r} is missing or disabled" if missing else None
 
+
+class PostgresStore(PostgresRows, Store):
+    """One schema of a database: `postgresql://host/database#schema` (default schema: privet_ledger).
+
+    Writers take a row lock in a statement of its own and read only afterwards: in one statement with the read, or under
+    a snapshot older than the lock, two writers would both see the old sums. `fsync`, `full_page_writes` and synchronous
+    replication are read back at connecting; `synchronous_commit` is set in every transaction that charges.
+
+    **Guarantee:** a committed charge survives a crash of the server and, where there are standbys, of the primary.
+
+    >>> PostgresStore.schema_of("postgresql://db/people#visits")
+    ('postgresql://db/people', 'visits')
+    """
+
+    def __init__(self, address: Address, *, timeout: float = 60.0, read_only: bool = False) -> None:
+        self.url = address.url
+        self._psycopg = driver()
+        self._dsn, self._schema = self.schema_of(address.target)
+        self._timeout, self._read_only = timeout, read_only
+        self._fresh()
+        with self._held() as connection, self._translated():
+            there = connection.execute("SELECT to_regclass(%s)", (f"{self._schema}.entry",)).fetchone()[0] is not None
+            if not there:
+                raise LedgerError(
+                    f"there is no ledger in schema {self._schema!r}; begin one with Ledger.create(url, budget=...), or "
+                    "mend the address"
+                )
+
+    @staticmethod
+    def schema_of(url: str) -> tuple[str, str]:
+        """The address for the driver, and the schema that its fragment names."""
+        dsn, _, fragment = url.partition("#")
+        schema = fragment or "privet_ledger"
+        if not _NAME.fullmatch(schema):
+            raise InvalidParameter("the schema after '#' must be a plain lower-case name, such as #visits")
+        return dsn, schema
+
+    # --- connections -----------------------------------------------------------------------------------------------
+
+    def _fresh(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._connection: Any = None
+        self._checked: Any = None  # the connection whose server's settings were read
+        self._warned = False
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            if os.getpid() == self._pid:
+                self._drop()
+            else:
+                abandon(self._connection)
+
+    def _after_fork(self) -> None:
+        if self._connection is not None:
+            abandon(self._connection)
+        self._fresh()
+
+    @contextmanager
+    def _held(self) -> Iterator[Any]:
+        if os.getpid() != self._pid:
+            self._after_fork()
+        with locked(self._lock, self._timeout):
+            if self._connection is None:
+                with self._translated():
+                    self._connection = self._connect()
+            yield self._connection
+
+    def _connect(self) -> Any:
+        connection = connected(self._dsn, self._timeout)
+        try:
+            connection.add_notice_handler(self._notice)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _notice(self, diagnostic: Any) -> None:
+        """A commit that warns (cancelled while waiting for a standby) may not have been replicated."""
+        if diagnostic.severity_nonlocalized == "WARNING":
+            self._warned = True
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except self._psycopg.Error:
+                abandon(connection)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[Txn]:
+        if self._read_only:
+            raise LedgerUnavailable(
+                "the ledger is open for reading: it was opened with read_only=True; nothing was spent"
+            )
+        with self._held() as connection:
+            if self._checked is not connection:
+                with self._translated():
+                    require_durable(connection)
+                self._checked = connection
+            try:
+                self._begin(connection, "on" if durable else "off")
+                with self._translated():
+                    yield PostgresTxn(connection, self._schema)
+            except _Again:
+                self._roll_back(connection)
+                raise LedgerBusy("the server cancelled the transaction; nothing was spent, try again") from None
+            except BaseException:
+                self._roll_back(connection)
+                raise
+            self._commit()
+
+    def _begin(self, connection: Any, synchronous: str) -> None:
+        """Take the lock, in a statement of its own. A deadlock or serialisation failure is tried again: nothing was
+        spent.
+        """
+        for attempt in range(_TRIES):
+            try:
+                with self._translated():
+                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                    connection.execute(f"SET LOCAL synchronous_commit = {synchronous}")
+                    connection.execute(f"SELECT id FROM {self._schema}.lock FOR UPDATE")
+                return
+            except _Again:
+                self._roll_back(connection)
+                if attempt == _TRIES - 1:
+                    raise LedgerBusy(
+                        "the server kept cancelling the transaction; nothing was spent, try again"
+                    ) from None
+            except BaseException:
+                self._roll_back(connection)
+                raise
+
+    def _roll_back(self, connection: Any) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except BaseException as error:
+            self._drop()
+            if not isinstance(error, self._psycopg.Error):
+                raise
+
+    def _commit(self) -> None:
+        self._warned = False
+        try:
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            self._drop()
+            if isinstance(error, self._psycopg.Error):
+                raise LedgerUnavailable(
+                    "the commit failed; whether the charge was written is unknown, nothing was released"
+                ) from error
+            raise
+        if self._warned:
+            self._drop()
+            raise LedgerUnavailable(
+                "the server committed without hearing from its standby; the charge stands, nothing was released"
+            )
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._held() as connection, self._translated():
+            rows: list[Any] = connection.execute(sql.format(s=self._schema), values).fetchall()
+            return rows
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        """A connection of its own, in one read transaction."""
+        with self._translated():
+            connection = self._connect()
+        try:
+            with self._translated():
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield _Snapshot(self, connection)
+        finally:
+            connection.close()
+
+    def keep_secret(self, fresh: bytes | None) -> bytes | None:
+        """The secret under which data are digested, in a table that no reader of the entries needs a right to. Without
+        `fresh`: the one that is there.
+        """
+        table = f"{self._schema}.secret"
+        with self._held() as connection, self._translated():
+            there = connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()[0] is not None
+            if fresh is not None:
+                if not there:
+                    connection.execute(
+                        f"CREATE TABLE IF NOT EXISTS {table} (id int PRIMARY KEY CHECK (id = 1), secret bytea NOT NULL)"
+                    )
+                connection.execute(f"INSERT INTO {table} VALUES (1, %s) ON CONFLICT DO NOTHING", (fresh,))
+            elif not there:
+                return None
+            row = connection.execute(f"SELECT secret FROM {table}").fetchone()
+            return None if row is None else bytes(row[0])
+
     def close(self) -> None:
         """Close this process's connection."""
         if os.getpid() != self._pid:
@@ -279,7 +319,12 @@ class PostgresStore(Store):
             state = getattr(error, "sqlstate", None) or ""
             if state in ("40001", "40P01"):
                 raise _Again from error
-            if state == "55P03":
+            if state == "42501":
+                raise LedgerUnavailable(
+                    f"this account may not do that on the ledger's server ({error}); nothing was spent. Reading needs "
+                    "USAGE on the schema and SELECT on its tables, charging INSERT, and UPDATE on balance and lock"
+                ) from error
+            if state in ("55P03", "57014"):
                 raise LedgerBusy("another writer held the ledger longer than the timeout; nothing was spent") from error
             if state.startswith(("23", "P0", "42")):
                 raise LedgerTampered(f"the ledger's tables refuse this ({error}); they were edited") from error
@@ -288,11 +333,27 @@ class PostgresStore(Store):
             raise LedgerUnavailable(f"the ledger's server cannot be used ({error}); nothing was released") from error
 
 
+class _Snapshot(PostgresRows):
+    def __init__(self, store: PostgresStore, connection: Any) -> None:
+        self._store, self._connection, self._schema = store, connection, store._schema
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._store._translated():
+            rows: list[Any] = self._connection.execute(sql.format(s=self._schema), values).fetchall()
+            return rows
+
+
 class _Again(PrivetError):
     """The server asks for the transaction to be tried again."""
 
 
-class _PostgresTxn(Txn):
+class PostgresTxn(Txn):
+    """A write transaction on a connection.
+
+    >>> issubclass(PostgresTxn, Txn)
+    True
+    """
+
     def __init__(self, connection: Any, schema: str) -> None:
         self._connection, self._schema = connection, schema
 
@@ -333,19 +394,3 @@ class _PostgresTxn(Txn):
 def _entry(row: Sequence[Any]) -> Entry:
     seq, prev, digest, *texts = row
     return Entry(seq, bytes(prev), bytes(digest), *texts)
-
-
-def _require_durable(connection: Any) -> None:
-    """Settings that durability rests on, as the server has them now."""
-    for setting in ("fsync", "full_page_writes"):
-        if connection.execute(f"SHOW {setting}").fetchone()[0] != "on":
-            raise LedgerUnavailable(f"the server runs with {setting} = off, where a crash can lose charges; turn it on")
-    standbys = connection.execute("SELECT count(*) FROM pg_stat_replication").fetchone()[0]
-    names = connection.execute("SHOW synchronous_standby_names").fetchone()[0]
-    if standbys and not names:
-        raise LedgerUnavailable(
-            "the server has asynchronous standbys: one that is promoted would have lost charges, and they would be spent "
-            "twice; set synchronous_standby_names"
-        )
-    if connection.execute("SELECT pg_is_in_recovery()").fetchone()[0]:
-        raise LedgerUnavailable("this server is a standby and cannot be written to; connect to the primary")

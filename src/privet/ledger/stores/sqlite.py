@@ -1,129 +1,131 @@
 """Entries in one SQLite file: the default store."""
 
+import atexit
 import os
 import sqlite3
+import stat
+import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import Address, Entry, Held, Store, Txn, abandon, locked
+from privet.ledger.base import Address, Reader, Store, Txn, abandon, give_way, locked
+from privet.ledger.stores.head import Head, HeadFile
+from privet.ledger.stores.sqlite_file import (
+    NETWORK_FILESYSTEMS,
+    SqliteRows,
+    SqliteTxn,
+    filesystem_of,
+    is_busy,
+    recognise,
+    translated,
+)
+from privet.ledger.stores.turn import Turn
 
-__all__ = ["NETWORK_FILESYSTEMS", "SCHEMA", "SqliteStore", "filesystem_of"]
+__all__ = ["SqliteStore", "refuse_places"]
 
-APPLICATION = 0x70726976  # "priv", in the header of the file
-VERSION = 1
-
-# `INSERT OR REPLACE` deletes rows without firing DELETE triggers unless recursive_triggers is on, hence the third one.
-SCHEMA = {
-    "entry": """CREATE TABLE entry (seq INTEGER PRIMARY KEY, prev BLOB NOT NULL, hash BLOB NOT NULL UNIQUE,
- kind TEXT NOT NULL, analyst TEXT NOT NULL, key TEXT, loss TEXT, amounts TEXT NOT NULL, body TEXT NOT NULL) STRICT""",
-    "balance": "CREATE TABLE balance (scope TEXT PRIMARY KEY, sums TEXT NOT NULL, upto_seq INTEGER NOT NULL) STRICT",
-    "entry_release_key": """CREATE UNIQUE INDEX entry_release_key ON entry (analyst, key)
- WHERE kind = 'release' AND key IS NOT NULL""",
-    "entry_key": "CREATE INDEX entry_key ON entry (analyst, key, seq) WHERE key IS NOT NULL",
-    "entry_admin": "CREATE INDEX entry_admin ON entry (kind, seq) WHERE kind NOT IN ('reserve', 'release')",
-    "entry_no_update": """CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry
- BEGIN SELECT RAISE(ABORT, 'ledger entries are never changed'); END""",
-    "entry_no_delete": """CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry
- BEGIN SELECT RAISE(ABORT, 'ledger entries are never deleted'); END""",
-    "entry_in_order": """CREATE TRIGGER entry_in_order BEFORE INSERT ON entry
- WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM entry) OR EXISTS (SELECT 1 FROM entry WHERE hash = NEW.hash)
- BEGIN SELECT RAISE(ABORT, 'ledger entries are appended in order'); END""",
-}
-
-# Write-ahead logging needs memory that all writers share, which these do not have.
-NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
-NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
-
-_COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
-_TYPES = {(int, bytes, bytes, str, str, key, loss, str, str) for key in (str, type(None)) for loss in (str, type(None))}
-_CHUNK = 2000
+_SLICE_MS = 100  # how long SQLite waits for somebody else's lock before we look for Ctrl-C
+_CHECKPOINT_PAGES = 256  # of the log: some fifty charges
 
 _STORES: "weakref.WeakSet[SqliteStore]" = weakref.WeakSet()
 _LOST: set[tuple[int, int]] = set()  # files on which this process has no locks, though its SQLite believes so
+_UNCLOSED: dict[str, list[sqlite3.Connection]] = {}  # of handles that went away while it was not their turn
+
+T = TypeVar("T")
 
 
-def filesystem_of(path: Path) -> str:
-    """The type of the file system that holds a path, as the kernel names it; empty where it does not say.
+def refuse_places(path: Path) -> None:
+    """A folder that is not there, or a file system on which SQLite cannot keep writers apart.
 
-    >>> isinstance(filesystem_of(Path("/")), str)
-    True
+    >>> refuse_places(Path("/tmp/visits.ledger"))
     """
-    best, kind = "", ""
-    try:
-        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    for line in lines:
-        left, _, right = line.partition(" - ")
-        mount = left.split()[4].encode().decode("unicode_escape")
-        inside = mount == "/" or path == Path(mount) or Path(mount) in path.parents
-        if inside and len(mount) >= len(best):
-            best, kind = mount, right.split()[0]
-    return kind
+    if not path.parent.is_dir():
+        raise LedgerUnavailable(f"the folder of {path.name!r} does not exist; make it first")
+    kind = filesystem_of(path.parent.resolve())
+    if kind in NETWORK_FILESYSTEMS:
+        raise LedgerUnavailable(
+            f"{path.name!r} lies on a network file system ({kind}), where SQLite cannot keep writers apart; "
+            "use a local disk or PostgreSQL"
+        )
 
 
-class SqliteStore(Store):
+class SqliteStore(SqliteRows, Store):
     """One file, write-ahead log, every charge synchronised to the disk before its transaction ends.
 
-    One connection per process under a lock; a forked child opens its own and leaves its parent's alone. The settings
-    that durability rests on are read back, not assumed.
+    One connection per process under a lock; a forked child opens its own and leaves its parent's alone. Writers take
+    turns by a lock on `<file>.lock`; `<file>.head` names the last durable entry and the file it is in, so that a copy, an
+    old file or a log that was cut short is refused. Settings that durability rests on are read back, not assumed.
 
     **Guarantee:** a committed charge survives `kill -9` and loss of power, as far as the disk keeps its word.
 
     >>> import tempfile
-    >>> from privet.ledger.base import parse_url
+    >>> from privet.ledger.stores import connect, draft
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = SqliteStore(parse_url(folder + "/a.ledger"), create=True)
+    ...     store = draft(folder + "/a.ledger").commit()
     ...     print(store.head(), store.damage())
     ...     store.close()
     None None
     """
 
-    def __init__(self, address: Address, *, create: bool, timeout: float = 60.0) -> None:
+    def __init__(
+        self, address: Address, *, timeout: float = 60.0, read_only: bool = False, adopting: bool = False
+    ) -> None:
         self.url = address.url
         self._path = Path(address.target)
         self._timeout = timeout
+        self._adopting = adopting
         self._file: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
-        self._log_path = ""
+        self._frozen: tuple[int, int] | None = None  # what an unlocked reader found: size and time of change
         self._paused = False
-        self._refuse_places()
-        if not self._path.exists() and not create:
-            raise LedgerError(f"there is no ledger at {self._path.name!r}; give budget= or odometer= to begin one")
+        refuse_places(self._path)
+        if not os.path.lexists(self._path):
+            raise LedgerError(
+                f"there is no ledger at {self._path.name!r}; begin one with Ledger.create(url, budget=...), or mend the "
+                "address"
+            )
+        self._real = os.path.realpath(self._path)
+        status = os.stat(self._real)
+        if not stat.S_ISREG(status.st_mode):
+            raise LedgerUnavailable(f"{self._path.name!r} is no file; nothing was spent")
+        folder = os.path.dirname(self._real)
+        self._why_reading = "it was opened with read_only=True" if read_only else None
+        if not read_only and not (os.access(self._real, os.W_OK) and os.access(folder, os.W_OK)):
+            self._why_reading = "this account may not write the file and its folder"
+        self._mode = stat.S_IMODE(status.st_mode)
         self._fresh()
         _STORES.add(self)
         with locked(self._lock, self._timeout):
             self._use()
-
-    def _refuse_places(self) -> None:
-        if not self._path.parent.is_dir():
-            raise LedgerUnavailable(f"the folder of {self._path.name!r} does not exist; make it first")
-        kind = filesystem_of(self._path.parent.resolve())
-        if kind in NETWORK_FILESYSTEMS:
-            raise LedgerUnavailable(
-                f"{self._path.name!r} lies on a network file system ({kind}), where SQLite cannot keep writers apart; "
-                "use a local disk or PostgreSQL"
-            )
 
     # --- connections -----------------------------------------------------------------------------------------------
 
     def _fresh(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
+        self._turn = Turn(self._real + ".lock", self._mode)
+        self._head = HeadFile(self._real + ".head")
         self._connection: sqlite3.Connection | None = None
 
     def __del__(self) -> None:
-        if getattr(self, "_connection", None) is not None:
-            if os.getpid() == self._pid:
-                self._drop()
-            else:
-                abandon(self._connection)
+        if sys.is_finalizing() or getattr(self, "_pid", None) != os.getpid():
+            return
+        connection = self._connection
+        if connection is not None:
+            abandon(connection)
+            try:  # without waiting: this may be the garbage collector, in the middle of somebody's turn
+                with self._turn.taken(0.0):
+                    connection.close()
+            except (LedgerBusy, LedgerUnavailable, sqlite3.Error, RuntimeError, TypeError):
+                _UNCLOSED.setdefault(self._real, []).append(connection)
+        self._turn.forget()
+        self._head.close()
 
     def _before_fork(self) -> None:
         """Let go of the file while the process splits. Locks stay behind with the parent, but SQLite's notes about them
@@ -140,41 +142,112 @@ class SqliteStore(Store):
 
     def _after_fork(self) -> None:
         self._forsake()
+        self._turn.forget()
+        self._head.close()
         self._paused = False
         self._fresh()
 
     def _use(self) -> sqlite3.Connection:
         """The connection of this process; call with the lock held."""
+        if self._why_reading is not None:
+            return self._use_for_reading()
         if self._connection is None:
-            if _identity(self._path) in _LOST:
+            if _identity(self._real) in _LOST:
                 raise LedgerUnavailable(
                     f"this process lost its locks on {self._path.name!r} (it was forked in the middle of a transaction, "
                     "or something else in it opened and closed the file); nothing was spent. Start it again"
                 )
-            self._check_place()
-            with _translated():
-                self._connection = self._connect()
-            self._file = self._file or _identity(self._path)
-            self._log_path = os.path.realpath(self._path) + "-wal"
-            self._log = _identity(self._log_path)
+            with self._turn.taken(self._timeout):
+                self._check_place()
+                self._check_head_file()
+                with translated():
+                    self._connection = self._connect()
+                self._file = self._file or _identity(self._real)
+                self._log = _identity(self._real + "-wal")
         self._check_place()
+        return self._connection
+
+    def _use_for_reading(self) -> sqlite3.Connection:
+        """Without the right to write, or the wish to. A file without a log is read as it lies, and read again when it
+        has changed; one with a log is read through the log.
+        """
+        status = os.stat(self._real)
+        now = (status.st_size, status.st_mtime_ns)
+        log = self._real + "-wal"
+        logged = os.path.exists(log) and os.path.getsize(log) > 0
+        if self._connection is not None and (self._frozen is None) == logged and self._frozen in (None, now):
+            return self._connection
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        self._frozen = None if logged else now
+        with translated():
+            self._connection = _opened(self._real, "mode=ro" if logged else "mode=ro&immutable=1")
+            recognise(self._connection, self._path.name)
         return self._connection
 
     def _check_place(self) -> None:
         """The file and its log are the ones that this handle began with: else charges would go where nobody looks."""
+        try:
+            status = os.stat(self._real)
+        except OSError:
+            status = None
+        if status is not None and status.st_nlink > 1:
+            raise LedgerUnavailable(
+                f"{self._path.name!r} has {status.st_nlink} names (hard links): each would have a log of its own, and a "
+                "budget of its own; nothing was spent. Remove the other names"
+            )
         if self._file is None:
             return
-        if _identity(self._path) != self._file:
+        if status is None or (status.st_dev, status.st_ino) != self._file:
             self._forsake()
             raise LedgerTampered(
                 f"the file {self._path.name!r} was removed or replaced while it was in use; bring the original back, "
                 "and open it again"
             )
-        if self._connection is not None and _identity(self._log_path) != self._log:
+        if self._connection is not None and _identity(self._real + "-wal") != self._log:
             self._forsake()
             raise LedgerUnavailable(
                 f"the log of {self._path.name!r} was removed under this process; nothing was released. Start it again, "
-                "and copy a ledger that is in use with SQLite's backup only"
+                "and copy a ledger that is in use with ledger.backup only"
+            )
+
+    def _check_head_file(self) -> Head | None:
+        """The head that lies beside the file belongs to this very file; a copy has none, or that of another file."""
+        if self._adopting:
+            return None
+        head = self._head.read()
+        if head is None:
+            raise LedgerTampered(
+                f"beside {self._path.name!r} there is no {self._path.name + '.head'!r}: it is a backup, a copy, or was "
+                "moved without its head. Move the head along, or say that this copy is to be used: Ledger.restore"
+            )
+        if head.inode != os.stat(self._real).st_ino:
+            raise LedgerTampered(
+                f"{self._path.name!r} is a copy: its head names another file, which may have been spent from since. Use "
+                "the original, move a ledger with ledger.migrate, or say that this copy is to be used: Ledger.restore"
+            )
+        return head
+
+    def _head_to_read(self) -> Head | None:
+        """For a reader: the head, where it is there and names this file. Backups and copies may be looked at."""
+        if self._why_reading is None:
+            return self._check_head_file()
+        try:
+            head = self._head.read()
+        except LedgerUnavailable:
+            return None
+        return head if head is not None and head.inode == os.stat(self._real).st_ino else None
+
+    def _check_head(self, connection: sqlite3.Connection, head: Head | None) -> None:
+        """Within a transaction: the entry that was durable last is still there."""
+        if head is None or head.seq == 0:  # nothing was written yet
+            return
+        row = connection.execute("SELECT hash FROM entry WHERE seq = ?", (head.seq,)).fetchone()
+        if row is None or row[0].hex() != head.hash:
+            raise LedgerTampered(
+                f"entry {head.seq}, which was written, is not in {self._path.name!r}: its end was lost, or an old copy was "
+                "put in its place. Nothing was spent; bring the newest file back, or see Ledger.restore"
             )
 
     def _forsake(self) -> None:
@@ -182,49 +255,60 @@ class SqliteStore(Store):
         connection, self._connection = self._connection, None
         if connection is not None:
             abandon(connection)
-            if self._file is not None:
+            if self._file is not None and self._why_reading is None:
                 _LOST.add(self._file)
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
+        connection = _opened(self._real, "mode=rw")
         try:
-            connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._timeout)}")
-            _recognise(connection, self._path.name)
+            connection.execute(f"PRAGMA busy_timeout = {_SLICE_MS}")
+            self._patiently(lambda: recognise(connection, self._path.name))
             self._set_durable(connection)
-            _create(connection)
+            if os.path.getsize(self._real + "-wal") > 0:  # so that a copy of the file alone holds nearly everything
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _set_durable(self, connection: sqlite3.Connection) -> None:
+    def _patiently(self, action: Callable[[], T]) -> T:
+        """Try again while somebody else has the file, up to the timeout."""
         deadline = time.monotonic() + self._timeout
-        while True:  # the switch to WAL needs a moment alone with the file and does not wait for it
+        while True:
             try:
-                mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-                break
+                return action()
             except sqlite3.OperationalError as error:
-                if not _is_busy(error) or time.monotonic() > deadline:
+                if not is_busy(error) or time.monotonic() > deadline:
                     raise
-                time.sleep(0.005)
+            time.sleep(0.002)
+            give_way()
+
+    def _set_durable(self, connection: sqlite3.Connection) -> None:
+        # the switch to WAL needs a moment alone with the file and does not wait for it
+        mode = self._patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")
         connection.execute("PRAGMA recursive_triggers = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # opens the log
         if mode != "wal" or connection.execute("PRAGMA recursive_triggers").fetchone()[0] != 1:
             raise LedgerUnavailable("SQLite refuses write-ahead logging here, which the ledger's durability rests on")
 
     def _drop(self) -> None:
         """After a failed commit the connection's word is worth nothing; the next use opens a new one."""
         connection, self._connection = self._connection, None
-        if connection is not None:
-            try:
+        if connection is None:
+            return
+        if self._why_reading is not None:
+            connection.close()
+            return
+        try:
+            with self._turn.taken(self._timeout):
                 connection.close()
-            except sqlite3.Error:
-                abandon(connection)
+        except (sqlite3.Error, LedgerBusy, LedgerUnavailable):
+            abandon(connection)
+            _UNCLOSED.setdefault(self._real, []).append(connection)
 
     @contextmanager
     def _held(self) -> Iterator[sqlite3.Connection]:
@@ -237,20 +321,33 @@ class SqliteStore(Store):
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Txn]:
-        with self._held() as connection:
-            with _translated():
-                self._synchronous(connection, "FULL" if durable else "NORMAL", 2 if durable else 1)
-                connection.execute("BEGIN IMMEDIATE")
+        if self._why_reading is not None:
+            raise LedgerUnavailable(f"{self._path.name!r} is open for reading: {self._why_reading}; nothing was spent")
+        if os.getpid() != self._pid:
+            self._after_fork()
+        with locked(self._lock, self._timeout), self._turn.taken(self._timeout):
+            connection = self._use()
+            txn = SqliteTxn(connection)
             try:
-                with _translated():
-                    yield _SqliteTxn(connection)
+                with translated():
+                    self._synchronous(connection, "FULL" if durable else "NORMAL", 2 if durable else 1)
+                    self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+                    self._check_head(connection, self._check_head_file())
+                    yield txn
             except BaseException:
-                try:
-                    connection.execute("ROLLBACK")
-                except sqlite3.Error:
-                    self._drop()
+                self._roll_back(connection)
                 raise
             self._commit(connection)
+            self._tidy(txn, durable)
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        if connection is not self._connection:
+            return  # it was given up meanwhile
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._drop()
 
     def _synchronous(self, connection: sqlite3.Connection, word: str, level: int) -> None:
         """Read it, set it where it differs, read it back: nothing is granted on an assumption."""
@@ -272,46 +369,54 @@ class SqliteStore(Store):
             raise
         self._check_place()
 
+    def _tidy(self, txn: SqliteTxn, durable: bool) -> None:
+        """What a turn still has to do after its commit: keep the head, close what others could not."""
+        if durable and txn.last is not None:
+            head = Head(os.stat(self._real).st_ino, txn.last.seq, txn.last.hash.hex())
+            if self._adopting:
+                self._head.replace(head, mode=self._mode)
+                self._adopting = False
+            else:
+                self._head.write(head)
+        if _UNCLOSED:
+            for connection in _UNCLOSED.pop(self._real, []):
+                connection.close()
+
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        with self._held() as connection, _translated():
-            return connection.execute(sql, values).fetchall()
+        with self._held() as connection, translated():
+            return self._patiently(lambda: connection.execute(sql, values).fetchall())
 
-    def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
-        sql, values = f"SELECT {_COLUMNS} FROM entry WHERE seq > ?", tuple(kinds or ())
-        if kinds is not None:  # the first test lets the partial index answer
-            only = "kind NOT IN ('reserve', 'release') AND " if not {"reserve", "release"} & set(kinds) else ""
-            sql += f" AND {only}kind IN ({', '.join('?' * len(values))})"
-        while True:
-            rows = self._rows(f"{sql} ORDER BY seq LIMIT {_CHUNK}", (after, *values))
-            for row in rows:
-                yield _entry(row)
-            if len(rows) < _CHUNK:
-                return
-            after = int(rows[-1][0])  # type: ignore[call-overload]
-
-    def entry(self, seq: int) -> Entry | None:
-        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE seq = ?", (seq,))
-        return _entry(rows[0]) if rows else None
-
-    def head(self) -> Entry | None:
-        rows = self._rows(f"SELECT {_COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1")
-        return _entry(rows[0]) if rows else None
-
-    def balances(self) -> dict[str, tuple[str, int]]:
-        rows = self._rows("SELECT scope, sums, upto_seq FROM balance")
-        return {str(scope): (str(sums), int(upto)) for scope, sums, upto in rows}  # type: ignore[call-overload]
-
-    def damage(self) -> str | None:
-        """The schema, triggers included, is the one we wrote, and SQLite finds its pages and indexes in order."""
-        ours, theirs = set(_pristine()), set(self._rows(_EVERYTHING))
-        if ours - theirs:
-            return f"the schema of {min(name for _, name, *_ in ours - theirs)!r} is missing or was changed"
-        if theirs - ours:
-            return f"the file holds {min(str(name) for _, name, *_ in theirs - ours)!r}, which no ledger has"
-        report = self._rows("PRAGMA integrity_check(1)")
-        return None if report == [("ok",)] else f"SQLite reports: {report[0][0]}"
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        """A connection of its own, in one read transaction: the log keeps what it sees while others append."""
+        with self._held():  # the file is what this handle began with
+            frozen, head = self._frozen, self._head_to_read()  # first the head, so that the snapshot is not older
+        options = "mode=rw" if self._why_reading is None else "mode=ro" + ("" if frozen is None else "&immutable=1")
+        with translated():
+            connection = _opened(self._real, options)
+        try:
+            with translated():
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._timeout)}")
+                connection.execute("PRAGMA query_only = ON")
+                connection.execute("BEGIN")
+                connection.execute("SELECT max(seq) FROM entry").fetchone()
+                self._check_head(connection, head)
+            yield _Snapshot(connection)
+        except LedgerTampered:
+            with self._held():
+                if frozen != self._frozen:  # read without locks while somebody began to write
+                    raise LedgerBusy(
+                        "the ledger was written to while it was read; nothing is wrong, try again"
+                    ) from None
+            raise
+        finally:
+            if self._why_reading is None:
+                with locked(self._lock, self._timeout), self._turn.taken(self._timeout):
+                    connection.close()
+            else:
+                connection.close()
 
     def close(self) -> None:
         """Close this process's connection."""
@@ -319,49 +424,26 @@ class SqliteStore(Store):
             self._after_fork()
         with locked(self._lock, self._timeout):
             self._drop()
+            self._turn.forget()
+            self._head.close()
 
 
-class _SqliteTxn(Txn):
+class _Snapshot(SqliteRows):
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def head(self) -> Entry | None:
-        row = self._connection.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
-        return None if row is None else _entry(row)
-
-    def sums(self, scope: str) -> Held | None:
-        row = self._connection.execute(
-            "SELECT sums, upto_seq, body FROM balance LEFT JOIN entry ON seq = upto_seq AND scope <> 'dataset' "
-            "WHERE scope = ?",  # the session has the body of the head already
-            (scope,),
-        ).fetchone()
-        return None if row is None else Held(*row)
-
-    def find(self, analyst: str, key: str) -> Entry | None:
-        row = self._connection.execute(
-            f"SELECT {_COLUMNS} FROM entry WHERE analyst = ? AND key = ? AND key IS NOT NULL "
-            "ORDER BY kind = 'release' DESC, seq DESC LIMIT 1",
-            (analyst, key),
-        ).fetchone()
-        return None if row is None else _entry(row)
-
-    def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
-        self._connection.execute(f"INSERT INTO entry ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
-        self._connection.executemany(
-            "INSERT INTO balance VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET sums = excluded.sums, "
-            "upto_seq = excluded.upto_seq",
-            [(scope, sums, entry.seq) for scope, sums in balances.items()],
-        )
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        with translated():
+            return self._connection.execute(sql, values).fetchall()
 
 
-def _entry(row: Sequence[object]) -> Entry:
-    """A row as an entry; a file that was edited may hold anything anywhere."""
-    if tuple(map(type, row)) not in _TYPES:
-        raise LedgerTampered(f"entry {row[0]!r:.20} holds a value of another type than a ledger writes; it was edited")
-    return Entry(*row)  # type: ignore[arg-type]
+def _opened(path: str, options: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(path)}?{options}", uri=True, isolation_level=None, check_same_thread=False, cached_statements=64
+    )
 
 
-def _identity(path: str | Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except OSError:
@@ -385,72 +467,9 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-# --- opening a file ----------------------------------------------------------------------------------------------------
-
-
-def _recognise(connection: sqlite3.Connection, name: str) -> None:
-    """Refuse a database that is not a ledger, or a newer one, before anything in it is touched."""
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if tables and application != APPLICATION:
-        raise LedgerError(f"{name!r} is an SQLite database, but no ledger of privet; choose another file")
-    if tables and version != VERSION:
-        raise LedgerError(f"{name!r} was written in format {version}, this privet reads {VERSION}; upgrade privet")
-
-
-_EVERYTHING = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-
-
-@cache
-def _pristine() -> tuple[tuple[str, ...], ...]:
-    """The schema of a ledger as SQLite keeps it."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for sql in SCHEMA.values():
-            connection.execute(sql)
-        return tuple(connection.execute(_EVERYTHING).fetchall())
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            for sql in SCHEMA.values():
-                connection.execute(sql)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-# --- errors ------------------------------------------------------------------------------------------------------------
-
-
-def _code(error: sqlite3.Error) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """SQLite's errors in the ledger's words."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if _is_busy(error):
-            raise LedgerBusy("another writer held the ledger longer than the timeout; nothing was spent") from error
-        if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT):
-            raise LedgerTampered(
-                f"the ledger's file is damaged or was edited ({error}); restore it and see its anchor"
-            ) from error
-        raise LedgerUnavailable(f"the ledger's file cannot be used ({error}); nothing was released") from error
-    except (UnicodeDecodeError, OverflowError):
-        raise LedgerTampered("the ledger's file holds text that no ledger writes; it was damaged or edited") from None
+@atexit.register
+def _at_exit() -> None:
+    """Close while one still can take a turn: the interpreter would close without."""
+    for store in list(_STORES):
+        store.__del__()
+        store._connection = None

@@ -5,11 +5,21 @@ from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
+from privet.privacy.base.mixture import (
+    NOTHING,
+    Mixture,
+    MixturePairLoss,
+    MixtureVariable,
+    binomial_mixture,
+    log_excess_moment,
+    mixture_rdp,
+)
 from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon, gaussian_rounding
 from privet.privacy.base.normal_loss import NormalLoss
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
 from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
+from privet.privacy.base.sums import variable_of_sum
 from privet.privacy.base.unit import Relation, Unit, same_unit
 from privet.privacy.base.variable import (
     DIRECTIONS,
@@ -26,12 +36,16 @@ __all__ = [
     "DIRECTIONS",
     "HAIR",
     "MOST_ATOMS",
+    "NOTHING",
     "Approximate",
     "AtomicVariable",
     "Atoms",
     "Direction",
     "Enclosure",
     "LossVariable",
+    "Mixture",
+    "MixturePairLoss",
+    "MixtureVariable",
     "NormalLoss",
     "NormalVariable",
     "OpaqueLoss",
@@ -48,6 +62,7 @@ __all__ = [
     "best_zcdp",
     "binary_rdp",
     "binary_variable",
+    "binomial_mixture",
     "delta_of_rdp",
     "enclose_sampled",
     "from_dict",
@@ -55,7 +70,9 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_rounding",
+    "log_excess_moment",
     "lower_hull",
+    "mixture_rdp",
     "register",
     "registered_kinds",
     "renyi_of_pure",
@@ -67,5 +84,6 @@ __all__ = [
     "variable_of_curve",
     "variable_of_envelope",
     "variable_of_rdp",
+    "variable_of_sum",
     "variable_of_symmetric_curve",
 ]

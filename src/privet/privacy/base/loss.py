@@ -60,6 +60,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     exact: ClassVar[bool] = False  # is the pair of `variable` attained by a mechanism that has this price?
 
     attained_by_groups: ClassVar[bool] = True  # does `grouped` keep the pair attained?
+    attained_by_exchange: ClassVar[bool] = False  # does `exchanged`?
 
     unit: Unit = field(default=Unit(), kw_only=True)
 
@@ -123,6 +124,13 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def grouped(self, size: int) -> "PrivacyLoss | None":
         """The loss for `size` records at once when it has a closed form of the same family (same unit), else None."""
         return None
+
+    def exchanged(self, size: int) -> "PrivacyLoss | None":
+        """The loss when `size` records leave and as many others join at once (closed form, same unit), else None.
+
+        One after the other is a group of twice the size; for a sampled release the pair is another one.
+        """
+        return self.grouped(2 * size)
 
     def parts(self) -> "tuple[tuple[PrivacyLoss, int], ...]":
         """Independent parts with their counts. Only the combinators override this."""

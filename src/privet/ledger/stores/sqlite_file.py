@@ -1,0 +1,237 @@
+"""What an SQLite file of a ledger looks like inside: tables, rows, and the errors of the library in our words."""
+
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+
+from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
+from privet.ledger.base import Entry, Held, Reader, Txn
+
+__all__ = [
+    "NETWORK_FILESYSTEMS",
+    "SCHEMA",
+    "SqliteRows",
+    "SqliteTxn",
+    "entry_of",
+    "filesystem_of",
+    "is_busy",
+    "make_tables",
+    "recognise",
+    "translated",
+]
+
+APPLICATION = 0x70726976  # "priv", in the header of the file
+VERSION = 1
+
+# `INSERT OR REPLACE` deletes rows without firing DELETE triggers unless recursive_triggers is on, hence the third one.
+SCHEMA = {
+    "entry": """CREATE TABLE entry (seq INTEGER PRIMARY KEY, prev BLOB NOT NULL, hash BLOB NOT NULL UNIQUE,
+ kind TEXT NOT NULL, analyst TEXT NOT NULL, key TEXT, loss TEXT, amounts TEXT NOT NULL, body TEXT NOT NULL) STRICT""",
+    "balance": "CREATE TABLE balance (scope TEXT PRIMARY KEY, sums TEXT NOT NULL, upto_seq INTEGER NOT NULL) STRICT",
+    "entry_release_key": """CREATE UNIQUE INDEX entry_release_key ON entry (analyst, key)
+ WHERE kind = 'release' AND key IS NOT NULL""",
+    "entry_key": "CREATE INDEX entry_key ON entry (analyst, key, seq) WHERE key IS NOT NULL",
+    "entry_admin": "CREATE INDEX entry_admin ON entry (kind, seq) WHERE kind NOT IN ('reserve', 'release')",
+    "entry_no_update": """CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry
+ BEGIN SELECT RAISE(ABORT, 'ledger entries are never changed'); END""",
+    "entry_no_delete": """CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry
+ BEGIN SELECT RAISE(ABORT, 'ledger entries are never deleted'); END""",
+    "entry_in_order": """CREATE TRIGGER entry_in_order BEFORE INSERT ON entry
+ WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM entry) OR EXISTS (SELECT 1 FROM entry WHERE hash = NEW.hash)
+ BEGIN SELECT RAISE(ABORT, 'ledger entries are appended in order'); END""",
+}
+
+# Write-ahead logging needs memory that all writers share, which these do not have.
+NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
+NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
+
+COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
+_TYPES = {(int, bytes, bytes, str, str, key, loss, str, str) for key in (str, type(None)) for loss in (str, type(None))}
+_CHUNK = 2000
+
+
+def filesystem_of(path: Path) -> str:
+    """The type of the file system that holds a path, as the kernel names it; empty where it does not say.
+
+    >>> isinstance(filesystem_of(Path("/")), str)
+    True
+    """
+    best, kind = "", ""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        mount = left.split()[4].encode().decode("unicode_escape")
+        inside = mount == "/" or path == Path(mount) or Path(mount) in path.parents
+        if inside and len(mount) >= len(best):
+            best, kind = mount, right.split()[0]
+    return kind
+
+
+def recognise(connection: sqlite3.Connection, name: str) -> None:
+    """Refuse a database that is not a ledger, or a newer one, before anything in it is touched."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if tables and application != APPLICATION:
+        raise LedgerError(f"{name!r} is an SQLite database, but no ledger of privet; choose another file")
+    if tables and version != VERSION:
+        raise LedgerError(f"{name!r} was written in format {version}, this privet reads {VERSION}; upgrade privet")
+
+
+_EVERYTHING = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+
+
+@cache
+def _pristine() -> tuple[tuple[str, ...], ...]:
+    """The schema of a ledger as SQLite keeps it."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for sql in SCHEMA.values():
+            connection.execute(sql)
+        return tuple(connection.execute(_EVERYTHING).fetchall())
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Turn an empty database into an empty ledger."""
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    for sql in SCHEMA.values():
+        connection.execute(sql)
+
+
+class SqliteRows(Reader):
+    """Reading, whatever the rows come through.
+
+    >>> sorted(SqliteRows.__abstractmethods__)
+    ['_rows']
+    """
+
+    @abstractmethod
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        """The answer to one statement."""
+
+    def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
+        sql, values = f"SELECT {COLUMNS} FROM entry WHERE seq > ?", tuple(kinds or ())
+        if kinds is not None:  # the first test lets the partial index answer
+            only = "kind NOT IN ('reserve', 'release') AND " if not {"reserve", "release"} & set(kinds) else ""
+            sql += f" AND {only}kind IN ({', '.join('?' * len(values))})"
+        while True:
+            rows = self._rows(f"{sql} ORDER BY seq LIMIT {_CHUNK}", (after, *values))
+            for row in rows:
+                yield entry_of(row)
+            if len(rows) < _CHUNK:
+                return
+            after = int(rows[-1][0])  # type: ignore[call-overload]
+
+    def entry(self, seq: int) -> Entry | None:
+        rows = self._rows(f"SELECT {COLUMNS} FROM entry WHERE seq = ?", (seq,))
+        return entry_of(rows[0]) if rows else None
+
+    def head(self) -> Entry | None:
+        rows = self._rows(f"SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1")
+        return entry_of(rows[0]) if rows else None
+
+    def balances(self) -> dict[str, tuple[str, int]]:
+        rows = self._rows("SELECT scope, sums, upto_seq FROM balance")
+        return {str(scope): (str(sums), int(upto)) for scope, sums, upto in rows}  # type: ignore[call-overload]
+
+    def damage(self) -> str | None:
+        """The schema, triggers included, is the one we wrote, and SQLite finds its pages and indexes in order."""
+        ours, theirs = set(_pristine()), set(self._rows(_EVERYTHING))
+        if ours - theirs:
+            return f"the schema of {min(name for _, name, *_ in ours - theirs)!r} is missing or was changed"
+        if theirs - ours:
+            return f"the file holds {min(str(name) for _, name, *_ in theirs - ours)!r}, which no ledger has"
+        report = self._rows("PRAGMA integrity_check(1)")
+        return None if report == [("ok",)] else f"SQLite reports: {report[0][0]}"
+
+
+class SqliteTxn(Txn):
+    """A write transaction on a connection; `last` is what it has appended last.
+
+    >>> SqliteTxn.last is None
+    True
+    """
+
+    last: Entry | None = None
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def head(self) -> Entry | None:
+        row = self._connection.execute(f"SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
+        return None if row is None else entry_of(row)
+
+    def sums(self, scope: str) -> Held | None:
+        row = self._connection.execute(
+            "SELECT sums, upto_seq, body FROM balance LEFT JOIN entry ON seq = upto_seq AND scope <> 'dataset' "
+            "WHERE scope = ?",  # the session has the body of the head already
+            (scope,),
+        ).fetchone()
+        return None if row is None else Held(*row)
+
+    def find(self, analyst: str, key: str) -> Entry | None:
+        row = self._connection.execute(
+            f"SELECT {COLUMNS} FROM entry WHERE analyst = ? AND key = ? AND key IS NOT NULL "
+            "ORDER BY kind = 'release' DESC, seq DESC LIMIT 1",
+            (analyst, key),
+        ).fetchone()
+        return None if row is None else entry_of(row)
+
+    def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
+        self._connection.execute(f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
+        self._connection.executemany(
+            "INSERT INTO balance VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET sums = excluded.sums, "
+            "upto_seq = excluded.upto_seq",
+            [(scope, sums, entry.seq) for scope, sums in balances.items()],
+        )
+        self.last = entry
+
+
+def entry_of(row: Sequence[object]) -> Entry:
+    """A row as an entry; a file that was edited may hold anything anywhere."""
+    if tuple(map(type, row)) not in _TYPES:
+        raise LedgerTampered(f"entry {row[0]!r:.20} holds a value of another type than a ledger writes; it was edited")
+    return Entry(*row)  # type: ignore[arg-type]
+
+
+# --- errors ------------------------------------------------------------------------------------------------------------
+
+
+_RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Does somebody else hold what is needed?"""
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """SQLite's errors in the ledger's words."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if is_busy(error):
+            raise LedgerBusy("another writer held the ledger longer than the timeout; nothing was spent") from error
+        if _code(error) in _RIGHTS:
+            raise LedgerUnavailable(
+                f"this account may not do that with the ledger's file ({error}); nothing was spent. Reading needs the "
+                "right to read, charging the right to write the file and its folder"
+            ) from error
+        if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT):
+            raise LedgerTampered(
+                f"the ledger's file is damaged or was edited ({error}); restore it and see its anchor"
+            ) from error
+        raise LedgerUnavailable(f"the ledger's file cannot be used ({error}); nothing was released") from error
+    except (UnicodeDecodeError, OverflowError):
+        raise LedgerTampered("the ledger's file holds text that no ledger writes; it was damaged or edited") from None

@@ -1,0 +1,152 @@
+"""What verify must notice although every hash is right: a holder of the file who rewrites the chain from some entry."""
+
+import json
+
+import pytest
+
+import privet as pv
+from privet.accounting.filters import basic_or_zcdp
+from privet.errors import LedgerTampered
+from privet.ledger.base import Entry, canonical, linked
+from privet.ledger.verify import Auditor
+from privet.privacy import GaussianLoss, PureLoss, Unit
+
+
+def audit(entries: list[Entry]) -> Auditor:
+    auditor = Auditor()
+    for entry in entries:
+        auditor.read(entry)
+    return auditor
+
+
+def rewritten(entries: list[Entry], change) -> list[Entry]:
+    """The same entries with some facts, amounts or losses changed, and every hash made good again."""
+    made: list[Entry] = []
+    for entry in entries:
+        facts, amounts = entry.facts, entry.charged
+        change(entry, facts, amounts)
+        made.append(
+            linked(
+                made[-1] if made else None,
+                entry.kind,
+                body=canonical(facts),
+                analyst=entry.analyst,
+                key=entry.key,
+                loss=entry.loss,
+                amounts=canonical(amounts),
+            )
+        )
+    return made
+
+
+def entries_of(*acts, budget=None, unit=None, schedule=()) -> list[Entry]:
+    begin = getattr(pv.Ledger, "create", pv.Ledger.open)
+    ledger = begin("memory:", budget=budget or pv.Budget(1.0), unit=unit, schedule=schedule)
+    for act in acts:
+        act(ledger)
+    return ledger.entries()
+
+
+def nothing(entry, facts, amounts):
+    pass
+
+
+def part_of(ledger):
+    ledger.open_partition("ward", ["a", "b"])
+    ledger.reserve(PureLoss(0.2), part="a")
+
+
+def free(entry, facts, amounts):
+    """Forge every charge to nothing, with sums that agree."""
+    if entry.kind == "reserve":
+        for scope in amounts:
+            amounts[scope] = [["0" for _ in rule] for rule in amounts[scope]]
+    for scope in facts["sums"]:
+        facts["sums"][scope] = [["0" for _ in rule] for rule in facts["sums"][scope]]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda ledger: ledger.reserve(PureLoss(0.2)),
+        part_of,
+        lambda ledger: ledger.reserve(PureLoss(0.2), analyst="ann"),
+    ],
+    ids=["whole", "part", "analyst"],
+)
+def test_a_charge_forged_to_nothing_is_underpriced(act):
+    entries = entries_of(act)
+    assert audit(rewritten(entries, nothing)).underpriced == []
+    assert audit(rewritten(entries, free)).underpriced == [entries[-1].seq]
+
+
+def test_a_part_is_priced_for_moving_too():
+    moving = Unit("replace")
+
+    def act(ledger):
+        ledger.open_partition("ward", ["a", "b"])
+        ledger.reserve(PureLoss(0.2), part="a")
+
+    entries = entries_of(act, unit=moving)
+    assert audit(entries).underpriced == []
+    assert audit(rewritten(entries, free)).underpriced == [entries[-1].seq]
+
+
+@pytest.mark.parametrize("at", [None, "1e-08"])
+def test_a_point_is_checked_at_its_delta(at):
+    entries = entries_of(lambda ledger: ledger.reserve(GaussianLoss(100.0), at=1e-9), budget=pv.Budget(3.0, 1e-6))
+    assert audit(entries).underpriced == []
+
+    def kinder(entry, facts, amounts):  # claim that it was charged at another delta, where it would have cost less
+        if entry.kind == "reserve":
+            facts["at"] = at
+            if at is None:
+                del facts["at"]
+
+    assert audit(rewritten(entries, kinder)).underpriced == [2]
+
+
+def test_the_limits_in_the_first_entry_are_compared():
+    def caps(entry, facts, amounts):
+        if entry.kind == "open":
+            facts["caps"][0][0] = "9" + facts["caps"][0][0]
+
+    with pytest.raises(LedgerTampered, match="entry 1 states limits"):
+        audit(rewritten(entries_of(), caps))
+
+
+def test_a_raise_is_not_called_scheduled_when_it_was_not():
+    def scheduled(entry, facts, amounts):
+        if entry.kind == "budget":
+            facts["scheduled"] = True
+
+    raised = entries_of(lambda ledger: ledger.raise_budget(pv.Budget(2.0), reason="why"))
+    assert audit(raised).policy.raised == (2,)
+    with pytest.raises(LedgerTampered, match="scheduled"):
+        audit(rewritten(raised, scheduled))
+    planned = entries_of(lambda ledger: ledger.raise_budget(), schedule=[pv.Budget(2.0)])
+    assert audit(planned).policy.raised == ()
+
+
+def test_underpriced_entries_are_said_aloud():
+    found = pv.ledger.Verified(9, "ab", 0, 0, (6,))
+    assert "Underpriced: entries 6" in str(found)
+    assert "nderpriced" not in str(pv.ledger.Verified(9, "ab", 0, 0, ()))
+
+
+# --- ledgers that were begun under the former default --------------------------------------------------------------
+
+
+def test_a_ledger_of_the_former_default_opens_spends_raises_and_verifies(tmp_path):
+    url = str(tmp_path / "old.ledger")
+    begin = getattr(pv.Ledger, "create", pv.Ledger.open)
+    old = begin(url, budget=pv.Budget(rule=basic_or_zcdp(3.0, delta=1e-6)), schedule=[])
+    assert '"at"' not in json.dumps(old.entries()[0].facts["budget"])  # the very text that was written then
+    old.reserve(GaussianLoss(50.0))
+    old.close()
+    again = pv.Ledger.open(url)
+    assert again.budget.describe() == "(3, 1e-06)-DP by basic or zCDP"
+    again.reserve(GaussianLoss(50.0))
+    again.raise_budget(pv.Budget(4.0, 1e-6), reason="the board")
+    assert again.budget == pv.Budget(rule=basic_or_zcdp(4.0, delta=1e-6))
+    assert again.verify().underpriced == ()
