@@ -66,9 +66,7 @@ def function(
 
 @audit_app.command(epilog="Example: privet audit replay my_code:pipeline --left '[1, 1]' --right '[1]'")
 def replay(
-    place: Annotated[
-        str, typer.Argument(metavar="MODULE:NAME", help="A pipeline: a function that releases through privet.")
-    ],
+    place: Annotated[str, typer.Argument(metavar="MODULE:NAME", help="A function that releases through privet.")],
     left: LeftOption = None,
     right: RightOption = None,
     json: o.JsonOption = False,

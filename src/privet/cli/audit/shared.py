@@ -23,6 +23,7 @@ __all__ = [
     "audit_app",
     "claimed",
     "loaded",
+    "read",
     "show",
     "value",
     "write",
