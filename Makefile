@@ -10,7 +10,7 @@ CORE := $(DEMO_VENV)/.stamp-core
 DEV  := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format docs bench floor clean
+.PHONY: help demo test test-slow mutate lint format docs bench floor clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -23,6 +23,9 @@ test: $(DEV)  ## every test but the slow ones
 
 test-slow: $(DEV)  ## the slow tests
 	$(BIN)/pytest -n $(JOBS) -rs -m slow
+
+mutate: $(DEV)  ## plant privacy bugs one at a time and name those that no test notices
+	$(BIN)/python -m tests.mutants --jobs $(JOBS)
 
 lint: $(DEV)  ## style, types, import direction, architecture
 	$(BIN)/ruff check .

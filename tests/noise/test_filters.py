@@ -184,3 +184,28 @@ def test_the_end_words_are_never_decided_by_floats(word, scale):
             continue  # the upper end of the geometric cell is U = 1, where the answer is 0
         with pytest.raises(Undecided):
             sampler(Sealed([word]))
+
+
+@pytest.mark.parametrize("chance", [0.3, 0.5, 2.0**-20])
+@pytest.mark.parametrize("margin", [2.0**-52, 2.0**-44, 2.0**-30])
+def test_coins_of_given_chances_beside_their_margin(chance, margin):
+    """A float chance that is off by less than its margin decides nothing wrongly, on either side of the true one."""
+    for error in (-0.9, 0.9):
+        true = Fraction(chance) + Fraction(error) * Fraction(margin)
+        enclosure = _enclosed(true)
+        words = words_near([math.floor((true + Fraction(s) * Fraction(margin)) * 2**64) for s in (-2, -1, 0, 1, 2)])
+
+        def exact(u, enclosure=enclosure):
+            return int(u.below(enclosure))
+
+        def many(stream, enclosure=enclosure):
+            return coins.compare(stream, np.array([chance]), np.array([margin]), lambda _: enclosure)
+
+        def one(stream, enclosure=enclosure):
+            return [coins.compare_one(stream, chance, margin, enclosure)]
+
+        assert mistakes(many, exact, words) == mistakes(one, exact, words) == 0
+
+
+def _enclosed(value):
+    return lambda bits: (math.floor(value * 2**bits), math.ceil(value * 2**bits))

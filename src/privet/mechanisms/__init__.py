@@ -27,6 +27,7 @@ from privet.mechanisms.geometric import Geometric
 from privet.mechanisms.krr import KRR
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.noisy_max import NoisyMax
+from privet.mechanisms.noisy_max_gap import NoisyMaxGap
 from privet.mechanisms.permute_and_flip import PermuteAndFlip
 from privet.mechanisms.propose_test_release import ProposeTestRelease, StableMedian, StableQuery
 from privet.mechanisms.quantile import Quantile
@@ -39,8 +40,12 @@ from privet.mechanisms.sensitivities import (
     sum_sensitivity,
 )
 from privet.mechanisms.sensitivity_search import Counterexample, find_counterexample
+from privet.mechanisms.smallest_budget import smallest_budget
 from privet.mechanisms.smooth_sensitivity import SmoothMedian
+from privet.mechanisms.staircase import Staircase
 from privet.mechanisms.top_k import TopK
+from privet.mechanisms.vector_mean import VectorMean
+from privet.mechanisms.vector_sum import VectorSum
 
 __all__ = [
     "Quantile",
@@ -64,6 +69,7 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "NoisyMax",
+    "NoisyMaxGap",
     "PermuteAndFlip",
     "ProposeTestRelease",
     "RandomizedResponse",
@@ -72,9 +78,12 @@ __all__ = [
     "SelectionMechanism",
     "Sensitivity",
     "SmoothMedian",
+    "Staircase",
     "StableMedian",
     "StableQuery",
     "TopK",
+    "VectorMean",
+    "VectorSum",
     "count_sensitivity",
     "counts_sensitivity",
     "find_counterexample",
@@ -84,4 +93,5 @@ __all__ = [
     "register",
     "registered_mechanisms",
     "sum_sensitivity",
+    "smallest_budget",
 ]

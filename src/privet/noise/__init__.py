@@ -23,6 +23,7 @@ from privet.noise.permutation import permutation
 from privet.noise.rounded_cauchy import rounded_cauchy
 from privet.noise.rounded_gaussian import rounded_gaussian
 from privet.noise.rounded_laplace import rounded_laplace
+from privet.noise.rounded_staircase import rounded_staircase
 from privet.noise.uniform_int import uniform_int
 
 __all__ = [
@@ -47,5 +48,6 @@ __all__ = [
     "rounded_cauchy",
     "rounded_gaussian",
     "rounded_laplace",
+    "rounded_staircase",
     "uniform_int",
 ]

@@ -88,6 +88,7 @@ from privet.testing.samplers import (
     pmf_rounded_cauchy,
     pmf_rounded_gaussian,
     pmf_rounded_laplace,
+    pmf_rounded_staircase,
 )
 
 __all__ = [
@@ -165,5 +166,6 @@ __all__ = [
     "pmf_rounded_cauchy",
     "pmf_rounded_gaussian",
     "pmf_rounded_laplace",
+    "pmf_rounded_staircase",
     "same_value",
 ]

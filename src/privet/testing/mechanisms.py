@@ -198,7 +198,7 @@ def _asked(mechanism: Any, queries: Any) -> Any:
 
 
 def same_value(left: Any, right: Any) -> bool:
-    """Equality of outputs bit for bit, arrays and nested tuples included.
+    """Equality of outputs bit for bit, arrays, dictionaries and nested tuples included.
 
     >>> same_value(np.array([1.0, 0.0]), np.array([1.0, -0.0]))
     False
@@ -208,6 +208,8 @@ def same_value(left: Any, right: Any) -> bool:
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(left, tuple | list) and isinstance(right, tuple | list):
         return len(left) == len(right) and all(map(same_value, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same_value(item, right[key]) for key, item in left.items())
     if isinstance(left, float) and isinstance(right, float):
         return left.hex() == right.hex()
     return bool(left == right)

@@ -20,6 +20,7 @@ __all__ = [
     "pmf_rounded_cauchy",
     "pmf_rounded_gaussian",
     "pmf_rounded_laplace",
+    "pmf_rounded_staircase",
 ]
 
 _WIDEST = 64 * 4**8
@@ -96,6 +97,26 @@ def pmf_rounded_cauchy(k: Any, *, scale: float, center: float = 0.0) -> Array:
     0.5
     """
     return _rounded(lambda x: np.arctan2(1.0, x) / math.pi, k, scale, center)
+
+
+def pmf_rounded_staircase(k: Any, *, scale: float, gamma: float, width: float, center: float = 0.0) -> Array:
+    """Pr[floor(center + S + 1/2) = k] for staircase noise S with steps of this width.
+
+    >>> round(float(pmf_rounded_staircase(0, scale=1.0, gamma=1.0, width=1.0)), 12)  # half of the first step, both sides
+    0.316060279414
+    """
+    b = math.exp(-1.0 / scale)
+    total = gamma + (1.0 - gamma) * b
+
+    def above(x: Array) -> Array:
+        place = np.abs(x) * scale  # `_rounded` divides by the scale; steps are counted in widths
+        whole = np.floor(place)
+        part = place - whole
+        rest = np.where(part < gamma, gamma - part + (1.0 - gamma) * b, (1.0 - part) * b)
+        tail = 0.5 * b**whole * (rest * (1.0 - b) / total + b)
+        return np.where(x >= 0.0, tail, 1.0 - tail)
+
+    return _rounded(above, k, scale * width, center)
 
 
 @dataclass(frozen=True)

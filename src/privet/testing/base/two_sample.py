@@ -62,15 +62,15 @@ def _features(outputs: Sequence[Any] | Array) -> tuple[Array, list[Any]]:
 
 
 def _look(output: Any) -> tuple[list[float], Any]:
-    if isinstance(output, dict):
-        return [float(item) for item in output.values()], tuple(output)
+    """The numbers of an output in order, and everything else about it."""
     if isinstance(output, np.ndarray) and output.dtype.kind in "biuf":
         return output.reshape(-1)[:_COLUMNS].astype(float).tolist(), output.shape
     if isinstance(output, bool | int | float | np.generic) and not isinstance(output, np.str_):
         return [float(output)], ()
-    if isinstance(output, tuple | list) and any(isinstance(item, np.ndarray) for item in output):
-        parts = [_look(item) for item in output]
-        return [number for row, _ in parts for number in row], tuple(form for _, form in parts)
+    if isinstance(output, dict | tuple | list):
+        parts = [_look(item) for item in (output.values() if isinstance(output, dict) else output)]
+        numbers = [number for row, _ in parts for number in row][:_COLUMNS]
+        return numbers, (tuple(output) if isinstance(output, dict) else (), tuple(form for _, form in parts))
     return [], repr(output)
 
 

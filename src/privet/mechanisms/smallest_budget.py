@@ -1,0 +1,57 @@
+"""The smallest budget that reaches a wanted error."""
+
+from collections.abc import Callable
+from typing import Any
+
+from privet._validate import above, open_fraction
+from privet.errors import InvalidParameter, Unreachable
+from privet.mechanisms.base import Mechanism
+
+__all__ = ["smallest_budget"]
+
+_LARGEST = 1e6
+_LEAST = 1e-9
+
+
+def smallest_budget(
+    make: Callable[[float], Mechanism[Any, Any]], *, within: float, confidence: float = 0.95, **options: Any
+) -> float:
+    """The smallest budget at which the error bar of `make(budget)` is at most `within`, to one part in a million.
+
+    `make` turns a budget (an epsilon, a rho or a mu) into a mechanism; `options` go to its `error`, for instance
+    `dimension=` or `candidates=`. No data is needed: the error bar follows from public parameters.
+
+    **Error:** the bar at the budget that is returned is at most `within`, so it is a little on the safe side.
+
+    >>> from privet.mechanisms import Count, Laplace
+    >>> epsilon = smallest_budget(lambda e: Laplace.for_budget(epsilon=e, sensitivity=1.0), within=50.0)
+    >>> round(epsilon, 4)
+    0.0599
+    >>> Count.for_budget(epsilon=smallest_budget(lambda e: Count.for_budget(epsilon=e), within=10)).error().radius
+    10.0
+    """
+    goal, share = above("within", within, 0.0), open_fraction("confidence", confidence)
+
+    def reaches(budget: float) -> bool:
+        try:
+            bar = make(budget).error(share, **options)
+        except (Unreachable, InvalidParameter):  # so small a budget that no noise of this kind can be drawn
+            if budget >= 1.0:
+                raise
+            return False
+        if bar is None:
+            raise InvalidParameter("this mechanism has no error bar, so no budget can be found for one")
+        return bar.radius <= goal
+
+    high = 1.0
+    while not reaches(high):
+        high *= 2.0
+        if high > _LARGEST:
+            raise Unreachable("no budget up to 1e6 brings the error bar down to that; ask for a larger error")
+    low = high / 2.0
+    while low > _LEAST and reaches(low):
+        low, high = low / 2.0, low
+    while high - low > 1e-6 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high

@@ -1,0 +1,156 @@
+"""The staircase mechanism."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array
+from privet._validate import fraction
+from privet.errors import InvalidData
+from privet.mechanisms.base import (
+    AdditiveMechanism,
+    Example,
+    Sensitivity,
+    Target,
+    as_sensitivity,
+    pure_scale,
+    register,
+    scale_for,
+    smallest_scale,
+    up,
+)
+from privet.mechanisms.base.additive import noise_scale
+from privet.mechanisms.base.mechanism import Source
+from privet.privacy import PrivacyLoss, PureLoss, Unit
+
+__all__ = ["Staircase"]
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class Staircase(AdditiveMechanism):
+    """Noise for one real number whose density falls in steps as wide as the sensitivity; the least noise at a pure epsilon.
+
+    At epsilon 2 its expected error is .85 of that of `Laplace`, at epsilon 5 it is .41, for small epsilon they tie. One
+    number only: in several coordinates every one of them would cost the whole epsilon, however little it moves.
+
+    `scale` is sensitivity/epsilon, `gamma` the share of a step that is as likely as the one before.
+
+    **Guarantee:** pure epsilon = sensitivity/scale, for every gamma.
+    **Sensitivity:** of the exact number (l1).
+    **Error:** the exact quantile of the noise; E|error| = sensitivity exp(epsilon/2)/(exp(epsilon) - 1) at the best gamma.
+    **Reference:** Geng, Kairouz, Oh & Viswanath 2015; proof note mechanisms/staircase.
+
+    >>> mechanism = Staircase.for_budget(epsilon=2.0, sensitivity=1.0)
+    >>> round(mechanism.gamma, 6), round(mechanism.error().expected, 6)
+    (0.268941, 0.425459)
+    >>> mechanism.loss.pure()
+    2.0
+    """
+
+    name = "staircase"
+
+    gamma: float = field()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", noise_scale("scale", self.scale))
+        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l1"))
+        object.__setattr__(self, "gamma", fraction("gamma", self.gamma))
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+        sensitivity: float | Fraction | Sensitivity,
+        unit: Unit | None = None,
+    ) -> "Staircase":
+        """The largest epsilon within the budget, and the gamma with the least expected error."""
+        target = Target(epsilon, delta, rho, mu)
+        bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
+        multiplier = smallest_scale(lambda scale: PureLoss(up(1 / Fraction(scale))), target)
+        scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
+        gamma = 1.0 / (1.0 + math.exp(min(float(bound.value) / scale / 2.0, 600.0)))
+        return cls(scale=scale, sensitivity=bound, gamma=gamma)._charged_at(target)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return PureLoss(up(self._epsilon), unit=self.sensitivity.unit)
+
+    @property
+    def _epsilon(self) -> Fraction:
+        return self.sensitivity.value / Fraction(self.scale)
+
+    @property
+    def standard_deviation(self) -> float:
+        """Root of E[(G + V)^2] in widths: G geometric, V the place within a step, independent."""
+        b, inner = self._falls()
+        g1, g2 = b / (1.0 - b), b * (1.0 + b) / (1.0 - b) ** 2
+        c = self.gamma
+        v1 = inner * c / 2.0 + (1.0 - inner) * (1.0 + c) / 2.0
+        v2 = inner * c * c / 3.0 + (1.0 - inner) * (1.0 + c + c * c) / 3.0
+        return float(self.sensitivity) * math.sqrt(g2 + 2.0 * g1 * v1 + v2)
+
+    def _falls(self) -> tuple[float, float]:
+        """exp(-epsilon), and how likely the noise lies in the first part of its step."""
+        b = math.exp(-min(float(self._epsilon), 700.0))
+        return b, self.gamma / (self.gamma + (1.0 - self.gamma) * b)
+
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        if np.ndim(value) != 0:
+            raise InvalidData(
+                "staircase noise protects one number, not an array: take Laplace, or one release for each"
+            )
+
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
+        width = scale * self._epsilon  # of a step, in the same units as `scale`
+        gamma = Fraction(self.gamma)
+        return noise.rounded_staircase(
+            scale=1 / self._epsilon, gamma=gamma, width=width, center=center, size=size, source=source
+        )
+
+    def _tail(self, x: Array | float) -> Array:
+        """Pr[|noise| > x] for x >= 0."""
+        b, inner = self._falls()
+        place = np.asarray(x, dtype=float) / float(self.sensitivity)
+        whole = np.floor(place)
+        part, c = place - whole, self.gamma
+        first = inner * (1.0 - part / c) if c > 0.0 else np.zeros_like(part)
+        last = (1.0 - inner) * (1.0 - part) / (1.0 - c) if c < 1.0 else np.zeros_like(part)
+        rest = np.where(part < c, first + (1.0 - inner), last)
+        return b**whole * (rest * (1.0 - b) + b)
+
+    def _noise_cdf(self, x: Array) -> Array:
+        half = self._tail(np.abs(x)) / 2.0
+        return np.where(x < 0.0, half, 1.0 - half)
+
+    def _quantile(self, tail: float) -> float:
+        """Bisection on the exact tail, which falls; the upper end is kept."""
+        low, high = 0.0, float(self.sensitivity)
+        while float(self._tail(high)) > tail:
+            low, high = high, 2.0 * high
+        for _ in range(80):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if float(self._tail(middle)) > tail else (low, middle)
+        return high
+
+    def _expected(self, dimension: int) -> float:
+        b, inner = self._falls()
+        place = inner * self.gamma / 2.0 + (1.0 - inner) * (1.0 + self.gamma) / 2.0
+        return float(self.sensitivity) * (b / (1.0 - b) + place)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        yield Example(cls.for_budget(epsilon=2.0, sensitivity=1.0), 0.0, 1.0, Target(2.0))
+        yield Example(cls.for_budget(epsilon=0.5, sensitivity=3.0, unit=Unit("replace")), -1.5, 1.5, Target(0.5))
+        yield Example(cls.for_budget(rho=2.0, sensitivity=0.5), 0.0, 0.5, Target(rho=2.0))

@@ -1,0 +1,268 @@
+"""Bugs in the samplers: a law that is not the one that was priced, or bits that somebody could predict."""
+
+from tests.mutants.mutant import Table
+
+NOISE = Table("tests/noise/test_laws.py", "tests/noise")
+plant = NOISE.plant
+
+plant("a word keeps its last bit only", "noise/base/coins.py", "point = word * TO_UNIT", "point = (word | 1) % 2 * 0.5")
+plant(
+    "coins: the margin counts as heads",
+    "noise/base/coins.py",
+    "heads = points < chance - margin",
+    "heads = points < chance + 4096 * margin",
+)
+plant(
+    "coins: exp(-x) becomes 1 - x",
+    "noise/base/coins.py",
+    "chance = np.exp(-x)\n",
+    "chance = 1.0 - np.minimum(x, 1.0)\n",
+)
+plant(
+    "coins: fair bits are all tails in the last byte",
+    "noise/base/coins.py",
+    "return np.unpackbits(octets, count=count).view(np.bool_)",
+    "return np.unpackbits(octets & 0x7F, count=count).view(np.bool_)",
+)
+plant(
+    "coins: 16 bits decide",
+    "noise/base/coins.py",
+    "near = np.flatnonzero((prefix >= lo >> 48) & (prefix < hi + 2**48 - 1 >> 48))",
+    "near = np.flatnonzero(np.zeros(count, dtype=bool))",
+)
+plant(
+    "single coin: the margin is tails",
+    "noise/base/coins.py",
+    "if point > chance + margin:",
+    "if point > chance - margin:",
+)
+plant("refined: ties are heads", "noise/base/refined.py", "if self.value + 1 <= lo:", "if self.value <= lo:")
+plant(
+    "refined: no fresh bits",
+    "noise/base/refined.py",
+    "self.value = self.value << bits | self.stream.bits(bits)",
+    "self.value = self.value << bits",
+)
+plant("least: stops one early", "noise/base/refined.py", "while inside - outside > 1:", "while inside - outside > 2:")
+plant(
+    "entropy: a constant key",
+    "noise/base/entropy.py",
+    "text = _keystream(self._key or os.urandom(_KEY), _KEY + count)",
+    "text = _keystream(self._key or bytes(_KEY), _KEY + count)",
+)
+plant(
+    "entropy: the key is kept",
+    "noise/base/entropy.py",
+    "        self._key = bytes(text[:_KEY])\n        return text[_KEY:]\n\n\n@final\nclass _SeededStream",
+    "        return text[_KEY:]\n\n\n@final\nclass _SeededStream",
+)
+plant(
+    "entropy: a fork keeps the buffer",
+    "noise/base/entropy.py",
+    "        if not self._fresh():\n",
+    "        if False:\n",
+)
+plant(
+    "entropy: a source can be copied",
+    "noise/base/entropy.py",
+    "    def __reduce_ex__(self, protocol: object) -> NoReturn:\n        raise _no_copy()\n\n\n@final\nclass Secure",
+    "    pass\n\n\n@final\nclass Secure",
+)
+plant(
+    "entropy: seeded noise calls itself secure",
+    "noise/base/entropy.py",
+    "    insecure = True\n",
+    "    insecure = False\n",
+)
+plant(
+    "entropy: unused bits shift in as zeros",
+    "noise/base/entropy.py",
+    "return value >> (-count % 64)",
+    "return value >> (-count % 64) << 1 >> 1 & ~1",
+)
+plant(
+    "rounded: the rest of the centre is dropped",
+    "noise/base/rounded.py",
+    "return (2.0 * minus - 1.0) * float_rest(rest)",
+    "return 0.0 * minus * float_rest(rest)",
+)
+plant(
+    "rounded: saturation of the noise alone",
+    "noise/base/rounded.py",
+    "return np.clip(whole + np.clip(values, -_NOISE, _NOISE), -SATURATION, SATURATION)",
+    "return whole + np.clip(values, -SATURATION // 2, SATURATION // 2)",
+)
+plant(
+    "tails: off by one",
+    "noise/base/tails.py",
+    "return complement(self.upper(k + 1, bits), bits)",
+    "return complement(self.upper(k + 2, bits), bits)",
+)
+plant(
+    "enclosure: the complement is too short", "noise/base/tails.py", "if not hi >> extra:", "if not hi >> extra + 20:"
+)
+plant(
+    "discrete Laplace: minus zero counts",
+    "noise/discrete_laplace.py",
+    "bad = np.flatnonzero(minus & (magnitude == 0))  # minus zero: with it, zero would count twice",
+    "bad = np.flatnonzero(minus & (magnitude < 0))",
+)
+plant(
+    "discrete Laplace: one draw counts zero twice",
+    "noise/discrete_laplace.py",
+    "if magnitude or not minus:",
+    "if magnitude >= 0 or not minus:",
+)
+plant(
+    "discrete Laplace: half the scale",
+    "noise/discrete_laplace.py",
+    '    t = positive("scale", scale)\n',
+    '    t = positive("scale", scale) / 2\n',
+)
+plant(
+    "discrete Laplace: table off by a factor",
+    "noise/discrete_laplace.py",
+    "return (power[0] << bits) // (one + p[1]), -(-(power[1] << bits) // (one + p[0]))",
+    "return (power[0] << bits) // (one + one), -(-(power[1] << bits) // (one + one))",
+)
+plant(
+    "discrete Gaussian: proposals are kept",
+    "noise/discrete_gaussian.py",
+    "x = 0.5 * _distance(np.abs(proposals), t, _as_float(sigma)) ** 2",
+    "x = 0.0 * _distance(np.abs(proposals), t, _as_float(sigma)) ** 2",
+)
+plant(
+    "discrete Gaussian: one draw with sigma for sigma squared",
+    "noise/discrete_gaussian.py",
+    "if accept_one(stream, 0.5 * distance * distance, _density(y, t, sigma)):",
+    "if accept_one(stream, 0.5 * distance, _density(y, t, sigma)):",
+)
+plant(
+    "discrete Gaussian: table without the normaliser",
+    "noise/discrete_gaussian.py",
+    "least, most = 2 * (half + lows[-1]), 2 * (half + highs[-1])",
+    "least, most = 2 * lows[-1], 2 * highs[-1]",
+)
+plant(
+    "geometric: float path is always believed",
+    "noise/geometric.py",
+    "unsure = np.flatnonzero((np.abs(y - out - 0.5) >= 0.5 - MARGIN * float(t)) | (words < np.uint64(FIRST)))",
+    "unsure = np.flatnonzero(np.abs(y) < 0.0)",
+)
+plant(
+    "geometric: low bits are uniform",
+    "noise/geometric.py",
+    "    todo = np.flatnonzero(~_kept(stream, out, t))\n",
+    "    todo = np.flatnonzero(np.zeros(len(out), dtype=bool))\n",
+)
+plant(
+    "geometric: one draw, low bits missing",
+    "noise/geometric.py",
+    "return (one_geometric(stream, t / 2**shift) << shift) + _one_trailing(stream, t, shift)",
+    "return one_geometric(stream, t / 2**shift) << shift",
+)
+plant(
+    "geometric: scale of the leading part",
+    "noise/geometric.py",
+    "    leading = t / 2**shift\n",
+    "    leading = t / 2 ** (shift + 1) if shift else t\n",
+)
+plant(
+    "rounded Laplace: half the scale for one draw",
+    "noise/rounded_laplace.py",
+    "lambda stream, rest: _one(stream, t, rest),",
+    "lambda stream, rest: _one(stream, t / 2, rest),",
+)
+plant(
+    "rounded Laplace: half the scale for arrays",
+    "noise/rounded_laplace.py",
+    "lambda stream, count, rest: _sample(stream, count, t, rest),",
+    "lambda stream, count, rest: _sample(stream, count, t / 2, rest),",
+)
+plant(
+    "rounded Laplace: fraction on the wrong side",
+    "noise/rounded_laplace.py",
+    "return Fraction(1, 2) + (rest if minus else -rest)",
+    "return Fraction(1, 2) + (-rest if minus else rest)",
+)
+plant(
+    "rounded Gaussian: half of sigma for one draw",
+    "noise/rounded_gaussian.py",
+    "lambda stream, rest: _one(stream, s, rest),",
+    "lambda stream, rest: _one(stream, s / 2, rest),",
+)
+plant(
+    "rounded Gaussian: 10% too narrow for arrays",
+    "noise/rounded_gaussian.py",
+    "lambda stream, count, rest: _sample(stream, count, s, rest),",
+    "lambda stream, count, rest: _sample(stream, count, s * 9 / 10, rest),",
+)
+plant(
+    "rounded Cauchy: half the scale",
+    "noise/rounded_cauchy.py",
+    "return scale * x, MARGIN",
+    "return 0.5 * scale * x, MARGIN",
+)
+plant(
+    "uniform: a remainder",
+    "noise/uniform_int.py",
+    "    while (value := stream.bits(length)) >= bound:\n        pass\n    return value",
+    "    return stream.bits(length) % bound",
+)
+plant(
+    "uniform: too large counts as zero",
+    "noise/uniform_int.py",
+    "bad = np.flatnonzero(out >= bound)",
+    "out[out >= bound] = 0\n    bad = np.flatnonzero(out >= bound)",
+)
+plant(
+    "permutation: half of the keys",
+    "noise/permutation.py",
+    "keys = stream.words(n)",
+    "keys = stream.words(n) & np.uint64(1)",
+)
+plant(
+    "choice: every proposal is accepted",
+    "noise/choice_exp.py",
+    "accepted = (words * 2.0**-64) < surely",
+    "accepted = (words * 2.0**-64) < 2.0 + surely",
+)
+plant(
+    "choice: half the scale",
+    "noise/choice_exp.py",
+    "weights = np.exp((values - self.best) / float(scale))",
+    "weights = np.exp((values - self.best) / float(scale) * 2.0)",
+)
+plant(
+    "argmax: float winner",
+    "noise/argmax.py",
+    "return np.flatnonzero(~(high < best)).tolist()",
+    "return [int(np.argmax(high))]",
+)
+plant(
+    "argmax: Laplace noise without a sign",
+    "noise/argmax.py",
+    "self._minus = fair_bits(stream, count)",
+    "self._minus = np.zeros(count, dtype=bool)",
+)
+plant(
+    "argmax: noise of another scale",
+    "noise/argmax.py",
+    "down, up = scale * lo, scale * hi",
+    "down, up = scale * lo / 2, scale * hi / 2",
+)
+plant("grid: half to even", "noise/grid.py", "return math.floor(x + Fraction(1, 2))", "return round(x)")
+plant(
+    "grid: sensitivity rounded down",
+    "noise/grid.py",
+    'return math.ceil(exact("x", x) / self.step)',
+    'return math.floor(exact("x", x) / self.step)',
+)
+plant(
+    "table: cut cells are not refined",
+    "noise/table.py",
+    "for place in np.flatnonzero(words >= self._low[index]).tolist():",
+    "for place in np.flatnonzero(words > np.uint64(2**64 - 1)).tolist():",
+    "tests/noise/test_table.py",
+    "tests/noise",
+)

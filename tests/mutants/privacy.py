@@ -1,0 +1,286 @@
+"""Bugs in the price language: a price below the truth, or one that is not a value."""
+
+from tests.mutants.mutant import Table
+
+PRIVACY = Table("tests/laws/test_losses.py", "tests/privacy", "tests/accounting", "tests/laws")
+plant = PRIVACY.plant
+
+plant(
+    "Gaussian: mu of half the distance",
+    "privacy/gaussian.py",
+    "return 1.0 / self.noise_multiplier",
+    "return 0.5 / self.noise_multiplier",
+)
+plant(
+    "Gaussian: a group costs its root",
+    "privacy/gaussian.py",
+    "GaussianLoss(self.noise_multiplier / size, unit=self.unit)",
+    "GaussianLoss(self.noise_multiplier / math.sqrt(size), unit=self.unit)",
+)
+plant(
+    "GDP: a group is one record",
+    "privacy/gdp.py",
+    "return GdpLoss(self.mu * size, unit=self.unit)",
+    "return GdpLoss(self.mu, unit=self.unit)",
+)
+plant(
+    "GDP: a group costs its root",
+    "privacy/gdp.py",
+    "return GdpLoss(self.mu * size, unit=self.unit)",
+    "return GdpLoss(self.mu * size**0.5, unit=self.unit)",
+)
+plant("zCDP: a group costs its size, not the square", "privacy/zcdp.py", "self.rho * size * size", "self.rho * size")
+plant(
+    "pure: a group costs its root",
+    "privacy/pure.py",
+    "PureLoss(self.epsilon * size, unit=self.unit)",
+    "PureLoss(self.epsilon * size**0.5, unit=self.unit)",
+)
+plant(
+    "Laplace: a group is one record",
+    "privacy/laplace.py",
+    "LaplaceLoss(self.scale / size, unit=self.unit)",
+    "LaplaceLoss(self.scale, unit=self.unit)",
+)
+plant(
+    "Laplace: a group costs its root",
+    "privacy/laplace.py",
+    "LaplaceLoss(self.scale / size, unit=self.unit)",
+    "LaplaceLoss(self.scale / math.sqrt(size), unit=self.unit)",
+)
+plant(
+    "Laplace: density of the other side",
+    "privacy/laplace.py",
+    "side = np.array([math.exp(-e) / 2.0, 0.5])",
+    "side = np.array([math.exp(-e) / 2.0, 0.45])",
+)
+plant(
+    "Laplace: curve of twice the scale",
+    "privacy/laplace.py",
+    "inside = -np.expm1((np.minimum(e, self.epsilon) - self.epsilon) / 2.0) + 0.0",
+    "inside = -np.expm1((np.minimum(e, self.epsilon) - self.epsilon) / 4.0) + 0.0",
+)
+plant(
+    "Laplace: Renyi of order a for a - 1",
+    "privacy/laplace.py",
+    "return RdpCurve(np.minimum(value, np.minimum(e, a * e * e / 2.0)), 0.0)",
+    "return RdpCurve(np.minimum(value, np.minimum(e, a * e * e / 4.0)), 0.0)",
+)
+plant(
+    "discrete Laplace: a group is one record",
+    "privacy/discrete_laplace.py",
+    "self.sensitivity * size, unit=self.unit)",
+    "self.sensitivity, unit=self.unit)",
+)
+plant(
+    "discrete Laplace: the pair forgets the sensitivity",
+    "privacy/discrete_laplace.py",
+    "shifted_geometric(1.0 / self.scale, self.sensitivity)",
+    "shifted_geometric(1.0 / self.scale, 1)",
+)
+plant(
+    "geometric: a group is one record",
+    "privacy/geometric.py",
+    "self.sensitivity * size, unit=self.unit)",
+    "self.sensitivity, unit=self.unit)",
+)
+plant(
+    "geometric: the pair forgets the sensitivity",
+    "privacy/geometric.py",
+    "shifted_geometric(-math.log(self.ratio), self.sensitivity)",
+    "shifted_geometric(-math.log(self.ratio), 1)",
+)
+plant(
+    "discrete Gaussian: a group is one record",
+    "privacy/discrete_gaussian.py",
+    "self.sensitivity * size, self.dimension, unit=self.unit)",
+    "self.sensitivity, self.dimension, unit=self.unit)",
+)
+plant(
+    "discrete Gaussian: half of rho",
+    "privacy/discrete_gaussian.py",
+    "(self.sensitivity / self.sigma) ** 2 / 2.0",
+    "(self.sensitivity / self.sigma) ** 2 / 4.0",
+)
+plant(
+    "discrete Gaussian: a scalar pair in every dimension",
+    "privacy/discrete_gaussian.py",
+    "if self.dimension > 1 or self.sigma",
+    "if self.sigma",
+)
+plant(
+    "randomized response: lies too rarely",
+    "privacy/randomized_response.py",
+    "return 1.0 / (1.0 + math.exp(self.epsilon)) if",
+    "return 0.9 / (1.0 + math.exp(self.epsilon)) if",
+)
+plant(
+    "k-RR: a truth too few",
+    "privacy/k_rr.py",
+    "truth = 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))",
+    "truth = 1.0 / (1.0 + self.k * math.exp(-self.epsilon))",
+)
+plant(
+    "exponential: monotone for all",
+    "privacy/exponential.py",
+    "return self.epsilon / 2.0 if self.monotonic else self.epsilon",
+    "return self.epsilon / 2.0",
+)
+plant(
+    "exponential: rho of a bounded range halved",
+    "privacy/exponential.py",
+    "self.range**2 / 8.0",
+    "self.range**2 / 16.0",
+)
+plant(
+    "approx: delta is forgotten",
+    "privacy/approx.py",
+    "return Approximate(self.epsilon, self.delta)",
+    "return Approximate(self.epsilon, 0.0)",
+)
+plant(
+    "rdp: delta0 is forgotten",
+    "privacy/rdp.py",
+    "return RdpCurve(np.where(orders > known[-1], math.inf, result), self.delta0)",
+    "return RdpCurve(np.where(orders > known[-1], math.inf, result), 0.0)",
+)
+plant(
+    "rdp: beyond the last order its value serves",
+    "privacy/rdp.py",
+    "np.where(orders > known[-1], math.inf, result)",
+    "np.where(orders > known[-1], values[-1], result)",
+)
+plant(
+    "composed: counts are forgotten",
+    "privacy/composed.py",
+    "counts[part] = counts.get(part, 0) + n",
+    "counts[part] = n",
+)
+plant(
+    "composed: mu adds up under the root",
+    "privacy/composed.py",
+    "return math.sqrt(math.fsum(part.gdp() ** 2 * n for part, n in self.parts()))",
+    "return math.sqrt(math.fsum(part.gdp() ** 2 for part, n in self.parts()))",
+)
+plant(
+    "composed: deltas are not added",
+    "privacy/composed.py",
+    "math.fsum(part.approximate().delta * n for part, n in self.parts())",
+    "max((part.approximate().delta for part, n in self.parts()), default=0.0)",
+)
+plant(
+    "composed: groups of the first part only",
+    "privacy/composed.py",
+    "known = [Repeated(group, n) for group, n in groups if group is not None]",
+    "known = [Repeated(group, 1) for group, n in groups if group is not None]",
+)
+plant("grouped: pure price of one", "privacy/grouped.py", "return self.size * self.of.pure()", "return self.of.pure()")
+plant("grouped: rho without the square", "privacy/grouped.py", "rho * self.size**2", "rho * self.size")
+plant("grouped: delta does not grow", "privacy/grouped.py", "math.exp(min(0.0, math.log(delta) + growth))", "delta")
+plant(
+    "sampled: the mixture is the base",
+    "privacy/poisson_sampled.py",
+    "mixed = (1.0 - self.q) * q + self.q * p",
+    "mixed = (1.0 - self.q * self.q) * q + self.q * self.q * p",
+)
+plant(
+    "sampled: cells of a smaller rate",
+    "privacy/poisson_sampled.py",
+    "return (1.0 - self.q) * q + self.q * p, q\n",
+    "return (1.0 - 0.5 * self.q) * q + 0.5 * self.q * p, q\n",
+)
+plant(
+    "sampled: replace is welcome",
+    "privacy/poisson_sampled.py",
+    'if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:',
+    "if self.of.unit.group_size != 1:",
+)
+plant(
+    "sampled: the add direction is the remove one",
+    "privacy/poisson_sampled.py",
+    'if direction == "remove":',
+    'if direction in ("remove", "add"):',
+)
+plant(
+    "sampled Gaussian: Renyi of a smaller rate",
+    "privacy/poisson_sampled.py",
+    "sampled_gaussian_rdp(self.q, mu, float(a))",
+    "sampled_gaussian_rdp(0.9 * self.q, mu, float(a))",
+)
+plant(
+    "fixed sample: add/remove is welcome", "privacy/fixed_sampled.py", 'if self.of.unit.relation != "replace" or', "if"
+)
+plant(
+    "fixed sample: rate m - 1 of n",
+    "privacy/fixed_sampled.py",
+    "return self.m / self.n",
+    "return (self.m - 1) / self.n if self.m > 1 else self.m / self.n",
+)
+plant(
+    "normal: curve of a smaller mu",
+    "privacy/base/normal.py",
+    "below, above = e / mu - mu / 2.0, e / mu + mu / 2.0",
+    "below, above = e / mu - mu / 2.1, e / mu + mu / 2.1",
+)
+plant(
+    "normal: Renyi divergence halved",
+    "privacy/base/normal_loss.py",
+    "return RdpCurve(np.asarray(alphas, dtype=float) * (self.gaussian() ** 2 / 2.0), 0.0)",
+    "return RdpCurve(np.asarray(alphas, dtype=float) * (self.gaussian() ** 2 / 4.0), 0.0)",
+)
+plant(
+    "default zCDP of a pure price",
+    "privacy/base/loss.py",
+    "return ZcdpBound(epsilon * epsilon / 2.0, delta)",
+    "return ZcdpBound(epsilon * epsilon / 8.0, delta)",
+)
+plant(
+    "default profile: one direction",
+    "privacy/base/loss.py",
+    'return np.maximum(self.profile(epsilon, "remove"), self.profile(epsilon, "add"))',
+    'return self.profile(epsilon, "remove")',
+)
+plant(
+    "default mu of a pure price",
+    "privacy/base/loss.py",
+    "-2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon)))",
+    "-1.9 * ndtri(1.0 / (1.0 + math.exp(epsilon)))",
+)
+plant(
+    "finite pair: losses that only P shows",
+    "privacy/finite_pair.py",
+    "if self._forward.p_only > 0.0 or self._forward.q_only > 0.0:",
+    "if False:",
+)
+plant("unit: relations mix", "privacy/base/unit.py", "if other != first:", "if other.group_size != first.group_size:")
+plant("unit: group sizes mix", "privacy/base/unit.py", "if other != first:", "if other.relation != first.relation:")
+plant(
+    "parallel: the cheapest block",
+    "privacy/parallel.py",
+    "return max(block.pure() for block in self.blocks)",
+    "return min(block.pure() for block in self.blocks)",
+)
+plant(
+    "parallel: rho of the cheapest block",
+    "privacy/parallel.py",
+    "max(b.rho for b in bounds)",
+    "min(b.rho for b in bounds)",
+)
+plant(
+    "parallel: replace is welcome",
+    "privacy/parallel.py",
+    'if not fixed_blocks and (shared.relation == "replace" or shared.group_size > 1):',
+    "if not fixed_blocks and shared.group_size > 1:",
+)
+plant(
+    "selected: as if run once",
+    "privacy/selected.py",
+    "(2.0 + self.eta) * self.of.pure()",
+    "(1.0 + self.eta) * self.of.pure()",
+)
+plant(
+    "selected: the mean is free",
+    "privacy/selected.py",
+    "values = base + extra + max(0.0, math.log(self.mean)) / (orders - 1.0)",
+    "values = base + extra",
+)
