@@ -98,7 +98,7 @@ class Coins:
         Lists, arrays, dicts of columns, and frames of pandas and Polars are extended by their own kind.
 
         >>> coins = Coins.draw(3)
-        >>> len(coins.apply([1, 2], [10, 20, 30])) == 2 + coins.included.sum()
+        >>> len(coins.apply([1, 2], [10, 20, 30])) == 2 + int(coins.included.sum())
         True
         >>> len(coins.apply([1, 2], [10, 20, 30], otherwise=[11, 21, 31]))
         5
