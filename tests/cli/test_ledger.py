@@ -87,9 +87,9 @@ def test_verify_and_anchors(privet, visits, tmp_path):
     assert json.loads(good.out)["anchored"] == 7
     assert "signed" in privet("ledger", "show", visits, "--anchor", anchor).out
     wrong = privet("ledger", "verify", visits, "--anchor", anchor, "--public-key", "00" * 32)
-    assert (wrong.code, wrong.out) == (2, "")
+    assert (wrong.code, wrong.out) == (5, "")
     assert "expected key" in wrong.err
-    assert privet("ledger", "verify", visits, "--head", "ab" * 32).code == 2
+    assert privet("ledger", "verify", visits, "--head", "ab" * 32).code == 5
     assert "chain and sums agree" in privet("ledger", "verify", visits).out
 
 

@@ -1,4 +1,4 @@
-"""`privet ledger`: begin, show, check, export, explain and ration a budget."""
+"""`privet ledger`: begin, show, check, export, explain, list, report and preview a budget."""
 
 import json as json_text
 from pathlib import Path
@@ -6,60 +6,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.base import app, check_plot, print_json
+from privet.cli.base import Release, check_plot, print_json
 from privet.cli.base import options as o
+from privet.cli.base.ledgers import (
+    AnalystOption,
+    AnchorOption,
+    DeltaOption,
+    EpsilonOption,
+    MuOption,
+    PublicKeyOption,
+    RhoOption,
+    Url,
+    budget_of,
+    ledger_app,
+    open_ledger,
+    print_facts,
+    write_private,
+)
 from privet.cli.base.release import RelationName
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, LedgerTampered
 
 if TYPE_CHECKING:
-    from privet.ledger import Budget, Ledger
+    from privet.report import LogRow
 
 __all__ = ["ledger_app"]
-
-ledger_app = typer.Typer(
-    no_args_is_help=True, help="A budget that is kept: begin, show, verify, export, explain, ration."
-)
-app.add_typer(ledger_app, name="ledger")
-
-Url = Annotated[str, typer.Argument(help="A file, sqlite:///path or postgresql://host/database#schema.")]
-EpsilonOption = Annotated[float | None, typer.Option(help="Budget: epsilon.", rich_help_panel="The budget")]
-DeltaOption = Annotated[float, typer.Option(help="Budget: delta.", rich_help_panel="The budget")]
-RhoOption = Annotated[float | None, typer.Option(help="Budget: rho of zCDP instead.", rich_help_panel="The budget")]
-MuOption = Annotated[float | None, typer.Option(help="Budget: mu of GDP instead.", rich_help_panel="The budget")]
-AnchorOption = Annotated[Path | None, typer.Option(help="The file of the anchor.", metavar="FILE")]
-PublicKeyOption = Annotated[str | None, typer.Option(help="The key that must have signed the anchor.", metavar="HEX")]
-
-
-def _open(
-    url: str,
-    anchor: Path | None = None,
-    public_key: str | None = None,
-    key: Path | None = None,
-    *,
-    read_only: bool = False,
-) -> "Ledger":
-    from privet.ledger import AnchorFile, Ledger
-
-    place: AnchorFile | None = None
-    if anchor is not None:
-        place = AnchorFile(anchor.absolute(), key=key, public_key=public_key)
-    return Ledger.open(url, anchor=place, read_only=read_only)
-
-
-def _budget(epsilon: float | None, delta: float, rho: float | None, mu: float | None) -> "Budget | None":
-    from privet.ledger import Budget
-
-    if epsilon is None and rho is None and mu is None:
-        return None
-    return Budget(epsilon, delta, rho=rho, mu=mu)
-
-
-def _print_facts(facts: list[tuple[str, str]]) -> None:
-    from rich.console import Console
-
-    from privet.report import facts_table
-
-    Console(highlight=False).print(facts_table(facts, width=11))
 
 
 @ledger_app.command(epilog="Example: privet ledger init visits.ledger --epsilon 3 --delta 1e-6 --dataset visits")
@@ -79,7 +49,7 @@ def init(
     from privet.ledger import Ledger
     from privet.privacy import Unit
 
-    budget = _budget(epsilon, delta, rho, mu)
+    budget = budget_of(epsilon, delta, rho, mu)
     if budget is None:
         raise InvalidParameter("a new ledger needs a budget: --epsilon 3 --delta 1e-6, --rho 0.1 or --mu 0.5")
     ledger = Ledger.create(url, budget=budget, dataset=dataset, unit=Unit(relation, group_size, person))
@@ -88,7 +58,7 @@ def init(
         named = {name.lower().replace(" ", "_"): value for name, value in facts}
         print_json({"ledger": ledger.policy.ledger, **named})
     else:
-        _print_facts(facts)
+        print_facts(facts)
 
 
 @ledger_app.command(epilog="Example: privet ledger show visits.ledger --plot budget.png")
@@ -106,13 +76,13 @@ def show(
 
     from privet import report
 
-    ledger = _open(url, anchor, public_key, read_only=True)
+    ledger = open_ledger(url, anchor, public_key, read_only=True)
     status = report.ledger_status(ledger)
     bound = None if total is None else ledger.total(delta=total)
     if json:
         print_json({**status.to_dict(), "total": None if bound is None else {"epsilon": bound.upper, "delta": total}})
     else:
-        _print_facts(status.facts())
+        print_facts(status.facts())
         Console(highlight=False).print(report.accounts_table(status.accounts))
         if bound is not None:
             typer.echo(
@@ -131,26 +101,40 @@ def verify(
     head: Annotated[str | None, typer.Option(help="A hash that the chain must contain.", metavar="HEX")] = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Read everything again: the chain, every sum, the balance cache, the anchor. Exit code 2 names the first bad entry."""
-    result = _open(url, anchor, public_key, read_only=True).verify(head=head)
+    """Read everything again: the chain, every sum, the balance cache, the anchor; of an export (a .json file) all but the
+    last two, without the store. Exit code 5 names the first bad entry, 1 means that a charge is below its price.
+    """
+    if url.endswith(".json"):
+        from privet.ledger import verify_export
+
+        result = verify_export(_document(Path(url)), head)
+    else:
+        result = open_ledger(url, anchor, public_key, read_only=True).verify(head=head)
     if json:
         print_json(result.to_dict())
     else:
         typer.echo(str(result))
+    if result.underpriced:
+        raise typer.Exit(1)
+
+
+def _document(path: Path) -> Any:
+    try:
+        return json_text.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidParameter(f"cannot read {path.name!r}: {error.strerror}") from None
+    except ValueError:
+        raise LedgerTampered(f"{path.name!r} is not JSON: the export was cut or edited") from None
 
 
 @ledger_app.command(epilog="Example: privet ledger export visits.ledger --out visits.json")
 def export(url: Url, out: Annotated[Path | None, typer.Option(help="Write to a file.", metavar="FILE")] = None) -> None:
     """The whole ledger as one JSON document, stored releases included."""
-    document = _open(url, read_only=True).export()
+    document = open_ledger(url, read_only=True).export()
     if out is None:
         print_json(document)
         return
-    try:
-        out.write_text(json_text.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InvalidParameter(f"cannot write {out.name!r}: {error.strerror}") from None
-    typer.echo(f"wrote {out}", err=True)
+    write_private(out, json_text.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 @ledger_app.command(epilog="Example: privet ledger explain visits.ledger 2")
@@ -160,11 +144,11 @@ def explain(
     """One entry in words: who, when, what was asked, what it cost in every account, what it paid for."""
     from privet import report
 
-    told = _open(url, read_only=True).explain(seq)
+    told = open_ledger(url, read_only=True).explain(seq)
     if json:
         print_json(_without_infinity(told.to_dict()))
     else:
-        _print_facts(report.explanation_facts(told))
+        print_facts(report.explanation_facts(told))
 
 
 def _without_infinity(value: Any) -> Any:
@@ -174,66 +158,81 @@ def _without_infinity(value: Any) -> Any:
     return None if value == float("inf") else value
 
 
-@ledger_app.command(epilog="Example: privet ledger budget visits.ledger --analyst ann --epsilon 1")
-def budget(
+@ledger_app.command(epilog="Example: privet ledger log visits.ledger --csv --out visits.csv")
+def log(
     url: Url,
-    analyst: Annotated[str | None, typer.Option(help="Whose ration: an analyst, registered if new.")] = None,
-    group: Annotated[str | None, typer.Option(help="Whose ration: a group, registered if new.")] = None,
-    epsilon: EpsilonOption = None,
-    delta: DeltaOption = 0.0,
-    rho: RhoOption = None,
-    mu: MuOption = None,
-    reason: Annotated[str | None, typer.Option(help="Why a cap is raised; kept in the entry.")] = None,
-    following: Annotated[bool, typer.Option("--next", help="Raise to the next budget of the schedule.")] = False,
+    charges: Annotated[bool, typer.Option("--charges", help="Only charges, no acts of the custodian.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values, all columns.")] = False,
     json: o.JsonOption = False,
+    out: Annotated[Path | None, typer.Option(help="Write to a file.", metavar="FILE")] = None,
 ) -> None:
-    """Show all caps; register an analyst or a group with a ration; raise a cap. Every change is an entry.
-
-    With --analyst and --group together the analyst joins the group.
-    """
-    from rich.console import Console
-
+    """Every charge with date, analyst, purpose and price, and every act, oldest first."""
     from privet import report
 
-    ledger = _open(url)
-    wanted = _budget(epsilon, delta, rho, mu)
-    if analyst is not None or group is not None or wanted is not None or following:
-        _change(ledger, wanted, analyst, group, reason)
-    accounts = ledger.accounts()
-    if json:
-        print_json({scope: {"promise": each.promise, "spent": each.to_dict()} for scope, each in accounts.items()})
+    rows = report.ledger_log(open_ledger(url, read_only=True), acts=not charges)
+    if csv:
+        text = report.ledger_csv(rows)
+    elif json:
+        text = json_text.dumps([row.cells() for row in rows], indent=2) + "\n"
     else:
-        Console(highlight=False).print(report.accounts_table(accounts))
-
-
-def _change(ledger: "Ledger", wanted: Any, analyst: str | None, group: str | None, reason: str | None) -> None:
-    known = ledger.policy
-    if analyst is not None and analyst not in known.analysts:
-        ledger.add_analyst(analyst, budget=wanted, group=group)
-    elif analyst is None and group is not None and group not in known.groups:
-        ledger.add_group(group, budget=wanted)
+        text = "".join(_line(row) + "\n" for row in rows)
+    if out is not None:
+        write_private(out, text)
     else:
-        ledger.raise_budget(wanted, analyst=analyst, group=None if analyst else group, reason=reason)
+        typer.echo(text, nl=False)
 
 
-@ledger_app.command(epilog="Example: privet ledger checkpoint visits.ledger --anchor visits.anchor --key custodian.key")
-def checkpoint(
+def _line(row: "LogRow") -> str:
+    who = row.analyst or ("custodian" if row.kind == "reserve" else "")
+    told = row.what if row.kind != "reserve" else row.purpose or row.key or row.loss
+    kind = "charge" if row.kind == "reserve" else row.kind
+    lost = "  (nothing recorded)" if row.kind == "reserve" and row.recorded is None else ""
+    return f"{row.seq:>6}  {row.time[:19]:<19}  {kind:<10}  {who:<12}  {row.price:<18}  {told}{lost}".rstrip()
+
+
+@ledger_app.command("report", epilog="Example: privet ledger report visits.ledger --html visits.html")
+def report_command(
     url: Url,
-    anchor: Annotated[Path, typer.Option(help="Where the anchor is kept: best on another host.", metavar="FILE")],
-    key: Annotated[Path | None, typer.Option(help="The Ed25519 key that signs.", metavar="FILE")] = None,
-    new_key: Annotated[bool, typer.Option("--new-key", help="Make that key first.")] = False,
+    page: Annotated[Path, typer.Option("--html", help="Write a web page that loads nothing.", metavar="FILE")],
+    anchor: AnchorOption = None,
+    public_key: PublicKeyOption = None,
+) -> None:
+    """The whole ledger for a regulator or the people in the data, as one web page. Exit code 5 if it was tampered with."""
+    from privet import report
+
+    ledger = open_ledger(url, anchor, public_key, read_only=True)
+    write_private(page, report.ledger_page(ledger))
+    ledger.verify()
+
+
+@ledger_app.command(epilog="Example: privet ledger preview visits.ledger gaussian --noise-multiplier 50 --at 1e-9")
+def preview(
+    url: Url,
+    kind: o.KindArgument,
+    noise_multiplier: o.NoiseMultiplierOption = None,
+    scale: o.ScaleOption = None,
+    epsilon0: o.Epsilon0Option = None,
+    delta0: o.Delta0Option = None,
+    rho: o.RhoOption = None,
+    mu: o.MuOption = None,
+    at: Annotated[float | None, typer.Option(help="Charge it as one point at this delta.", metavar="DELTA")] = None,
+    analyst: AnalystOption = None,
+    part: Annotated[str | None, typer.Option(help="A part of a partition.")] = None,
+    q: o.QOption = None,
+    steps: o.StepsOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Sign the head of the ledger and keep it elsewhere, so that a cut tail or an old copy is seen."""
-    from privet.ledger import new_signing_key
-
-    if new_key:
-        if key is None:
-            raise InvalidParameter("say where the new key is to be kept: --key custodian.key")
-        new_signing_key(key)
-    made = _open(url, anchor, None, key).checkpoint()
+    """What a release would cost, what it would leave and which rules it would end. Pays nothing; exit code 3: refused."""
+    ledger = open_ledger(url, read_only=True)
+    given = {"noise_multiplier": noise_multiplier, "scale": scale, "epsilon0": epsilon0, "delta0": delta0}
+    asked = Release(kind=kind, **given, rho=rho, mu=mu, q=q, steps=steps, relation=ledger.unit.relation)  # type: ignore[arg-type]
+    told = ledger.preview(asked.loss(), analyst=analyst, part=part, at=at)
     if json:
-        print_json(json_text.loads(made.to_json()))
+        left = None if told.after is None else told.after.to_dict()
+        many = None if told.fits == float("inf") else told.fits
+        facts = {"allowed": told.allowed, "fits": many, "ends": list(told.ends), "at": told.at, "after": left}
+        print_json({**facts, "refusal": told.refusal, "headline": (told.after or told.before).headline})
     else:
-        signed = f"signed by {made.public_key}" if made.signature else "not signed"
-        typer.echo(f"anchored entry {made.seq} ({made.hash[:16]}…), {signed}")
+        typer.echo(str(told))
+    if not told.allowed:
+        raise typer.Exit(3)

@@ -7,6 +7,7 @@ from privet.ledger.budget import Budget
 from privet.ledger.ledger import Ledger
 from privet.ledger.partition import Part, Partition
 from privet.ledger.protocol import Reservation
+from privet.ledger.verify import verify_export
 from privet.ledger.views import Explanation, Preview, Standing, Verified
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "current",
     "new_signing_key",
     "public_key_of",
+    "verify_export",
 ]

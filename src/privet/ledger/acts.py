@@ -1,17 +1,29 @@
 """Administrative acts. Each is an entry: nothing about a ledger changes without a trace."""
 
+import re
 from typing import Any
 
 from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, LedgerError
-from privet.ledger.anchor import Anchor
+from privet.ledger.anchor import Anchor, public_key_of, sign_text
 from privet.ledger.base import DATASET, clean_name, clean_text, most_sums, plain_sums, read_sums
 from privet.ledger.budget import Budget
 from privet.ledger.partition import Partition
-from privet.ledger.policy import Analyst, Policy, part_scopes, raises, scope_of
+from privet.ledger.policy import Analyst, Policy, above_cap, act_text, lowers, part_scopes, raises, scope_of
 from privet.ledger.session import Session, now
 
-__all__ = ["add_member", "adopt", "anchor_of", "change_budget", "close", "declare"]
+__all__ = [
+    "add_member",
+    "adopt",
+    "anchor_of",
+    "appoint",
+    "change_budget",
+    "change_member",
+    "close",
+    "declare",
+    "lower_budget",
+    "require_names",
+]
 
 
 def _policy(session: Session) -> Policy:
@@ -46,7 +58,9 @@ def add_member(session: Session, what: str, name: str, budget: Budget | None, gr
     kept = session.sums(scope)  # somebody may have asked under this name before names were registered
     if kept is not None and budget is not None:
         raise LedgerError(f"{name!r} has spent without a budget of their own already; register them under a new name")
-    session.append(
+    _within(policy, budget, group)
+    _append(
+        session,
         "analyst",
         after={scope: zero if kept is None else kept},
         what=what,
@@ -69,7 +83,8 @@ def declare(session: Session, partition: Partition) -> Partition:
     zero = policy.account.zero
     cells = {part_scopes(DATASET, partition[part])[0]: zero for part in partition.parts}
     top = part_scopes(DATASET, partition[partition.parts[0]])[1]
-    session.append(
+    _append(
+        session,
         "partition",
         after={**cells, top: zero * partition.spread(policy.unit)},
         name=partition.name,
@@ -93,8 +108,82 @@ def change_budget(session: Session, scope: str, budget: Budget | None, reason: o
     scheduled = budget == following
     raises(current, budget)
     why = None if scheduled and reason is None else _reason("" if reason is None else reason)
-    session.append("budget", scope=scope, budget=budget.to_dict(), scheduled=scheduled, reason=why, time=now())
+    if scope != DATASET:
+        what, _, name = scope.partition(":")
+        _within(policy, budget, policy.analysts[name].group if what == "analyst" else None)
+    _append(session, "budget", scope=scope, budget=budget.to_dict(), scheduled=scheduled, reason=why, time=now())
     return budget
+
+
+def _within(policy: Policy, ration: Budget | None, group: str | None) -> None:
+    """A ration above the cap that it lies under promises what will be refused."""
+    caps = [policy.budget, None if group is None else policy.groups.get(group)]
+    for cap in caps if ration is not None else []:
+        if ration is not None and above_cap(ration, cap):
+            assert cap is not None
+            raise LedgerError(
+                f"a ration of {ration.describe()} lies above its cap, {cap.describe()}; nothing is changed"
+            )
+
+
+def _append(session: Session, kind: str, *, after: dict[str, Sums] | None = None, **body: Any) -> None:
+    """Write an act, signed where a custodian is appointed."""
+    policy, head = session.policy, session.head
+    assert policy is not None
+    assert head is not None
+    if policy.custodian is not None:
+        if session.signer is None or public_key_of(session.signer) != policy.custodian:
+            raise LedgerError(
+                "this is an act of the custodian, who holds the key that was appointed: ledger.unlock(key file) first. "
+                "Spending needs no key"
+            )
+        text = act_text(policy.ledger, head.seq + 1, head.hash, kind, body)
+        body["signature"] = sign_text(session.signer, text)
+    session.append(kind, after=after, **body)
+
+
+def lower_budget(session: Session, scope: str, budget: Budget, reason: object) -> Budget:
+    """Lower a cap. What was spent stays; where that is more than the new cap, nothing more is granted."""
+    policy = _policy(session)
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(f"budget must be a Budget, got {type(budget).__name__}")
+    current = _budget_of(policy, scope)
+    budget = budget.like(current)
+    lowers(current, budget)
+    facts: dict[str, Any] = {"scope": scope, "budget": budget.to_dict(), "scheduled": False, "lowered": True}
+    _append(session, "budget", **facts, reason=_reason(reason), time=now())
+    return budget
+
+
+def change_member(session: Session, what: str, scope: str, reason: object, group: str | None = None) -> None:
+    """Suspend, resume, remove or move an analyst (or suspend a whole group). Past charges stay where they are."""
+    policy = _policy(session)
+    kind, _, name = scope.partition(":")
+    known = policy.groups if kind == "group" else policy.analysts
+    if name not in known or (kind == "analyst" and name in policy.removed):
+        raise LedgerError(f"there is no {kind} {name!r:.80}")
+    if group is not None and group not in policy.groups:
+        raise LedgerError(f"there is no group {group!r:.80}; add it first with add_group")
+    if what == "move":
+        _within(policy, policy.analysts[name].budget, group)
+    if what == "resume" and scope not in policy.suspended:
+        raise LedgerError(f"{kind} {name!r} is not suspended")
+    facts: dict[str, Any] = {"what": what, "scope": scope, "name": name, "group": group}
+    _append(session, "analyst", **facts, reason=_reason(reason), time=now())
+
+
+def require_names(session: Session) -> None:
+    """From here on every request names its analyst, who is registered."""
+    if not _policy(session).named:
+        _append(session, "analyst", what="required", time=now())
+
+
+def appoint(session: Session, public_key: str) -> None:
+    """From here on acts are signed with this key. Another custodian is appointed by the one before."""
+    _policy(session)
+    if not isinstance(public_key, str) or not re.fullmatch(r"[0-9a-f]{64}", public_key):
+        raise InvalidParameter("a custodian is known by a public key: 64 hex digits, as new_signing_key returns it")
+    _append(session, "custodian", public_key=public_key, time=now())
 
 
 def _budget_of(policy: Policy, scope: str) -> Budget:
@@ -110,7 +199,7 @@ def _budget_of(policy: Policy, scope: str) -> Budget:
 def close(session: Session, reason: object) -> None:
     """Nothing more is granted. Stored releases are still answered."""
     _policy(session)
-    session.append("close", reason=_reason(reason), time=now())
+    _append(session, "close", reason=_reason(reason), time=now())
 
 
 def anchor_of(session: Session) -> Anchor:

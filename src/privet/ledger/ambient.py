@@ -2,14 +2,17 @@
 
 from typing import cast
 
-from privet.ledger.base import AMBIENT
 from privet.ledger.ledger import Ledger
+from privet.mechanisms.base import in_force
 
 __all__ = ["current"]
 
 
 def current() -> Ledger | None:
-    """The innermost ledger of the surrounding `with ledger:` blocks, or None. Each thread and asyncio task has its own.
+    """The ledger that pays for a release here: of the innermost `with ledger:` block, or None.
+
+    Each thread and each asyncio task has blocks of its own; one without any uses the only ledger that is in force in the
+    process. Where it is not clear which ledger pays, this is a `LedgerError`, and so is a release.
 
     >>> import privet as pv
     >>> with pv.Ledger.create("memory:", budget=pv.Budget(1.0)) as ledger:
@@ -18,5 +21,4 @@ def current() -> Ledger | None:
     >>> current() is None
     True
     """
-    stack = AMBIENT.get()
-    return cast(Ledger, stack[-1]) if stack else None
+    return cast("Ledger | None", in_force())

@@ -13,7 +13,7 @@ from typing import Any
 from privet.errors import InvalidParameter, LedgerTampered, LedgerUnavailable
 from privet.ledger.base import Entry, canonical
 
-__all__ = ["Anchor", "AnchorFile", "new_signing_key", "public_key_of"]
+__all__ = ["Anchor", "AnchorFile", "is_signed", "new_signing_key", "public_key_of", "sign_text"]
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 Holds = Callable[[int], str | None]  # the hash that a ledger has at a seq
@@ -307,6 +307,32 @@ def wanted_head(head: Any) -> tuple[str | None, int | None, str]:
     if not isinstance(text, str) or not _HEX.fullmatch(text):
         raise InvalidParameter("head must be an Anchor, an Entry, or the hash of an entry (32 bytes, or 64 hex digits)")
     return None, None, text
+
+
+def sign_text(path: str | os.PathLike[str], text: str) -> str:
+    """The signature of a text by a key file, in hex digits.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     key = new_signing_key(folder + "/custodian.key")
+    ...     signature = sign_text(folder + "/custodian.key", "an act")
+    >>> is_signed("an act", signature, key), is_signed("another act", signature, key)
+    (True, False)
+    """
+    return str(_load_key(path).sign(text.encode()).hex())
+
+
+def is_signed(text: str, signature: object, public_key: str) -> bool:
+    """Was this text signed by the holder of that key?"""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key)).verify(
+            bytes.fromhex(str(signature)), text.encode()
+        )
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def _load_key(path: str | os.PathLike[str]) -> Any:

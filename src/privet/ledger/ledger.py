@@ -1,7 +1,6 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
 import contextlib
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from privet.errors import (
 )
 from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
-from privet.ledger.base import AMBIENT, Entry, Store, clean_name, parse_url
+from privet.ledger.base import Entry, Store, clean_name, parse_url
 from privet.ledger.begin import begin
 from privet.ledger.budget import Budget
 from privet.ledger.custody import Custody
@@ -25,16 +24,28 @@ from privet.ledger.explain import explain, export
 from privet.ledger.migrate import backed_up, moved
 from privet.ledger.policy import Policy
 from privet.ledger.preview import preview, standing, standings
-from privet.ledger.protocol import Reservation, priced, record_in, recorded, refuse_insecure, reserve_in, run
+from privet.ledger.protocol import (
+    Reservation,
+    check_input,
+    priced,
+    record_in,
+    recorded,
+    refuse_insecure,
+    reserve_in,
+    run,
+)
 from privet.ledger.request import Asked, Terms
 from privet.ledger.restore import restored
 from privet.ledger.secret import secret_of
-from privet.ledger.session import Session, Tip, check_seen, load_policy, now, read_tip
+from privet.ledger.session import Tip, check_seen, load_policy, now, read_tip
 from privet.ledger.stores import connect
 from privet.ledger.total import Totals
 from privet.ledger.verify import verify_store
 from privet.ledger.views import Explanation, Preview, Standing, Verified
+from privet.ledger.within import Within, opened_stream
+from privet.ledger.writing import Writing
 from privet.mechanisms import Release
+from privet.mechanisms.base import STREAM, put_in_force, take_out_of_force
 from privet.privacy import PrivacyLoss, Unit
 
 __all__ = ["Ledger"]
@@ -60,8 +71,12 @@ class Ledger(Custody):
     (True, 0.5)
     """
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str = "", timeout: float = 0.0, **_: object) -> None:
         """Use `Ledger.create` or `Ledger.open`."""
+        if not timeout:
+            raise InvalidParameter(
+                "a ledger is begun with Ledger.create(url, budget=...) and opened with Ledger.open(url), not with Ledger()"
+            )
         self.url, self.timeout = url, timeout
         self._read_only = False
         self._store: Store
@@ -235,6 +250,7 @@ class Ledger(Custody):
         mechanism fails, that has been paid for, and the error says nothing about the data.
         """
         try:
+            check_input(mechanism, data)
             loss = priced(mechanism, durable=self._store.durable)
             asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
             if key is not None and about is None:
@@ -257,7 +273,8 @@ class Ledger(Custody):
         if self._store.durable and made.insecure:
             refuse_insecure()
         with self._writing(durable=False) as session:  # only the charge must be on the disk for privacy
-            before = recorded(self._store, reservation) if by_hand else None
+            alone = session.head is not None and session.head.seq == reservation.seq  # nobody can have been first
+            before = None if alone and not by_hand else recorded(self._store, reservation)
             return before or record_in(session, reservation, made, text)
 
     # --- looking ---------------------------------------------------------------------------------------------------
@@ -395,13 +412,27 @@ class Ledger(Custody):
         return _reopen, (self.url, self.timeout, self._anchor, self._read_only)
 
     def __enter__(self) -> "Ledger":
-        AMBIENT.set((*AMBIENT.get(), self))
+        put_in_force(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        stack = AMBIENT.get()
-        last = len(stack) - 1 - stack[::-1].index(self)
-        AMBIENT.set((*stack[:last], *stack[last + 1 :]))
+        take_out_of_force(self)
+
+    def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
+        """What `with ledger:` does for every release inside it: pay, draw, record. Parts of a whole are paid with it.
+
+        >>> import privet as pv
+        >>> with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)) as ledger:
+        ...     release = pv.mechanisms.Laplace.for_budget(epsilon=0.25, sensitivity=1.0).release(42)
+        >>> ledger.spent["basic epsilon"], release.paid["entry"]
+        (0.25, 2)
+        """
+        within = Within(mechanism, run, source)
+        if value is not STREAM:
+            check_input(mechanism, value)
+            return self.release(within, value)
+        priced(within, durable=self._store.durable)
+        return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
 
     def close(self) -> None:
         """Let go of the file or the server; the next use connects again."""
@@ -421,8 +452,8 @@ class Ledger(Custody):
                 with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
                     self._tip.policy.account.offers(loss, at)
 
-    def _writing(self, *, durable: bool = True) -> "_Writing":
-        return _Writing(self, durable)
+    def _writing(self, *, durable: bool = True) -> Writing:
+        return Writing(self, durable)
 
     def _look(self) -> Tip:
         """The newest head, without a lock."""
@@ -441,38 +472,3 @@ class Ledger(Custody):
 
 def _reopen(url: str, timeout: float, anchor: AnchorFile | None, read_only: bool = False) -> Ledger:
     return Ledger.open(url, timeout=timeout, anchor=anchor, read_only=read_only)
-
-
-class _Writing:
-    """One transaction: lock, read the head, do, commit, remember the head, anchor it where that is asked for."""
-
-    def __init__(self, ledger: Ledger, durable: bool) -> None:
-        self._ledger, self._durable = ledger, durable
-
-    def __enter__(self) -> Session:
-        ledger = self._ledger
-        self._transaction = ledger._store.transaction(durable=self._durable)
-        txn = self._transaction.__enter__()
-        try:
-            self._session = Session(ledger._store, txn, ledger._tip)
-            if self._durable and self._session.policy is not None:
-                ledger._check_anchor(self._session.policy)
-                if ledger._anchor is not None and ledger._anchor.every_reserve:
-                    ledger._anchor.probe()
-        except BaseException:
-            self._transaction.__exit__(*sys.exc_info())
-            raise
-        self._before = self._session.head
-        return self._session
-
-    def __exit__(self, *error: Any) -> None:
-        ledger, session = self._ledger, self._session
-        place = ledger._anchor
-        anchor = None
-        if error[0] is None and place is not None and place.every_reserve and self._durable:
-            anchor = acts.anchor_of(session) if session.head is not self._before else None
-        self._transaction.__exit__(*error)
-        if error[0] is None:
-            ledger._tip = session.tip
-            if anchor is not None and place is not None:
-                place.write(anchor, ledger._holds)

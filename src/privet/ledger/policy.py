@@ -9,12 +9,25 @@ from typing import Any, NamedTuple
 from privet.accounting.filters import Filter, Odometer, Sums
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, LedgerTampered
 from privet.ledger.account import Account, FilterAccount, OdometerAccount
-from privet.ledger.base import DATASET, Entry, add_sums, canonical, most_sums, read_sums
+from privet.ledger.anchor import is_signed
+from privet.ledger.base import DATASET, SIGNED, Entry, add_sums, canonical, most_sums, read_sums
 from privet.ledger.budget import Budget, odometer_from_dict
 from privet.ledger.partition import Part, Partition, Parts
 from privet.privacy import PrivacyLoss, Unit
 
-__all__ = ["Analyst", "Charge", "Policy", "charge", "part_scopes", "raises", "read_balance", "scope_of"]
+__all__ = [
+    "Analyst",
+    "Charge",
+    "Policy",
+    "above_cap",
+    "act_text",
+    "charge",
+    "lowers",
+    "part_scopes",
+    "raises",
+    "read_balance",
+    "scope_of",
+]
 
 
 class Analyst(NamedTuple):
@@ -83,6 +96,10 @@ class Policy:
     closed: str | None = None
     first: Budget | None = None  # what the ledger was begun with
     anchored: Mapping[str, Any] | None = None  # the anchor without which the ledger is not opened
+    suspended: Mapping[str, str] = field(default_factory=dict)  # scope to reason
+    removed: frozenset[str] = frozenset()
+    named: bool = False  # must every request name its analyst?
+    custodian: str | None = None  # the public key that signs acts
     raised: tuple[int, ...] = ()  # raises outside the schedule: from there on the first promise is a policy
     seq: int = 0
 
@@ -97,7 +114,10 @@ class Policy:
     def scopes(self, analyst: str) -> list[tuple[str, Account, bool]]:
         """The accounts that a charge of this analyst touches, and whether each has a cap to keep."""
         if not analyst:
+            if self.named:
+                raise LedgerError("this ledger asks every request to name its analyst: analyst=")
             return self._whole
+        self._active(analyst)
         found = list(self._whole)
         known = self.analysts.get(analyst)
         if known is None and self.analysts:
@@ -106,6 +126,17 @@ class Policy:
             found.append(self.ration(scope_of(group=known.group), self.groups[known.group]))
         found.append(self.ration(scope_of(analyst=analyst), None if known is None else known.budget))
         return found
+
+    def _active(self, analyst: str) -> None:
+        """An analyst who was removed, or is suspended alone or with a group, is granted nothing."""
+        if analyst in self.removed:
+            raise LedgerError(f"the analyst {analyst!r:.80} was removed; nothing more is granted under this name")
+        known = self.analysts.get(analyst)
+        scopes = [scope_of(analyst=analyst)]
+        scopes += [scope_of(group=known.group)] if known is not None and known.group is not None else []
+        for scope in scopes:
+            if scope in self.suspended:
+                raise LedgerError(f"{scope.replace(':', ' ', 1)} is suspended: {self.suspended[scope]}")
 
     @cached_property
     def _whole(self) -> list[tuple[str, Account, bool]]:
@@ -141,6 +172,10 @@ class Policy:
     def after(self, entry: Entry) -> "Policy":
         """The policy once one more administrative entry is read."""
         facts = entry.facts
+        if self.custodian is not None and entry.kind in SIGNED:
+            text = act_text(self.ledger, entry.seq, entry.prev, entry.kind, facts)
+            if not is_signed(text, facts.get("signature"), self.custodian):
+                raise LedgerTampered(f"entry {entry.seq} ({entry.kind}) is not signed by the custodian")
         try:
             return replace(_FOLD[entry.kind](self, facts, entry), seq=entry.seq)
         except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
@@ -166,6 +201,16 @@ class Policy:
             raise LedgerTampered(f"entry {entry.seq} (open) cannot be read: {problem}") from None
 
 
+def act_text(ledger: str, seq: int, prev: bytes, kind: str, facts: Mapping[str, Any]) -> str:
+    """What a custodian signs: the act, and its only place in the only chain. Sums and rules are recomputed by readers.
+
+    >>> act_text("id", 2, bytes(32), "close", {"reason": "ended", "sums": {}}).count("ended")
+    1
+    """
+    said = {name: value for name, value in facts.items() if name not in ("signature", "sums", "policy")}
+    return "privet-custodian/1\n" + canonical([ledger, str(seq), prev.hex(), kind, said])
+
+
 def unit_from_dict(document: dict[str, Any]) -> Unit:
     """Inverse of `Unit.to_dict` with its whole number as text."""
     return Unit(**{**document, "group_size": int(document["group_size"])})
@@ -186,8 +231,34 @@ def raises(low: Budget, high: Budget) -> None:
         )
 
 
+def lowers(high: Budget, low: Budget) -> None:
+    """Refuse a change that is no lowering: the same rules with limits that are nowhere higher."""
+    try:
+        raises(low, high)
+    except LedgerError:
+        raise LedgerError(
+            f"a budget is lowered within its rule and nowhere raised: {high.describe()} cannot become {low.describe()}"
+        ) from None
+
+
+def above_cap(ration: Budget, cap: Budget | None) -> bool:
+    """Does a ration promise more than the cap that it lies under? Compared where both speak the same language.
+
+    >>> above_cap(Budget(2.0), Budget(1.0)), above_cap(Budget(0.5), Budget(1.0, 1e-6))
+    (True, False)
+    """
+    if cap is None:
+        return False
+    pairs = [(ration.rho, cap.rho), (ration.mu, cap.mu)]
+    if ration.rho is None and ration.mu is None and cap.rho is None and cap.mu is None:
+        pairs += [(ration.epsilon, cap.epsilon), (ration.delta, cap.delta)]
+    return any(a is not None and b is not None and a > b * (1.0 + 1e-12) for a, b in pairs)
+
+
 def _budget(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
     scope, budget = facts["scope"], Budget.from_dict(facts["budget"])
+    if scope == DATASET and facts.get("lowered"):
+        return replace(policy, budget=budget)
     if scope == DATASET:
         raised = policy.raised if facts["scheduled"] else (*policy.raised, entry.seq)
         schedule = policy.schedule[1:] if facts["scheduled"] else policy.schedule
@@ -199,10 +270,46 @@ def _budget(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
 
 
 def _analyst(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    if facts["what"] in _CHANGES:
+        return _CHANGES[facts["what"]](policy, facts)
     budget = None if facts["budget"] is None else Budget.from_dict(facts["budget"])
     if facts["what"] == "group":
         return replace(policy, groups={**policy.groups, facts["name"]: budget})
     return replace(policy, analysts={**policy.analysts, facts["name"]: Analyst(budget, facts["group"])})
+
+
+def _suspend(policy: Policy, facts: dict[str, Any]) -> Policy:
+    return replace(policy, suspended={**policy.suspended, facts["scope"]: str(facts["reason"])})
+
+
+def _resume(policy: Policy, facts: dict[str, Any]) -> Policy:
+    return replace(policy, suspended={k: v for k, v in policy.suspended.items() if k != facts["scope"]})
+
+
+def _remove(policy: Policy, facts: dict[str, Any]) -> Policy:
+    return replace(policy, removed=policy.removed | {facts["name"]})
+
+
+def _move(policy: Policy, facts: dict[str, Any]) -> Policy:
+    terms = policy.analysts[facts["name"]]
+    return replace(policy, analysts={**policy.analysts, facts["name"]: Analyst(terms.budget, facts["group"])})
+
+
+def _name_all(policy: Policy, facts: dict[str, Any]) -> Policy:
+    return replace(policy, named=True)
+
+
+_CHANGES: dict[str, Callable[[Policy, dict[str, Any]], Policy]] = {
+    "suspend": _suspend,
+    "resume": _resume,
+    "remove": _remove,
+    "move": _move,
+    "required": _name_all,
+}
+
+
+def _custodian(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
+    return replace(policy, custodian=str(facts["public_key"]))
 
 
 def _partition(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
@@ -236,6 +343,7 @@ _FOLD: dict[str, Callable[[Policy, dict[str, Any], Entry], Policy]] = {
     "adopt": _adopt,
     "anchor": _anchor,
     "moved": _moved,
+    "custodian": _custodian,
 }
 
 

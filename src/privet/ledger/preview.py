@@ -35,7 +35,8 @@ def standings(tip: Tip, balances: Mapping[str, tuple[str, int]]) -> dict[str, St
     for scope, budget in members.items():
         _, account, _ = policy.ration(scope, budget)
         sums = read_balance(balances[scope][0]) if scope in balances else account.zero
-        found[scope] = Standing("spent", account, sums, "no cap of its own" if budget is None else budget.describe())
+        promise = "no cap of its own" if budget is None else budget.describe()
+        found[scope] = Standing("spent", account, sums, promise, capped=budget is not None)
     return found
 
 

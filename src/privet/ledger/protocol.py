@@ -5,20 +5,33 @@ was released is recorded before it is returned; the first record under a key win
 """
 
 from asyncio import CancelledError
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, ReleaseFailed
+from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, PrivetError, ReleaseFailed
 from privet.ledger.base import Entry, Store
 from privet.ledger.partition import Part
 from privet.ledger.policy import charge
 from privet.ledger.quiet import quiet
 from privet.ledger.request import Asked
 from privet.ledger.session import SOFTWARE, Session, check_hash, now
-from privet.mechanisms import Release
+from privet.mechanisms import Mechanism, Release
+from privet.mechanisms.base import paid_for
 from privet.privacy import PrivacyLoss, to_json
 
-__all__ = ["Reservation", "priced", "record_in", "recorded", "refuse_insecure", "reserve_in", "run"]
+__all__ = [
+    "Reservation",
+    "check_input",
+    "drawn",
+    "payment_of",
+    "priced",
+    "record_in",
+    "recorded",
+    "refuse_insecure",
+    "reserve_in",
+    "run",
+]
 
 _FAILED = (
     "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "
@@ -150,7 +163,7 @@ def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[A
     text = stop = None
     try:
         with quiet():
-            made = mechanism.release(data)
+            made = drawn(mechanism, data, reservation)
             if isinstance(made, Release) and made.loss == reservation.loss:
                 text = made.to_json()
     except BaseException as error:
@@ -171,6 +184,32 @@ def _stop_of(error: BaseException) -> type[BaseException] | None:
         if isinstance(error, kind):
             return kind
     return None
+
+
+def drawn(mechanism: Any, data: Any, reservation: Reservation) -> Any:
+    """The release, as the one whole that is paid for: its parts cost nothing more."""
+    with paid_for():
+        made = mechanism.release(data)
+    return replace(made, paid=payment_of(reservation)) if isinstance(made, Release) else made
+
+
+def payment_of(reservation: Reservation) -> dict[str, Any] | None:
+    """Which entry of which ledger paid."""
+    tip = getattr(reservation.ledger, "_tip", None)
+    return None if tip is None else {"ledger": tip.policy.ledger, "entry": reservation.seq}
+
+
+def check_input(mechanism: Any, data: Any) -> None:
+    """What a mechanism cannot take by its type or shape is refused before anything is paid, without the data."""
+    problem = None
+    if isinstance(mechanism, Mechanism):
+        try:
+            mechanism.check(data)
+        except PrivetError as error:
+            problem = error.with_traceback(None)
+    del data
+    if problem is not None:
+        raise problem
 
 
 def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":

@@ -86,8 +86,20 @@ class Asked(NamedTuple):
 
 
 def _described(mechanism: Any) -> list[Any]:
+    """What a mechanism is, without the delta that it is charged at: that changes its price, not its answer, and requests
+    that were written before there was such a field are the same requests.
+    """
     describe = getattr(mechanism, "to_dict", None)
-    return [type(mechanism).__qualname__, describe() if callable(describe) else _unknown()]
+    facts = describe() if callable(describe) else _unknown()
+    return [type(mechanism).__qualname__, _without_at(facts, getattr(mechanism, "at", None))]
+
+
+def _without_at(facts: Any, at: object) -> Any:
+    if at is None or not isinstance(facts, dict):
+        return facts
+    return {
+        name: _without_at(value, at) for name, value in facts.items() if name != "at" or value not in (at, repr(at))
+    }
 
 
 def _unknown(value: object = None) -> NoReturn:

@@ -143,6 +143,8 @@ class Session:
     True
     """
 
+    signer: Any = None  # the key file of the custodian, where acts are signed
+
     def __init__(self, store: Store, txn: Txn, tip: Tip | None) -> None:
         self.txn = txn
         self._text = ""

@@ -25,7 +25,7 @@ from privet.ledger.policy import Policy, part_scopes
 from privet.ledger.views import Verified
 from privet.privacy import PrivacyLoss, from_json
 
-__all__ = ["Auditor", "verify_store"]
+__all__ = ["Auditor", "verify_export", "verify_store"]
 
 _MOST = 4096  # texts remembered at once
 _SLACK = 10**9  # prices may differ by a relative 1e-9 between machines
@@ -271,3 +271,48 @@ def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, st
         )
     found = (auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored)
     return Verified(*found, tuple(auditor.underpriced))
+
+
+def verify_export(document: Any, head: str | None = None) -> Verified:
+    """Check an export without the store: every hash, every sum, every price. `head`: a hash that it must contain.
+
+    **Guarantee:** as `Ledger.verify`, but for what only a store has: its balance cache and its anchors.
+
+    >>> import privet as pv
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    >>> _ = ledger.reserve(pv.privacy.PureLoss(0.25))
+    >>> verify_export(ledger.export()).entries
+    2
+    """
+    auditor, seen = Auditor(), set()
+    try:
+        if document["privet_ledger"] != 1:
+            raise LedgerTampered("this is not an export that this version of privet can read")
+        for each in document["entries"]:
+            auditor.read(_imported(each))
+            seen.add(auditor.hash.hex())
+        said = (int(document["head"]["seq"]), document["head"]["hash"])
+        ledger = document["ledger"]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise LedgerTampered("this is not the export of a ledger, or it was cut or edited") from None
+    if auditor.policy is None or said != (auditor.seq, auditor.hash.hex()) or ledger != auditor.policy.ledger:
+        raise LedgerTampered(f"the export ends at entry {auditor.seq} and states another head; it was cut or edited")
+    if head is not None and head not in seen:
+        raise LedgerTampered("the export does not contain the entry with that hash: it is older, or another history")
+    anchored = auditor.seq if head == auditor.hash.hex() else 0
+    return Verified(auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored, tuple(auditor.underpriced))
+
+
+def _imported(each: Mapping[str, Any]) -> Entry:
+    """An entry of an export, as it was stored."""
+    return Entry(
+        int(each["seq"]),
+        bytes.fromhex(each["prev"]),
+        bytes.fromhex(each["hash"]),
+        str(each["kind"]),
+        each["analyst"] or "",
+        each["key"],
+        None if each["loss"] is None else canonical(each["loss"]),
+        canonical(each["amounts"]),
+        canonical(each["body"]),
+    )

@@ -4,11 +4,12 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from privet.accounting.filters import Sums
 from privet.ledger.account import Account
-from privet.privacy import PrivacyLoss
+from privet.privacy import ApproxLoss, PrivacyLoss
 
 __all__ = ["Explanation", "Preview", "Standing", "Verified"]
 
@@ -25,8 +26,9 @@ class Standing(Mapping[str, float]):
     1.0
     """
 
-    def __init__(self, what: str, account: Account, sums: Sums, promise: str) -> None:
+    def __init__(self, what: str, account: Account, sums: Sums, promise: str, *, capped: bool = True) -> None:
         self.what = what
+        self.capped = capped  # an account without a cap of its own counts its share of the data set's
         self.sums = sums
         self.promise = promise
         self.theorem = account.theorem
@@ -46,6 +48,73 @@ class Standing(Mapping[str, float]):
         return len(self.balances)
 
     @property
+    def headline(self) -> str:
+        """One line for everybody: how much is used, what is left, by which rule. Of several rules the one that has most
+        left; the others are details.
+
+        >>> import privet as pv
+        >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+        >>> _ = ledger.reserve(pv.privacy.PureLoss(0.3))
+        >>> ledger.remaining.headline
+        'used 30%, 0.7 left (rule: basic)'
+        """
+        if not self.capped or any(math.isinf(row.limit) for row in self.balances):
+            row = self.balances[0]
+            return f"spent {_short(row.spent, up=True)} {row.currency}, no cap (rule: {row.rule})"
+        used = self.used
+        if not used:
+            return "used up: every rule is closed"
+        rule = min(used, key=lambda name: used[name])
+        row = next(row for row in self.balances if row.rule == rule)
+        left = _short(row.remaining, up=False) + ("" if row.currency == "epsilon" else f" {row.currency}")
+        return f"used {_percent(used[rule])}, {left} left (rule: {rule})"
+
+    @property
+    def used(self) -> dict[str, float]:
+        """The share that is used of every rule that still holds, between 0 and 1; a rule that is closed is not in it."""
+        shares: dict[str, float] = {}
+        standing = self._account.standing(self.sums)
+        for row in self.balances:
+            if row.rule in standing and row.limit > 0.0:
+                shares[row.rule] = max(shares.get(row.rule, 0.0), row.spent / row.limit)
+        return shares
+
+    @property
+    def epsilon(self) -> float | None:
+        """Of what remains: the largest epsilon of one more pure release. Of what was spent: the sum of epsilons, None
+        where no rule adds them up (or the rule that does is closed).
+
+        >>> import privet as pv
+        >>> pv.Ledger.create("memory:", budget=pv.Budget(1.0)).remaining.epsilon
+        1.0
+        """
+        if self.what != "spent":
+            return self.largest_pure
+        found = (row.spent for row in self.balances if row.currency == "epsilon" and row.rule in self._standing_or_all)
+        return next(found, None)
+
+    @property
+    def point(self) -> tuple[float, float] | None:
+        """An (epsilon, delta) that one more plan may ask for and be granted; None where no rule takes pairs.
+
+        >>> import privet as pv
+        >>> pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6)).remaining.point
+        (3.0, 2.5e-07)
+        """
+        rooms = {(row.rule, row.currency): row.remaining for row in self.balances}
+        for epsilon, delta in ((("basic", "epsilon"), ("basic", "delta")), (("zCDP", "rho"), ("zCDP", "delta0"))):
+            first, second = rooms.get(epsilon, 0.0), rooms.get(delta, 0.0)
+            for shrunk in (1.0, 1.0 - 1e-9):  # amounts read as floats may round up
+                pair = (first if epsilon[0] == "basic" else math.sqrt(2.0 * first)) * shrunk, second * shrunk
+                if min(pair) > 0.0 and self.fits(ApproxLoss(*pair, unit=self._account.unit)) >= 1:
+                    return pair
+        return None
+
+    @property
+    def _standing_or_all(self) -> tuple[str, ...]:
+        return self._account.standing(self.sums) if self.capped else tuple(row.rule for row in self.balances)
+
+    @property
     def largest_pure(self) -> float:
         """The largest epsilon of one more pure release that is known to fit."""
         return self._account.room(self.sums, None).largest_pure
@@ -59,19 +128,36 @@ class Standing(Mapping[str, float]):
         return {name: value if math.isfinite(value) else None for name, value in self.items()}
 
     def __repr__(self) -> str:
-        listed = ", ".join(f"{name}={value:.9g}" for name, value in self.items())
-        return f"<{self.what}: {listed}; {self.promise}>"
+        return f"<{self.what}: {self.headline}; {self.promise}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.what} under {self.promise} ({self.theorem})"]
+        lines = [f"{self.headline}: {self.promise} ({self.theorem})"]
+        standing = self._standing_or_all
+        closed = dict.fromkeys(row.rule for row in self.balances if row.rule not in standing)
         for row in self.balances:
-            if math.isinf(row.limit):
+            if row.rule in closed:
+                continue
+            if math.isinf(row.limit) or not self.capped:
                 lines.append(f"  {row.rule} {row.currency}: {row.spent:.6g}, no cap")
             else:
                 lines.append(
                     f"  {row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, remaining {row.remaining:.9g}"
                 )
-        return "\n".join(lines)
+        return "\n".join(lines + [f"  {name}: closed" for name in closed])
+
+
+def _percent(share: float) -> str:
+    """Rounded up to a tenth of a percent; what is not used up is not called 100%."""
+    tenths = math.ceil(1000.0 * share - 1e-9)
+    return f"{(min(tenths, 999) if share < 1.0 else tenths) / 10.0:g}%"
+
+
+def _short(value: float, *, up: bool) -> str:
+    """Four digits, to the safe side."""
+    if not math.isfinite(value):
+        return "more than any finite"
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return f"{float(Context(prec=4, rounding=rounding).create_decimal(Decimal(repr(float(value))))):g}"
 
 
 @dataclass(frozen=True)

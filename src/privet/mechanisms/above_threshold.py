@@ -156,7 +156,7 @@ class AboveThreshold(Mechanism[Any, Any]):
     def start(self, *, source: Source = None) -> "ThresholdStream":
         """A stream for queries asked one by one; the price of the whole stream is due now."""
         stream: ThresholdStream = self._pass(
-            STREAM, lambda: self._made(ThresholdStream(self, source), self.error(), source)
+            STREAM, lambda: self._made(ThresholdStream(self, source), self.error(), source), source
         ).value
         return stream
 

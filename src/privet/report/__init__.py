@@ -12,6 +12,8 @@ from privet.report.ledger import (
     ledger_status,
     remaining_in_words,
 )
+from privet.report.ledger_log import LogRow, ledger_csv, ledger_log
+from privet.report.ledger_page import ledger_page
 from privet.report.profile import profile_figure
 from privet.report.quote import Quote, quote
 from privet.report.table import facts_table, ladder_notes, ladder_table
@@ -21,6 +23,7 @@ from privet.report.words import answer_in_words, meaning_in_words
 __all__ = [
     "Calibration",
     "LedgerStatus",
+    "LogRow",
     "Meaning",
     "Quote",
     "Step",
@@ -37,6 +40,9 @@ __all__ = [
     "ladder_of",
     "ladder_notes",
     "ladder_table",
+    "ledger_csv",
+    "ledger_log",
+    "ledger_page",
     "ledger_status",
     "meaning_in_words",
     "posterior",

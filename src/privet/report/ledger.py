@@ -99,11 +99,13 @@ class LedgerStatus:
     partitions: tuple[str, ...]
     notes: tuple[str, ...]
     anchor: str
+    headline: str = ""
 
     def facts(self) -> list[tuple[str, str]]:
         """Name and value, a line each."""
         told = [
             ("Data set", self.dataset),
+            ("Budget", self.headline),
             ("Promise", self.promise),
             ("One person", self.unit),
             ("Theorem", self.theorem),
@@ -154,6 +156,7 @@ def ledger_status(ledger: Ledger) -> LedgerStatus:
         tuple(f"{name}: {', '.join(each.parts)}" for name, each in policy.partitions.items()),
         tuple(_notes(ledger, kinds)),
         _anchor_in_words(ledger, entries),
+        ledger.remaining.headline,
     )
 
 
@@ -235,14 +238,21 @@ def accounts_table(accounts: dict[str, Standing]) -> "Table":
         side = "left" if heading in ("account", "rule", "currency") else "right"
         table.add_column(heading, justify=side, no_wrap=heading != "account")  # type: ignore[arg-type]
     for scope, standing in accounts.items():
-        capped = standing.promise != "no cap of its own"
-        for i, row in enumerate(standing.balances):
-            cap = plain(row.limit) if capped and math.isfinite(row.limit) else "—"
-            left = plain(round_down(row.remaining, 5)) if cap != "—" else "—"
-            used = percent_up(row.spent / row.limit) if row.limit and math.isfinite(row.spent / row.limit) else "—"
-            spent = "∞" if math.isinf(row.spent) else plain(round_up(row.spent, 5))
-            cells = (scope.replace(":", " ", 1) if i == 0 else "", row.rule, row.currency, spent, cap, left, used)
-            table.add_row(*map(Text, cells))
+        name = scope.replace(":", " ", 1)
+        closed = dict.fromkeys(row.rule for row in standing.balances if row.rule not in standing.used)
+        capped = standing.capped and math.isfinite(standing.balances[0].limit)
+        for row in standing.balances:
+            if capped and row.rule in closed:
+                continue
+            cap = plain(row.limit) if capped else "—"
+            left = plain(round_down(row.remaining, 5)) if capped else "—"
+            used = percent_up(row.spent / row.limit) if capped and row.limit else "—"
+            spent = "—" if math.isinf(row.spent) else plain(round_up(row.spent, 5))
+            table.add_row(*map(Text, (name, row.rule, row.currency, spent, cap, left, used)))
+            name = ""
+        for rule in closed if capped else ():
+            table.add_row(*map(Text, (name, rule, "—", "—", "—", "—", "closed")))
+            name = ""
     return table
 
 
@@ -273,9 +283,7 @@ def budget_figure(ledger: Ledger) -> Figure:
         axes.set_ylim(0.0, 106.0)
     unit = "% of the budget that is used" if policy.budget is not None else "epsilon that the odometer reports"
     label(axes, "time of the reservation (UTC)", unit)
-    head = (
-        f"{shares[-1]:.0f}% of the budget is used" if policy.budget is not None else f"epsilon {shares[-1]:.3g} so far"
-    )
+    head = ledger.remaining.headline
     promise = "odometer" if policy.budget is None else policy.budget.describe()
     title(axes, head, f"{policy.dataset}: {promise}, {len(reserves):,} reservations")
     return figure

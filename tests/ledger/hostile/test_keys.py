@@ -96,6 +96,16 @@ def test_the_secret_is_its_owners_and_in_no_export(fresh: Fresh):
         pv.Ledger.open(url).release(Coin(0.1), 1, key="k")  # nothing left to compare with: no silent answer
 
 
+def test_the_delta_of_a_price_is_not_part_of_the_question():
+    """Keys that were used before mechanisms knew their delta are still answered."""
+    made = pv.mechanisms.Gaussian.for_budget(epsilon=0.1, delta=1e-9, sensitivity=1.0)
+    plain = pv.mechanisms.Gaussian(scale=made.scale, sensitivity=made.sensitivity)
+    assert plain.loss == made.loss
+    ledger = begin("memory:", pv.Budget(1.0, 1e-6))
+    first = ledger.release(plain, 5, key="k")
+    assert ledger.release(made, 5, key="k").value == first.value
+
+
 SAME = [
     (1, 1.0),
     (1, np.int8(1)),

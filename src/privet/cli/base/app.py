@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privet import __version__
-from privet.errors import PrivetError
+from privet.errors import BudgetExceeded, LedgerBusy, LedgerTampered, LedgerUnavailable, PrivetError
 
 __all__ = ["app", "main"]
 
@@ -36,7 +36,10 @@ def privet(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the `privet` script: one clear line on stderr and exit code 2 for whatever privet refuses.
+    """Entry point of the `privet` script: one clear line on stderr, and an exit code that says what kind of no it is.
+
+    0 done, 1 violated (an audit, a charge below its price), 2 usage, 3 refused by a budget, 4 the store cannot be used,
+    5 tampering.
 
     >>> main(["--version"])
     Traceback (most recent call last):
@@ -47,4 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=None if arguments is None else list(arguments), prog_name="privet")
     except PrivetError as error:
         typer.echo(f"privet: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+        sys.exit(_code(error))
+
+
+def _code(error: PrivetError) -> int:
+    if isinstance(error, LedgerTampered):
+        return 5
+    if isinstance(error, LedgerBusy | LedgerUnavailable):
+        return 4
+    return 3 if isinstance(error, BudgetExceeded) else 2

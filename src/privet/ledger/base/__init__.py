@@ -10,12 +10,12 @@ from privet.ledger.base.amounts import (
     sums_text,
     total_sums,
 )
-from privet.ledger.base.context import AMBIENT
 from privet.ledger.base.entry import (
     ADMIN,
     DATASET,
     GENESIS,
     KINDS,
+    SIGNED,
     Entry,
     canonical,
     clean_name,
@@ -31,11 +31,11 @@ from privet.ledger.base.url import Address, parse_url, secrets_for
 
 __all__ = [
     "ADMIN",
-    "AMBIENT",
     "DATASET",
     "GENESIS",
     "KINDS",
     "SECRET_BYTES",
+    "SIGNED",
     "Address",
     "Draft",
     "Entry",

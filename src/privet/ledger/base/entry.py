@@ -13,6 +13,7 @@ __all__ = [
     "DATASET",
     "GENESIS",
     "KINDS",
+    "SIGNED",
     "Entry",
     "canonical",
     "clean_name",
@@ -22,8 +23,9 @@ __all__ = [
     "object_text",
 ]
 
-ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close", "anchor", "moved")  # what a handle must have read
+ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close", "anchor", "moved", "custodian")  # to be read first
 KINDS = (*ADMIN, "reserve", "release", "checkpoint")
+SIGNED = ("budget", "analyst", "partition", "close", "custodian")  # acts of the custodian, where one is appointed
 GENESIS = bytes(32)
 DATASET = "dataset"  # the scope of the cap that protects people; all others ration
 

@@ -84,7 +84,10 @@ class SqliteDraft(Draft):
             self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.close()
         self._connection = None
-        _sync(self._new)
+        try:
+            _sync(self._new)
+        except OSError as error:
+            raise LedgerUnavailable(f"the file cannot be written ({error.strerror}); nothing was begun") from error
 
     def commit(self) -> SqliteStore:
         try:

@@ -12,6 +12,7 @@ from privet.mechanisms.base.mechanism import (
     register,
     registered_mechanisms,
 )
+from privet.mechanisms.base.payment import in_force, paid_for, put_in_force, take_out_of_force
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.response import Estimate, ResponseMechanism
 from privet.mechanisms.base.selection import SelectionMechanism, as_scores, check_monotonic, up
@@ -36,15 +37,19 @@ __all__ = [
     "as_scores",
     "as_sensitivity",
     "check_monotonic",
+    "in_force",
     "integer_scale",
     "observed",
     "on_grid",
+    "paid_for",
     "pure_scale",
+    "put_in_force",
     "ratio_down",
     "register",
     "registered_mechanisms",
     "scale_for",
     "smallest_scale",
+    "take_out_of_force",
     "whole_sensitivity",
     "up",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
+from privet.mechanisms.base.payment import pay
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.sensitivity import Sensitivity
 from privet.mechanisms.base.target import Target
@@ -120,7 +121,7 @@ class Mechanism(ABC, Generic[In, Out]):
 
         `source` is for tests: a `noise.Seeded` stream stamps the release as insecure.
         """
-        return self._pass(value, lambda: self._release(value, source))
+        return self._pass(value, lambda: self._release(value, source), source)
 
     @final
     def simulate(self, value: In, runs: int, *, source: Source = None) -> Sequence[Out] | np.ndarray[Any, Any]:
@@ -131,10 +132,10 @@ class Mechanism(ABC, Generic[In, Out]):
         return self._draw(self._prepare(value), count("runs", runs, 1), source)
 
     @final
-    def _pass(self, value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+    def _pass(self, value: Any, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
         """The one door: every public release, and every stream that is opened, goes through here."""
         observer = _OBSERVER.get()
-        return run() if observer is None else observer(self, value, run)
+        return pay(self, value, run, source) if observer is None else observer(self, value, run)
 
     @final
     def _release(self, value: In, source: Source) -> Release[Out]:

@@ -23,6 +23,7 @@ _DTYPES = ("float64", "int64", "bool", "uint8")
 class Release(Generic[Out]):
     """A value that may be shown, with the price that was paid for it. Nothing unprotected is inside.
 
+    `paid` names the ledger and the entry that paid for it; None where no ledger was in force.
     `insecure` is True when the noise came from a seeded stream: such a release protects nobody and says so.
 
     **Guarantee:** `loss`, for the value and everything computed from it alone (`map`).
@@ -42,6 +43,7 @@ class Release(Generic[Out]):
     mechanism: str = ""
     insecure: bool = False
     provenance: tuple[str, ...] = ()
+    paid: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.value, np.ndarray):
@@ -70,6 +72,8 @@ class Release(Generic[Out]):
             "insecure": self.insecure,
             "provenance": list(self.provenance),
         }
+        if self.paid is not None:
+            document["paid"] = self.paid
         return json.dumps(document, sort_keys=True, allow_nan=False)
 
     @staticmethod
@@ -86,6 +90,7 @@ class Release(Generic[Out]):
                 mechanism=document["mechanism"],
                 insecure=document["insecure"],
                 provenance=tuple(document["provenance"]),
+                paid=document.get("paid"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             if isinstance(problem, SerialisationError):

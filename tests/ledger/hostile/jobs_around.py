@@ -1,0 +1,190 @@
+"""More jobs for the nursery: what happens around the protocol. Each returns plain JSON: facts for the test to judge."""
+
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import privet as pv
+from privet.errors import LedgerError
+from privet.privacy import PureLoss
+from tests.ledger.hostile.nursery import Seen, fork, join
+from tests.ledger.hostile.probe import TINY, Coin
+
+
+def spend_and_die(url: str, times: int) -> None:
+    """Leave a log behind that needs recovery."""
+    ledger = pv.Ledger.open(url)
+    for _ in range(times):
+        ledger.release(Coin(), None)
+    os._exit(9)
+
+
+def touch_the_file(path: str, folder: str, services: int, scripts: int, answers: int) -> Any:
+    """Services copy the file between releases, which drops their process's locks on it; scripts open, release, close.
+    A service that refuses is started again, as the error says.
+    """
+    context = multiprocessing.get_context("fork")
+    total = context.Value("i", 0)
+
+    def service(number: int) -> None:
+        while total.value < answers:
+            if join(fork(lambda: serve(number)))[0] not in (0, 3):
+                os._exit(5)
+
+    def serve(number: int) -> None:
+        seen = Seen(Path(folder) / f"service-{number}-{os.getpid()}.seen")
+        ledger = pv.Ledger.open(path)
+        try:
+            while total.value < answers:
+                for _ in range(2):
+                    seen.add(ledger.release(Coin(), None).value)
+                    with total.get_lock():
+                        total.value += 1
+                shutil.copy(path, Path(folder) / f"{number}.bak")
+                Path(path).read_bytes()
+        except LedgerError as problem:
+            print(type(problem).__name__, problem, file=sys.stderr)
+            os._exit(3)
+
+    def script(number: int) -> None:
+        seen = Seen(Path(folder) / f"script-{number}.seen")
+        while total.value < answers:
+            with closing(pv.Ledger.open(path)) as ledger:
+                seen.add(ledger.release(Coin(), None).value)
+            with total.get_lock():
+                total.value += 1
+
+    pids = [fork(lambda number=number: service(number)) for number in range(services)]
+    pids += [fork(lambda number=number: script(number)) for number in range(scripts)]
+    return {"codes": join(*pids), "answers": total.value}
+
+
+def storm(url: str, presses: int) -> Any:
+    """Ctrl-C again and again while one process releases; beside it another handle must get its turn all the time."""
+    memory = url == "memory:"
+    ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=1000.0)) if memory else pv.Ledger.open(url, timeout=20.0)
+    other = ledger if memory else pv.Ledger.open(url, timeout=20.0)
+    ended, stuck, returned, interrupts = threading.Event(), [0], [], 0
+    main, armed = os.getpid(), [False]
+
+    def pressed(number: int, frame: Any) -> None:
+        if armed[0]:  # only while the ledger is at work: the loop below is not under test
+            armed[0] = False
+            raise KeyboardInterrupt
+
+    def press() -> None:
+        dice = random.Random(1)
+        for number in range(presses):
+            time.sleep(dice.uniform(0.0005, 0.01))
+            os.kill(main, signal.SIGINT)
+            if number % 20 == 0:
+                try:
+                    other.reserve(PureLoss(TINY))
+                except LedgerError:
+                    stuck[0] += 1
+        ended.set()
+
+    signal.signal(signal.SIGINT, pressed)
+    thread = threading.Thread(target=press)
+    thread.start()
+    while not ended.is_set():
+        try:
+            armed[0] = True
+            value = ledger.release(Coin(), None).value
+            armed[0] = False
+            returned.append(value)
+        except (KeyboardInterrupt, pv.errors.ReleaseFailed):
+            interrupts += 1
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    thread.join()
+    ledger.release(Coin(), None)
+    other.release(Coin(), None)
+    kept = {json.loads(entry.facts["release"])["value"] for entry in ledger.entries() if entry.kind == "release"}
+    missing = sum(value not in kept for value in returned)
+    verified = ledger.verify().entries > 0
+    return {
+        "interrupts": interrupts,
+        "stuck": stuck[0],
+        "missing": missing,
+        "verified": verified,
+        "values": len(returned),
+    }
+
+
+def read_without_rights(path: str, running: bool, modes: tuple[int, int]) -> Any:
+    """Somebody who may not write reads a ledger, while a service has it open or not."""
+    home = Path(tempfile.mkdtemp())
+    home.chmod(0o755)
+    folder, out = home / "inner", home / "told"
+    folder.mkdir()
+    names = [name for end in ("", ".head", ".lock") if (name := Path(path + end)).exists()]
+    for name in names:
+        name.rename(folder / name.name)
+    target = str(folder / Path(path).name)
+    out.touch()
+    out.chmod(0o666)
+    service = pv.Ledger.open(target)
+    for _ in range(2):
+        service.release(Coin(), None)
+    service.verify()  # whatever is imported late is imported now, while it may be read
+    service.export()
+    if not running:
+        service.close()
+
+    def work() -> None:
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        ledger = pv.Ledger.open(target)
+        told = {"entries": len(ledger.entries()), "verified": ledger.verify().entries}
+        told |= {"exported": len(ledger.export()["entries"]), "spent": ledger.spent["basic epsilon"]}
+        try:
+            ledger.release(Coin(), None)
+            told["raised"] = "nothing"
+        except LedgerError as problem:
+            told["raised"] = type(problem).__name__
+        out.write_text(json.dumps(told))
+
+    for name in folder.iterdir():
+        name.chmod(modes[0])
+    folder.chmod(modes[1])
+    code = join(fork(work))
+    folder.chmod(0o755)
+    told = json.loads(out.read_text() or "null") or {"code": code}
+    service.close()
+    for name in folder.iterdir():
+        name.chmod(0o600)
+        name.rename(Path(path).parent / name.name)
+    shutil.rmtree(home)
+    return told
+
+
+def waits(url: str, workers: int, seconds: float) -> Any:
+    """Everyone reserves for a while: how many each got, and the longest that anybody waited for one."""
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(workers)
+    granted, worst = context.Array("i", workers), context.Array("d", workers)
+
+    def work(number: int) -> None:
+        ledger = pv.Ledger.open(url)
+        ledger.reserve(PureLoss(TINY))
+        barrier.wait()
+        end = time.monotonic() + seconds
+        while (start := time.monotonic()) < end:
+            ledger.reserve(PureLoss(TINY))
+            worst[number] = max(worst[number], time.monotonic() - start)
+            granted[number] += 1
+
+    codes = join(*[fork(lambda number=number: work(number)) for number in range(workers)])
+    return {"codes": codes, "granted": list(granted), "worst": max(worst)}

@@ -1,0 +1,149 @@
+"""The page of a ledger, its rows and its CSV: everything is told, nothing runs, nothing is loaded."""
+
+import csv
+import html.parser
+import io
+import re
+
+import pytest
+
+import privet as pv
+from privet import report
+from privet.privacy import GaussianLoss, LaplaceLoss, PureLoss, Unit
+
+NASTY = '<script>alert("x")</script>'
+
+
+@pytest.fixture
+def ledger():
+    made = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6), dataset=f"visits {NASTY}")
+    made.add_analyst(f"ann {NASTY}", budget=pv.Budget(1.0, 1e-6))
+    ward = made.open_partition(f"ward {NASTY}", [f"a {NASTY}", "b"])
+    laplace = pv.mechanisms.Laplace.for_budget(epsilon=0.25, sensitivity=1.0)
+    made.release(laplace, 100, analyst=f"ann {NASTY}", purpose=f"how many {NASTY}", key=f"k {NASTY}")
+    made.reserve(PureLoss(0.1), part=ward["b"], about=f"May {NASTY}", purpose="=1+2")
+    made.reserve(GaussianLoss(100.0), at=1e-9)
+    made.raise_budget(pv.Budget(4.0, 1e-6), reason=f"board {NASTY}")
+    return made
+
+
+class Tags(html.parser.HTMLParser):
+    """Every tag and attribute of a page, and whether what is opened is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "br", "rect"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_tells_everything(ledger):
+    page = report.ledger_page(ledger)
+    plain = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+    for words in (
+        ledger.remaining.headline[1:],
+        "adding or removing one record",
+        "What it means for one person",
+        "at most 98.3%",
+        "how many",
+        "epsilon 0.25",
+        "at delta 1e-09",
+        "(data: May",
+        "board",
+        "2 paid without a recorded release: entries 6, 7",
+        "any of 3 with delta split",
+        "docs/proofs/ledger/any-of.md",
+        "Trust model",
+        "word of the caller",
+        "What is not covered",
+        "1 of 1 recorded releases drew from the secure source",
+        "privet ",
+        "none was given to compare with",
+        "chain and sums agree",
+        "privet ledger verify ledger.json",
+        ledger.entries()[-1].hash.hex(),
+    ):
+        assert words in plain, words
+
+
+def test_the_page_runs_nothing_and_loads_nothing(ledger):
+    page = report.ledger_page(ledger)
+    assert NASTY not in page
+    tags = Tags(page)
+    assert tags.open == []
+    assert {tag for tag, _ in tags.seen} <= {
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "strong", "table", "tr", "td", "th", "ul", "li",
+        "svg", "rect", "polyline", "text", "figure", "figcaption", "pre", "code",
+    }  # fmt: skip
+    names = {name for _, attributes in tags.seen for name in attributes}
+    assert not names & {"src", "href", "onload", "onclick", "onerror"}
+    assert "http" not in re.sub(r"http-equiv", "", page)
+    assert "default-src 'none'" in page
+
+
+def test_twin_without_escaping_is_caught(ledger, monkeypatch):
+    monkeypatch.setattr(report.ledger_page.__globals__["html"], "escape", lambda text, quote=True: text)
+    assert NASTY in report.ledger_page(ledger)
+
+
+@pytest.mark.parametrize(
+    "budget", [pv.Budget(1.0), pv.Budget(rho=0.1), pv.Budget(mu=0.5, delta=1e-6), pv.Budget(3.0, 1e-6)], ids=str
+)
+def test_every_budget_has_a_page_from_its_first_day(budget):
+    ledger = pv.Ledger.create("memory:", budget=budget)
+    assert "Nothing has been asked yet" in report.ledger_page(ledger)
+    ledger.reserve(LaplaceLoss(50.0))
+    assert "<polyline" in report.ledger_page(ledger)
+    assert "inf" not in re.sub(r"<style>.*?</style>", "", report.ledger_page(ledger), flags=re.S).replace("info", "")
+
+
+def test_an_odometer_has_a_page_too():
+    ledger = pv.Ledger.create("memory:", odometer=pv.accounting.Odometer(0.01, delta=1e-6))
+    ledger.reserve(GaussianLoss(10.0))
+    assert "refuses nothing" in report.ledger_page(ledger)
+
+
+def test_a_ledger_that_does_not_verify_says_so_at_the_top(ledger, monkeypatch):
+    def tampered(self):
+        raise pv.errors.LedgerTampered(f"entry 3 was changed {NASTY}")
+
+    monkeypatch.setattr(type(ledger), "verify", tampered)
+    page = report.ledger_page(ledger)
+    assert "FAILED: entry 3 was changed" in page
+    assert 'class="verdict alarm"' in page
+    assert NASTY not in page
+
+
+def test_rows_and_csv(ledger):
+    rows = report.ledger_log(ledger)
+    assert [row.kind for row in rows] == ["open", "analyst", "partition", "reserve", "reserve", "reserve", "budget"]
+    assert [row.price for row in report.ledger_log(ledger, acts=False)] == [
+        "epsilon 0.25",
+        "epsilon 0.1",
+        "epsilon 0.04887",
+    ]
+    assert rows[3].recorded == 5
+    assert "raised: board" in rows[-1].what
+    read = list(csv.DictReader(io.StringIO(report.ledger_csv(rows))))
+    assert len(read) == len(rows)
+    assert read[4]["purpose"] == "'=1+2"  # no spreadsheet runs it
+    assert read[3]["purpose"] == f"how many {NASTY}"
+    assert float(read[3]["cost: basic epsilon"]) == 0.25
+    assert read[5]["at"] == "1e-09"
+
+
+def test_a_person_is_named_as_the_unit():
+    unit = Unit(person="patient_id")
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0), unit=unit)
+    assert "patient_id" in report.ledger_page(ledger)
