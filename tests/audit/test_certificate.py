@@ -269,3 +269,20 @@ def test_a_forged_one_is_still_refused(field):
     if field != "name":
         with pytest.raises(SerialisationError, match="does not follow"):
             audit.Certificate.from_json(replace(old, **{field: CHANGES[field]}).to_json())
+
+
+def test_an_audit_explains_what_it_saw_and_what_it_cannot_see():
+    laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    found = audit.mechanism(laplace, runs=1_000, alpha=1e-6)
+    told = found.explain()
+    assert told.count("Tested (") == len(found.tests) >= 2
+    for words in ("Looked at", "Cannot be seen", "Not refuted is not private", "p-value"):
+        assert words in told
+
+
+def test_the_delta_of_a_bound_follows_the_claim():
+    gaussian = mechanisms.Gaussian.for_budget(epsilon=1.0, delta=1e-3, sensitivity=1.0)
+    claim = privacy.ApproxLoss(1.0, 1e-3)
+    assert audit.mechanism(gaussian, claim=claim, runs=500, alpha=1e-6).lower.delta == 1e-3
+    assert audit.mechanism(gaussian, claim=privacy.PureLoss(9.0), runs=500, alpha=1e-6).lower.delta == 0.0
+    assert audit.mechanism(gaussian, runs=500, alpha=1e-6).lower.delta == 1e-5

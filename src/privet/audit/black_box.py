@@ -10,7 +10,7 @@ import numpy as np
 from privet import accounting
 from privet._numerics import Array
 from privet._validate import count, fraction, open_fraction
-from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
+from privet.audit.base import Counts, CurveTest, LowerBound, Verdict, delta_of, explained
 from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
 from privet.audit.search import (
     KINDS,
@@ -121,6 +121,10 @@ class MechanismAudit:
         """`violated` or `not refuted`."""
         return self.test.verdict
 
+    def explain(self) -> str:
+        """Every finding by kind and pair, what was looked at, and what so many runs cannot show."""
+        return explained(self)
+
     def __str__(self) -> str:
         return (
             f"{self.name}: {self.verdict} at level {self.alpha:g} (p-value {self.test.p_value:.3g}); "
@@ -164,7 +168,7 @@ def mechanism(
     curve = _Curve.of(price)
     left, right = _most_telling(mechanism, pairs, curve, min(_SCOUTS, runs), timed, kinds)
     worlds = observe_both(mechanism, left, right, runs, timed=timed)
-    at = (0.0 if np.isfinite(price.pure()) else 1e-5) if delta is None else fraction("delta", delta)
+    at = delta_of(price) if delta is None else fraction("delta", delta)
     (witness, measured), columns = _choose(worlds, (left, right), curve, at, timed, kinds)
     tested = [(decide(seen.count(*columns), claim=price, alpha=level), seen) for seen in (witness, measured)]
     test, witness = min(tested, key=lambda pair: pair[0].p_value)

@@ -13,7 +13,7 @@ import numpy as np
 from privet import accounting, noise
 from privet._numerics import Array
 from privet._validate import above, count, fraction, open_fraction
-from privet.audit.base import Coins, Counts, CurveTest, Guesses, LowerBound, Verdict, extended, selected
+from privet.audit.base import Coins, Counts, CurveTest, Guesses, LowerBound, Verdict, delta_of, extended, selected
 from privet.audit.statistics import (
     BettingTest,
     Curve,
@@ -133,7 +133,7 @@ def training(
     if not isinstance(claim, PrivacyLoss):
         raise InvalidParameter("an audit needs a claim: pass claim=..., a loss out of privet.privacy")
     level, runs = open_fraction("alpha", alpha), count("runs", runs, 1)
-    at = _delta_of(claim) if delta is None else fraction("delta", delta)
+    at = delta_of(claim) if delta is None else fraction("delta", delta)
     many = len(canaries) if not hasattr(canaries, "columns") else canaries.shape[0]
     _suits(claim, otherwise)
     budget = _Budget(runs, seconds, count("jobs", jobs, 1), progress)
@@ -331,14 +331,6 @@ def _number(value: Any) -> float:
     if math.isnan(number):
         raise InvalidData("a score must be a number, not NaN")
     return number
-
-
-def _delta_of(claim: PrivacyLoss) -> float:
-    """The delta at which bounds are told: 0 where the claim is pure, else the one that it names, or a small one."""
-    if math.isfinite(claim.pure()):
-        return 0.0
-    named = getattr(claim, "delta", None)
-    return float(named) if isinstance(named, float) and 0.0 < named < 1.0 else 1e-5
 
 
 def _suits(claim: PrivacyLoss, otherwise: Sequence[Any] | None) -> None:

@@ -3,6 +3,7 @@
 from privet.audit.base.coins import Coins
 from privet.audit.base.counts import Counts, Guesses
 from privet.audit.base.datasets import extended, selected
+from privet.audit.base.explain import delta_of, explained
 from privet.audit.base.result import ADD_REMOVE, CredibleBound, CurveTest, LowerBound, Result, Verdict, same_neighbours
 from privet.audit.base.sample import AtLeast, Event, Sample
 from privet.audit.base.statistic import R, Statistic
@@ -24,7 +25,9 @@ __all__ = [
     "Sample",
     "Statistic",
     "Verdict",
+    "delta_of",
     "differing",
+    "explained",
     "extended",
     "followed",
     "lane",
