@@ -39,7 +39,8 @@ class Example:
     """A mechanism with two neighbouring inputs that strain it: what laws, audits and the documentation run on.
 
     `target` is the budget that `for_budget` was given, where the mechanism came from there. `detects` is the share of the
-    price that an audit on this pair refutes when it is claimed instead; less than half needs an argument, and 0 says that none is refuted within the suite's runs.
+    price that an audit on this pair refutes when it is claimed instead; less than half needs an argument, and 0 says that
+    none is refuted within the suite's runs.
 
     >>> from privet.mechanisms import Laplace
     >>> example = next(iter(Laplace.examples()))
