@@ -1,45 +1,56 @@
 """`audit.mechanism`: search for an input pair and an event that a claimed price forbids, then test it on fresh runs."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from privet import accounting
+from privet import accounting, noise
 from privet._numerics import Array
 from privet._validate import count, fraction, open_fraction
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict, delta_of, explained
 from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
 from privet.audit.search import (
     KINDS,
-    RELATIONS,
+    Candidate,
+    Encoder,
     Event,
     Learned,
+    Strain,
+    Subject,
+    Tallies,
     World,
-    features,
-    kind_of,
+    dependence,
+    differs,
+    fit,
     learn,
-    observe_both,
-    tally,
+    reusable,
+    targets_of,
+    twin_of,
 )
 from privet.audit.statistics import curve_test, point_lower
-from privet.audit.statistics.clopper_pearson import point_epsilon, rate_above
+from privet.audit.statistics.clopper_pearson import point_epsilon
+from privet.audit.statistics.curve import box_test
 from privet.errors import InvalidParameter
 from privet.mechanisms import AdditiveMechanism
 from privet.privacy import PrivacyLoss
 
-__all__ = ["MechanismAudit", "Witness", "decide", "measure", "mechanism"]
+__all__ = ["DEPENDS", "SHARES", "MechanismAudit", "Witness", "decide", "measure", "mechanism"]
 
-Score = Callable[[Array, Array, int, int], Array]
-_MOST_PAIRS = 64
-_SCOUTS = 4_000
-_EVENTS = 2
-SHARES = (0.5, 0.5)
-_HOW = "chosen on the other half of the runs"
-_WINDOW = 9  # thresholds
-_CAUTION = 1e-3  # level of the intervals by which events are chosen
+Columns = dict[str, Array]
+
+DEPENDS: Verdict = "depends on more than its input"
+SHARES = (0.6, 0.15, 0.25)  # of the level: the best suspect, the second, and the event that measures epsilon
+_MOST_PAIRS, _PAIRS_READ = 64, 4_096
+_SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
+_FEW = 1_000  # runs below which nothing is learned
+_LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
+_RELEASED = 40  # scouting runs through `release`
+_TWIN = 64  # runs of a copy beside the mechanism
+_HOW = "chosen on other runs"
+_CAUTION = 1e-3  # level of the intervals by which the measuring event is chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,32 +67,38 @@ class Witness:
     right: Any
     event: Event
     swapped: bool
-    vocabulary: dict[str, int]
+    encoder: Encoder
     learned: dict[str, Learned] = field(default_factory=dict)
-    timed: bool = False
+    subject: Subject | None = field(default=None, repr=False)
 
     def replay(self, mechanism: Any, runs: int) -> Counts:
         """Count the event on fresh runs of both worlds; feed the counts to any statistic."""
-        worlds = observe_both(mechanism, self.left, self.right, runs, timed=self.timed)
-        return self.count(*(_with(self.learned, features(world, self.vocabulary)) for world in worlds))
+        again = Subject(mechanism) if self.subject is None else replace(self.subject, mechanism=mechanism, fresh=None)
+        worlds = [_Worlds(pair) for pair in again.batches(self.left, self.right, runs, wanted=self.encoder.wanted)]
+        return self.count(*_encoded(worlds, self.encoder, self.learned).columns)
 
-    def count(self, left: dict[str, Array], right: dict[str, Array]) -> Counts:
+    def count(self, left: Columns, right: Columns) -> Counts:
         """The counts in observed worlds, the world where the event is too likely first."""
         hits, runs = [], []
         for columns in (left, right):
             runs.append(len(columns["form"]))
-            column = columns.get(self.event.feature)  # an output too short for the feature answers no
+            column = columns.get(self.event.feature)  # an output without the feature answers no
             hits.append(0 if column is None else int(np.sum(self.event(column))))
         counts = Counts(tp=hits[0], fp=hits[1], n=runs[0], n_out=runs[1])
         return counts.swapped() if self.swapped else counts
 
     @property
+    def vocabulary(self) -> dict[str, int]:
+        """The forms of outputs by which an event about forms is numbered."""
+        return self.encoder.vocabulary
+
+    @property
     def question(self) -> str:
         """The event in words."""
-        if self.event.feature != "form":
-            return str(self.event)
-        forms = {number: form for form, number in self.vocabulary.items()}
-        return f"form is {forms.get(int(self.event.threshold), 'unknown')}"
+        if self.event.feature == "form":
+            forms = {number: form for form, number in self.vocabulary.items()}
+            return f"form is {forms.get(int(self.event.threshold), 'unknown')}"
+        return str(self.event)
 
     def __str__(self) -> str:
         world = "right" if self.swapped else "left"
@@ -92,12 +109,17 @@ class Witness:
 class MechanismAudit:
     """The outcome of an audit. It can refute a claim; it can never prove one.
 
-    Two events were chosen: one that strains the claim's trade-off curve most, one that promises the largest epsilon.
-    `test` is the better of their curve tests, at half the level each, and decides; `lower` is the assumption-free bound
-    of the second event, at half the level. Search and test used separate runs.
+    Up to three events were chosen on scouting runs: the two that promise to strain the claim's trade-off curve most, and
+    the one that promises the largest epsilon. They were tested on fresh runs, each with its share of the level; `test` is
+    the strongest of these tests and decides, `tests` has all of them. `lower` is the assumption-free bound of the third.
+
+    `depends` says in words what else than its input the output depends on, if that showed: then runs are no independent
+    draws, no test of them means anything, and the verdict is "depends on more than its input". `released` counts the
+    tested runs that came from `release` (or `start` and `ask`), `simulated` those that were simulated. `notes` says what
+    was sampled, cut or noticed on the way; `calls` is the number of runs in all, scouting included.
 
     **Guarantee:** a true claim is called `violated` with probability at most `alpha`; and a claim whose epsilon lies
-    below `lower` is always called so, as both rest on the same two confidence bounds.
+    below `lower` is always called so (unless the runs are found to depend on more than their input).
     """
 
     claim: PrivacyLoss
@@ -118,19 +140,22 @@ class MechanismAudit:
 
     @property
     def verdict(self) -> Verdict:
-        """`violated` or `not refuted`."""
-        return self.test.verdict
+        """`violated`, `not refuted`, or `depends on more than its input`."""
+        return self.test.verdict if self.depends is None else DEPENDS
 
     def explain(self) -> str:
         """Every finding by kind and pair, what was looked at, and what so many runs cannot show."""
         return explained(self)
 
     def __str__(self) -> str:
-        return (
-            f"{self.name}: {self.verdict} at level {self.alpha:g} (p-value {self.test.p_value:.3g}); "
+        said = f"{self.name}: {self.verdict} at level {self.alpha:g} (p-value {self.test.p_value:.3g}); "
+        if self.depends is not None:
+            said = f"{self.name}: {self.verdict} ({self.depends}; give fresh=, a function that makes a new instance); "
+        return said + (
             f"epsilon >= {self.lower.lower:.4g} at delta {self.lower.delta:g}; event: {self.witness}; "
             f"{self.pairs_tried} pairs of neighbours, {self.runs:,} runs a world, {self.claim.unit.describe()}; "
             f"claims above epsilon {self.lower.ceiling:.3g} are out of reach of so many runs"
+            + "".join(f"; {note}" for note in self.notes)
         )
 
 
@@ -144,13 +169,22 @@ def mechanism(
     delta: float | None = None,
     timed: bool = False,
     look_at: Collection[str] = KINDS,
+    fresh: Callable[[], Any] | None = None,
+    view: Callable[[Any], Any] | None = None,
+    features: Callable[[Any], Any] | None = None,
+    score: Callable[[Any], float] | None = None,
 ) -> MechanismAudit:
     """Attack a claimed price by running the mechanism on neighbouring inputs.
 
     `mechanism` is anything with `.release(value)`, or a callable. `claim` defaults to its `.loss`; `neighbours` are
     pairs for the claim's relation (a family such as `audit.Tables`, or a list); for our own additive mechanisms they
-    follow from the declared sensitivity. Half of the runs chooses the event, the other half tests it once. `timed`
-    looks at the run time as well (one by one, slower); `look_at` restricts the search to some kinds of events.
+    follow from the declared sensitivity. Some of the runs choose events, the others test them once. `timed` looks at the
+    run time as well (one by one, slower); `look_at` restricts the search to some kinds of events.
+
+    Every run gets a copy of its input, the worlds take turns in random order. `fresh` makes a new instance for each run,
+    where a mechanism keeps something from run to run. Outputs of any kind are taken apart into numbers; for those that
+    cannot be read, `view` turns an output into something that can. `features` (numbers) and `score` (one number) are
+    looked at besides. Outputs, exceptions, warnings and what is printed count; texts are compared as keyed hashes.
 
     **Guarantee:** false alarms have probability at most `alpha`. **Error:** what is not refuted is not thereby private.
     **Reference:** Wasserman & Zhou 2010; Bichsel et al. 2021 for the search.
@@ -164,45 +198,60 @@ def mechanism(
     """
     price = _claim_of(mechanism, claim)
     runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
-    pairs, kinds = _pairs(mechanism, price, neighbours), _kinds(look_at)
-    curve = _Curve.of(price)
-    left, right = _most_telling(mechanism, pairs, curve, min(_SCOUTS, runs), timed, kinds)
-    worlds = observe_both(mechanism, left, right, runs, timed=timed)
     at = delta_of(price) if delta is None else fraction("delta", delta)
-    (witness, measured), columns = _choose(worlds, (left, right), curve, at, timed, kinds)
-    tested = [(decide(seen.count(*columns), claim=price, alpha=level), seen) for seen in (witness, measured)]
-    test, witness = min(tested, key=lambda pair: pair[0].p_value)
+    kinds, notes = _kinds(look_at), list[str]()
+    pairs = _pairs(mechanism, price, neighbours, notes)
+    subject = Subject(mechanism, fresh=fresh, view=view, features=features, score=score, timed=timed)
+    twin = None if fresh is not None or callable(getattr(mechanism, "simulate", None)) else twin_of(mechanism)
+    strain = _strain(price)
+    left, right = _most_telling(subject, pairs, strain, runs, kinds)
+    search = _search(subject, left, right, strain, runs, kinds, at)
+    subject.ran.update(release=0, simulate=0)
+    worlds = _encoded(_observed(subject, left, right, search.testing, search.encoder), search.encoder, search.learned)
+    tests = _tests(search, worlds, price, level)
+    test, witness = min(tests, key=lambda pair: pair[0].p_value)
+    measured = tests[-1][1].count(*worlds.columns)
     return MechanismAudit(
         claim=price,
         test=test,
-        lower=measure(measured.count(*columns), claim=price, delta=at, alpha=level),
+        lower=measure(measured, claim=price, delta=at, alpha=level),
         witness=witness,
-        tests=tuple(tested),
         alpha=level,
         runs=runs,
         pairs_tried=len(pairs),
         name=str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__))),
+        tests=tuple(tests),
+        depends=_depends(subject, twin, worlds, test, witness),
+        released=subject.ran["release"],
+        simulated=subject.ran["simulate"],
+        calls=subject.calls,
+        events_tried=search.events,
+        notes=(*notes, *search.encoder.notes, *subject.notes),
     )
 
 
-def decide(counts: Counts, *, claim: PrivacyLoss, alpha: float) -> CurveTest:
-    """The curve test of one of the two events, its p-value doubled for the other one.
+def decide(counts: Counts, *, claim: PrivacyLoss, alpha: float, share: float = SHARES[0]) -> CurveTest:
+    """The curve test of one of the chosen events, at its share of the level.
+
+    The two suspects have the supremum test; the event that measures has the box of two bounds (as any other share, such
+    as the half of certificates of schema 1), so that a bound above the claim is always a violation.
 
     >>> from privet import privacy
     >>> decide(Counts(tp=700, fp=300, n=1000), claim=privacy.PureLoss(0.5), alpha=1e-3).verdict
     'violated'
     """
-    return curve_test(counts, claim=claim, alpha=alpha / _EVENTS).selected(alpha, _HOW)
+    test = curve_test if share in SHARES[:-1] else box_test
+    return replace(test(counts, claim=claim, alpha=alpha * share).selected(alpha, _HOW), share=share)
 
 
-def measure(counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float) -> LowerBound:
-    """The bound on epsilon from one of the two events, at half the level.
+def measure(counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float, share: float = SHARES[-1]) -> LowerBound:
+    """The bound on epsilon from the last of the chosen events, at its share of the level.
 
     >>> from privet import privacy
     >>> measure(Counts(tp=700, fp=300, n=1000), claim=privacy.PureLoss(0.5), delta=0.0, alpha=1e-3).lower > 0.5
     True
     """
-    return point_lower(counts, delta=delta, alpha=alpha / _EVENTS, unit=claim.unit).selected(alpha, _HOW)
+    return point_lower(counts, delta=delta, alpha=alpha * share, unit=claim.unit).selected(alpha, _HOW)
 
 
 def _claim_of(mechanism: Any, claim: PrivacyLoss | None) -> PrivacyLoss:
@@ -219,7 +268,7 @@ def _kinds(look_at: Collection[str]) -> frozenset[str]:
     return kinds
 
 
-def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any) -> list[tuple[Any, Any]]:
+def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any, notes: list[str]) -> list[tuple[Any, Any]]:
     if neighbours is None:
         if not isinstance(mechanism, AdditiveMechanism):
             raise InvalidParameter(
@@ -227,130 +276,164 @@ def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any) -> list[tuple[An
             )
         neighbours = Numbers(float(mechanism.sensitivity))
     family = neighbours if isinstance(neighbours, Neighbours) else Pairs(list(neighbours))
-    pairs = list(islice(pairs_for(family, claim.unit), _MOST_PAIRS))
+    found = islice(pairs_for(family, claim.unit), _PAIRS_READ)
+    pairs = [(reusable(left), reusable(right)) for left, right in found]
     if not pairs:
         raise InvalidParameter("the family of neighbours is empty for the claim's relation")
+    if len(pairs) > _MOST_PAIRS:
+        notes.append(f"{_MOST_PAIRS} of {_many(len(pairs))} pairs of neighbours, drawn at random, were tried")
+        drawn = noise.permutation(len(pairs))[:_MOST_PAIRS]
+        pairs = [pairs[int(i)] for i in np.sort(drawn)]
     return pairs
 
 
+def _many(number: int) -> str:
+    return f"{number:,}" if number < _PAIRS_READ else f"the first {number:,}"
+
+
+def _strain(claim: PrivacyLoss) -> Strain:
+    small = np.sin(np.linspace(0.0, np.pi / 4, 500)) ** 2
+    fpr = np.unique(np.concatenate((np.geomspace(1e-9, 1e-3, 100), small, 1.0 - small)))
+    fnr = np.asarray(accounting.tradeoff(claim, fpr))
+    grid = np.concatenate((fpr, fnr)), np.concatenate((fnr, fpr))  # steep parts are dense in the other direction
+    order = np.lexsort((-grid[1], grid[0]))
+    return Strain(grid[0][order], np.minimum.accumulate(grid[1][order]))
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
-class _Curve:
-    """The claim's trade-off curve on a grid: good enough to choose an event, not used to test it."""
+class _Worlds:
+    """One batch of runs of both worlds."""
 
-    fpr: Array
-    fnr: Array
-
-    @classmethod
-    def of(cls, claim: PrivacyLoss) -> "_Curve":
-        small = np.geomspace(1e-9, 0.5, 160)
-        fpr = np.concatenate(([0.0], small, 1.0 - small[::-1], [1.0]))
-        return cls(fpr, np.asarray(accounting.tradeoff(claim, fpr)))
-
-    def excess(self, tp: Array, fp: Array, n: int, n_out: int) -> Array:
-        """By how many standard errors the counts lie below the curve, even at the cautious ends of their intervals.
-
-        The caution keeps luck in the far tails, where there are many events and few runs, from being chosen.
-        """
-        return self._errors_below(rate_above(fp, n_out, _CAUTION), rate_above(n - tp, n, _CAUTION), n, n_out)
-
-    def plain(self, tp: Array, fp: Array, n: int, n_out: int) -> Array:
-        """The same without caution, for events that are often seen: where nothing stands out, the likeliest suspect."""
-        often = np.minimum(tp, n_out - fp) >= n / 50
-        return np.where(
-            often, self._errors_below((fp + 0.5) / (n_out + 1), (n - tp + 0.5) / (n + 1), n, n_out), -np.inf
-        )
-
-    def _errors_below(self, q: Array, fn: Array, n: int, n_out: int) -> Array:
-        bound = np.interp(q, self.fpr, self.fnr)
-        slope = (np.interp(q * 0.9, self.fpr, self.fnr) - bound) / (0.1 * q)
-        variance = fn * (1.0 - fn) / n + slope**2 * q * (1.0 - q) / n_out
-        return (bound - fn) / np.sqrt(variance + 1.0 / n**2)
+    pair: tuple[World, World]
 
 
-def _most_telling(
-    mechanism: Any, pairs: list[tuple[Any, Any]], curve: _Curve, runs: int, timed: bool, kinds: frozenset[str]
-) -> tuple[Any, Any]:
-    """The pair whose worlds lie furthest outside the claim in a few runs."""
-    if len(pairs) == 1:
-        return pairs[0]
-    scores = []
-    for left, right in pairs:
-        vocabulary: dict[str, int] = {}
-        worlds = observe_both(mechanism, left, right, runs, timed=timed)
-        columns = [features(world, vocabulary) for world in worlds]
-        scores.append(_Tallies(columns[0], columns[1], kinds).best(curve.excess)[0])
-    return pairs[int(np.argmax(scores))]
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """The columns of both worlds in the order of the runs, and which runs came after one on the other input."""
+
+    columns: list[Columns]
+    after_other: list[Array | None]
 
 
-def _choose(
-    worlds: tuple[World, World],
-    inputs: tuple[Any, Any],
-    curve: _Curve,
-    delta: float,
-    timed: bool,
-    kinds: frozenset[str],
-) -> tuple[list[Witness], list[dict[str, Array]]]:
-    """The events to test and to measure with, chosen on the first half; and the columns of the second half."""
-    vocabulary: dict[str, int] = {}
-    raw = [features(world, vocabulary) for world in worlds]
-    learned = learn(*(_part(side, 0, 4) for side in raw), kinds=kinds)  # a quarter learns, a quarter chooses
-    columns = [_with(learned, side) for side in raw]
-    search = [_part(_part(side, 0, 2), 1, 2) if learned else _part(side, 0, 2) for side in columns]
-    tallies = _Tallies(search[0], search[1], kinds)
-    tested, suspect, measured = map(tallies.best, (curve.excess, curve.plain, _measure(delta)))
-    if tested[0] <= 0.0 and np.isfinite(suspect[0]):
-        tested = suspect  # nothing stands out: a frequent event near the edge says more than a rare one
-    witnesses = [Witness(*inputs, *chosen[1:], vocabulary, learned, timed) for chosen in (tested, measured)]
-    return witnesses, [_part(side, 1, 2) for side in columns]
+def _observed(
+    subject: Subject, left: Any, right: Any, runs: int, encoder: Encoder, *, released: float | None = None
+) -> Iterable[_Worlds]:
+    batches = subject.batches(left, right, runs, wanted=encoder.wanted, released=released)
+    return (_Worlds(pair) for pair in batches)
 
 
-def _measure(delta: float) -> Score:
-    return lambda tp, fp, n, n_out: point_epsilon(tp, fp, n, n_out, delta=delta, alpha=_CAUTION)
+def _encoded(batches: Iterable[_Worlds], encoder: Encoder, learned: dict[str, Learned]) -> _Encoded:
+    """Batch by batch, so that long outputs are never held all at once."""
+    columns: list[list[Columns]] = [[], []]
+    after: list[list[Array | None]] = [[], []]
+    for batch in batches:
+        for side, world in enumerate(batch.pair):
+            columns[side].append(_with(learned, encoder.columns(world)))
+            alone = world.released is None or not bool(np.all(world.released))
+            after[side].append(None if alone else world.after_other)
+    joined = [{name: np.concatenate([each[name] for each in side]) for name in side[0]} for side in columns]
+    order = [
+        None if any(a is None for a in side) else np.concatenate([a for a in side if a is not None]) for side in after
+    ]
+    return _Encoded(joined, order)
 
 
-def _part(columns: dict[str, Array], index: int, of: int) -> dict[str, Array]:
-    """One of `of` equal parts of the runs."""
-    n = len(columns["form"])
-    return {name: column[index * n // of : (index + 1) * n // of] for name, column in columns.items()}
-
-
-def _with(learned: dict[str, Learned], columns: dict[str, Array]) -> dict[str, Array]:
+def _with(learned: dict[str, Learned], columns: Columns) -> Columns:
     return columns | {name: model(columns) for name, model in learned.items()}
 
 
-class _Tallies:
-    """All events of the wanted kinds, counted in both worlds."""
-
-    def __init__(self, left: dict[str, Array], right: dict[str, Array], kinds: frozenset[str]) -> None:
-        self._n, self._n_out = len(left["form"]), len(right["form"])
-        seen = tally(*(_wanted(side, kinds) for side in (left, right)))
-        self._groups = [group for group in seen if group.thresholds.size and group.kind in kinds]
-
-    def best(self, score: Score) -> tuple[float, Event, bool]:
-        """The event with the highest score, and whether it is about the right world."""
-        n, n_out = self._n, self._n_out
-        best = (-np.inf, Event("form", "equal to", 0.0), False)
-        for group in self._groups:
-            for swapped in (False, True):
-                tp, fp = (group.right, group.left) if swapped else (group.left, group.right)
-                scores = score(tp, fp, n_out if swapped else n, n if swapped else n_out)
-                always_or_never = (tp + fp == 0) | (tp + fp == n + n_out)
-                scores = np.where(always_or_never, -np.inf, scores)
-                scores = _smooth(scores) if group.relation != "equal to" else scores
-                index = int(np.argmax(scores))
-                if scores[index] > best[0]:
-                    best = float(scores[index]), group.event(index), swapped
-        return best
+# --- choosing ---------------------------------------------------------------------------------------------------------
 
 
-def _wanted(columns: dict[str, Array], kinds: frozenset[str]) -> dict[str, Array]:
-    return {name: column for name, column in columns.items() if kinds & {kind_of(name, r) for r in RELATIONS}}
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What the scouting runs decided: everything that the tested runs are then held against."""
+
+    encoder: Encoder
+    learned: dict[str, Learned]
+    witnesses: tuple[Witness, ...]
+    testing: int
+    events: int
 
 
-def _smooth(scores: Array) -> Array:
-    """The mean over neighbouring thresholds: a broad peak is worth more than a lucky point."""
-    if scores.size < 4 * _WINDOW:
-        return scores
-    ends = np.pad(np.where(np.isfinite(scores), scores, -10.0), _WINDOW // 2, mode="edge")
-    smooth: Array = np.convolve(ends, np.full(_WINDOW, 1.0 / _WINDOW), mode="valid")
-    return smooth
+def _most_telling(
+    subject: Subject, pairs: list[tuple[Any, Any]], strain: Strain, runs: int, kinds: frozenset[str]
+) -> tuple[Any, Any]:
+    """The pair whose worlds lie furthest outside the claim: all in a few runs, the best ones in more."""
+    each = max(min(_SCOUTS, runs // (2 * len(pairs))), min(runs, 50))
+    while len(pairs) > 1:
+        scores = []
+        for left, right in pairs:
+            subject.wants_rows = (targets := targets_of(left, right, subject.marks)) is not None
+            worlds = subject.both(left, right, each, released=0)
+            encoder = fit(*worlds, strain, targets=targets)
+            tallies = Tallies(encoder.columns(worlds[0]), encoder.columns(worlds[1]), kinds)
+            scores.append(tallies.suspects(strain, 1)[0].score)
+        keep = 1 if len(pairs) <= _FINALISTS else _FINALISTS
+        best = np.argsort(-np.array(scores), kind="stable")[:keep]
+        pairs, each = [pairs[int(i)] for i in best], max(min(_SCOUTS, runs // (2 * keep)), min(runs, 50))
+    return pairs[0]
+
+
+def _search(
+    subject: Subject, left: Any, right: Any, strain: Strain, runs: int, kinds: frozenset[str], delta: float
+) -> _Search:
+    """Fit the encoder and learn on some runs, choose events on others; how many are left to be tested."""
+    targets = targets_of(left, right, subject.marks)
+    subject.wants_rows = targets is not None
+    first = int(runs * (_LEARNING + _CHOOSING)) if runs < _FEW else min(int(runs * _LEARNING), _MOST_LEARNING)
+    worlds = subject.both(left, right, max(first, 1), released=_RELEASED)
+    encoder = fit(*worlds, strain, targets=targets)
+    scouts = [encoder.columns(world) for world in worlds]
+    learned: dict[str, Learned] = {}
+    choosing = 0
+    if runs >= _FEW:
+        learned = learn(*scouts, kinds=kinds)
+        choosing = int(runs * _CHOOSING)
+        batches = _observed(subject, left, right, choosing, encoder, released=_RELEASED)
+        scouts = _encoded(batches, encoder, learned).columns
+    tallies = Tallies(scouts[0], scouts[1], kinds)
+    chosen: list[Candidate] = tallies.suspects(strain, len(SHARES) - 1)
+    chosen += [chosen[0]] * (len(SHARES) - 1 - len(chosen))
+    chosen.append(tallies.best(lambda tp, fp, n, n_out: point_epsilon(tp, fp, n, n_out, delta=delta, alpha=_CAUTION)))
+    witnesses = tuple(Witness(left, right, each.event, each.swapped, encoder, learned, subject) for each in chosen)
+    return _Search(encoder, learned, witnesses, runs - max(first, 1) - choosing, tallies.events)
+
+
+def _tests(search: _Search, worlds: _Encoded, claim: PrivacyLoss, alpha: float) -> list[tuple[CurveTest, Witness]]:
+    """Each chosen event on the fresh runs, at its share of the level."""
+    return [
+        (decide(witness.count(*worlds.columns), claim=claim, alpha=alpha, share=share), witness)
+        for witness, share in zip(search.witnesses, SHARES, strict=True)
+    ]
+
+
+def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTest, witness: Witness) -> str | None:
+    """What the output depends on besides the input, in words.
+
+    Before an accusation it is the accusing event that must come from independent runs; a serial number or a time stamp
+    beside it is none of its business. Where nothing is refuted, everything is looked at.
+    """
+    names = dict.fromkeys((witness.event.feature, "value[0]", "row", "form"))
+    accused = test.verdict == "violated"
+    judged = [_answers(witness, side) if accused else side for side in worlds.columns]
+    found = dependence(judged, worlds.after_other, tuple(names))
+    if found is not None or twin is None:
+        return found
+    beside = replace(subject, mechanism=twin, notes=[], ran={"release": 0, "simulate": 0})
+    pair = beside.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
+    for side, world in zip(judged, pair, strict=True):
+        columns = _with(witness.learned, witness.encoder.columns(world))
+        columns = _answers(witness, columns) if accused else columns
+        if any(differs(side[name], columns[name]) for name in (side if accused else names) if name in side):
+            return "a copy of the mechanism answers otherwise: something was drawn once and kept"
+    return None
+
+
+def _answers(witness: Witness, columns: Columns) -> Columns:
+    """The tested event as a column of its own, and the feature that it is about."""
+    column = columns.get(witness.event.feature, np.full(len(columns["form"]), np.nan))
+    return {"event": witness.event(column).astype(float), witness.event.feature: column}

@@ -120,13 +120,13 @@ def test_feeding_pairs_in_pieces_changes_nothing():
     assert abs(whole.p_value / pieces.p_value - 1.0) < 1e-9
 
 
-def test_curve_p_value_agrees_with_the_test_at_each_level():
+def test_box_p_value_agrees_with_the_test_at_each_level():
     from privet import privacy
 
     claim = privacy.LaplaceLoss(1.0)
     for tp, fp in ((690, 300), (700, 300), (720, 280), (500, 500), (999, 1)):
         counts = audit.Counts(tp=tp, fp=fp, n=1_000)
-        p = audit.curve_test(counts, claim=claim).p_value
+        p = audit.statistics.curve.box_p_value(claim, counts)
         for alpha in (0.3, 0.05, 1e-3, 1e-9):
             refuted = audit.statistics.curve_refutes(claim, tp, fp, 1_000, 1_000, alpha=alpha)
             assert bool(refuted) == (p <= alpha)

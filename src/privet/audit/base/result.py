@@ -12,7 +12,7 @@ from privet.privacy import PrivacyLoss, Unit
 
 __all__ = ["ADD_REMOVE", "CredibleBound", "CurveTest", "LowerBound", "Result", "Verdict", "same_neighbours"]
 
-Verdict = Literal["violated", "not refuted"]
+Verdict = Literal["violated", "not refuted", "depends on more than its input"]  # the last: runs are not independent
 
 ADD_REMOVE = Unit()
 
@@ -91,6 +91,8 @@ class LowerBound:
 class CurveTest:
     """A test of a claim's whole trade-off curve: `p_value` bounds the chance of such counts if the claim is true.
 
+    `share` is the part of the level that this test had, where several were made; the p-value is adjusted for it.
+
     **Guarantee:** P[p_value <= alpha] <= alpha for every alpha, when the claim holds.
 
     >>> from privet import audit, privacy
@@ -104,6 +106,7 @@ class CurveTest:
     method: str
     counts: Counts | Guesses
     selection: str = "fixed in advance"
+    share: float = 1.0
 
     @property
     def unit(self) -> Unit:

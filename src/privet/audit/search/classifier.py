@@ -1,17 +1,20 @@
 """Learned features: how strongly a run looks like one world rather than the other, by its numbers or by its time."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["Classifier", "Learned", "TimeGivenValue", "learn"]
+__all__ = ["Classifier", "Learned", "TimeGivenValue", "Tree", "learn"]
 
 _FEWEST = 100  # runs of each world to learn from
 _MOST = 20_000
 _BINS = 24
+_DEPTH, _TREE_BINS, _LEAF = 3, 24, 40
+_WIDEST = 96  # columns that a tree looks at
 
 
 class Learned(ABC):
@@ -46,6 +49,37 @@ class Classifier(Learned):
 
 
 @dataclass(frozen=True, eq=False)
+class Tree(Learned):
+    """Questions one after the other, at most three deep: `column > cut`, or `column == cut` for names; then a score.
+
+    >>> tree = Tree((("value[0]", 1.0, False),), (-1.0, 2.0))
+    >>> tree({"value[0]": np.array([0.0, 3.0, np.nan])}).tolist()
+    [-1.0, 2.0, -1.0]
+    """
+
+    questions: tuple[tuple[str, float, bool] | None, ...]  # of the inner nodes in the order of a heap
+    scores: tuple[float, ...]  # of the leaves
+
+    def __call__(self, columns: dict[str, Array]) -> Array:
+        """The score of the leaf that each run comes to; a missing number answers no."""
+        runs = len(next(iter(columns.values())))
+        node = np.zeros(runs, dtype=np.int64)
+        for _ in range(int(np.log2(len(self.scores)))):
+            answer = np.zeros(runs, dtype=bool)
+            for index in np.unique(node).tolist():
+                question = self.questions[index]
+                if question is not None and question[0] in columns:
+                    answer |= (node == index) & _answer(columns[question[0]], question[1], question[2])
+            node = 2 * node + 1 + answer
+        return np.asarray(self.scores)[node - (len(self.scores) - 1)]
+
+
+def _answer(column: Array, cut: float, equal: bool) -> Array:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(column == cut if equal else column > cut)
+
+
+@dataclass(frozen=True, eq=False)
 class TimeGivenValue(Learned):
     """Whether a run took longer than runs with such a value take, in the direction that speaks for the left world.
 
@@ -77,6 +111,7 @@ def learn(left: dict[str, Array], right: dict[str, Array], *, kinds: frozenset[s
     found: dict[str, Learned | None] = {}
     if "projection" in kinds:
         found["classifier"] = _classifier(left, right)
+        found["tree"] = _tree(left, right)
     if "time" in kinds:
         found["time given value"] = _time_given_value(left, right)
     return {name: model for name, model in found.items() if model is not None}
@@ -84,9 +119,9 @@ def learn(left: dict[str, Array], right: dict[str, Array], *, kinds: frozenset[s
 
 def _classifier(left: dict[str, Array], right: dict[str, Array]) -> Classifier | None:
     """None when one number says everything (thresholds see all of it) or the runs are few."""
-    names = tuple(name for name in left if name in right and name.startswith(("value", "sum", "largest")))
-    names = tuple(name for name in names if " - " not in name)
-    if len(names) < 3 or min(len(left[names[0]]), len(right[names[0]])) < _FEWEST:
+    names = tuple(name for name in left if name in right and name.startswith(("value", "sum", "largest", "smallest")))
+    names = tuple(name for name in names if " - " not in name and " given " not in name)[:_WIDEST]
+    if _alone(names) or min(len(left[names[0]]), len(right[names[0]])) < _FEWEST:
         return None
     sides = [np.stack([side[name][:_MOST] for name in names], axis=1) for side in (left, right)]
     inputs = np.concatenate(sides)
@@ -97,6 +132,97 @@ def _classifier(left: dict[str, Array], right: dict[str, Array]) -> Classifier |
     labels = np.repeat([1, 0], [len(side) for side in sides])
     model = LogisticRegression(max_iter=200).fit(_moderate((inputs - middle) / spread), labels)
     return Classifier(names, middle, spread, model.coef_[0])
+
+
+def _alone(names: Iterable[str]) -> bool:
+    """Whether one number says everything: then thresholds, windows and atoms see all of it."""
+    return len({name for name in names if name.startswith(("value", "text"))} - {"value.error"}) < 2
+
+
+def _tree(left: dict[str, Array], right: dict[str, Array]) -> Tree | None:
+    """Grown by the gain in information; None when there is one number only, or too few runs."""
+    names = [
+        n for n in left if n in right and n != "time" and not n.startswith(("row", "exponent")) and " given " not in n
+    ]
+    names = names[:_WIDEST]
+    if _alone(names) or min(len(left["form"]), len(right["form"])) < 4 * _LEAF:
+        return None
+    columns = {name: np.concatenate((left[name][:_MOST], right[name][:_MOST])) for name in names}
+    label = np.repeat([True, False], [min(len(side["form"]), _MOST) for side in (left, right)])
+    cells = {name: _cells(columns[name], name.startswith(_NAMED)) for name in names}
+    inner, leaves = 2**_DEPTH - 1, 2**_DEPTH
+    questions: list[tuple[str, float, bool] | None] = [None] * inner
+    node = np.zeros(len(label), dtype=np.int64)
+    for index in range(inner):
+        here = node == index
+        questions[index] = _best_question(cells, here, label)
+        question = questions[index]
+        answer = np.zeros(len(label), dtype=bool)
+        if question is not None:
+            answer = _answer(columns[question[0]], question[1], question[2])
+        node = np.where(here, 2 * node + 1 + answer, node)
+    if questions[0] is None:
+        return None
+    scores = []
+    for leaf in range(leaves):
+        here = node == leaf + inner
+        yes, no = int(np.sum(here & label)), int(np.sum(here & ~label))
+        scores.append(round(float(np.log((yes + 1.0) / (no + 1.0))), 6))
+    return Tree(tuple(questions), tuple(scores))
+
+
+_NAMED = ("form", "text", "wording", "message", "standard")
+
+
+def _cells(column: Array, named: bool) -> tuple[Array, Array, bool]:
+    """The cell of each run, and the cut below each cell but the first (for names: the name of each cell)."""
+    known = column[~np.isnan(column)]
+    if named:
+        values, times = np.unique(known, return_counts=True)
+        cuts = values[np.argsort(-times, kind="stable")[:8]]
+        cells = np.zeros(len(column), dtype=np.int64)
+        for number, value in enumerate(cuts, start=1):
+            cells[column == value] = number
+        return cells, cuts, True
+    if not known.size:
+        return np.zeros(len(column), dtype=np.int64), np.empty(0), False
+    places = np.linspace(0, known.size - 1, _TREE_BINS + 1).astype(int)[:-1]
+    cuts = np.unique(np.sort(known)[places])
+    cells = np.searchsorted(cuts, column, "left")  # column > cuts[c - 1] exactly from cell c on
+    return np.where(np.isnan(column), 0, cells), cuts, False
+
+
+def _best_question(
+    cells: dict[str, tuple[Array, Array, bool]], here: Array, label: Array
+) -> tuple[str, float, bool] | None:
+    best, found = 4.0, None  # in nats: less is luck
+    sides = [np.flatnonzero(here & label), np.flatnonzero(here & ~label)]
+    totals = [len(side) for side in sides]
+    if min(totals) == 0 or sum(totals) < 2 * _LEAF:
+        return None
+    for name, (place, cuts, named) in cells.items():
+        if not len(cuts):
+            continue
+        counts = [np.bincount(place[side], minlength=len(cuts) + 1)[: len(cuts) + 1] for side in sides]
+        yes = [c[1:] if named else np.cumsum(c[::-1])[::-1][1:] for c in counts]
+        gain = _information(yes[0], yes[1], totals)
+        index = int(np.argmax(gain))
+        if gain[index] > best:
+            best, found = float(gain[index]), (name, float(cuts[index]), named)
+    return found
+
+
+def _information(a: Array, b: Array, totals: list[int]) -> Array:
+    """The log-likelihood that a yes-or-no question gains, in nats."""
+
+    def part(x: Array, y: Array) -> Array:
+        n = np.maximum(x + y, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(x > 0, x * np.log(x / n), 0.0) + np.where(y > 0, y * np.log(y / n), 0.0)
+
+    a, b = a.astype(float), b.astype(float)
+    whole = part(np.array(float(totals[0])), np.array(float(totals[1])))
+    return np.asarray(part(a, b) + part(totals[0] - a, totals[1] - b) - whole)
 
 
 def _moderate(column: Array) -> Array:

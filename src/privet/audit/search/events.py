@@ -10,7 +10,7 @@ from privet._numerics import Array
 
 __all__ = ["KINDS", "RELATIONS", "Event", "Tally", "kind_of", "tally"]
 
-Relation = Literal["at least", "at most", "equal to"]
+Relation = Literal["at least", "at most", "equal to", "between"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _THRESHOLDS = 96
 _ATOMS = 24
@@ -18,7 +18,10 @@ KINDS = (
     "threshold", "atom", "difference", "projection", "index", "lowest bit", "exponent", "special", "form", "length",
     "time",
 )  # fmt: skip
-_PROJECTIONS = ("sum", "largest", "classifier")
+_PROJECTIONS = ("sum", "largest", "smallest", "classifier", "tree", "score")
+_NAMES = ("form", "text", "wording", "message", "standard", "row")  # numbered as they come: their order means nothing
+_WINDOWS = 64  # quantiles between which windows lie
+_SPANS = (1, 2, 3, 5, 8, 13, 21, 34)
 
 
 def kind_of(feature: str, relation: Relation) -> str:
@@ -29,18 +32,25 @@ def kind_of(feature: str, relation: Relation) -> str:
     """
     if " - " in feature:
         return "difference"
-    if feature.startswith("value"):
+    if feature.startswith(("value", "nearest")):
         return "atom" if relation == "equal to" else "threshold"
-    if feature in _PROJECTIONS:
+    if feature.startswith(("row", "member")):
+        return "atom"
+    if feature.startswith(_PROJECTIONS):
         return "projection"
     if feature.startswith("time"):
         return "time"
-    return "index" if feature == "first true" else feature.partition("[")[0]
+    if feature.startswith(_NAMES):
+        return "form"
+    return next(kind for kind in (*KINDS, "index") if feature.startswith(_STEMS.get(kind, kind)))
+
+
+_STEMS = {"index": "first true"}
 
 
 @dataclass(frozen=True)
 class Event:
-    """A question about one feature: at least, at most, or equal to a number.
+    """A question about one feature: at least, at most, or equal to a number, or between two numbers, ends included.
 
     >>> Event("value[0]", "at most", 1.0)(np.array([0.0, 2.0])).tolist()
     [True, False]
@@ -49,12 +59,15 @@ class Event:
     feature: str
     relation: Relation
     threshold: float
+    upper: float | None = None
 
     def __call__(self, column: Array) -> Array:
         """Which runs answer yes. NaN answers no; the feature `special` counts NaN."""
         with np.errstate(invalid="ignore"):
             if self.relation == "equal to":
                 return column == self.threshold
+            if self.upper is not None:
+                return (column >= self.threshold) & (column <= self.upper)
             return column >= self.threshold if self.relation == "at least" else column <= self.threshold
 
     @property
@@ -63,11 +76,14 @@ class Event:
         return kind_of(self.feature, self.relation)
 
     def __str__(self) -> str:
-        return f"{self.feature} {self.relation} {_plain(self.threshold)}"
+        more = "" if self.upper is None else f" and {_plain(self.upper)}"
+        return f"{self.feature} {self.relation} {_plain(self.threshold)}{more}"
 
 
 def _plain(number: float) -> str:
     """As short as names the same double."""
+    if not np.isfinite(number):
+        return repr(number)
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
@@ -80,6 +96,7 @@ class Tally:
     thresholds: Array
     left: Array
     right: Array
+    uppers: Array | None = None
 
     @property
     def kind(self) -> str:
@@ -88,11 +105,12 @@ class Tally:
 
     def event(self, index: int) -> Event:
         """One of them."""
-        return Event(self.feature, self.relation, float(self.thresholds[index]))
+        upper = None if self.uppers is None else float(self.uppers[index])
+        return Event(self.feature, self.relation, float(self.thresholds[index]), upper)
 
 
 def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
-    """Thresholds at quantiles of both worlds together and the most frequent atoms, counted in both worlds.
+    """Thresholds and windows at quantiles of both worlds together and the most frequent atoms, counted in both worlds.
 
     >>> columns = {"value[0]": np.array([1.0, 1.0, 2.0])}
     >>> [(t.relation, t.thresholds.tolist(), t.left.tolist()) for t in tally(columns, columns)]
@@ -100,17 +118,30 @@ def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
     """
     for name in (name for name in left if name in right):
         a, b = (np.sort(side[name][~np.isnan(side[name])]) for side in (left, right))
-        pooled = np.sort(np.concatenate((a, b)))
+        pooled = np.sort(np.concatenate((a, b)), kind="stable")
         if pooled.size == 0:
             continue
-        cuts = _cuts(pooled)
-        below = [(np.searchsorted(s, cuts, "left"), np.searchsorted(s, cuts, "right")) for s in (a, b)]
-        if name != "form":  # forms are numbered as they come: their order means nothing
+        if not name.startswith(_NAMES):
+            cuts = _cuts(pooled)
+            below = [(np.searchsorted(s, cuts, "left"), np.searchsorted(s, cuts, "right")) for s in (a, b)]
             yield Tally(name, "at least", cuts, a.size - below[0][0], b.size - below[1][0])
             yield Tally(name, "at most", cuts, below[0][1], below[1][1])
+            if len(cuts) > 4:
+                yield from _windows(name, pooled, a, b)
         atoms = _atoms(pooled, a, b)
         counts = [np.searchsorted(s, atoms, "right") - np.searchsorted(s, atoms, "left") for s in (a, b)]
         yield Tally(name, "equal to", atoms, *counts)
+
+
+def _windows(name: str, pooled: Array, a: Array, b: Array) -> Iterator[Tally]:
+    """Two-sided windows between quantiles, narrow and wide ones."""
+    places = np.linspace(0, pooled.size - 1, _WINDOWS + 1).astype(int)
+    cuts = np.unique(pooled[places])
+    starts = np.concatenate([np.arange(max(len(cuts) - span, 0)) for span in _SPANS])
+    ends = starts + np.repeat(_SPANS, [max(len(cuts) - span, 0) for span in _SPANS])
+    low, high = cuts[starts], cuts[ends]
+    counts = [np.searchsorted(s, cuts, "right")[ends] - np.searchsorted(s, cuts, "left")[starts] for s in (a, b)]
+    yield Tally(name, "between", low, counts[0], counts[1], high)
 
 
 def _cuts(pooled: Array) -> Array:

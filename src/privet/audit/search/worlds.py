@@ -1,23 +1,30 @@
-"""Running a mechanism many times on one input, and keeping everything that an observer could see of each run."""
+"""What many runs on one input showed, as columns: numbers, lengths, marks, forms, rows, times."""
 
-import time
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from privet import noise
 from privet._numerics import Array
-from privet._validate import count
-from privet.errors import InvalidParameter
+from privet.audit.search.reading import Reading, beyond_doubles
 
-__all__ = ["World", "observe", "observe_both", "runner_of"]
+__all__ = ["Look", "Part", "World", "join", "stack", "world_of_array"]
 
-Runner = Callable[[Any], Any]
-_MOST_NUMBERS = 4096  # of one output; longer ones are seen through their length and their first numbers
+_MOST_NAMES = 4_096  # single numbers and marks of different names in one batch; the most frequent are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Arrays of numbers of varying length, one a run: padded with NaN, with their true lengths."""
+
+    values: Array
+    lengths: Array
+
+    def take(self, index: Array | slice) -> "Part":
+        """Some of the runs."""
+        return Part(self.values[index], self.lengths[index])
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,140 +32,213 @@ class World:
     """What many runs on one input showed: numbers, the form of each output, and the time it took.
 
     `values` has one row a run, padded with NaN; `forms` names type, dtype, shape, exception or warning of each run. A
-    `simulate` whose outputs fit no array may return a world itself.
+    `simulate` whose outputs fit no array may return a world itself. The other fields hold what is not one array of
+    numbers: further arrays by their place, single numbers, marks of texts (and of texts without their numbers), rows of
+    tables; which runs came from `release`, which followed a run on the other input, and which showed something opaque.
 
-    >>> world = observe(lambda value: value + 1, 41, 3)
-    >>> world.values.tolist(), world.forms.tolist()
-    ([[42.0], [42.0], [42.0]], ['int', 'int', 'int'])
+    >>> world = World(np.array([[42.0], [41.0]]), np.array(["int", "int"], dtype=object))
+    >>> world.runs, world.main.lengths.tolist()
+    (2, [1, 1])
     """
 
     values: Array
     forms: Array
     seconds: Array | None = None
+    lengths: Array | None = None
+    parts: dict[str, Part] = field(default_factory=dict)
+    single: dict[str, Array] = field(default_factory=dict)
+    marks: dict[str, Array] = field(default_factory=dict)
+    skeletons: dict[str, Array] = field(default_factory=dict)
+    rows: Sequence[Array | None] | None = None
+    released: Array | None = None
+    after_other: Array | None = None
+    opaque: Array | None = None
 
     @property
     def runs(self) -> int:
         """How many runs were observed."""
         return len(self.forms)
 
+    @property
+    def main(self) -> Part:
+        """The numbers of outputs that are one number or one array; by default everything that is not NaN."""
+        lengths = np.sum(~np.isnan(self.values), axis=1) if self.lengths is None else self.lengths
+        return Part(self.values, lengths)
+
     def take(self, index: Array | slice) -> "World":
         """Some of the runs."""
-        return World(self.values[index], self.forms[index], None if self.seconds is None else self.seconds[index])
+        kept: dict[str, Any] = {}
+        for name in ("seconds", "lengths", "released", "after_other", "opaque"):
+            column = getattr(self, name)
+            kept[name] = None if column is None else column[index]
+        for name in ("single", "marks", "skeletons"):
+            kept[name] = {key: column[index] for key, column in getattr(self, name).items()}
+        if self.rows is not None:
+            places = np.arange(self.runs)[index]
+            kept["rows"] = [self.rows[int(i)] for i in places]
+        parts = {key: part.take(index) for key, part in self.parts.items()}
+        return World(self.values[index], self.forms[index], parts=parts, **kept)
 
 
-def runner_of(mechanism: Any) -> Runner:
-    """The function from an input to an output: `.release(value).value`, the callable itself, or one simulated run.
+@dataclass(frozen=True, eq=False)
+class Look:
+    """One run: its reading, how long it took, and whether it came from `release` and after a run on the other input."""
 
-    >>> runner_of(abs)(-2)
+    reading: Reading
+    seconds: float = 0.0
+    released: bool = False
+    after_other: bool = False
+
+
+def stack(looks: Sequence[Look], *, timed: bool = False, wanted: Collection[str] | None = None) -> World:
+    """Readings of single runs as columns; of the names, those `wanted` (default: the most frequent).
+
+    >>> from privet.audit.search.reading import read
+    >>> from privet.audit.search.rows import Marks
+    >>> stack([Look(read([1.0, 2.0], Marks(b"key"))), Look(read([3.0], Marks(b"key")))]).values.tolist()
+    [[1.0, 2.0], [3.0, nan]]
+    """
+    readings = [look.reading for look in looks]
+    places = {place for reading in readings for place in reading.numbers}
+    parts = {place: _padded([reading.numbers.get(place) for reading in readings]) for place in sorted(places)}
+    main = parts.pop("", Part(np.empty((len(looks), 0)), np.zeros(len(looks), dtype=np.int64)))
+    tables = [reading.rows for reading in readings]
+    named = [_columns([getattr(r, name) for r in readings], wanted) for name in ("single", "marks", "skeletons")]
+    return World(
+        main.values,
+        np.array([reading.form for reading in readings], dtype=object),
+        np.array([look.seconds for look in looks]) if timed else None,
+        main.lengths,
+        parts,
+        named[0],
+        named[1],
+        named[2],
+        tables if any(table is not None for table in tables) else None,
+        np.array([look.released for look in looks]),
+        np.array([look.after_other for look in looks]),
+        np.array([bool(reading.opaque) for reading in readings]),
+    )
+
+
+def world_of_array(outputs: Array) -> World:
+    """Runs that came as one array, the run first.
+
+    >>> world_of_array(np.zeros((3, 2))).forms.tolist()
+    ['float64(2,)', 'float64(2,)', 'float64(2,)']
+    """
+    runs = len(outputs)
+    flat = outputs.reshape(runs, -1)
+    parts = {}
+    if flat.dtype.kind in "iu" and flat.dtype.itemsize == 8 and beyond_doubles(flat):
+        low = (flat & (2**53 - 1)).astype(np.float64)
+        parts[" low"] = Part(low, np.full(runs, flat.shape[1]))
+    numbers = flat.astype(np.float64)
+    form = f"{outputs.dtype}{outputs.shape[1:]}"
+    rows: Any = None
+    if outputs.ndim in (2, 3) and outputs.shape[1] > 1:
+        rows = numbers.reshape(runs, outputs.shape[1], -1)
+    return World(
+        numbers,
+        np.full(runs, form, dtype=object),
+        lengths=np.full(runs, flat.shape[1]),
+        parts=parts,
+        rows=rows,
+    )
+
+
+def _padded(arrays: list[Array | None]) -> Part:
+    lengths = np.array([0 if array is None else array.size for array in arrays])
+    values = np.full((len(arrays), int(lengths.max())), np.nan)
+    for i, array in enumerate(arrays):
+        if array is not None:
+            values[i, : array.size] = array
+    return Part(values, lengths)
+
+
+def _columns(found: list[dict[str, float]], wanted: Collection[str] | None) -> dict[str, Array]:
+    if wanted is None:
+        often = Counter(name for each in found for name in each)
+        wanted = [name for name, _ in often.most_common(_MOST_NAMES)]
+    columns = {name: np.full(len(found), np.nan) for name in wanted}
+    for i, each in enumerate(found):
+        for name, number in each.items():
+            if name in columns:
+                columns[name][i] = number
+    return columns
+
+
+def join(worlds: Sequence[World]) -> World:
+    """Several batches of runs on one input as one world, in the order given.
+
+    >>> one = World(np.array([[1.0]]), np.array(["int"], dtype=object))
+    >>> join([one, one]).runs
     2
     """
-    release = getattr(mechanism, "release", None)
-    if callable(release):
-        return lambda value: getattr(out := release(value), "value", out)
-    if callable(mechanism):
-        return mechanism
-    simulate = getattr(mechanism, "simulate", None)
-    if callable(simulate):
-        return lambda value: simulate(value, 1)[0]
-    raise InvalidParameter("an audit needs something with .release(value), or a callable")
+    if len(worlds) == 1:
+        return worlds[0]
+    counts = [world.runs for world in worlds]
+    total = sum(counts)
+
+    def column(name: str, missing: Any) -> Array | None:
+        found = [getattr(world, name) for world in worlds]
+        if all(each is None for each in found):
+            return None
+        return np.concatenate(
+            [np.full(n, missing) if each is None else each for each, n in zip(found, counts, strict=True)]
+        )
+
+    def named(name: str) -> dict[str, Array]:
+        names = sorted({key for world in worlds for key in getattr(world, name)})
+        blank = [np.full(n, np.nan) for n in counts]
+        return {
+            key: np.concatenate([getattr(w, name).get(key, none) for w, none in zip(worlds, blank, strict=True)])
+            for key in names
+        }
+
+    places = sorted({place for world in worlds for place in world.parts})
+    empty = [Part(np.empty((n, 0)), np.zeros(n, dtype=np.int64)) for n in counts]
+    parts = {
+        place: _joined([w.parts.get(place, none) for w, none in zip(worlds, empty, strict=True)]) for place in places
+    }
+    main = _joined([world.main for world in worlds])
+    rows: list[Array | None] | None = None
+    if any(world.rows is not None for world in worlds):
+        rows = [row for world in worlds for row in (world.rows if world.rows is not None else [None] * world.runs)]
+    joined = World(
+        main.values,
+        np.concatenate([world.forms for world in worlds]),
+        column("seconds", np.nan),
+        main.lengths,
+        parts,
+        named("single"),
+        named("marks"),
+        named("skeletons"),
+        rows,
+        column("released", False),
+        column("after_other", False),
+        column("opaque", False),
+    )
+    assert joined.runs == total
+    return joined
 
 
-def observe(mechanism: Any, value: Any, runs: int) -> World:
-    """Run it `runs` times. Our own mechanisms simulate in bulk; anything else runs one by one, exceptions included.
+def _joined(parts: Sequence[Part]) -> Part:
+    width = max(part.values.shape[1] for part in parts)
+    values = [
+        np.pad(part.values, ((0, 0), (0, width - part.values.shape[1])), constant_values=np.nan)
+        if part.values.shape[1] < width
+        else part.values
+        for part in parts
+    ]
+    return Part(np.concatenate(values), np.concatenate([part.lengths for part in parts]))
 
-    >>> observe(lambda value: 1 / 0, 0, 2).forms.tolist()
-    ['raises ZeroDivisionError', 'raises ZeroDivisionError']
+
+def scattered(world: World, place: Array) -> World:
+    """The same runs in another order: run i of the world goes to place[i].
+
+    >>> scattered(World(np.array([[1.0], [2.0]]), np.array(["a", "b"], dtype=object)), np.array([1, 0])).forms.tolist()
+    ['b', 'a']
     """
-    runs = count("runs", runs, 1)
-    simulate = getattr(mechanism, "simulate", None)
-    if callable(simulate):
-        bulk = _bulk(lambda: simulate(value, runs), runs)
-        if bulk is not None:
-            return bulk
-    return _one_by_one(runner_of(mechanism), [value], np.zeros((runs, 1), dtype=np.int64), timed=False)[0]
-
-
-def observe_both(mechanism: Any, left: Any, right: Any, runs: int, *, timed: bool = False) -> tuple[World, World]:
-    """Both worlds. When timed, runs alternate in random order, so that a busy machine slows both alike.
-
-    >>> [world.runs for world in observe_both(abs, -1, 2, 3, timed=True)]
-    [3, 3]
-    """
-    if not timed:
-        return observe(mechanism, left, runs), observe(mechanism, right, runs)
-    first = noise.bernoulli(p=Fraction(1, 2), size=count("runs", runs, 1)).astype(np.int64)
-    both = _one_by_one(runner_of(mechanism), [left, right], np.stack((first, 1 - first), axis=1), timed=True)
-    return both[0], both[1]
-
-
-def _bulk(simulate: Callable[[], Any], runs: int) -> World | None:
-    """All runs at once, or None when they must be looked at one by one (an exception, ragged outputs)."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            outputs = simulate()
-    except Exception:
-        return None
-    if isinstance(outputs, World) and outputs.runs == runs:
-        return outputs
-    if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf" and len(outputs) == runs:
-        form = f"{outputs.dtype}{outputs.shape[1:]}"
-        return World(_flat(outputs.reshape(runs, -1)), np.full(runs, form, dtype=object))
-    if isinstance(outputs, list) and len(outputs) == runs:
-        return _stack([_look(output) for output in outputs], None)
-    return None
-
-
-def _one_by_one(run: Runner, values: list[Any], order: Array, *, timed: bool) -> list[World]:
-    """Runs on several inputs; each row of `order` says which inputs come next. CPU time, not time on the clock."""
-    seen: list[list[tuple[Array, str]]] = [[] for _ in values]
-    seconds: list[list[float]] = [[] for _ in values]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for world in order.reshape(-1).tolist():
-            caught.clear()
-            start = time.thread_time()
-            try:
-                output: Any = run(values[world])
-            except Exception as problem:  # an exception is an output like any other; its text is not looked at
-                output = problem
-            seconds[world].append(time.thread_time() - start)
-            row, form = _look(output)
-            if caught:
-                form += " warns " + "|".join(sorted({warning.category.__name__ for warning in caught}))
-            seen[world].append((row, form))
-    return [_stack(look, np.array(took) if timed else None) for look, took in zip(seen, seconds, strict=True)]
-
-
-def _stack(seen: list[tuple[Array, str]], seconds: Array | None) -> World:
-    width = max(row.size for row, _ in seen)
-    values = np.full((len(seen), width), np.nan)
-    for i, (row, _) in enumerate(seen):
-        values[i, : row.size] = row
-    return World(values, np.array([form for _, form in seen], dtype=object), seconds)
-
-
-def _look(output: Any) -> tuple[Array, str]:
-    """One output as numbers and a form. A run that raised is seen by the type of its exception."""
-    if isinstance(output, Exception):
-        return np.empty(0), f"raises {type(output).__name__}"
-    if isinstance(output, np.ndarray):
-        numeric = output.dtype.kind in "biuf"
-        form = f"{output.dtype}{output.shape}"
-        return (_flat(output.reshape(-1)), form) if numeric else (np.empty(0), form + repr(output.tolist()))
-    if isinstance(output, bool | int | float | np.generic):
-        return _flat(np.asarray([output])), type(output).__name__
-    if isinstance(output, dict):
-        output, keys = list(output.values()), repr(list(output))
-        row, form = _look(output)
-        return row, keys + form
-    if isinstance(output, tuple | list):
-        parts = [_look(item) for item in output]
-        rows = [row for row, _ in parts]
-        return np.concatenate(rows) if rows else np.empty(0), f"{type(output).__name__}{[form for _, form in parts]}"
-    return np.empty(0), f"{type(output).__name__} {output!r}"
-
-
-def _flat(numbers: Array) -> Array:
-    """As float64. Integers beyond 2^53 lose low bits here, which can only hide a difference, not make one."""
-    return numbers[..., :_MOST_NUMBERS].astype(np.float64)
+    order = np.empty(world.runs, dtype=np.int64)
+    order[place] = np.arange(world.runs)
+    return replace(world.take(order))

@@ -1,0 +1,339 @@
+"""Reading one output: whatever a mechanism returns, as numbers with names, keyed marks of texts, rows, and a form."""
+
+import dataclasses
+import enum
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Set
+from collections.abc import Sequence as SequenceABC
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.audit.search.rows import Marks, rows_of
+from privet.audit.search.unwrap import MOST_LEAVES, WAYS, is_function
+
+__all__ = ["Marks", "Reading", "beyond_doubles", "read"]
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_DEEPEST = 12
+_LONG_FORM = 160
+_EXACT = 2**53
+_ORDINARY_TIME = datetime(1970, 1, 1)
+
+
+@dataclasses.dataclass(eq=False)
+class Reading:
+    """What one output shows: arrays of numbers and single numbers by their place, marks of texts, and its form.
+
+    `skeletons` are marks of texts without their numbers; `opaque` names the places of what cannot be taken apart.
+    """
+
+    form: str = ""
+    numbers: dict[str, Array] = dataclasses.field(default_factory=dict)
+    single: dict[str, float] = dataclasses.field(default_factory=dict)
+    marks: dict[str, float] = dataclasses.field(default_factory=dict)
+    skeletons: dict[str, float] = dataclasses.field(default_factory=dict)
+    rows: Array | None = None
+    opaque: set[str] = dataclasses.field(default_factory=set)
+
+
+def read(output: Any, marks: Marks, *, wants_rows: bool = True) -> Reading:
+    """Take an output apart.
+
+    >>> found = read({"a": 1, "b": [2.0, 3.0]}, Marks(b"key"))
+    >>> found.form, found.single, found.numbers["['b']"].tolist()
+    ("['a', 'b']dict[int, list[2 float]]", {"['a']": 1.0, ' keys': 2.0}, [2.0, 3.0])
+    """
+    reader = _Reader(marks)
+    form = reader.look(output, "", 0)
+    found = reader.found
+    found.form = form if len(form) <= _LONG_FORM else f"{form[:_LONG_FORM]}... #{int(marks.of(form)):x}"
+    if "" in found.single:  # a single number is an array of one
+        found.numbers[""] = np.array([found.single.pop("")])
+    if wants_rows:
+        found.rows = rows_of(output, marks)
+    return found
+
+
+class _Reader:
+    def __init__(self, marks: Marks) -> None:
+        self.found = Reading()
+        self._marks = marks
+        self._left = MOST_LEAVES
+
+    def look(self, value: Any, place: str, depth: int) -> str:
+        """Note the numbers and marks of a part; its form is the answer."""
+        self._left -= 1
+        if self._left < 0 or depth > _DEEPEST:
+            self._opaque(place, "beyond what is taken apart")
+            return "..."
+        for kinds, handler in _HANDLERS:
+            if isinstance(value, kinds):
+                return str(handler(self, value, place, depth))
+        return self._other(value, place, depth)
+
+    # --- numbers ----------------------------------------------------------------------------------------------------
+
+    def number(self, value: Any, place: str, depth: int) -> str:
+        kind = type(value).__name__
+        if isinstance(value, int) and abs(value) > _EXACT:
+            self.whole(int(value), place)
+        else:
+            self.found.single[place] = float(value)
+        return kind
+
+    def whole(self, value: int, place: str) -> None:
+        """Beyond 2^53 a double forgets: the low bits are a number of their own, and so is the size of giants."""
+        try:
+            self.found.single[place] = float(value)
+        except OverflowError:
+            self.found.single[place] = 1e308 if value > 0 else -1e308
+            self.found.single[place + " bits"] = float(value.bit_length())
+        self.found.single[place + " low"] = float(value % _EXACT)
+        self.found.marks[place] = self._marks.of(str(value) if value.bit_length() < 10_000 else hex(value))
+
+    def scalar(self, value: np.generic, place: str, depth: int) -> str:
+        kind = value.dtype.kind
+        if kind in "USO":
+            return self.look(value.item(), place, depth + 1)
+        if kind in "iub" and abs(int(value)) > _EXACT:
+            self.whole(int(value), place)
+            return type(value).__name__
+        if kind in "biuf":
+            self.found.single[place] = float(value)
+            return type(value).__name__
+        return self.array(np.asarray([value]), place, depth) + " of one"
+
+    def complex(self, value: complex, place: str, depth: int) -> str:
+        self.found.single[place + ".real"], self.found.single[place + ".imag"] = value.real, value.imag
+        return "complex"
+
+    def decimal(self, value: Decimal, place: str, depth: int) -> str:
+        self.found.single[place] = float(value) if not value.is_snan() else math.nan
+        exponent = value.as_tuple().exponent
+        if isinstance(exponent, int):
+            self.found.single[place + " exponent"] = float(exponent)
+        self.found.marks[place] = self._marks.of(str(value))
+        return "Decimal"
+
+    def fraction(self, value: Fraction, place: str, depth: int) -> str:
+        self.number(value.numerator, place + " numerator", depth)
+        self.number(value.denominator, place + " denominator", depth)
+        try:
+            self.found.single[place] = float(value)
+        except OverflowError:
+            self.found.single[place] = 1e308 if value > 0 else -1e308
+        return "Fraction"
+
+    def moment(self, value: date | datetime | time | timedelta, place: str, depth: int) -> str:
+        zone = getattr(value, "tzinfo", None)
+        if isinstance(value, datetime):
+            plain = value.replace(tzinfo=None) - _ORDINARY_TIME
+        elif isinstance(value, date):
+            plain = timedelta(days=value.toordinal())
+        elif isinstance(value, time):
+            plain = timedelta(
+                hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
+            )
+        else:
+            plain = value
+        self.found.single[place] = float(plain / timedelta(microseconds=1))
+        return type(value).__name__ + ("" if zone is None else f" in {zone}")
+
+    def array(self, value: np.ndarray[Any, Any], place: str, depth: int) -> str:
+        form = f"{value.dtype}{value.shape}"
+        if isinstance(value, np.ma.MaskedArray):
+            self.look(np.ma.getmaskarray(value), place + ".mask", depth + 1)
+            self.look(np.asarray(value.filled() if value.dtype.kind in "biuf" else value.data), place, depth + 1)
+            return "masked " + form
+        if value.dtype.names:
+            parts = [self.look(value[name], f"{place}.{name}", depth + 1) for name in value.dtype.names]
+            return f"structured{value.shape}{parts}"
+        if value.dtype.kind in "biuf":
+            flat = value.reshape(-1)
+            self.found.numbers[place] = flat.astype(np.float64)
+            if value.dtype.kind in "iu" and value.dtype.itemsize == 8 and beyond_doubles(flat):
+                self.found.numbers[place + " low"] = (flat & (_EXACT - 1)).astype(np.float64)
+            elif value.dtype.itemsize > 8 and value.dtype.kind == "f":
+                with np.errstate(all="ignore"):
+                    self.found.numbers[place + " low"] = (flat - flat.astype(np.float64)).astype(np.float64)
+            return form
+        if value.dtype.kind == "c":
+            self.array(value.real, place + ".real", depth)
+            self.array(value.imag, place + ".imag", depth)
+            return form
+        if value.dtype.kind in "mM":
+            flat = value.reshape(-1)
+            whole = flat.astype(np.int64).astype(np.float64)
+            self.found.numbers[place] = np.where(np.isnat(flat), np.nan, whole)
+            return form
+        return f"{value.dtype.kind}{value.shape}" + self.look(value.reshape(-1).tolist(), place, depth + 1)
+
+    # --- texts ------------------------------------------------------------------------------------------------------
+
+    def text(self, value: str, place: str, depth: int) -> str:
+        value = str(value)
+        if value[:1] in "{[" and value[-1:] in "}]":
+            try:
+                inner = json.loads(value)
+            except (ValueError, RecursionError):
+                pass
+            else:
+                return "json " + self.look(inner, place, depth + 1)
+        numbers = _NUMBER.findall(value)
+        self.found.single[place + " letters"] = float(len(value))
+        if numbers:
+            whole = np.array([float(number) for number in numbers])
+            self.found.numbers[place + " numbers"] = whole
+            self.found.single[place + " decimals"] = float(max(len(number.partition(".")[2]) for number in numbers))
+        self.found.marks[place] = self._marks.of(value)
+        self.found.skeletons[place] = self._marks.of(_NUMBER.sub("#", value))
+        return "str"
+
+    def raw(self, value: bytes | bytearray | memoryview, place: str, depth: int) -> str:
+        data = bytes(value)
+        self.found.numbers[place] = np.frombuffer(data, dtype=np.uint8).astype(np.float64)
+        self.found.marks[place] = self._marks.of(data)
+        return type(value).__name__
+
+    # --- containers -------------------------------------------------------------------------------------------------
+
+    def mapping(self, value: Mapping[Any, Any], place: str, depth: int) -> str:
+        keys = list(value)
+        named = [(f"{place}[{_short(key)}]", value[key]) for key in keys]
+        forms = [self.look(part, at, depth + 1) for at, part in named]
+        self.found.single[place + " keys"] = float(len(keys))
+        if len(keys) > 4 or any(not isinstance(key, str) for key in keys):
+            self.found.marks[place + " order"] = self._marks.of(repr([_short(key) for key in keys]))
+            return f"{type(value).__name__}[{', '.join(sorted(set(forms)))}]"
+        return f"{[_short_text(key) for key in keys]}{type(value).__name__}[{', '.join(forms)}]"
+
+    def members(self, value: Set[Any], place: str, depth: int) -> str:
+        """A set has no order: each member is a name that is there or not."""
+        kinds = set()
+        for member in itertools.islice(value, max(self._left, 0)):
+            kinds.add(type(member).__name__)
+            self.found.single[f"{place}{{{_short(member)}}}"] = 1.0
+            self._left -= 1
+        self.found.single[place + " members"] = float(len(value))
+        numbers = [float(m) for m in value if isinstance(m, int | float) and not isinstance(m, bool) and abs(m) < 1e300]
+        if numbers and len(numbers) == len(value):
+            self.found.numbers[place] = np.sort(np.array(numbers))
+        return f"{type(value).__name__}[{', '.join(sorted(kinds))}]"
+
+    def items(self, value: SequenceABC[Any], place: str, depth: int) -> str:
+        kind = type(value).__name__
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            parts = [
+                self.look(part, f"{place}.{name}", depth + 1) for name, part in zip(value._fields, value, strict=True)
+            ]
+            return f"{kind}{list(value._fields)}[{', '.join(parts)}]"
+        kinds = {type(item) for item in value}
+        if kinds and kinds <= _PLAIN and not any(isinstance(v, int) and abs(v) > _EXACT for v in value):
+            self.found.numbers[place] = np.array(value, dtype=np.float64)
+            if len(kinds) > 1:
+                self.found.marks[place + " types"] = self._marks.of(str([type(item).__name__ for item in value]))
+                return f"{kind}[{len(value)} {'|'.join(sorted(each.__name__ for each in kinds))}]"
+            return f"{kind}[{len(value)} {next(iter(kinds)).__name__}]"
+        self.found.single[place + " items"] = float(len(value))
+        if kinds == {str} and len(value) > 1:
+            self.words(list(value), place)
+        pairs = len(value) > 0 and all(isinstance(item, tuple | list) and len(item) == 2 for item in value)
+        if pairs and all(isinstance(item[0], str) for item in value):
+            forms = [self.look(item[1], f"{place}[{_short(item[0])}]", depth + 1) for item in value]
+            self.found.marks[place + " order"] = self._marks.of(repr([item[0] for item in value]))
+        else:
+            forms = [self.look(item, f"{place}[{j}]", depth + 1) for j, item in enumerate(value)]
+        if len(set(forms)) == 1 and len(forms) > 1:
+            return f"{kind}[{len(forms)} {forms[0]}]"
+        return f"{kind}[{', '.join(forms)}]"
+
+    def words(self, value: list[str], place: str) -> None:
+        """Texts in a list as a bag: how often each one is there."""
+        for word in value:
+            name = f"{place}{{{_short(word)}}}"
+            self.found.single[name] = self.found.single.get(name, 0.0) + 1.0
+
+    def nothing(self, value: None, place: str, depth: int) -> str:
+        self.found.marks[place + " none"] = 1.0
+        return "NoneType None"
+
+    def name(self, value: enum.Enum, place: str, depth: int) -> str:
+        self.found.marks[place] = self._marks.of(value.name)
+        return f"{type(value).__name__}"
+
+    # --- everything else, by what it can do -------------------------------------------------------------------------
+
+    def _other(self, value: Any, place: str, depth: int) -> str:
+        kind = type(value).__name__
+        if hasattr(value, "value") and hasattr(value, "loss") and hasattr(value, "provenance"):
+            # a protected value: its price and name are public, its error bar may have been computed from it
+            if isinstance(getattr(value.error, "radius", None), float):
+                self.found.single[place + ".error"] = value.error.radius
+            return self.look(value.value, place, depth + 1)
+        for way in WAYS:
+            try:
+                inner = way(value)
+            except Exception:  # an object that cannot be looked at this way
+                inner = None
+            if inner is not None:
+                return f"{kind}[{self.look(inner, place, depth + 1)}]"
+        if isinstance(value, type) or is_function(value):
+            self._opaque(place, getattr(value, "__qualname__", kind))
+            return kind
+        try:
+            text = repr(value)
+        except Exception:
+            text = kind
+        self._opaque(place, text)
+        if _ADDRESS.search(text) or self._marks.of(text) == self._marks.of(kind):
+            self.found.opaque.add(place)
+        return kind
+
+    def _opaque(self, place: str, text: str) -> None:
+        self.found.marks[place] = self.found.skeletons[place] = self._marks.of(text)
+
+
+_PLAIN = {bool, int, float, np.float64, np.int64, np.bool_, np.float32, np.int32}
+_HANDLERS: tuple[tuple[Any, Callable[..., str]], ...] = (
+    (enum.Enum, _Reader.name),
+    (np.generic, _Reader.scalar),
+    ((bool, int, float), _Reader.number),
+    (str, _Reader.text),
+    (type(None), _Reader.nothing),
+    (np.ndarray, _Reader.array),
+    ((bytes, bytearray, memoryview), _Reader.raw),
+    (complex, _Reader.complex),
+    (Decimal, _Reader.decimal),
+    (Fraction, _Reader.fraction),
+    ((date, time, timedelta), _Reader.moment),
+    (Mapping, _Reader.mapping),
+    (Set, _Reader.members),
+    ((tuple, list, range), _Reader.items),
+)
+
+
+def beyond_doubles(whole: Array) -> bool:
+    """Whether 64-bit integers are too large for doubles to tell apart.
+
+    >>> beyond_doubles(np.array([1, 2**60]))
+    True
+    """
+    return whole.size > 0 and (int(whole.max()) > _EXACT or int(whole.min()) < -_EXACT)
+
+
+def _short(key: Any) -> str:
+    text = repr(key)
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+def _short_text(key: str) -> str:
+    return key if len(key) <= 60 else key[:60] + "..."
