@@ -16,6 +16,7 @@ __all__ = [
     "LedgerUnavailable",
     "MissingExtra",
     "MixedUnits",
+    "NoEntropy",
     "NoGuarantee",
     "NotPrivate",
     "PrivetError",
@@ -98,6 +99,14 @@ class InvalidData(PrivetError, ValueError):
     """Data has a shape or type that the mechanism cannot take; the message is the same whatever the values are.
 
     >>> issubclass(InvalidData, PrivetError)
+    True
+    """
+
+
+class NoEntropy(PrivetError):
+    """The system's random generator is stuck: nothing is drawn, rather than something that can be predicted.
+
+    >>> issubclass(NoEntropy, PrivetError)
     True
     """
 

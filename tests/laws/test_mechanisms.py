@@ -107,6 +107,11 @@ class OneRunTooFew(Coin):
         return super().simulate(value, runs - 1, source=source)
 
 
+class ReadsTypes(Coin):
+    def _prepare(self, value):
+        return int(value) ^ isinstance(value, float)
+
+
 class HalfNoiseAlone(Coin):
     """A lie of a single run is a lie with half the probability only."""
 
@@ -135,6 +140,7 @@ def pair(twin, target=None):
         (testing.check_runs_are_independent, pair(Silent())),
         (testing.check_simulation_is_the_release, pair(OneRunTooFew())),
         (testing.check_simulation_is_the_release, pair(HalfNoiseAlone())),
+        (testing.check_equal_numbers_are_one_input, pair(ReadsTypes())),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )
@@ -155,7 +161,7 @@ def half_of_a_single_run(original):
         drawn = original(self, prepared, runs, source)
         if runs > 1 or not isinstance(drawn, np.ndarray):
             return drawn
-        exact = prepared[0] * self.step if isinstance(prepared, tuple) else prepared
+        exact = prepared if isinstance(prepared, int) else float(prepared.fractions()[0])
         return exact + (drawn - exact) / 2
 
     return _draw

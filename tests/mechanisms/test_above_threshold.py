@@ -259,12 +259,43 @@ def test_error_bar():
     assert 0.001 < wrong <= 0.1
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "x", None, [1.0], True])
+@pytest.mark.parametrize("bad", ["x", None, [1.0], np.array([1.0]), {}])
 def test_bad_queries(bad):
     stream = AboveThreshold(**CLASSIC).start()
     with pytest.raises(InvalidData):
         stream.ask(bad)
     assert stream.remaining == 1
+
+
+@pytest.mark.parametrize(
+    "query", [math.nan, math.inf, -math.inf, 10**400, Fraction(-(10**400), 3), True, np.float32(2)]
+)
+def test_no_query_is_refused_because_of_its_value(query):
+    stream = AboveThreshold(**CLASSIC).start()
+    assert stream.ask(query) == (1 - stream.remaining)
+
+
+def test_a_threshold_beyond_its_grid_is_refused_when_the_mechanism_is_made():
+    """A query far below it and one far above it would saturate alike."""
+    AboveThreshold.for_budget(epsilon=1.0, sensitivity=1e-9, threshold=500.0)
+    with pytest.raises(InvalidParameter, match="threshold"):
+        AboveThreshold.for_budget(epsilon=1.0, sensitivity=1e-9, threshold=10_000.0)
+    large = AboveThreshold.for_budget(epsilon=1.0, sensitivity=1e20, threshold=0)  # a step above 1
+    assert large.release([-1e25, 1e25]).value.tolist() == [0, 1]
+
+
+def test_answers_of_a_seeded_stream_are_stamped():
+    stream = AboveThreshold(**CLASSIC).start(source=noise.Seeded(1))
+    answer = stream.ask(-1e6)
+    assert answer.insecure
+    assert not answer
+    assert "INSECURE" in repr(answer)
+    numbers = AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=0, answer_share=0.5)
+    number = numbers.start(source=noise.Seeded(1)).ask_number(1e6)
+    assert number.insecure
+    assert abs(number - 1e6) < 1e3
+    secure = AboveThreshold(**CLASSIC).start()
+    assert type(secure.ask(-1e6)) is bool
 
 
 def test_bad_parameters():

@@ -148,7 +148,12 @@ def test_outlying_missing_and_infinite_records_count_as_public_constants():
     mechanism = Quantile.for_budget(epsilon=50.0, q=0.5, **BOUNDS)
     assert mechanism.release(np.full(100, 1e9)).value == 6.0
     assert mechanism.release(np.full(100, -np.inf)).value == 0.0
-    assert mechanism.release(np.full(100, np.nan)).value == 0.0
+    half = np.concatenate([np.full(60, np.nan), np.full(41, 5.0)])
+    assert mechanism.release(half).value == 5.0  # left out
+    assert "left out" in mechanism.release(half).provenance[1]
+    exchanged = Quantile.for_budget(epsilon=50.0, q=0.5, unit=Unit("replace"), **BOUNDS)
+    assert exchanged.release(np.full(100, np.nan)).value == 0.0
+    assert "counted as 0" in exchanged.release(half).provenance[1]
     other = Quantile.for_budget(epsilon=50.0, q=0.5, missing=4.0, **BOUNDS)
     assert other.release(np.full(100, np.nan)).value == 4.0
     assert other.release(np.full(100, True)).value == 1.0
@@ -159,7 +164,7 @@ def test_number_of_records_appears_nowhere():
     mechanism = Quantile.for_budget(epsilon=1.0, q=0.5, **BOUNDS)
     few, many = mechanism.release([1.0, 2.0]), mechanism.release(np.arange(1492.0))
     assert (few.loss, few.error, few.mechanism) == (many.loss, many.error, many.mechanism)
-    for bad in ([[1.0], [2.0]], "a", {"a": 1.0}, 3.0, np.array(["a"])):
+    for bad in (np.zeros((2, 2)), "a", {"a": 1.0}, 3.0, np.array(["a"])):
         with pytest.raises(InvalidData) as caught:
             mechanism.release(bad)
         assert not any(character.isdigit() for character in str(caught.value))

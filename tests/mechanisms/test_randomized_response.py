@@ -166,13 +166,19 @@ def test_types_and_shapes():
     assert KRR.for_budget(k=3, epsilon=1.0).simulate([0, 1, 2], 7).shape == (7, 3)
 
 
-@pytest.mark.parametrize("bad", [2, -1, [0, 2], 0.5, "yes", None, [[1], [0, 1]], math.nan])
-def test_values_outside_the_question(bad):
-    texts = set()
-    with pytest.raises(InvalidData) as caught:
+@pytest.mark.parametrize("bad", ["yes", None, [[1], [0, 1]], {"a": 1}, np.array(["yes"])])
+def test_what_is_no_number_by_its_type_is_refused(bad):
+    with pytest.raises(InvalidData):
         RandomizedResponse.warner().release(bad)
-    texts.add(str(caught.value))
-    assert texts == {"values must be whole numbers from 0 to 1, one for each person"}
+
+
+@pytest.mark.parametrize("make", [list, np.array])
+def test_no_value_is_refused(make):
+    """Rounded half up, clamped to the public values; what is no number counts as 0."""
+    channel = KRR.for_budget(k=4, epsilon=1.0)
+    assert channel._prepare(make([2.0, -1.0, 9.0, 0.5, math.nan, math.inf])).tolist() == [2, 0, 3, 1, 0, 3]
+    assert channel._prepare([Fraction(5, 2), None, "x", 10**400, True]).tolist() == [3, 0, 0, 3, 1]
+    assert RandomizedResponse.warner().release(1.0).value in (0, 1)
 
 
 def test_bad_parameters():

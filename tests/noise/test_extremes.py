@@ -111,13 +111,13 @@ def test_saturation_does_not_show_the_centre():
     cauchy = module("rounded_cauchy")
     outcomes = set()
     for center in (0, 1, -5, 1000):
-        stream = FromStream(Scripted([2**64 - 1] * 3))
+        stream = FromStream(Scripted([2**64 - 1] * 6))
         outcomes.add(
             base.draw_rounded(
                 lambda *a: None,
                 lambda s, n, rest: cauchy._sample(s, n, Fraction(2**40), rest),
                 center,
-                1,
+                2,
                 stream,
                 saturate=True,
             )[0]

@@ -32,6 +32,7 @@ from privet.mechanisms.permute_and_flip import PermuteAndFlip
 from privet.mechanisms.propose_test_release import ProposeTestRelease, StableMedian, StableQuery
 from privet.mechanisms.quantile import Quantile
 from privet.mechanisms.randomized_response import RandomizedResponse
+from privet.mechanisms.row_count import RowCount
 from privet.mechanisms.sensitivities import (
     count_sensitivity,
     counts_sensitivity,
@@ -75,6 +76,7 @@ __all__ = [
     "RandomizedResponse",
     "Release",
     "ResponseMechanism",
+    "RowCount",
     "SelectionMechanism",
     "Sensitivity",
     "SmoothMedian",

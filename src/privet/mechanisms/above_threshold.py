@@ -23,15 +23,17 @@ from privet.mechanisms.base import (
     Sensitivity,
     Source,
     Target,
+    admit_scores,
     as_scores,
     as_sensitivity,
     check_monotonic,
-    on_grid,
     register,
     scale_for,
     up,
 )
+from privet.mechanisms.base.columns import is_number
 from privet.mechanisms.base.response import largest_epsilon
+from privet.mechanisms.base.values import whole_steps
 from privet.privacy import AboveThresholdLoss, Composed, DiscreteLaplaceLoss, PrivacyLoss, Repeated, Unit
 
 __all__ = ["AboveThreshold", "ThresholdStream"]
@@ -92,6 +94,11 @@ class AboveThreshold(Mechanism[Any, Any]):
         check_monotonic(self.monotonic, self.sensitivity.unit)
         if max(self._in_steps(s) for s in (self.threshold_scale, self.query_scale, self.answer_scale or 0.0)) > 2**52:
             raise InvalidParameter("the noise must stay below 2^52 grid steps: the budget is too small")
+        if abs(Fraction(self.threshold)) > 2**60 * _step(self.sensitivity.value):
+            raise InvalidParameter(
+                "the threshold must lie within 2^60 steps of the grid, a million steps to the sensitivity: measure "
+                "queries and threshold from a public origin near it"
+            )
 
     @classmethod
     def for_budget(
@@ -160,13 +167,15 @@ class AboveThreshold(Mechanism[Any, Any]):
         ).value
         return stream
 
+    def _admit(self, value: Any) -> None:
+        admit_scores(value)
+
     def _prepare(self, value: Any) -> Array:
         return self._rounded(as_scores(value))
 
     def _rounded(self, values: Array) -> Array:
-        """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart."""
-        whole, rest = on_grid(values, int(math.log2(self.step)))
-        return whole + (rest == 0.5)
+        """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart. Saturates at 2^62."""
+        return whole_steps(values, math.frexp(self.step)[1] - 1)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""
@@ -264,7 +273,7 @@ class ThresholdStream:
         return InsecureNumber(number) if self.insecure else number
 
     def _compare(self, value: float) -> tuple[bool, Array]:
-        if isinstance(value, bool) or np.ndim(value) != 0:
+        if not is_number(value):
             raise InvalidData("a query must be a single number")
         query = self._mechanism._prepare([value])[None, :]
         if self._process != os.getpid():
@@ -322,9 +331,8 @@ def _split(total: Fraction, share: Fraction, positives: int, monotonic: bool, mo
 
 
 def _step(sensitivity: Fraction) -> Fraction:
-    """A power of two, at most 1 and at most a millionth of the sensitivity."""
-    exponent = math.frexp(float(sensitivity))[1] - 1 - _FINER
-    return Fraction(2) ** min(0, exponent)
+    """A power of two, at most a millionth of the sensitivity."""
+    return Fraction(2) ** min(math.frexp(float(sensitivity))[1] - 1 - _FINER, 50)
 
 
 def _steps(sensitivity: Fraction) -> int:

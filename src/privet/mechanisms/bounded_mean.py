@@ -59,7 +59,6 @@ class BoundedMean(MomentMechanism):
         total = exact_total(in_steps(clean, self.bounds))
         if self.n is None:
             return [total, (len(clean) << FINE) - total]
-        self._check_length(len(clean), self.n)
         return [total]
 
     def _finish(self, noisy: Sequence[Fraction]) -> dict[str, float]:

@@ -4,13 +4,22 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.mechanisms.base import ErrorBar, Example, Norm, Target, register
-from privet.mechanisms.base.records import FINE, RecordMechanism, exact_total, half_up, public_bounds, row_sensitivity
+from privet.mechanisms.base.records import (
+    FINE,
+    Missing,
+    RecordMechanism,
+    exact_total,
+    half_up,
+    public_bounds,
+    row_sensitivity,
+)
 from privet.mechanisms.for_error import for_error
 from privet.privacy import Unit
 
@@ -50,7 +59,7 @@ class BoundedSum(RecordMechanism):
         mu: float | None = None,
         bounds: tuple[float, float],
         unit: Unit | None = None,
-        missing: float | None = None,
+        missing: Missing | None = None,
         max_rows: int = 1,
     ) -> "BoundedSum":
         """The least noise that stays within the budget; the bounds are public and never read from data."""
@@ -68,7 +77,7 @@ class BoundedSum(RecordMechanism):
 
     def _totals(self, clean: Array) -> list[int]:
         exponent, lowest, highest = _grid(self.bounds)
-        origin = float(Fraction(lowest) * Fraction(2) ** exponent)
+        origin = math.ldexp(float(lowest), exponent)
         steps = np.clip(half_up(np.ldexp(clean - origin, -exponent)), 0, highest - lowest)
         return [lowest * len(clean) + exact_total(steps)]
 
@@ -97,6 +106,7 @@ def _moves(bounds: tuple[float, float], unit: Unit, *, several: bool) -> Fractio
     return Fraction(steps) * Fraction(2) ** exponent
 
 
+@lru_cache(maxsize=256)
 def _grid(bounds: tuple[float, float]) -> tuple[int, int, int]:
     """Exponent of the grid and the bounds in its steps: whole records stay exact up to a width of 2^40."""
     low, high = map(Fraction, bounds)

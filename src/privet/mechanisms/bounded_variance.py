@@ -65,7 +65,6 @@ class BoundedVariance(MomentMechanism):
         moments = [exact_total(2 * z), exact_total(2 * square - 2**FINE)]
         if self.n is None:
             return [*moments, len(clean) << (FINE + 1)]
-        self._check_length(len(clean), self.n)
         return moments
 
     def _finish(self, noisy: Sequence[Fraction]) -> dict[str, float]:

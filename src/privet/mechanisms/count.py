@@ -1,35 +1,37 @@
 """How many records satisfy a condition."""
 
-import math
 from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from privet._validate import count as whole
-from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register
-from privet.mechanisms.base.records import as_records, row_sensitivity
-from privet.mechanisms.discrete_laplace import DiscreteLaplace
-from privet.mechanisms.gaussian import Gaussian
-from privet.privacy import PrivacyLoss, Unit
+from privet._numerics import exact_ratio
+from privet.errors import InvalidData
+from privet.mechanisms.base import Example, Target, register
+from privet.mechanisms.base.columns import admit_column, holds_booleans, is_number, is_typed, read_column
+from privet.mechanisms.counting import CountingMechanism
+from privet.privacy import Unit
 
 __all__ = ["Count"]
+
+_CONDITION = (
+    "a count takes a condition, one yes or no for each record: pass column >= 65, say. For the number of all records take "
+    "RowCount; to protect a number that was counted elsewhere, Geometric"
+)
 
 
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class Count(Mechanism[Any, int]):
-    """The number of records that are true: True, or a number other than 0. What is missing or no number is not true.
+class Count(CountingMechanism):
+    """The number of records for which a condition is true: a boolean column, or a list of yes and no.
 
-    The noise is discrete Laplace, or Gaussian rounded to integers where a delta makes that smaller.
+    In a list, True and numbers other than 0 are true. What is missing or no number is not. `RowCount` counts all
+    records; to protect a count made elsewhere take `Geometric`. The noise is discrete Laplace, or Gaussian rounded to
+    integers where a delta makes that smaller.
 
-    **Guarantee:** that of the noise, for every list of records. To count all records pass `np.ones(n)`; to protect a
-    count made elsewhere take `Geometric`.
+    **Guarantee:** that of the noise, for every list of records.
     **Sensitivity:** 1 under add/remove and under replace, times `max_rows`.
     **Error:** the exact integer quantile.
     **Reference:** Ghosh, Roughgarden & Sundararajan 2009.
@@ -37,61 +39,28 @@ class Count(Mechanism[Any, int]):
     >>> mechanism = Count.for_budget(epsilon=1.0)
     >>> print(mechanism.error(0.95))
     +-3 (95%)
-    >>> type(mechanism.release([True, False, None]).value)
+    >>> ages = np.array([23, 61, 70])
+    >>> type(mechanism.release(ages >= 65).value)
     <class 'int'>
     """
 
     name = "count"
 
-    noise: DiscreteLaplace | Gaussian = field()
-    max_rows: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "max_rows", whole("max_rows", self.max_rows, 1))
-        bound = self.noise.sensitivity
-        if bound.value < self.max_rows * bound.unit.group_size:
-            raise InvalidParameter("the noise was made for a smaller sensitivity than this count has; use for_budget")
-
-    @classmethod
-    def for_budget(
-        cls,
-        *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        unit: Unit | None = None,
-        max_rows: int = 1,
-    ) -> "Count":
-        """The least noise that stays within the budget."""
-        budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
-        l1, l2 = (row_sensitivity(Fraction(1), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        found = [cls(noise=DiscreteLaplace.for_budget(**budget, sensitivity=l1), max_rows=max_rows)]
-        with suppress(NoGuarantee):  # Gaussian noise needs a delta
-            found.append(cls(noise=Gaussian.for_budget(**budget, sensitivity=l2), max_rows=max_rows))
-        return min(found, key=lambda mechanism: mechanism.error().radius)
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        return self.noise.loss
-
-    @property
-    def at(self) -> float | None:  # type: ignore[override]
-        """That of the noise."""
-        return self.noise.at
+    def _admit(self, value: Any) -> None:
+        if is_number(value) or isinstance(value, range):
+            raise InvalidData(_CONDITION)
+        admit_column(value)
+        if (is_typed(value) and not holds_booleans(value)) or getattr(value, "ndim", 1) != 1:
+            raise InvalidData(_CONDITION)
 
     def _prepare(self, value: Any) -> int:
-        records = as_records(value)
-        return int(np.count_nonzero(records)) - int(np.count_nonzero(np.isnan(records)))
+        if is_typed(value):
+            values, absent = read_column(value)
+            return int(np.count_nonzero(values if absent is None else values & ~absent))
+        return sum(1 for item in value if (exact_ratio(item) or (0, 1))[0] != 0)
 
-    def _draw(self, prepared: int, runs: int, source: Source) -> list[int]:
-        noise: Mechanism[Any, Any] = self.noise
-        return [_whole(float(noisy)) for noisy in noise._draw(noise._prepare(prepared), runs, source)]
-
-    def error(self, confidence: float = 0.95) -> ErrorBar:
-        """The exact quantile of the noise."""
-        bar = self.noise.error(confidence)
-        return bar if isinstance(self.noise, DiscreteLaplace) else ErrorBar(bar.radius + 0.5, confidence, bar.of)
+    def _notes(self, drawn: int) -> tuple[str, ...]:
+        return ("missing records not counted; the bar covers noise alone",)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -99,8 +68,3 @@ class Count(Mechanism[Any, int]):
         private = cls.for_budget(epsilon=0.5, delta=1e-6, unit=Unit("replace"))
         yield Example(private, [1, 0, None], [1, 0, 1], Target(0.5, 1e-6))
         yield Example(cls.for_budget(rho=0.1, max_rows=4), [], [1, 1, 1, 1], Target(rho=0.1))
-
-
-def _whole(number: float) -> int:
-    """Rounding a release to the nearest integer is post-processing."""
-    return math.floor(number + 0.5)

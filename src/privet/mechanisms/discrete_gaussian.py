@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from privet.mechanisms.base import (
     register,
     smallest_scale,
 )
+from privet.mechanisms.base.values import size_of
 from privet.privacy import DiscreteGaussianLoss, PrivacyLoss, Unit, ZcdpLoss
 
 __all__ = ["DiscreteGaussian"]
@@ -96,13 +97,21 @@ class DiscreteGaussian(IntegerMechanism):
     def loss(self) -> PrivacyLoss:
         return _price(self.scale, self.sensitivity, self.dimension)
 
-    def _prepare(self, value: object) -> Array:
-        array = super()._prepare(value)
-        if array.size != self.dimension:
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        self._check_size(value)
+
+    def _prepare(self, value: Any) -> int | Array:
+        prepared = super()._prepare(value)
+        self._check_size(prepared)  # what has no length, an iterator, has one now
+        return prepared
+
+    def _check_size(self, value: Any) -> None:
+        size = size_of(value)
+        if size is not None and size != self.dimension:
             raise InvalidData(
                 f"this mechanism was priced for {self.dimension} coordinate(s); state the public dimension= of the value"
             )
-        return array
 
     def _noise(self, shape: tuple[int, ...], source: Source) -> Array:
         return np.asarray(noise.discrete_gaussian(sigma=self.scale, size=shape, source=source))

@@ -52,7 +52,7 @@ class Exponential(SelectionMechanism):
 
     def exact_probabilities(self, scores: Any) -> Array:
         """The law of the choice: for tests and audits, not releasable."""
-        values = self._prepare(scores)
+        values = self._prepare(scores).astype(float)
         weights = np.exp((values - values.max()) / self.scale)
         return weights / weights.sum()
 

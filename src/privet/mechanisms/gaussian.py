@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, ndtr
+from privet._numerics import Array, ndtr, ndtri
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.base import (
     AdditiveMechanism,
@@ -114,9 +114,7 @@ class Gaussian(AdditiveMechanism):
         return ndtr(x / self.scale)
 
     def _quantile(self, tail: float) -> float:
-        from scipy.special import ndtri
-
-        return -self.scale * float(ndtri(tail / 2.0))
+        return -self.scale * ndtri(tail / 2.0)
 
     def _expected(self, dimension: int) -> float:
         return dimension * self.scale * math.sqrt(2.0 / math.pi)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -63,8 +63,11 @@ class Geometric(TwoSidedGeometric):
         scale = smallest_geometric_scale(target, bound)
         return cls(scale=scale, sensitivity=bound, bounds=bounds)._charged_at(target)
 
-    def _finish(self, total: Array) -> Array:
-        return total if self.bounds is None else np.clip(total, *self.bounds)
+    def _finish(self, total: Any) -> Any:
+        if self.bounds is None:
+            return total
+        low, high = self.bounds
+        return min(max(total, low), high) if isinstance(total, int) else np.clip(total, low, high)
 
     def error(self, confidence: float = 0.95, *, dimension: int = 1) -> ErrorBar:
         """The exact quantile of the noise, jointly for all coordinates; for counts inside the bounds."""

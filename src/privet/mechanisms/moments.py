@@ -3,10 +3,18 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
+from privet.errors import InvalidData
 from privet.mechanisms.base import Norm
-from privet.mechanisms.base.records import RecordMechanism, check_public_count, public_bounds, row_sensitivity
+from privet.mechanisms.base.records import (
+    Missing,
+    RecordMechanism,
+    as_records,
+    check_public_count,
+    public_bounds,
+    row_sensitivity,
+)
 from privet.mechanisms.for_error import for_error
 from privet.privacy import Unit
 
@@ -30,6 +38,20 @@ class MomentMechanism(RecordMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "n", check_public_count(self.n, self.noise.sensitivity.unit, self.max_rows))
+
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        if hasattr(value, "__len__"):
+            self._check_length(len(value))
+
+    def _prepare(self, value: Any) -> list[int]:
+        records = as_records(value)
+        self._check_length(len(records))  # an iterator has a length now
+        return super()._prepare(records)
+
+    def _check_length(self, length: int) -> None:
+        if self.n is not None and length != self.n:
+            raise InvalidData(f"this mechanism was made for exactly n = {self.n} records, which replace keeps public")
 
     @staticmethod
     @abstractmethod
@@ -55,7 +77,7 @@ class MomentMechanism(RecordMechanism):
         bounds: tuple[float, float],
         unit: Unit | None = None,
         n: int | None = None,
-        missing: float | None = None,
+        missing: Missing | None = None,
         max_rows: int = 1,
     ) -> Self:
         """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""

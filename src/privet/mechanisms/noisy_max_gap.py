@@ -12,7 +12,8 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.base import ErrorBar, Example, SelectionMechanism, Source, Target, on_grid, register, up
+from privet.mechanisms.base import ErrorBar, Example, SelectionMechanism, Source, Target, register, up
+from privet.mechanisms.base.values import whole_steps
 from privet.privacy import PrivacyLoss, PureLoss, Unit
 
 __all__ = ["NoisyMaxGap"]
@@ -80,12 +81,13 @@ class NoisyMaxGap(SelectionMechanism):
     def _price(self, epsilon: float) -> PrivacyLoss:
         return PureLoss(epsilon, unit=self.sensitivity.unit)
 
-    def _prepare(self, value: Any) -> Array:
-        scores = super()._prepare(value)
-        if len(scores) < 2:
+    def _check_number(self, number: int | None) -> None:
+        super()._check_number(number)
+        if number is not None and number < 2:
             raise InvalidData("a gap needs at least two candidates, with a score each")
-        whole, rest = on_grid(scores, self._exponent)
-        return np.clip(whole + (rest == 0.5), -_FARTHEST, _FARTHEST)
+
+    def _prepare(self, value: Any) -> Array:
+        return np.clip(whole_steps(super()._prepare(value), self._exponent), -_FARTHEST, _FARTHEST)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[dict[str, Any]]:
         shape = (runs, len(prepared))

@@ -9,7 +9,6 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import flag
 from privet.mechanisms.base import Example, SelectionMechanism, Source, Target, register
 from privet.privacy import PermuteAndFlipLoss, Unit
 
@@ -25,9 +24,8 @@ class PermuteAndFlip(SelectionMechanism):
     The best single choice at a pure epsilon: its expected shortfall is never above that of `Exponential` and down to
     half of it. It has no bounded range, so a long sequence of choices is cheaper with `Exponential`.
 
-    By default every candidate is looked at: the law is that of the largest score plus exponential noise, and the time
-    does not depend on the scores. `early_stop=True` stops at the first candidate that is taken; its running time then
-    speaks of the scores, so use it only where nobody can measure it.
+    Every candidate is looked at: the law is that of the largest score plus exponential noise, and the time does not
+    depend on the scores. (Stopping at the first candidate that is taken would be slower, and its time would tell.)
 
     **Guarantee:** pure epsilon = 2 sensitivity/scale (sensitivity/scale when monotonic).
     **Sensitivity:** of the score.
@@ -43,35 +41,20 @@ class PermuteAndFlip(SelectionMechanism):
 
     name = "permute_and_flip"
 
-    early_stop: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        flag("early_stop", self.early_stop)
-
     def _price(self, epsilon: float) -> PermuteAndFlipLoss:
         return PermuteAndFlipLoss(epsilon, unit=self.sensitivity.unit)
 
     def _choose(self, scores: Array, runs: int, source: Source) -> Any:
-        one = self._flip if self.early_stop else self._full_pass
-        return np.array([one(scores, source) for _ in range(runs)], dtype=np.int64)
-
-    def _full_pass(self, scores: Array, source: Source) -> int:
-        return noise.argmax_exponential(scores, scale=Fraction(self.scale), source=source)
-
-    def _flip(self, scores: Array, source: Source) -> int:
-        best = Fraction(float(scores.max()))
-        for candidate in noise.permutation(len(scores), source=source):
-            gap = (best - Fraction(float(scores[candidate]))) / Fraction(self.scale)
-            if noise.bernoulli_exp(x=gap, source=source):
-                return int(candidate)
-        raise AssertionError("unreachable: a best candidate is taken with certainty")  # pragma: no cover
+        scale = Fraction(self.scale)
+        return np.array(
+            [noise.argmax_exponential(scores, scale=scale, source=source) for _ in range(runs)], dtype=np.int64
+        )
 
     def exact_probabilities(self, scores: Any) -> Array:
         """The law of the choice, p_r times the integral over [0, 1] of prod_{i != r} (1 - p_i s): for tests and audits,
         not releasable. Gauss-Legendre nodes integrate these polynomials exactly.
         """
-        values = self._prepare(scores)
+        values = self._prepare(scores).astype(float)
         p = np.exp((values - values.max()) / self.scale)
         nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
         factors = 1.0 - np.outer((nodes + 1.0) / 2.0, p)
@@ -82,5 +65,5 @@ class PermuteAndFlip(SelectionMechanism):
     def examples(cls) -> Iterable[Example]:
         vaccines = cls.for_budget(epsilon=1.0, sensitivity=1.0, candidates=("A", "B"), unit=Unit("replace"))
         yield Example(vaccines, [10.0, 14.0], [11.0, 13.0], Target(1.0))
-        quick = cls.for_budget(epsilon=2.0, sensitivity=1, monotonic=True, candidates=range(3), early_stop=True)
+        quick = cls.for_budget(epsilon=2.0, sensitivity=1, monotonic=True, candidates=range(3))
         yield Example(quick, [4, 2, 2], [4, 3, 3], Target(2.0))

@@ -13,7 +13,17 @@ from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Sensitivity, Source, Target, register
-from privet.mechanisms.base.records import FINE, clean_records, in_steps, public_bounds, public_missing
+from privet.mechanisms.base.records import (
+    FINE,
+    Missing,
+    admit_records,
+    clean_records,
+    in_steps,
+    missing_note,
+    public_bounds,
+    public_missing,
+)
+from privet.mechanisms.base.values import read_value
 from privet.mechanisms.laplace import Laplace
 from privet.privacy import ApproxLoss, Unit
 
@@ -34,6 +44,13 @@ class StableQuery(ABC):
     """
 
     unit: Unit
+
+    def admit(self, data: Any) -> None:  # noqa: B027  (a query may accept everything)
+        """Raise `InvalidData` for data of the wrong type, dtype or shape; values must not matter."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Public remarks for the provenance of a release."""
+        return ()
 
     @abstractmethod
     def exact_value(self, data: Any) -> Fraction:
@@ -60,13 +77,19 @@ class StableMedian(StableQuery):
 
     bounds: tuple[float, float]
     unit: Unit = field(default=Unit())
-    missing: float | None = None
+    missing: Missing | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", public_bounds(self.bounds))
-        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds))
+        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds, self.unit))
         if self.unit.relation not in ("add_remove", "replace") or self.unit.group_size != 1:
             raise InvalidParameter("the median's distance is known for one record under add_remove or replace")
+
+    def admit(self, data: Any) -> None:
+        admit_records(data)
+
+    def notes(self) -> tuple[str, ...]:
+        return (missing_note(self.missing),)
 
     def exact_value(self, data: Any) -> Fraction:
         padded = self._padded(data)
@@ -154,11 +177,18 @@ class ProposeTestRelease(Mechanism[Any, float]):
     def loss(self) -> ApproxLoss:
         return ApproxLoss(self.test.loss.pure() + self.noise.loss.pure(), self.delta, unit=self.query.unit)
 
+    def _admit(self, value: Any) -> None:
+        self.query.admit(value)
+
+    def _notes(self, drawn: float) -> tuple[str, ...]:
+        return self.query.notes()
+
     def _prepare(self, value: Any) -> tuple[int, Fraction]:
         distance = self.query.exact_distance(value, self.proposal)
         if isinstance(distance, bool) or not isinstance(distance, int):
             raise InvalidData("a query's distance must be an integer")
-        return min(max(distance, 0), _FARTHEST), Fraction(self.query.exact_value(value))
+        (exact,) = read_value(self.query.exact_value(value)).fractions()  # NaN counts as 0
+        return min(max(distance, 0), _FARTHEST), exact
 
     def _draw(self, prepared: tuple[int, Fraction], runs: int, source: Source) -> Array:
         distance, value = prepared

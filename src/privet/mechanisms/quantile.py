@@ -13,7 +13,8 @@ from privet._numerics import Array
 from privet._validate import above, finite, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register, scale_for, smallest_scale, up
-from privet.mechanisms.base.records import clean_records
+from privet.mechanisms.base.columns import moment
+from privet.mechanisms.base.records import Missing, admit_records, clean_records, missing_note, public_missing
 from privet.privacy import ExponentialLoss, Unit
 
 __all__ = ["Quantile"]
@@ -44,8 +45,9 @@ class Quantile(Mechanism[Any, float]):
 
     A point is chosen with probability proportional to exp(score/scale); its score is minus the number of records by
     which its rank misses q n. Every grid point counts once, whether records sit on it or not, so that ties and
-    duplicates do no harm. Records beyond the bounds count as the bound, missing ones (NaN, None, no number) as
-    `missing` (default: the lower bound). The number of records is not revealed, and there may be none.
+    duplicates do no harm. Records beyond the bounds count as the bound. Missing ones (NaN, None, no number) are left out
+    (`missing="drop"`, the default under add/remove) or count as a public number (default: the lower bound). The number
+    of records is not revealed, and there may be none.
 
     **Guarantee:** `ExponentialLoss` of epsilon = 2 sensitivity/scale, in records.
     **Sensitivity:** of the score: max(q, 1 - q) when a record is added or removed, 1 when it is exchanged; known here.
@@ -68,7 +70,7 @@ class Quantile(Mechanism[Any, float]):
     bounds: tuple[float, float]
     scale: float
     step: float | None = None
-    missing: float | None = None
+    missing: Missing | None = None
     unit: Unit = field(default=Unit())
     at: float | None = field(default=None, repr=False)
 
@@ -78,11 +80,12 @@ class Quantile(Mechanism[Any, float]):
         if not 0 < q < 1:
             raise InvalidParameter("q must lie strictly between 0 and 1")
         step = above("step", (high - low) / _POINTS if self.step is None else self.step, 0.0)
-        missing = low if self.missing is None else finite("missing", self.missing)
-        if not low <= missing <= high:
-            raise InvalidParameter("missing must lie within the bounds")
         if not isinstance(self.unit, Unit):
             raise InvalidParameter("unit must be a privacy.Unit")
+        drop = self.missing is None and self.unit.relation == "add_remove"
+        missing = public_missing(
+            "drop" if drop else low if self.missing is None else self.missing, (low, high), self.unit
+        )
         clean = {
             "q": q.limit_denominator(_DENOMINATOR),
             "bounds": (low, high),
@@ -108,7 +111,7 @@ class Quantile(Mechanism[Any, float]):
         q: float | Fraction,
         bounds: tuple[float, float],
         step: float | None = None,
-        missing: float | None = None,
+        missing: Missing | None = None,
         unit: Unit | None = None,
     ) -> "Quantile":
         """The smallest scale that stays within the budget."""
@@ -137,6 +140,12 @@ class Quantile(Mechanism[Any, float]):
     def _width(self) -> float:
         assert self.step is not None  # `__post_init__` fills it in
         return self.step
+
+    def _admit(self, value: Any) -> None:
+        admit_records(value)
+
+    def _notes(self, drawn: float) -> tuple[str, ...]:
+        return (missing_note(self.missing),)
 
     def _prepare(self, value: Any) -> Array:
         assert self.missing is not None  # `__post_init__` fills it in
@@ -236,7 +245,7 @@ class Quantile(Mechanism[Any, float]):
 def _interval(bounds: Any) -> tuple[float, float]:
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise InvalidParameter("bounds must be a pair (low, high) of public numbers")
-    low, high = finite("bounds[0]", bounds[0]), finite("bounds[1]", bounds[1])
+    low, high = (finite(f"bounds[{i}]", moment(bounds[i])) for i in (0, 1))
     if not low < high:
         raise InvalidParameter("bounds must satisfy low < high")
     return low, high

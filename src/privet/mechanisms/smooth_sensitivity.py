@@ -14,7 +14,15 @@ from privet._numerics import Array, minimise
 from privet._validate import above, fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.base import Example, Mechanism, Source, Target, register, smallest_scale
-from privet.mechanisms.base.records import FINE, clean_records, in_steps, public_bounds, public_missing
+from privet.mechanisms.base.records import (
+    FINE,
+    admit_records,
+    clean_records,
+    in_steps,
+    missing_note,
+    public_bounds,
+    public_missing,
+)
 from privet.privacy import ApproxLoss, PrivacyLoss, PureLoss, Unit
 
 __all__ = ["SmoothMedian"]
@@ -63,7 +71,7 @@ class SmoothMedian(Mechanism[Any, float]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", public_bounds(self.bounds))
-        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds))
+        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds, self.unit))
         for name in ("epsilon", "beta", "share"):
             object.__setattr__(self, name, above(name, getattr(self, name), 0.0))
         object.__setattr__(self, "delta", fraction("delta", self.delta))
@@ -108,6 +116,12 @@ class SmoothMedian(Mechanism[Any, float]):
         if self.delta == 0.0:
             return PureLoss(self.epsilon, unit=self.unit)
         return ApproxLoss(self.epsilon, self.delta, unit=self.unit)
+
+    def _admit(self, value: Any) -> None:
+        admit_records(value)
+
+    def _notes(self, drawn: float) -> tuple[str, ...]:
+        return (missing_note(self.missing),)
 
     def _prepare(self, value: Any) -> tuple[int, float]:
         assert self.missing is not None

@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import TO_UNIT, Refined, Source, Stream, current, fair_bits, neg_log, positive, scores_of
+from privet.noise.base import (
+    TO_UNIT,
+    Refined,
+    Source,
+    Stream,
+    current,
+    fair_bits,
+    gaps_of,
+    neg_log,
+    positive,
+    scores_of,
+)
 
 __all__ = ["argmax_exponential", "argmax_gumbel", "argmax_laplace"]
 
@@ -130,16 +141,18 @@ def _log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 
 def _argmax(law: type[_Noise], scores: Any, scale: int | float | Fraction, source: Source | None) -> int:
     values = scores_of("scores", scores)
-    if np.any(np.isinf(values)):
+    if np.any(np.asarray(values == -np.inf)):
         raise InvalidData("scores must be finite")
     s = positive("scale", scale, largest=None)
     if s > 2**1000:
         raise InvalidParameter("scale must be at most 2^1000")
     noise = law(current(source).stream(), len(values))
-    alive = _contenders(values, float(s), *noise.floats())
+    # The best score is subtracted first, exactly: margins, hence time, do not grow with the size of the scores.
+    gaps, exact = gaps_of(values)
+    alive = _contenders(-gaps, float(s), *noise.floats())
     if len(alive) == 1:
         return alive[0]
-    return _settle(noise, {i: Fraction(float(values[i])) for i in alive}, s)
+    return _settle(noise, {i: -exact(i) for i in alive}, s)
 
 
 def _contenders(scores: Floats, scale: float, lo: Floats, hi: Floats) -> list[int]:
@@ -150,7 +163,7 @@ def _contenders(scores: Floats, scale: float, lo: Floats, hi: Floats) -> list[in
         high = scores + up + (2.0**-48 * (np.abs(scores) + np.abs(up)) + 1e-300)
     # What is not a number has overflowed and says nothing: no lower bound, no upper bound.
     best = np.max(np.where(np.isfinite(low), low, -np.inf))
-    return np.flatnonzero(~(high < best)).tolist()
+    return np.flatnonzero(~((high < best) & np.isfinite(high))).tolist()
 
 
 def _settle(noise: _Noise, scores: dict[int, Fraction], scale: Fraction) -> int:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from privet.noise.base import Draws, Size, Source, scores_of
+from privet.noise.base import Draws, Size, Source
 from privet.noise.choice_exp import choice_exp
 
 __all__ = ["choice_log"]
@@ -17,4 +17,4 @@ def choice_log(log_weights: Any, *, size: Size = None, source: Source | None = N
     >>> choice_log([0.0, -float("inf")]), choice_log([-1000.0, 0.0], size=2).tolist()
     (0, [1, 1])
     """
-    return choice_exp(scores_of("log_weights", log_weights), scale=1, size=size, source=source)
+    return choice_exp(log_weights, scale=1, size=size, source=source)

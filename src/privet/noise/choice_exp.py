@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import Draws, Refined, Size, Source, Stream, draw, exp_neg, positive, scores_of
+from privet.noise.base import Draws, Refined, Size, Source, Stream, draw, exp_neg, gaps_of, positive, scores_of
 from privet.noise.uniform_int import below
 
 __all__ = ["choice_exp"]
@@ -28,8 +28,8 @@ def choice_exp(
 ) -> Draws:
     """An index i with probability counts[i] exp(scores[i]/scale) / sum_j counts[j] exp(scores[j]/scale), exactly.
 
-    Scores are the doubles they are, `scale` is the rational it is, `counts` (default: all 1) are integers >= 0, such as
-    the number of points that share a score. A score of -inf or a count of 0 is never chosen.
+    Scores are the numbers they are (doubles, integers, Fractions), `scale` is the rational it is, `counts` (default: all
+    1) are integers >= 0, such as the number of points that share a score. A score of -inf or a count of 0 is never chosen.
 
     **Guarantee:** exact, by rejection from integer weights that dominate; one draw costs a pass over the scores and, as
     a rule, no exact arithmetic. **Reference:** proof note noise/choice_exp.
@@ -51,16 +51,16 @@ class _Proposal:
     the product. A library whose exp errs by hundreds of units in the last place would still be covered.
     """
 
-    def __init__(self, values: NDArray[np.float64], scale: Fraction, counts: NDArray[np.int64] | None) -> None:
-        possible = values > -np.inf if counts is None else (values > -np.inf) & (counts > 0)
+    def __init__(self, values: NDArray[Any], scale: Fraction, counts: NDArray[np.int64] | None) -> None:
+        possible = np.asarray(values != -np.inf) if counts is None else np.asarray(values != -np.inf) & (counts > 0)
         if not np.any(possible):
             raise InvalidData("there must be a candidate with a finite score and a count above 0")
         if not 1e-300 < scale < 1e300:
             raise InvalidParameter("scale must lie between 1e-300 and 1e300")
-        self.values, self.scale, self.counts = values, scale, counts
-        self.best = float(np.max(values, where=possible, initial=-np.inf))
+        gaps, self.gap = gaps_of(values, possible)
+        self.scale, self.counts = scale, counts
         with np.errstate(over="ignore", under="ignore"):
-            weights = np.exp((values - self.best) / float(scale))
+            weights = np.exp(-gaps / float(scale))
             if counts is not None:
                 weights *= counts
             weights[~possible] = 0.0
@@ -89,7 +89,7 @@ class _Proposal:
         return accepted
 
     def _exactly(self, u: Refined, i: int, units: int) -> bool:
-        gap = (Fraction(self.best) - Fraction(float(self.values[i]))) / self.scale
+        gap = self.gap(i) / self.scale
         share = Fraction(1 if self.counts is None else int(self.counts[i])) * Fraction(2) ** self.shift / units
         guard = max(0, math.ceil(share).bit_length()) + 2
 

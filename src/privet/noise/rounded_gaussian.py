@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._numerics import ndtr, special
+from privet._numerics import ndtr, ndtri, special
 from privet.noise.base import (
     TO_UNIT,
     Center,
@@ -157,7 +157,7 @@ def _one(stream: Stream, sigma: Fraction, rest: Fraction) -> int:
     word = stream.word()
     upper = word >= 2**63
     folded = 2**64 - 1 - word if upper else word
-    quantile = float(_quantile(folded, float(sigma)))
+    quantile = float(sigma) * ndtri((folded + 0.5) * TO_UNIT)
     y = (-quantile if upper else quantile) + (float(rest) + 0.5)
     out = math.floor(y)
     if abs(y - out - 0.5) >= 0.5 - _margin(sigma) or folded < FIRST:

@@ -72,6 +72,7 @@ from privet.testing.losses import (
 from privet.testing.mechanisms import (
     MECHANISM_LAWS,
     check_behaviour_is_public,
+    check_equal_numbers_are_one_input,
     check_error_bar_is_public,
     check_meets_its_budget,
     check_parameters_are_frozen,
@@ -111,6 +112,7 @@ __all__ = [
     "assert_every_mechanism_has_examples",
     "check_answers_where_it_can",
     "check_behaviour_is_public",
+    "check_equal_numbers_are_one_input",
     "check_bounds",
     "check_cells",
     "check_costs_nothing",

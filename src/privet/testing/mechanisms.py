@@ -10,12 +10,15 @@ import copy
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.accounting import epsilon as epsilon_of
+from privet.errors import InvalidData
 from privet.mechanisms import Example, Mechanism, Release, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import PrivacyLoss, from_json, to_json
@@ -24,6 +27,7 @@ from privet.testing.base import differ
 __all__ = [
     "MECHANISM_LAWS",
     "check_behaviour_is_public",
+    "check_equal_numbers_are_one_input",
     "check_error_bar_is_public",
     "check_meets_its_budget",
     "check_parameters_are_frozen",
@@ -152,6 +156,67 @@ def check_error_bar_is_public(example: Example) -> None:
     assert np.isfinite(high.radius), f"{example.mechanism.name}: an infinite error bar"
 
 
+def check_equal_numbers_are_one_input(example: Example) -> None:
+    """The same numbers as ints, floats, Fractions, Decimals or numpy's, in one kind of container, are prepared alike:
+    whatever type a neighbour's record brings along, it moves nothing but its own value.
+
+    >>> check_equal_numbers_are_one_input(next(example_mechanisms()))
+    """
+    mechanism: Any = example.mechanism
+    for value in (example.left, example.right):
+        forms = []
+        for kind in _KINDS:
+            written = _written(value, kind)
+            try:
+                mechanism.check(written)
+            except InvalidData:  # by its type: a float for a mechanism of integers
+                continue
+            forms.append((kind, mechanism._prepare(written)))
+        for kind, prepared in forms[1:]:
+            alike = _same_form(forms[0][1], prepared)
+            assert alike, f"{mechanism.name}: {kind.__name__} is read otherwise than {forms[0][0].__name__}"
+
+
+_KINDS: tuple[Any, ...] = (
+    float,
+    int,
+    Fraction,
+    Decimal,
+    np.float64,
+    np.float32,
+    np.longdouble,
+    np.int64,
+    np.int32,
+    bool,
+)
+
+
+def _written(value: Any, kind: Any) -> Any:
+    """The same numbers in another type, where it holds them; the container stays what it is."""
+    if isinstance(value, np.ndarray):
+        if kind in (Fraction, Decimal):
+            return value
+        other = value.astype(kind)
+        return other if np.array_equal(other, value) else value
+    if isinstance(value, list | tuple):
+        return [_written(item, kind) for item in value]
+    if value is None or isinstance(value, str) or not np.isfinite(value):
+        return value
+    try:
+        other = kind(value)
+    except (TypeError, ValueError, OverflowError):
+        return value
+    return other if other == value else value
+
+
+def _same_form(left: Any, right: Any) -> bool:
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return left.shape == right.shape and bool(np.all(left == right))
+    if isinstance(left, tuple | list) and isinstance(right, tuple | list) and len(left) == len(right):
+        return all(map(_same_form, left, right))
+    return bool(left == right)
+
+
 def check_runs_are_independent(example: Example) -> None:
     """Noise is fresh: among many runs, not all outputs are equal unless the output can hardly vary.
 
@@ -237,4 +302,5 @@ MECHANISM_LAWS: tuple[Callable[[Example], None], ...] = (
     check_error_bar_is_public,
     check_runs_are_independent,
     check_simulation_is_the_release,
+    check_equal_numbers_are_one_input,
 )

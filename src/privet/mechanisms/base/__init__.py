@@ -1,6 +1,6 @@
 """What every mechanism shares: sensitivities, releases, error bars, budgets as targets, and the abstract classes."""
 
-from privet.mechanisms.base.additive import AdditiveMechanism, on_grid
+from privet.mechanisms.base.additive import AdditiveMechanism
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.integer import IntegerMechanism, integer_scale, whole_sensitivity
 from privet.mechanisms.base.mechanism import (
@@ -15,9 +15,9 @@ from privet.mechanisms.base.mechanism import (
 from privet.mechanisms.base.payment import in_force, paid_for, put_in_force, take_out_of_force
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.response import Estimate, ResponseMechanism
-from privet.mechanisms.base.selection import SelectionMechanism, as_scores, check_monotonic, up
+from privet.mechanisms.base.selection import SelectionMechanism, admit_scores, as_scores, check_monotonic, up
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity, as_sensitivity
-from privet.mechanisms.base.target import Target, pure_scale, ratio_down, scale_for, smallest_scale
+from privet.mechanisms.base.target import Target, composed_scale, pure_scale, ratio_down, scale_for, smallest_scale
 
 __all__ = [
     "STREAM",
@@ -34,13 +34,14 @@ __all__ = [
     "Sensitivity",
     "Target",
     "Source",
+    "admit_scores",
     "as_scores",
     "as_sensitivity",
     "check_monotonic",
+    "composed_scale",
     "in_force",
     "integer_scale",
     "observed",
-    "on_grid",
     "paid_for",
     "pure_scale",
     "put_in_force",

@@ -1,29 +1,38 @@
 """Adding continuous noise on a grid: the exact value plus noise, rounded once, with nothing lost on the way."""
 
 import math
+import sys
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from numbers import Integral, Real
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, count, open_fraction
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
+from privet.mechanisms.base.values import (
+    FARTHEST,
+    Numbers,
+    Steps,
+    admit_value,
+    grid_double,
+    read_value,
+    split_ratio,
+)
 
-__all__ = ["AdditiveMechanism", "noise_scale", "numbers", "on_grid", "read", "saturated"]
+__all__ = ["AdditiveMechanism", "noise_scale"]
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
 _LARGEST_SCALE = 2.0**100
-_FARTHEST = 2.0**1000
-_WHOLE = 2**53  # up to here every integer is a double
-_LIMIT = 2.0**62  # where `on_grid` saturates
+_LARGEST = sys.float_info.max
+_PIECE = 2**16  # numbers worked on at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +40,10 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     """Base of the mechanisms that add continuous noise and round the sum to a public grid.
 
     The released number is `step * floor((x + noise)/step + 1/2)`, drawn exactly: rounding a continuous release is
-    post-processing, so the price is that of continuous noise, in every dimension, for every double x, without any
-    enlargement of the sensitivity. Integers beyond 2^53 and doubles beyond 2^1000 steps saturate (no two values move
-    apart by that).
+    post-processing, so the price is that of continuous noise, in every dimension, for every number x whatever its type
+    (an int, a float, a Fraction or a Decimal is the rational that it is), without any enlargement of the sensitivity.
+    NaN and what is missing counts as 0. Beyond 2^1000 steps, or the doubles, a release saturates (no two values move
+    apart by that); it then says so and carries no bar.
 
     **Sensitivity:** of the exact function that produced the value, as a real number: sum in integers (`BoundedSum`),
     not in floats, where order matters.
@@ -43,12 +53,12 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     sensitivity: Sensitivity = field()
     at: float | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def step(self) -> float:
         """The grid: a power of two, about a millionth of the noise."""
         return math.ldexp(1.0, self._exponent)
 
-    @property
+    @cached_property
     def _exponent(self) -> int:
         return min(math.frexp(self.scale)[1] - 1 - _FINER, _COARSEST)
 
@@ -69,26 +79,76 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     def standard_deviation(self) -> float:
         """Standard deviation of the noise in one coordinate."""
 
-    def _prepare(self, value: Any) -> tuple[Array, Array]:
-        return _split(numbers(value), self._exponent)
+    def _admit(self, value: Any) -> None:
+        admit_value(value)
 
-    def _draw(self, prepared: tuple[Array, Array], runs: int, source: Source) -> Array:
-        whole, part = (np.broadcast_to(side, (runs, *side.shape)) for side in prepared)
-        steps = Fraction(self.scale) / Fraction(self.step)
-        total = _sum(whole, np.asarray(self._noisy(part, steps, source)))
+    def _prepare(self, value: Any) -> Numbers:
+        return read_value(value)
+
+    def _draw(self, prepared: Numbers, runs: int, source: Source) -> Array:
+        if prepared.array is not None:
+            return self._draw_array(prepared.array, runs, source)
+        assert prepared.ratios is not None
+        if prepared.shape == ():  # one centre for all runs
+            whole, rest = split_ratio(*prepared.ratios[0], self._exponent)
+            drawn = self._noisy(rest, self._steps, source, size=runs)
+            return np.array([grid_double(whole + noise, self._exponent) for noise in drawn.tolist()])
+        steps = Steps.of_ratios(prepared.ratios, self._exponent)
+        centers = np.broadcast_to(steps.rest, (runs, len(steps.whole)))
+        total = self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))
+        return total.reshape(runs, *prepared.shape)
+
+    def _draw_array(self, array: Array, runs: int, source: Source) -> Array:
+        """In pieces, so that memory is that of the result."""
+        flat, size = array.reshape(-1), max(1, array.size)
+        out = np.empty((runs, array.size))
+        for start in range(0, array.size, _PIECE):
+            steps = Steps.of_array(flat[start : start + _PIECE], self._exponent)
+            wide, many = len(steps.whole), max(1, _PIECE // size)
+            for first in range(0, runs, many):
+                block = out[first : first + many, start : start + wide]
+                drawn = np.asarray(self._noisy(np.broadcast_to(steps.rest, block.shape), self._steps, source))
+                block[:] = self._finished(steps.plus(drawn))
+        return out.reshape(runs, *array.shape)
+
+    def _finished(self, total: Array) -> Array:
         with np.errstate(over="ignore"):
-            released: Array = np.ldexp(total, self._exponent)
-        return released
+            released = np.ldexp(total, self._exponent)
+        return np.clip(released, -_LARGEST, _LARGEST)
+
+    @cached_property
+    def _steps(self) -> Fraction:
+        return Fraction(self.scale) / Fraction(self.step)
 
     def _protect(self, value: Fraction, runs: int, source: Source) -> list[Fraction]:
         """Noise on a rational number, rounded to the grid, `runs` times: for mechanisms that build on this one."""
         size = Fraction(self.step)
         whole = round(value / size)
-        noisy = self._noisy(value / size - whole, Fraction(self.scale) / size, source, size=runs)
+        noisy = self._noisy(value / size - whole, self._steps, source, size=runs)
         return [(whole + steps) * size for steps in noisy.tolist()]
 
-    def _error_of(self, prepared: tuple[Array, Array]) -> ErrorBar:
-        return self.error(dimension=max(1, prepared[0].size))
+    def _error_given(self, drawn: Any, prepared: Numbers) -> ErrorBar | None:
+        """The quantile of the noise, and half the distance of doubles where the released ones are large."""
+        bar, largest = self._bar(max(1, prepared.size)), _largest(drawn)
+        if largest < self.step * 2.0**53:
+            return bar
+        # a double beyond 1e76 says no more than its size
+        return replace(bar, radius=bar.radius + math.ulp(largest) / 2.0) if largest < min(self._end, 1e76) else None
+
+    @cached_property
+    def _end(self) -> float:
+        """Where a release has saturated, or may have."""
+        return min(2.0 ** min(FARTHEST - 1 + self._exponent, 1023), _LARGEST)
+
+    def _notes(self, drawn: Any) -> tuple[str, ...]:
+        return ("saturated",) if _largest(drawn) >= self._end else ()
+
+    def _bar(self, dimension: int) -> ErrorBar:
+        """The bar at 95%, computed once for each number of coordinates."""
+        bars: dict[int, ErrorBar] = self.__dict__.setdefault("_bars", {})
+        if dimension not in bars:
+            bars[dimension] = self.error(dimension=dimension)
+        return bars[dimension]
 
     def error(self, confidence: float = 0.95, *, dimension: int = 1) -> ErrorBar:
         """The exact quantile of the noise, jointly for all coordinates.
@@ -110,57 +170,8 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         return self._noise_cdf(edges - value)
 
 
-def numbers(value: Any) -> Array:
-    """The input as an array of float64 or int64; the refusal depends on type and shape, except that NaN is refused."""
-    try:
-        array = saturated(read(value))
-    except ValueError:
-        raise InvalidData("the value must be a number or an array of numbers of one shape") from None
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise InvalidData(f"the value must be a number or an array of numbers (64 bits at most), got {array.dtype}")
-    if array.dtype.kind != "f":
-        return array.astype(np.int64)
-    array = array.astype(np.float64)
-    if not np.all(np.isfinite(array)):
-        raise InvalidData(
-            "the value must be finite. A sensitivity says nothing about NaN or infinity: clip records to public bounds "
-            "and replace missing ones first (BoundedSum and BoundedMean do)"
-        )
-    return array
-
-
-def read(value: Any) -> Array:
-    """numpy's array of what it is given, except that Python's integers stay what they are.
-
-    numpy turns an integer beyond 64 bits into a double if it stands beside a negative number or a double. Next to one
-    that is smaller by 1 and remains an integer, it would neither saturate nor move by 1 only.
-
-    >>> read([2**63, -1]).dtype.kind, read([2**70, 0.5]).tolist() == [2**53, 0.5]
-    ('O', True)
-    """
-    array = np.asarray(value)
-    if array.dtype.kind == "f" and (isinstance(value, np.ndarray) or not np.any(np.abs(array) >= _WHOLE)):
-        return array
-    if array.dtype.kind not in "fO":
-        return array
-    items = np.asarray(value, dtype=object)
-    if all(isinstance(item, int) for item in items.flat):
-        return items
-    if not all(isinstance(item, Real) and not isinstance(item, bool) for item in items.flat):
-        return array
-    clipped = [min(max(item, -_WHOLE), _WHOLE) if isinstance(item, Integral) else item for item in items.flat]
-    return np.array(clipped, dtype=np.float64).reshape(items.shape)
-
-
-def _sum(whole: Array, drawn: Array) -> Array:
-    """Whole numbers plus integer noise, rounded to doubles once: a function of the exact sum, so post-processing of it.
-
-    Noise beyond 2^53 must not be rounded by itself: which of its last digits survive would then depend on the value.
-    """
-    total: Array = whole + drawn.astype(np.float64)
-    for place in np.flatnonzero((drawn > _WHOLE) | (drawn < -_WHOLE)).tolist():
-        np.put(total, place, float(int(whole.flat[place]) + int(drawn.flat[place])))
-    return total
+def _largest(drawn: Any) -> float:
+    return abs(drawn) if isinstance(drawn, float) else float(np.max(np.abs(drawn), initial=0.0))
 
 
 def noise_scale(name: str, value: object) -> float:
@@ -173,48 +184,3 @@ def noise_scale(name: str, value: object) -> float:
     if scale > _LARGEST_SCALE:
         raise InvalidParameter(f"{name} must be at most 2^100, got {scale:g}; measure the data in larger units")
     return scale
-
-
-def saturated(array: Array) -> Array:
-    """Integers of any size, Python's own too, as int64 that stop at +-2^62; other arrays as they are.
-
-    >>> saturated(np.array([2**70, -1])).tolist() == [2**62, -1]
-    True
-    """
-    if array.dtype.kind == "O" and array.size and all(isinstance(item, int) for item in array.flat):
-        return np.asarray(np.clip(array, -(2**62), 2**62)).astype(np.int64)
-    if array.dtype == np.uint64:
-        return np.minimum(array, np.uint64(2**62)).astype(np.int64)
-    return np.clip(array, -(2**62), 2**62) if array.dtype == np.int64 else array
-
-
-def _split(array: Array, exponent: int) -> tuple[Array, Array]:
-    """Exact split of x / 2^exponent into a whole number, as a double, and a rest in [-1/2, 1). exponent <= 50."""
-    if array.dtype.kind == "i" and exponent > 0:
-        most = 2 ** min(53 + exponent, 62)
-        clipped = np.clip(array, -most, most)
-        return (clipped >> exponent).astype(np.float64), np.ldexp(
-            (clipped & (2**exponent - 1)).astype(float), -exponent
-        )
-    if array.dtype.kind == "i":
-        array = np.clip(array, -(2**53), 2**53).astype(np.float64)
-    with np.errstate(over="ignore"):
-        scaled = np.clip(np.ldexp(array, -exponent), -_FARTHEST, _FARTHEST)
-    whole = np.rint(scaled)
-    return whole, scaled - whole
-
-
-def on_grid(array: Array, exponent: int) -> tuple[Array, Array]:
-    """Exact split of x / 2^exponent into a whole int64 and a rest in [-1/2, 1/2]; saturates at 2^62. exponent <= 0.
-
-    >>> whole, part = on_grid(np.array([1.3125, -7.0]), -2)
-    >>> whole.tolist(), part.tolist()
-    ([5, -28], [0.25, 0.0])
-    """
-    if array.dtype.kind == "i":
-        most = 2**62 >> min(-exponent, 62)
-        return np.clip(array, -most, most) << min(-exponent, 62), np.zeros(array.shape)
-    with np.errstate(over="ignore"):
-        scaled = np.clip(np.ldexp(array, -exponent), -_LIMIT, _LIMIT)
-    whole = np.rint(scaled)
-    return whole.astype(np.int64), scaled - whole

@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,18 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import above, count, open_fraction
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.base.additive import read, saturated
+from privet.mechanisms.base.columns import holds_floats, is_number, is_typed
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity
+from privet.mechanisms.base.values import admit_value, read_value
 
 __all__ = ["IntegerMechanism", "integer_scale", "whole_sensitivity"]
 
 _LARGEST_SCALE = 2.0**52
+_MOST = 2**62
+_PIECE = 2**18  # numbers worked on at a time
+_NEAR_THE_END = 2**62 - 2**59  # noise of the largest scale hardly reaches further
 _REFUSED = (
     "the value must be an integer or an array of integers (round to a public grid first, or take Laplace or Gaussian)"
 )
@@ -25,7 +30,11 @@ _REFUSED = (
 
 @dataclass(frozen=True, kw_only=True)
 class IntegerMechanism(Mechanism[Any, Any]):
-    """Base of the mechanisms that add integer noise to an integer or an array of integers."""
+    """Base of the mechanisms that add integer noise to an integer or to several integers.
+
+    A single integer may have any size. Of several, those beyond 2^62 saturate; a release near that end says so and
+    carries no bar. In a list, what is missing or no number counts as 0, and a fraction is rounded half up.
+    """
 
     scale: float
     sensitivity: Sensitivity = field()
@@ -47,24 +56,56 @@ class IntegerMechanism(Mechanism[Any, Any]):
     def _expected(self, dimension: int) -> float:
         """Expected l1 error over all coordinates, or a bound on it."""
 
-    def _prepare(self, value: Any) -> Array:
-        try:
-            array = saturated(read(value))
-        except ValueError:
-            raise InvalidData(_REFUSED) from None
-        if array.dtype.kind not in "biu":
+    def _admit(self, value: Any) -> None:
+        admit_value(value)
+        if is_number(value):
+            whole = isinstance(value, Integral | np.bool_)
+        else:
+            whole = not is_typed(value) or not holds_floats(value)
+        if not whole:
             raise InvalidData(_REFUSED)
-        return array.astype(np.int64)
 
-    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
-        return self._finish(_saturating_sum(prepared, self._noise((runs, *prepared.shape), source)))
+    def _prepare(self, value: Any) -> int | Array:
+        numbers = read_value(value)
+        if numbers.array is not None:
+            array = numbers.array
+            return np.clip(array, 0 if array.dtype.kind in "bu" else -_MOST, _MOST).astype(np.int64)
+        assert numbers.ratios is not None
+        wholes = [(2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios]  # half up
+        if numbers.shape == ():
+            return wholes[0]
+        return np.array([min(max(whole, -_MOST), _MOST) for whole in wholes], dtype=np.int64).reshape(numbers.shape)
 
-    def _finish(self, total: Array) -> Array:
+    def _draw(self, prepared: int | Array, runs: int, source: Source) -> Array:
+        if isinstance(prepared, int):  # of any size: nothing saturates
+            sums = [self._finish(prepared + drawn) for drawn in self._noise((runs,), source).tolist()]
+            return np.array(sums, dtype=np.int64 if abs(prepared) < _MOST else object)
+        out = np.empty((runs, *prepared.shape), dtype=np.int64)
+        flat, exact = out.reshape(runs, -1), prepared.reshape(-1)
+        wide = max(1, _PIECE // runs)
+        for start in range(0, exact.size, wide):  # in pieces, so that memory is that of the result
+            part = exact[start : start + wide]
+            noisy = _saturating_sum(part, self._noise((runs, len(part)), source))
+            flat[:, start : start + wide] = self._finish(noisy)
+        return out
+
+    def _finish(self, total: Any) -> Any:
         """Post-processing of the noisy integers."""
         return total
 
-    def _error_of(self, prepared: Array) -> ErrorBar:
-        return self.error(dimension=max(1, prepared.size))
+    def _error_given(self, drawn: Any, prepared: int | Array) -> ErrorBar | None:
+        size = 1 if isinstance(prepared, int) else max(1, prepared.size)
+        bars: dict[int, ErrorBar] = self.__dict__.setdefault(
+            "_bars", {}
+        )  # computed once for each number of coordinates
+        if size not in bars:
+            bars[size] = self.error(dimension=size)
+        return None if self._notes(drawn) else bars[size]
+
+    def _notes(self, drawn: Any) -> tuple[str, ...]:
+        if not isinstance(drawn, np.ndarray) or not np.any(np.abs(drawn) >= _NEAR_THE_END):
+            return ()
+        return ("saturated",)
 
     def error(self, confidence: float = 0.95, *, dimension: int = 1) -> ErrorBar:
         """The exact quantile of the noise, jointly for all coordinates.

@@ -8,38 +8,44 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Real
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, exact_ratio
 from privet._validate import at_least, count, finite
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.base.additive import AdditiveMechanism
+from privet.mechanisms.base.columns import admit_column, is_number, is_typed, moment, read_column
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity
+from privet.mechanisms.base.values import split_ratio
 from privet.privacy import PrivacyLoss, Unit
 
 __all__ = [
     "FINE",
+    "Missing",
     "RecordMechanism",
+    "admit_records",
     "as_records",
     "check_public_count",
+    "clean_doubles",
     "clean_records",
     "exact_total",
     "half_up",
     "in_steps",
+    "missing_note",
     "noisy_totals",
     "public_bounds",
     "public_missing",
     "row_sensitivity",
 ]
 
+Missing = float | Literal["drop"]
 FINE = 40  # a record is rounded to 2^-40 of the width of its bounds
-_CHUNK = 2**20  # records of at most 2^41 steps: a chunk cannot leave int64
+_CHUNK = 2**16  # records of at most 2^41 steps: a chunk cannot leave int64
 _SHAPE = "records must be a one-dimensional array or list of numbers, one entry per record"
 
 
@@ -47,20 +53,22 @@ _SHAPE = "records must be a one-dimensional array or list of numbers, one entry 
 class RecordMechanism(Mechanism[Any, Any]):
     """Base of the mechanisms over records, one number each.
 
-    A record is read as a double, clamped to the public `bounds` (infinities too), and replaced by the public constant
-    `missing` if it is NaN, None or no number at all: by itself, whatever the other records are. So one record moves
-    the exact integer totals by no more than the table of sensitivities says, and nothing is ever refused because of a
-    value. `max_rows` is how many records one unit of privacy may have; somebody else must have bounded it.
+    A record is read as a double and clamped to the public `bounds` (infinities too), by itself, whatever the other
+    records are. What is NaN, None or no number at all is missing: left out (`missing="drop"`, the default under
+    add/remove, where that is free) or counted as a public number (needed under replace; the default is the middle of the
+    bounds). So one record moves the exact integer totals by no more than the table of sensitivities says, and nothing
+    is ever refused because of a value. `max_rows` is how many records one unit of privacy may have; somebody else must
+    have bounded it.
     """
 
     bounds: tuple[float, float]
     noise: AdditiveMechanism
-    missing: float | None = None
+    missing: Missing | None = None
     max_rows: int = field(default=1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", public_bounds(self.bounds))
-        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds))
+        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds, self.noise.unit))
         object.__setattr__(self, "max_rows", count("max_rows", self.max_rows, 1))
         bound = self.noise.sensitivity
         _records_unit(bound.unit)
@@ -105,14 +113,20 @@ class RecordMechanism(Mechanism[Any, Any]):
         """Distance of the bounds."""
         return self.bounds[1] - self.bounds[0]
 
+    def _admit(self, value: Any) -> None:
+        admit_records(value)
+
     def _prepare(self, value: Any) -> list[int]:
         assert self.missing is not None
-        return self._totals(clean_records(value, self.bounds, self.missing))
+        records = as_records(value)
+        pieces = [
+            self._totals(clean_doubles(records[start : start + _CHUNK], self.bounds, self.missing))
+            for start in range(0, max(1, len(records)), _CHUNK)  # in pieces, so that memory is that of the input
+        ]
+        return [sum(column) for column in zip(*pieces, strict=True)]
 
-    @staticmethod
-    def _check_length(length: int, n: int) -> None:
-        if length != n:
-            raise InvalidData(f"this mechanism was made for exactly n = {n} records, which replace keeps public")
+    def _notes(self, drawn: Any) -> tuple[str, ...]:
+        return (missing_note(self.missing),)
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> list[Any]:
         rows = noisy_totals(self.noise, prepared, self._exponent, runs=runs, source=source)
@@ -165,7 +179,7 @@ def public_bounds(bounds: object) -> tuple[float, float]:
     """
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise InvalidParameter("bounds must be a pair (lowest, highest) of public numbers, never read from the data")
-    low, high = (finite("bounds", end) for end in bounds)
+    low, high = (finite("bounds", moment(end)) for end in bounds)
     if low == high:
         raise InvalidParameter("bounds must differ: with equal ones every record is the same public constant")
     if low > high:
@@ -175,52 +189,46 @@ def public_bounds(bounds: object) -> tuple[float, float]:
     return low, high
 
 
+def admit_records(value: Any) -> None:
+    """Refuse what is no list or column of numbers, by type, dtype and shape alone.
+
+    >>> admit_records([1, None, "x"])
+    """
+    if is_number(value):
+        raise InvalidData(_SHAPE)
+    admit_column(value)
+    if getattr(value, "ndim", 1) != 1:
+        raise InvalidData(_SHAPE)
+
+
 def as_records(value: Any) -> Array:
     """Records as doubles, each read by itself: the nearest double, NaN for what is no number. One dimension.
 
     >>> as_records([1, None, 2.5, True, "x"]).tolist()
     [1.0, nan, 2.5, 1.0, nan]
     """
-    if isinstance(value, np.ma.MaskedArray):
-        hidden, value = np.ma.getmaskarray(value), np.array(value.data, dtype=object)
-        value[hidden] = None
-    if not isinstance(value, np.ndarray):
-        if isinstance(value, str | bytes | dict) or not hasattr(value, "__iter__"):
-            raise InvalidData(_SHAPE)
-        value = _array(value)
-    if value.ndim != 1 or value.dtype.kind not in "biufO":
+    admit_records(value)
+    if not is_typed(value):
+        items = value if isinstance(value, list | tuple) else list(value)
+        return np.fromiter((_number(item) for item in items), dtype=np.float64, count=len(items))
+    values, absent = read_column(value)
+    if values.ndim != 1:
         raise InvalidData(_SHAPE)
-    if value.dtype.kind == "O":
-        return np.fromiter((_number(item) for item in value), dtype=np.float64, count=len(value))
     with np.errstate(over="ignore"):  # a long double beyond the doubles is infinite, and then clamped
-        return value.astype(np.float64)
-
-
-def _array(values: Any) -> Array:
-    """A numeric array where numpy makes one without looking twice; else the objects as they are."""
-    values = values if hasattr(values, "__array__") else list(values)
-    try:
-        array = np.asarray(values)
-    except (ValueError, OverflowError):
-        array = np.empty(0, dtype=str)
-    if array.dtype.kind in "biuf":
-        return array
-    items = list(values)
-    objects = np.empty(len(items), dtype=object)
-    for index, item in enumerate(items):
-        objects[index] = item
-    return objects
+        records = values.astype(np.float64, copy=False)
+    return records if absent is None else np.where(absent, np.nan, records)
 
 
 def _number(item: Any) -> float:
-    if not isinstance(item, Real | Decimal | np.bool_):
+    if type(item) is float:
+        return item
+    ratio = exact_ratio(item)
+    if ratio is None:
         return math.nan
     try:
-        return float(item)
+        return ratio[0] / ratio[1]
     except OverflowError:
-        return math.inf if cast(Any, item) > 0 else -math.inf
-    except ValueError:  # a signalling NaN
-        return math.nan
+        return math.inf if ratio[0] > 0 else -math.inf
 
 
 def half_up(x: Array) -> Array:
@@ -252,27 +260,61 @@ def in_steps(clean: Array, bounds: tuple[float, float]) -> Array:
     return half_up(np.ldexp(np.clip((clean - low) / (high - low), 0.0, 1.0), FINE))
 
 
-def clean_records(value: Any, bounds: tuple[float, float], missing: float) -> Array:
-    """Records as doubles within the bounds, the missing ones replaced.
+def clean_records(value: Any, bounds: tuple[float, float], missing: Missing) -> Array:
+    """Records as doubles within the bounds, the missing ones replaced or left out.
 
     >>> clean_records([None, 7, -math.inf], (0.0, 5.0), 1.0).tolist()
     [1.0, 5.0, 0.0]
+    >>> clean_records([None, 7, -math.inf], (0.0, 5.0), "drop").tolist()
+    [5.0, 0.0]
     """
-    records = as_records(value)
-    return np.clip(np.where(np.isnan(records), missing, records), *bounds)
+    return clean_doubles(as_records(value), bounds, missing)
 
 
-def public_missing(missing: float | None, bounds: tuple[float, float]) -> float:
-    """The constant that stands for a missing record: by default the middle of the bounds.
+def clean_doubles(records: Array, bounds: tuple[float, float], missing: Missing) -> Array:
+    """As `clean_records`, for records that have been read.
 
-    >>> public_missing(None, (0.0, 10.0))
-    5.0
+    >>> clean_doubles(np.array([math.nan, 7.0]), (0.0, 5.0), "drop").tolist()
+    [5.0]
+    """
+    absent = np.isnan(records)
+    kept = records[~absent] if missing == "drop" else np.where(absent, missing, records)
+    return np.clip(kept, *bounds)
+
+
+def public_missing(missing: Missing | None, bounds: tuple[float, float], unit: Unit) -> Missing:
+    """What becomes of a missing record: "drop", or the public number that stands for it.
+
+    Under add/remove the default is "drop": a record that is left out moves nothing. Under replace records are exchanged
+    one for one, so each must count as something: by default the middle of the bounds.
+
+    >>> public_missing(None, (0.0, 10.0), Unit()), public_missing(None, (0.0, 10.0), Unit("replace"))
+    ('drop', 5.0)
     """
     low, high = bounds
-    constant = low + (high - low) / 2.0 if missing is None else finite("missing", missing)
+    if missing is None:
+        return "drop" if unit.relation == "add_remove" else low + (high - low) / 2.0
+    if missing == "drop":
+        if unit.relation != "add_remove":
+            raise InvalidParameter(
+                'missing="drop" would change the number of records, which replace keeps: give a public number within the '
+                "bounds that a missing record counts as"
+            )
+        return "drop"
+    constant = finite("missing", moment(missing))
     if not low <= constant <= high:
         raise InvalidParameter("missing must lie within the bounds: it stands for a record")
     return constant
+
+
+def missing_note(missing: Missing | None) -> str:
+    """What a release says about missing records.
+
+    >>> missing_note("drop")
+    'missing records left out; the bar covers noise alone'
+    """
+    how = "left out" if missing == "drop" else f"counted as {missing:g}"
+    return f"missing records {how}; the bar covers noise alone"
 
 
 def _noise_grid(noise: AdditiveMechanism, exponent: int) -> int:
@@ -285,12 +327,24 @@ def noisy_totals(
     """`runs` rows of totals times 2^exponent plus noise, rounded half up to a grid a millionth of the noise, exactly."""
     grid = _noise_grid(noise, exponent)
     shift = grid - exponent
+    if len(totals) == 1:
+        whole, rest = split_ratio(totals[0], 1, shift)
+        drawn = noise._noisy(rest, _grid_scale(noise.scale, grid), source, size=runs)
+        return [[_fraction(whole + k, grid)] for k in drawn.tolist()]
     wholes = [total >> shift if shift > 0 else total << -shift for total in totals]
     rests = [
         math.ldexp(total - (whole << shift), -shift) if shift > 0 else 0.0
         for total, whole in zip(totals, wholes, strict=True)
     ]
-    steps = Fraction(noise.scale) / Fraction(2) ** grid
-    drawn = np.asarray(noise._noisy(np.broadcast_to(np.array(rests), (runs, len(totals))), steps, source))
-    size = Fraction(2) ** grid
-    return [[(whole + k) * size for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
+    centers = np.broadcast_to(np.array(rests), (runs, len(totals)))
+    drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid), source))
+    return [[_fraction(whole + k, grid) for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
+
+
+@lru_cache(maxsize=256)
+def _grid_scale(scale: float, grid: int) -> Fraction:
+    return Fraction(scale) / Fraction(2) ** grid
+
+
+def _fraction(steps: int, exponent: int) -> Fraction:
+    return Fraction(steps << exponent) if exponent >= 0 else Fraction(steps, 1 << -exponent)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, ndtri
 from privet._validate import count, open_fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import exact
 from privet.mechanisms.base.target import Target, smallest_scale
+from privet.mechanisms.base.values import admit_value, read_value
 from privet.privacy import PrivacyLoss, Unit
 
 __all__ = ["Estimate", "ResponseMechanism", "epsilon_of_truth", "largest_epsilon", "truth_for"]
@@ -48,7 +49,8 @@ class ResponseMechanism(Mechanism[Any, Any]):
     """Base of the mechanisms in which each person reports the own value with probability `truth`, else another one.
 
     An array holds one value per person, and each person's report is protected at the full price: `loss` is what one
-    person spends. A value that is not among the k public ones is refused.
+    person spends. A number is rounded and clamped to 0, ..., k - 1, and what is no number counts as 0: by itself, so
+    that no value is ever refused.
     """
 
     truth: Fraction
@@ -75,15 +77,25 @@ class ResponseMechanism(Mechanism[Any, Any]):
         """The probability of each single other value."""
         return (1 - self.truth) / (self._k - 1)
 
+    def _admit(self, value: Any) -> None:
+        admit_value(value)
+
     def _prepare(self, value: Any) -> Array:
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            array = np.empty(0, dtype=object)
-        allowed = "biu" if self._k == 2 else "iu"
-        if array.dtype.kind not in allowed or np.any(array < 0) or np.any(array >= self._k):
-            raise InvalidData(f"values must be whole numbers from 0 to {self._k - 1}, one for each person")
-        return array if array.dtype.kind == "b" else array.astype(np.int64)
+        """Whole numbers, half up, clamped to 0, ..., k - 1: each value by itself, and none is refused."""
+        numbers = read_value(value)
+        if numbers.array is not None:
+            array = numbers.array
+            if array.dtype.kind == "b" and self._k == 2:
+                return array
+            if array.dtype.kind == "f":
+                array = np.floor(np.where(np.isnan(array), 0.0, np.clip(array, -1.0, float(self._k))) + 0.5)
+            return np.clip(array, 0, self._k - 1).astype(np.int64)
+        assert numbers.ratios is not None
+        wholes = ((2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios)
+        codes = np.array([min(max(whole, 0), self._k - 1) for whole in wholes], dtype=np.int64)
+        # a yes or no comes back as a yes or no
+        kind = np.bool_ if self._k == 2 and isinstance(value, bool | np.bool_) else np.int64
+        return codes.reshape(numbers.shape).astype(kind)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         true, size = prepared.astype(np.int64), (runs, *prepared.shape)
@@ -112,6 +124,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
 
     def _shares(self, reports: Any, confidence: float) -> tuple[Array, ErrorBar]:
         """Unbiased shares of all k values, and how far they may be off."""
+        self._admit(reports)
         array = self._prepare(reports).ravel()
         if not array.size or self.truth == self.lie:
             raise InvalidData("an estimate needs at least one report, and reports that depend on the value")
@@ -123,9 +136,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
 def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
     """How far a sum of n independent indicators leaves its mean with probability `tail`."""
     if n * least >= _ENOUGH:
-        from scipy.special import ndtri
-
-        return -float(ndtri(tail / 2.0)) * math.sqrt(n * variance) + 0.5
+        return -ndtri(tail / 2.0) * math.sqrt(n * variance) + 0.5
     log = math.log(2.0 / tail)
     bernstein = log / 3.0 + math.sqrt(log * log / 9.0 + 2.0 * n * variance * log)
     return min(bernstein, math.sqrt(n * log / 2.0))

@@ -8,19 +8,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, exact_ratio
 from privet._validate import above, count, flag, open_fraction
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.base.additive import read, saturated
+from privet.mechanisms.base.columns import admit_column, is_number, is_typed, read_column
 from privet.mechanisms.base.error_bar import ErrorBar
 from privet.mechanisms.base.mechanism import Mechanism, Source
 from privet.mechanisms.base.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.base.target import Target, scale_for, smallest_scale
+from privet.mechanisms.base.values import FARTHEST
 from privet.privacy import PrivacyLoss, Unit
 
-__all__ = ["SelectionMechanism", "as_scores", "check_monotonic", "up"]
+__all__ = ["SelectionMechanism", "admit_scores", "as_scores", "check_monotonic", "up"]
 
-_WHOLE = 2**53  # up to here every integer is a double
+_FAR = 2**FARTHEST
+_SCORES = "scores must be a non-empty one-dimensional array or list of numbers, one for each candidate"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +88,19 @@ class SelectionMechanism(Mechanism[Any, Any]):
     def _choose(self, scores: Array, runs: int, source: Source) -> Any:
         """The chosen indices of `runs` independent releases, the run first."""
 
+    def _admit(self, value: Any) -> None:
+        admit_scores(value)
+        self._check_number(len(value) if hasattr(value, "__len__") else None)
+
     def _prepare(self, value: Any) -> Array:
         scores = as_scores(value)
-        if self.candidates is not None and len(scores) != len(self.candidates):
-            raise InvalidData("there must be one score for each of the candidates, in their order")
+        self._check_number(len(scores))
         return scores
+
+    def _check_number(self, number: int | None) -> None:
+        """The number of candidates is public; None where it must be counted first."""
+        if number is not None and self.candidates is not None and number != len(self.candidates):
+            raise InvalidData("there must be one score for each of the candidates, in their order")
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         chosen = self._choose(prepared, runs, source)
@@ -131,30 +141,55 @@ class SelectionMechanism(Mechanism[Any, Any]):
         return self.error(candidates=len(prepared))
 
 
-def as_scores(value: Any) -> Array:
-    """One finite double per candidate. Integers beyond 2^53 saturate, which moves no two scores apart.
+def admit_scores(value: Any) -> None:
+    """Refuse what is no list of scores, by type, dtype and shape alone.
 
-    A refusal has the same words whatever the scores are. Infinite scores are refused as well: a score of -inf for one
-    data set and not for its neighbour has no sensitivity, and a candidate that is publicly impossible does not belong
-    in the list.
-
-    >>> as_scores([1, 2])
-    array([1., 2.])
+    >>> admit_scores([1, 2.5, None])
     """
-    try:
-        array = saturated(read(value))
-    except ValueError:
-        array = np.empty((0, 0))
-    if array.ndim != 1 or not array.size or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        raise InvalidData("scores must be a non-empty one-dimensional array of numbers, one for each candidate")
-    if array.dtype.kind != "f":
-        return np.clip(array, -_WHOLE if array.dtype.kind == "i" else 0, _WHOLE).astype(np.float64)
-    if not np.all(np.isfinite(array)):
-        raise InvalidData(
-            "scores must be finite: leave publicly impossible candidates out of the list, and give missing scores a "
-            "public value"
-        )
-    return array.astype(np.float64)
+    if is_number(value):
+        raise InvalidData(_SCORES)
+    admit_column(value, labels=False)
+    if getattr(value, "ndim", 1) != 1 or (hasattr(value, "__len__") and len(value) == 0):
+        raise InvalidData(_SCORES)
+
+
+def as_scores(value: Any) -> Array:
+    """One exact number for each candidate: doubles, integers, or Fractions where the container is a list.
+
+    A missing score (NaN, None, no number) counts as the lowest of the others, or 0 if there are none; an infinite one as
+    2^1000. No two of them move apart by that, so a promised sensitivity stays true.
+
+    >>> as_scores([1, None, 2.5]).tolist()
+    [Fraction(1, 1), Fraction(1, 1), Fraction(5, 2)]
+    """
+    admit_scores(value)
+    if not is_typed(value):
+        return _listed(value if isinstance(value, list | tuple) else list(value))
+    values, absent = read_column(value)
+    if values.dtype.itemsize > 8:
+        return _listed([None if absent is not None and absent[i] else item for i, item in enumerate(values)])
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64, copy=False)
+        absent = np.isnan(values) if absent is None else absent | np.isnan(values)
+        known = np.clip(np.where(absent, np.inf, values), -(2.0**FARTHEST), 2.0**FARTHEST)
+        lowest = 0.0 if np.all(absent) else known.min()
+        return np.where(absent, lowest, known)
+    values = values.astype(np.uint64 if values.dtype == np.uint64 else np.int64, copy=False)
+    if absent is None:
+        return values
+    lowest = values.dtype.type(0) if np.all(absent) else values[~absent].min()
+    return np.where(absent, lowest, values)
+
+
+def _listed(items: Any) -> Array:
+    if not len(items):
+        raise InvalidData(_SCORES)
+    ratios = [exact_ratio(item) for item in items]
+    known = [Fraction(min(max(top, -_FAR * bottom), _FAR * bottom), bottom) for top, bottom in filter(None, ratios)]
+    lowest, rest = min(known, default=Fraction(0)), iter(known)
+    scores = np.empty(len(ratios), dtype=object)
+    scores[:] = [lowest if ratio is None else next(rest) for ratio in ratios]
+    return scores
 
 
 def check_monotonic(monotonic: bool, unit: Unit) -> None:

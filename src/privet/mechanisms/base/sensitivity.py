@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
+import numpy as np
+
+from privet._numerics import BEYOND, exact_ratio
 from privet._validate import at_least, finite
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
@@ -70,7 +73,8 @@ def as_sensitivity(value: object, *, norm: Norm, unit: Unit | None = None) -> Se
 
 
 def exact(name: str, value: object) -> Fraction:
-    """An int, float or Fraction as the exact fraction that it is."""
-    if isinstance(value, Fraction):
-        return value
-    return Fraction(value) if isinstance(value, int) and not isinstance(value, bool) else Fraction(finite(name, value))
+    """A number of any type as the exact fraction that it is."""
+    ratio = None if isinstance(value, bool | np.bool_) else exact_ratio(value)
+    if ratio is None or abs(ratio[0]) == BEYOND:
+        return Fraction(finite(name, value))  # which says what is wrong
+    return Fraction(*ratio)

@@ -21,13 +21,13 @@ from privet.noise.base.parameters import (
     matching_shape,
     positive,
     probability,
-    scores_of,
     shape_of,
     split,
     whole,
 )
 from privet.noise.base.refined import Refined, invert, least
 from privet.noise.base.rounded import SATURATION, Rest, draw_rounded, exact_rest, float_rest, oriented, signed
+from privet.noise.base.scores import gaps_of, scores_of
 from privet.noise.base.tails import Tails, powers
 
 __all__ = [
@@ -62,6 +62,7 @@ __all__ = [
     "fair_bits",
     "flip",
     "float_rest",
+    "gaps_of",
     "invert",
     "least",
     "matching_shape",

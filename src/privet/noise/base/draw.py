@@ -39,6 +39,8 @@ def draw(one: One, sample: Sampler, size: Size, source: Source | None, dtype: DT
     stream = current(source).stream()
     if shape is None:
         return one(stream)
+    if math.prod(shape) == 1:  # a list of one is one draw
+        return np.full(shape, one(stream), dtype=dtype)
     out = np.empty(math.prod(shape), dtype=dtype)
     for part in pieces(len(out)):
         out[part] = sample(stream, part.stop - part.start)

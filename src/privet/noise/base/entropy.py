@@ -15,7 +15,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from numpy.typing import NDArray
 
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, NoEntropy
 
 __all__ = ["Secure", "Seeded", "Source", "Stream", "Words", "current"]
 
@@ -102,6 +102,17 @@ class Stream(ABC):
         raise _no_copy()
 
 
+def _system(count: int) -> bytes:
+    """Bytes of the system's generator. One byte over and over is what a stuck generator gives: fair ones do so with
+    probability 2^-248 or less, and samplers would wait for another bit for ever."""
+    fresh = os.urandom(count)
+    if count >= _KEY and fresh == fresh[:1] * count:
+        raise NoEntropy(
+            "the system's random generator returned one byte over and over: it is stuck, and no noise can be drawn"
+        )
+    return fresh
+
+
 @final
 class _SecureStream(Stream):
     """Fast key erasure: the first bytes of every run of the cipher become the next key, the old key is forgotten."""
@@ -122,8 +133,8 @@ class _SecureStream(Stream):
 
     def _fill(self, count: int) -> memoryview:
         if count <= 8 * _FEW:
-            return memoryview(os.urandom(count))
-        text = _keystream(self._key or os.urandom(_KEY), _KEY + count)
+            return memoryview(_system(count))
+        text = _keystream(self._key or _system(_KEY), _KEY + count)
         self._key = bytes(text[:_KEY])
         return text[_KEY:]
 
@@ -154,7 +165,7 @@ def _no_copy() -> InvalidParameter:
 class Source(ABC):
     """What a sampler draws from: `Secure` or `Seeded`."""
 
-    insecure: ClassVar[bool]
+    insecure: ClassVar[bool] = True  # a source that does not say that it is secure is not
 
     @abstractmethod
     def stream(self) -> Stream:

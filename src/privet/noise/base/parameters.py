@@ -2,24 +2,25 @@
 
 import math
 from fractions import Fraction
-from numbers import Integral, Rational, Real
-from typing import Any
+from numbers import Integral
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._numerics import BEYOND, exact_ratio
 from privet.errors import InvalidData, InvalidParameter
 
 __all__ = [
     "LARGEST_SCALE",
     "Center",
+    "Rests",
     "Size",
     "as_rational",
     "exact",
     "matching_shape",
     "positive",
     "probability",
-    "scores_of",
     "shape_of",
     "split",
     "whole",
@@ -31,7 +32,8 @@ Center = int | float | Fraction | NDArray[Any]
 LARGEST_SCALE = 2**52  # Laplace noise of this scale leaves int64 with probability exp(-2048)
 _MOST = 2**48
 _NOTHING = Fraction(0)
-_CENTER = "center must be finite and smaller than 2^52 in magnitude, as an int, a float, a Fraction or an array of them"
+_FAR = 2**60  # a centre beyond saturates: with it goes the sum, which is post-processing
+_CENTER = "center must be an int, a float or a Fraction, or an array of them, and not NaN"
 
 
 def exact(name: str, value: object) -> Fraction:
@@ -54,16 +56,12 @@ def as_rational(value: object) -> Fraction | None:
     >>> as_rational(0.25), as_rational(True), as_rational(float("nan"))
     (Fraction(1, 4), None, None)
     """
-    if type(value) is float:  # first, since it is what most callers pass
-        return Fraction(value) if math.isfinite(value) else None
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool | np.bool_):
         return None
-    if isinstance(value, Integral):
-        return Fraction(int(value))  # numpy's integers would stay numpy's, and overflow later
-    if isinstance(value, Rational):
-        return Fraction(value)
-    number = float(value)  # a float32 widens without change
-    return Fraction(number) if math.isfinite(number) else None
+    ratio = exact_ratio(value)
+    return None if ratio is None or abs(ratio[0]) == BEYOND else Fraction(*ratio)
 
 
 def positive(name: str, value: object, largest: int | None = LARGEST_SCALE) -> Fraction:
@@ -131,51 +129,69 @@ def matching_shape(name: str, shape: tuple[int, ...], size: Size) -> None:
 
 
 def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
-    """A centre as (nearest integer, rest in [-1/2, 1/2], shape): integers and Fractions, or int64 and float64 arrays.
+    """A centre as (nearest integer, rest in [-1/2, 1/2], shape): integers and Fractions, or arrays of them.
 
-    Both parts are exact. The message is the same whatever the values are, since a centre may be private.
+    Both parts are exact; a centre beyond 2^60 saturates. The message is the same whatever the values are, since a centre
+    may be private. The rests of an array of objects are `Rests`, those of an array of doubles are doubles.
 
     >>> split(2.75)
     (3, Fraction(-1, 4), None)
     """
     if isinstance(center, np.ndarray):
         return _split_array(center)
-    if type(center) is int and abs(center) < 2**52:  # plain numbers take the short way
+    if type(center) is int and abs(center) < _FAR:  # plain numbers take the short way
         return center, _NOTHING, None
+    if type(center) is Fraction and 2 * abs(center.numerator) <= center.denominator:
+        return 0, center, None
     if type(center) is float and abs(center) < 2.0**52:
         whole = round(center)
         return whole, Fraction(center - whole), None  # the difference of neighbours is exact
-    value = as_rational(center)
-    if value is None or abs(value) >= 2**52:
+    return *_nearest(center), None
+
+
+def _nearest(center: object) -> tuple[int, Fraction]:
+    ratio = None if isinstance(center, bool | np.bool_) else exact_ratio(center)
+    if ratio is None:
         raise InvalidData(_CENTER)
+    value = Fraction(*ratio)
     whole = round(value)
-    return whole, value - whole, None
+    return (whole, value - whole) if abs(whole) < _FAR else (_FAR if whole > 0 else -_FAR, _NOTHING)
 
 
 def _split_array(center: NDArray[Any]) -> tuple[Any, Any, tuple[int, ...]]:
     if center.dtype.kind in "iu":
-        if not np.all((center < 2**52) & (center > -(2**52))):
-            raise InvalidData(_CENTER)
-        return center.astype(np.int64), _NOTHING, center.shape
+        return np.clip(center, -_FAR if center.dtype.kind == "i" else 0, _FAR).astype(np.int64), _NOTHING, center.shape
+    if center.dtype.kind == "O":
+        parts = [_nearest(item) for item in center.flat]
+        wholes = np.array([whole for whole, _ in parts], dtype=np.int64).reshape(center.shape)
+        return wholes, Rests([rest for _, rest in parts]), center.shape
     if center.dtype.kind != "f" or center.dtype.itemsize > 8:
         raise InvalidData(_CENTER)
-    value = center.astype(np.float64)
-    if not np.all(np.abs(value) < 2.0**52):  # NaN included
+    value = center.astype(np.float64, copy=False)
+    if np.any(np.isnan(value)):
         raise InvalidData(_CENTER)
+    value = np.clip(value, -float(_FAR), float(_FAR))
     whole = np.rint(value)
     return whole.astype(np.int64), value - whole, center.shape  # the difference of neighbours is exact
 
 
-def scores_of(name: str, values: object) -> NDArray[np.float64]:
-    """A non-empty list of doubles without NaN; the message never shows one, since scores may be private.
+@final
+class Rests:
+    """Rests of centres that are no doubles: the nearest doubles, and the numbers themselves where those do not decide.
 
-    >>> scores_of("scores", [1, 2])
-    array([1., 2.])
+    >>> Rests([Fraction(1, 3)]).floats.tolist(), Rests([Fraction(1, 3)])[0:1].exact
+    ([0.3333333333333333], [Fraction(1, 3)])
     """
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty((0, 0))
-    if array.ndim != 1 or not len(array) or np.any(np.isnan(array)) or np.any(array == np.inf):
-        raise InvalidData(f"{name} must be a non-empty one-dimensional array of numbers, none of them NaN or +inf")
-    return array
+
+    __slots__ = ("exact", "floats")
+
+    def __init__(self, exact: list[Fraction]) -> None:
+        self.exact = exact
+        self.floats = np.fromiter((item.numerator / item.denominator for item in exact), np.float64, len(exact))
+
+    def __getitem__(self, part: slice) -> "Rests":
+        return Rests(self.exact[part])
+
+    def reshape(self, _: int) -> "Rests":
+        """As it is: a flat list."""
+        return self

@@ -1,5 +1,6 @@
 """floor(center + noise + 1/2): the frame that the rounded laws share."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -9,16 +10,16 @@ from numpy.typing import NDArray
 
 from privet.noise.base.draw import Draws, pieces
 from privet.noise.base.entropy import Source, Stream, current
-from privet.noise.base.parameters import Center, Size, matching_shape, shape_of, split
+from privet.noise.base.parameters import Center, Rests, Size, matching_shape, shape_of, split
 
 __all__ = ["SATURATION", "Rest", "draw_rounded", "exact_rest", "float_rest", "oriented", "signed"]
 
-Rest = Fraction | NDArray[np.float64]  # what is left of the centre, in [-1/2, 1/2]: one number, or one for each draw
+Rest = Fraction | NDArray[np.float64] | Rests  # what is left of the centre, in [-1/2, 1/2]: one number, or one a draw
 OneRounded = Callable[[Stream, Fraction], int]
 RoundedSampler = Callable[[Stream, int, Rest], NDArray[Any]]
 
 SATURATION = 2**62
-_NOISE = SATURATION + 2**53  # noise this large saturates whatever the centre is
+_NOISE = SATURATION + 2**60  # noise this large saturates whatever the centre is
 
 
 def draw_rounded(
@@ -44,10 +45,13 @@ def draw_rounded(
     stream = current(source).stream()
     if shape is None:
         return min(max(whole + one(stream, rest), -SATURATION), SATURATION)
+    if isinstance(rest, Fraction) and isinstance(whole, int) and math.prod(shape) == 1:  # a list of one is one draw
+        number = min(max(whole + one(stream, rest), -SATURATION), SATURATION)
+        return np.full(shape, number, dtype=np.int64)
     out = np.empty(shape, dtype=np.int64)
     flat = out.reshape(-1)
     wholes = whole.reshape(-1) if isinstance(whole, np.ndarray) else None
-    rests = rest.reshape(-1) if isinstance(rest, np.ndarray) else None
+    rests = None if isinstance(rest, Fraction) else rest.reshape(-1)
     for part in pieces(len(flat)):
         values = sample(stream, part.stop - part.start, rest if rests is None else rests[part])
         flat[part] = _shift(whole if wholes is None else wholes[part], values, saturate)
@@ -67,7 +71,9 @@ def float_rest(rest: Rest) -> Any:
     >>> float_rest(Fraction(1, 4))
     0.25
     """
-    return float(rest) if isinstance(rest, Fraction) else rest
+    if isinstance(rest, Fraction):
+        return float(rest)
+    return rest.floats if isinstance(rest, Rests) else rest
 
 
 def oriented(rest: Rest, minus: NDArray[np.bool_]) -> Any:
@@ -87,7 +93,9 @@ def exact_rest(rest: Rest, place: int) -> Fraction:
     >>> exact_rest(np.array([0.25]), 0)
     Fraction(1, 4)
     """
-    return rest if isinstance(rest, Fraction) else Fraction(float(rest[place]))
+    if isinstance(rest, Fraction):
+        return rest
+    return rest.exact[place] if isinstance(rest, Rests) else Fraction(float(rest[place]))
 
 
 def signed(whole: NDArray[np.int64], minus: NDArray[np.bool_], inside: NDArray[np.bool_]) -> NDArray[np.int64]:

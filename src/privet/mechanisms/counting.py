@@ -1,0 +1,78 @@
+"""What counts share: integer noise, or Gaussian noise rounded to integers where a delta makes that smaller."""
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Self
+
+from privet._validate import count as whole
+from privet.errors import InvalidParameter, NoGuarantee
+from privet.mechanisms.base import ErrorBar, Mechanism, Source
+from privet.mechanisms.base.records import row_sensitivity
+from privet.mechanisms.discrete_laplace import DiscreteLaplace
+from privet.mechanisms.gaussian import Gaussian
+from privet.privacy import PrivacyLoss, Unit
+
+__all__ = ["CountingMechanism"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingMechanism(Mechanism[Any, int]):
+    """Base of the mechanisms whose exact answer is a number of records.
+
+    >>> from privet.mechanisms import Count
+    >>> isinstance(Count.for_budget(epsilon=1.0), CountingMechanism)
+    True
+    """
+
+    noise: DiscreteLaplace | Gaussian = field()
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_rows", whole("max_rows", self.max_rows, 1))
+        bound = self.noise.sensitivity
+        if bound.value < self.max_rows * bound.unit.group_size:
+            raise InvalidParameter("the noise was made for a smaller sensitivity than this count has; use for_budget")
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+        unit: Unit | None = None,
+        max_rows: int = 1,
+    ) -> Self:
+        """The least noise that stays within the budget."""
+        budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
+        l1, l2 = (row_sensitivity(Fraction(1), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
+        found = [cls(noise=DiscreteLaplace.for_budget(**budget, sensitivity=l1), max_rows=max_rows)]
+        with suppress(NoGuarantee):  # Gaussian noise needs a delta
+            found.append(cls(noise=Gaussian.for_budget(**budget, sensitivity=l2), max_rows=max_rows))
+        return min(found, key=lambda mechanism: mechanism.error().radius)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.noise.loss
+
+    @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """That of the noise."""
+        return self.noise.at
+
+    def _draw(self, prepared: int, runs: int, source: Source) -> list[int]:
+        noise: Mechanism[Any, Any] = self.noise
+        return [_whole(noisy) for noisy in noise._draw(noise._prepare(prepared), runs, source)]
+
+    def error(self, confidence: float = 0.95) -> ErrorBar:
+        """The exact quantile of the noise."""
+        bar = self.noise.error(confidence)
+        return bar if isinstance(self.noise, DiscreteLaplace) else ErrorBar(bar.radius + 0.5, confidence, bar.of)
+
+
+def _whole(number: float) -> int:
+    """Rounding a release to the nearest integer is post-processing."""
+    return math.floor(number + 0.5) if isinstance(number, float) else int(number)
