@@ -5,8 +5,11 @@ the relative distance of an upper bound to the truth. Where the peer's default g
 which it is as tight as asked.
 """
 
+import itertools
 import json
 import os
+import resource
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +20,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import dp_accounting  # noqa: E402
-from dp_accounting.pld import PLDAccountant, privacy_loss_distribution  # noqa: E402
+from dp_accounting.pld import PLDAccountant, common, privacy_loss_distribution  # noqa: E402
 from dp_accounting.rdp import RdpAccountant  # noqa: E402
 
 from privet import accounting, privacy  # noqa: E402
@@ -33,6 +36,19 @@ CASES = {
 # Points from two engines that share no code with privet (see tests/oracles); good to about the last digit shown.
 TRUTH = {"A": 0.946868, "B": 1.8282367, "C": 2.91447, "D": 2.38160, "E": 0.800657, "F": 3.3076007}
 TINY = 0.05910  # the same for q=1e-5, T=1e6
+RATES, NOISE = (1e-5, 3e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 3e-3), (0.6, 0.8, 1.0, 1.3, 2.0)
+EPOCHS, DELTAS = (0.3, 1.0, 3.0, 10.0), (1e-6, 1e-8, 1e-10)
+HARD = (
+    ([(1e-6, 0.6, 100_000)], 1e-9),
+    ([(1e-6, 0.4, 10)], 1e-6),
+    ([(1e-5, 0.8, 99_999)], 1e-10),
+    ([(1e-5, 1.0, 300_000)], 1e-10),
+    ([(2.03e-6, 0.511, 4780)], 7e-32),
+    ([(7.7e-6, 0.565, 27)], 1.1e-3),
+    ([(6.2e-6, 0.539, 13_504)], 5e-4),
+    ([(3.3e-4, 2.99, 139)], 3e-44),
+    ([(0.0568, 5.5, 1996), (5e-5, 16.7, 14_000_000), (0.0063, 17.7, 2197)], 6e-11),
+)
 STEPS = (1e-3, 5e-4, 2.5e-4, 1e-4, 5e-5, 2.5e-5, 1e-5, 5e-6, 2.5e-6, 1e-6)  # grids offered to the peer, coarse to fine
 PATIENCE_MS = 60_000.0  # finer grids are not tried once one has cost the peer this much
 
@@ -239,6 +255,89 @@ def odometer_rows() -> list[Row]:
     return [Row("odometer, 15 distinct z", f"{mine:.6f}", f"{theirs:.6f}", ours_ms, peer_ms, 500.0)]
 
 
+def grid_row() -> Row:
+    """420 settings of training with small sampling rates: how many are within 1%, the median and the worst time.
+
+    The peer is asked for a tenth of them on its default grid; its time is scaled up, its gaps are to our upper ends.
+    """
+    grid = list(itertools.product(RATES, NOISE, EPOCHS, DELTAS))
+    times, within, gaps, peer_ms = [], 0, [], 0.0
+    for index, (q, z, epochs, delta) in enumerate(grid):
+        steps = max(1, round(epochs / q))
+        bound, ms = timed(lambda c=(q, z, steps), d=delta: accounting.epsilon(sampled(*c), delta=d), 1)
+        times.append(ms)
+        within += bound.slack <= 0.01 * bound.upper
+        if index % 10 == 0:
+            peer, one_ms = timed(lambda c=(q, z, steps, delta, 1e-4): peer_pld(*c), 1)
+            peer_ms += 10.0 * one_ms
+            gaps.append(peer / bound.upper - 1.0)
+    text = f"{within} of {len(grid)} within 1%, median {statistics.median(times):.0f} ms, worst {max(times):.0f} ms"
+    loose = sum(gap > 0.01 for gap in gaps)
+    return Row("grid of 420, small q", text, f"{loose} of {len(gaps)} more than 1% above", sum(times), peer_ms, None)
+
+
+def hard_rows() -> list[Row]:
+    """Heavy tails: tiny rates with little noise, tiny deltas, unlike parts. Peak memory is that of the process so far."""
+    rows = []
+    for case, delta in HARD:
+        loss = privacy.Composed([sampled(*part) for part in case])
+        bound, ours_ms = timed(lambda loss=loss, d=delta: accounting.epsilon(loss, delta=d), 1)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+        width = bound.slack / bound.upper if bound.upper > 0.0 else 0.0
+        peer_text, peer_ms = "delta out of its range", None
+        if len(case) == 1 and delta > 1e-12:
+            peer, peer_ms = timed(lambda c=(*case[0], delta, 1e-4): peer_pld(*c), 1)
+            peer_text = f"{peer:.5g} (grid 1e-4)"
+        text = f"{_interval(bound)} width {width:.2%}, {peak:.0f} MB"
+        name = (
+            f"hard {case[0][0]:g}, {case[0][1]:g}, {case[0][2]}, {delta:g}" if len(case) == 1 else "hard, three parts"
+        )
+        rows.append(Row(name, text, peer_text, ours_ms, peer_ms, 1000.0))
+    return rows
+
+
+def ledger_rows() -> list[Row]:
+    """Many different prices in one ledger, each composed by the peer one after another on its default grid."""
+    rows = []
+    for name, parts, target in (
+        ("100 distinct pure", [("pure", 0.01 + 0.0001 * i, 1) for i in range(100)], 100.0),
+        ("500 distinct pure", [("pure", 0.01 + 0.0001 * i, 1) for i in range(500)], 1000.0),
+        ("100 discrete Laplace", [("discrete", 20.0 + 0.37 * i, 1) for i in range(100)], 100.0),
+        ("500 discrete Laplace", [("discrete", 20.0 + 0.37 * i, 1) for i in range(500)], 1000.0),
+        ("40 Laplace scales x5", [("laplace", 10.0 + 0.7 * i, 5) for i in range(40)], None),
+        ("100 noise levels x10", [("noise", 1.0 + 0.01 * i, 10) for i in range(100)], None),
+    ):
+        loss = privacy.Composed([privacy.Repeated(_price(kind, value), times) for kind, value, times in parts])
+        bound, ours_ms = timed(lambda loss=loss: accounting.epsilon(loss, delta=1e-6), 2)
+        peer, peer_ms = timed(lambda parts=parts: _peer_ledger(parts, 1e-6), 1)
+        rows.append(Row(name, _interval(bound), f"{peer:.5f}", ours_ms, peer_ms, target))
+    return rows
+
+
+def _price(kind: str, value: float) -> privacy.PrivacyLoss:
+    if kind == "pure":
+        return privacy.PureLoss(value)
+    if kind == "discrete":
+        return privacy.DiscreteLaplaceLoss(value)
+    return privacy.LaplaceLoss(value) if kind == "laplace" else sampled(0.01, value, 1)
+
+
+def _peer_ledger(parts: list[tuple[str, float, int]], delta: float) -> float:
+    total = None
+    for kind, value, times in parts:
+        if kind == "pure":
+            one = privacy_loss_distribution.from_privacy_parameters(common.DifferentialPrivacyParameters(value))
+        elif kind == "discrete":
+            one = privacy_loss_distribution.from_discrete_laplace_mechanism(1.0 / value)
+        elif kind == "laplace":
+            one = privacy_loss_distribution.from_laplace_mechanism(value)
+        else:
+            one = privacy_loss_distribution.from_gaussian_mechanism(value, sampling_prob=0.01)
+        part = one.self_compose(times) if times > 1 else one
+        total = part if total is None else total.compose(part)
+    return float(total.get_epsilon_for_delta(delta))
+
+
 def show(rows: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -255,9 +354,9 @@ def show(rows: list[Row]) -> None:
 
 
 def main() -> None:
-    groups = (rdp_rows, upper_rows, interval_rows, extreme_rows, calibrate_rows, odometer_rows)
+    groups = (rdp_rows, upper_rows, interval_rows, extreme_rows, calibrate_rows, odometer_rows, ledger_rows, hard_rows)
     timed(lambda: accounting.epsilon(sampled(0.01, 1.0, 10), delta=1e-5), 1)  # loads scipy
-    rows = [row for group in groups for row in group()]
+    rows = [*(row for group in groups for row in group()), grid_row()]
     show(rows)
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)

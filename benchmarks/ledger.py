@@ -158,6 +158,48 @@ def reading_rows(folder: Path) -> list[Row]:
     ]
 
 
+def charging_rows() -> list[Row]:
+    """How much more noise 100 adaptive releases need than 100 that are fixed in advance, under (1, 1e-6) and (3, 1e-6)."""
+    from privet import accounting
+    from privet.accounting.filters import SlotsFilter, basic_or_zcdp, basic_zcdp_or_gdp
+    from privet.privacy import GaussianLoss, LaplaceLoss, Repeated
+
+    def needed(fits: Callable[[float], bool], low: float, high: float) -> float:
+        for _ in range(40):
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if fits(middle) else (middle, high)
+        return high
+
+    rows = []
+    for epsilon in (1.0, 3.0):
+        new, old = basic_zcdp_or_gdp(epsilon, delta=1e-6), basic_or_zcdp(epsilon, delta=1e-6)
+        for name, loss, most in (("Gaussians", GaussianLoss, 0.045), ("Laplaces", LaplaceLoss, None)):
+            fixed = needed(
+                lambda x: accounting.epsilon(Repeated(loss(x), 100), delta=1e-6).upper <= epsilon,  # noqa: B023
+                1.0,
+                100.0,
+            )
+            extra = {
+                which: 100.0 * (needed(lambda x: rule.start().what_fits(loss(x)) >= 100, 1.0, 100.0) / fixed - 1.0)  # noqa: B023
+                for which, rule in (("new", new), ("old", old))
+            }
+            limit = 100.0 * most if most is not None else extra["old"] + 3.0
+            task = f"noise above the fixed optimum, 100 {name} at ({epsilon:g}, 1e-6)"
+            target = f"<= {limit:.1f} %"
+            rows.append(Row(task, extra["new"], "%", extra["old"], "basic or zCDP", target, extra["new"] <= limit))
+    slots = SlotsFilter.of(LaplaceLoss(41.5), 100, delta=1e-6)
+    rows.append(
+        Row(
+            "epsilon of 100 Laplace slots of scale 41.5 at 1e-6",
+            slots.epsilon,
+            "",
+            target="<= 1",
+            met=slots.epsilon <= 1.0,
+        )
+    )
+    return rows
+
+
 def show(rows: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -177,7 +219,7 @@ def show(rows: list[Row]) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
-        rows = [*durable_rows(Path(name)), *memory_rows(), *reading_rows(Path(name))]
+        rows = [*durable_rows(Path(name)), *memory_rows(), *reading_rows(Path(name)), *charging_rows()]
     show(rows)
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)

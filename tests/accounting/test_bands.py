@@ -77,7 +77,7 @@ def random_laws(count: int) -> list[GridLaw]:
 def test_beyond_the_cut_the_transform_is_small(copies, least):
     length, cuts = 4096, 0
     for law in random_laws(24):
-        part = band.tilted_law(law, 0.7, compose._log_moment(law, 0.7))
+        part = band.tilted_law(law, 0.7, law.log_moment(0.7))
         cut = band.cut_frequency([(part, copies)], length, 40.0)
         if cut is None:
             continue

@@ -246,11 +246,12 @@ def test_integer_weights_dominate_the_true_ones():
                 counts[0] = 2**62
                 proposal = room._Proposal(scores, Fraction(scale), counts)
                 units = np.diff(proposal.ends, prepend=0)
+                best = max(score for score, count in zip(scores, counts, strict=True) if count)
                 for g, score, count in zip(units.tolist(), scores, counts.tolist(), strict=True):
                     if score == -np.inf or count == 0:
                         assert g == 0
                         continue
-                    weight = count * mp.exp((number(float(score)) - number(proposal.best)) / number(scale))
+                    weight = count * mp.exp((number(float(score)) - number(float(best))) / number(scale))
                     weight *= mpf(2) ** proposal.shift
                     assert weight <= g <= weight * (1 + mpf(2) ** -38) + 1
 

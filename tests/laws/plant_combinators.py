@@ -1,6 +1,10 @@
 """Bugs planted on purpose in the combinators: sampling, groups, parallel blocks, selection, units."""
 
-from privet import privacy
+import math
+
+from privet import accounting, privacy, testing
+from privet.accounting.pld import engine
+from privet.accounting.pld.answer import BandProfile
 from privet.privacy import PrivacyLoss
 from privet.privacy import composed as composed_module
 from privet.privacy import fixed_sampled as fixed_module
@@ -115,3 +119,54 @@ def _(monkeypatch):
 @bug("check_selection_costs_more", "a free choice", laplace)
 def _(monkeypatch):
     monkeypatch.setattr(privacy.Selected, "pure", lambda self: self.of.pure())
+
+
+# --- tightness over the region of small sampling rates -------------------------------------------------------
+
+
+def small_rate():
+    return testing.laws.sampled_gaussian(5e-4, 1.0, 6000), 1e-6
+
+
+def _newton_leaves_its_bracket(self, delta):
+    """The search that was: a step beyond the bracket is set back to its end, and the two ends alternate."""
+    bad, good = self.floor, self.top
+    at = min(max(self.law.guess, bad), good)
+    for _ in range(60):
+        value, slope = self._at(at)
+        bad, good = (max(bad, at), good) if value > delta else (bad, min(good, at))
+        excess = value - self.constant
+        move = excess / slope * math.log(excess / (delta - self.constant)) if slope > 0.0 and excess > 0.0 else 0.0
+        at = max(at + move if move != 0.0 and at + move <= good else 0.5 * (bad + good), bad)
+    return self._tried(at, delta)
+
+
+def _plant_the_cycle(monkeypatch):
+    monkeypatch.setattr(BandProfile, "epsilon", _newton_leaves_its_bracket)
+    # the other way of composing would mend what the first one spoils
+    monkeypatch.setattr(engine._Question, "by_jumps", lambda self, share, allowed, jumps, start, mode: start)
+
+
+@bug("check_narrow", "a root finder that cycles", small_rate)
+def _(monkeypatch):
+    _plant_the_cycle(monkeypatch)
+
+
+@bug("check_inverse", "a root finder that cycles", small_rate)
+def _(monkeypatch):
+    _plant_the_cycle(monkeypatch)
+
+
+@bug("check_inverse", "epsilon promised for ten times delta", small_rate)
+def _(monkeypatch):
+    real = accounting.Tightest._epsilon
+    monkeypatch.setattr(accounting.Tightest, "_epsilon", lambda self, loss, delta: real(self, loss, 10.0 * delta))
+
+
+@bug(
+    "check_monotone",
+    "a root finder that cycles",
+    lambda: ([testing.laws.sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8),
+)
+def _(monkeypatch):
+    _plant_the_cycle(monkeypatch)

@@ -222,6 +222,16 @@ def test_a_rule_that_ended_is_closed_and_never_beyond_its_cap():
     assert all(0.0 <= share <= 1.0 for share in ledger.remaining.used.values())
 
 
+def test_a_refusal_does_not_quote_what_ended():
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6))
+    ledger.reserve(LaplaceLoss(0.5))
+    with pytest.raises(BudgetExceeded) as caught:
+        ledger.reserve(PureLoss(2.0))
+    assert "zCDP: closed; GDP: closed" in str(caught.value)
+    assert "basic epsilon: spent 2 of 3, requested 2, remaining 1" in str(caught.value)
+    assert "inf" not in str(caught.value).replace("finite", "")
+
+
 def test_what_is_almost_used_is_not_called_used():
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
     ledger.reserve(PureLoss(0.9999))
@@ -287,6 +297,9 @@ def test_slots_are_a_budget_that_comes_back(tmp_path):
     assert ledger.preview(LaplaceLoss(50.0)).fits == 100
     with pytest.raises(BudgetExceeded):
         ledger.reserve(LaplaceLoss(41.0))
+    kinder = pv.accounting.filters.SlotsFilter.of(LaplaceLoss(20.0), 200, delta=1e-6)
+    with pytest.raises(LedgerError):  # slots of another loss are no raise: sums would change their meaning
+        ledger.raise_budget(pv.Budget(rule=kinder), reason="x")
     ledger.reserve_many([LaplaceLoss(41.5)] * 100)
     assert ledger.remaining.headline == "used 100%, 0 slots left (rule: slots)"
     assert ledger.verify().underpriced == ()

@@ -28,8 +28,9 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     guess = math.log(math.sqrt(-math.log(delta) / rho))
 
     def objective(log_order: float) -> float:
-        alpha = 1.0 + math.exp(log_order)
-        return rho * alpha + math.log1p(-1.0 / alpha) - math.log(alpha * delta) / (alpha - 1.0)
+        above = math.exp(log_order)  # alpha - 1, which alpha itself may be too coarse to show
+        log_alpha = math.log1p(above)
+        return rho * (1.0 + above) + log_order - log_alpha - (log_alpha + math.log(delta)) / above
 
     return max(0.0, minimise(objective, guess - 8.0, guess + 2.0)[1])
 

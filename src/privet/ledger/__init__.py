@@ -7,6 +7,7 @@ from privet.ledger.budget import Budget
 from privet.ledger.ledger import Ledger
 from privet.ledger.partition import Part, Partition
 from privet.ledger.protocol import Reservation
+from privet.ledger.stores.postgres_roles import grant_roles
 from privet.ledger.verify import verify_export
 from privet.ledger.views import Explanation, Preview, Standing, Verified
 
@@ -24,6 +25,7 @@ __all__ = [
     "Standing",
     "Verified",
     "current",
+    "grant_roles",
     "new_signing_key",
     "public_key_of",
     "verify_export",

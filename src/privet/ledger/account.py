@@ -51,6 +51,7 @@ class Account(ABC):
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._offers: dict[tuple[PrivacyLoss, float | None], Offers] = {}
+        self._only: dict[tuple[PrivacyLoss, float | None], Sums] = {}  # where every rule has one price
         self._twins: dict[Unit, Account] = {}
 
     def offers(self, loss: PrivacyLoss, at: float | None = None) -> Offers:
@@ -61,15 +62,18 @@ class Account(ABC):
         if known is None:
             if len(self._offers) >= _MOST_PRICES:
                 self._offers.clear()
+                self._only.clear()
             known = self._offers[loss, at] = self._price(loss, at)
+            if all(len(prices) == 1 for prices in known):
+                self._only[loss, at] = tuple(prices[0] for prices in known)
         return known
 
     def price(self, loss: PrivacyLoss, at: float | None = None, spent: Sums | None = None) -> Sums:
         """What one release adds to the sums: of several valid prices, one that keeps a rule going."""
-        offers = self.offers(loss, at)
-        if all(len(prices) == 1 for prices in offers):
-            return tuple(prices[0] for prices in offers)
-        return settle(self._caps, self.zero if spent is None else spent, offers)
+        only = self._only.get((loss, at))
+        if only is not None:  # on the path of every charge
+            return only
+        return settle(self._caps, self.zero if spent is None else spent, self.offers(loss, at))
 
     def under(self, unit: Unit) -> "Account":
         """The same rule, for losses about another unit."""

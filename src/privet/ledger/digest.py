@@ -101,7 +101,7 @@ def _array(feed: Feed, array: Any) -> None:
         array = array.astype(np.uint64 if array.dtype == np.uint64 else np.int64)
     elif array.dtype.kind == "f":
         array = array.astype(np.float64) + 0.0 if array.dtype.itemsize <= 8 else array
-    _sized(feed, array.dtype.str.encode(), np.ascontiguousarray(array).tobytes())
+    _sized(feed, array.dtype.str.encode(), np.ascontiguousarray(array).reshape(-1).view(np.uint8))  # without a copy
 
 
 def _sorted(feed: Feed, tag: bytes, values: Any, count: int) -> None:

@@ -20,6 +20,7 @@ def explain(store: Store, seq: int) -> Explanation:
     entry = store.entry(seq) if isinstance(seq, int) and not isinstance(seq, bool) else None
     if entry is None:
         raise InvalidParameter("there is no such entry; entries are numbered from 1 to the head")
+    check_hash(entry)
     facts = entry.facts
     policy = load_policy(store, upto=entry.seq)
     told: dict[str, Any] = {

@@ -83,6 +83,7 @@ class Ledger(Custody):
         self._anchor: AnchorFile | None = None
         self._tip: Tip | None = None
         self._totals = Totals()
+        self._priced: PrivacyLoss | None = None  # the last one: most requests of a handle are alike
 
     @classmethod
     def create(
@@ -428,11 +429,14 @@ class Ledger(Custody):
         (0.25, 2)
         """
         within = Within(mechanism, run, source)
-        if value is not STREAM:
-            check_input(mechanism, value)
-            return self.release(within, value)
-        priced(within, durable=self._store.durable)
-        return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
+        try:
+            if value is not STREAM:
+                check_input(mechanism, value)
+                return self.release(within, value)
+            priced(within, durable=self._store.durable)
+            return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
+        finally:
+            del value, run, within  # as in `release`
 
     def close(self) -> None:
         """Let go of the file or the server; the next use connects again."""
@@ -447,10 +451,13 @@ class Ledger(Custody):
 
     def _foresee(self, loss: PrivacyLoss, asked: Asked) -> None:
         """Price a loss before the lock is taken: a long plan takes a while, and others would wait."""
-        if self._tip is not None and self._tip.policy is not None and isinstance(loss, PrivacyLoss):
-            for at in asked.ats(loss):
-                with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
-                    self._tip.policy.account.offers(loss, at)
+        tip = self._tip
+        if loss is self._priced or tip is None or tip.policy is None or not isinstance(loss, PrivacyLoss):
+            return
+        for at in asked.ats(loss):
+            with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
+                tip.policy.account.offers(loss, at)
+        self._priced = loss
 
     def _writing(self, *, durable: bool = True) -> Writing:
         return Writing(self, durable)

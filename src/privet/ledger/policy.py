@@ -222,7 +222,8 @@ def raises(low: Budget, high: Budget) -> None:
         raise InvalidParameter(f"budget must be a Budget, got {type(high).__name__}")
     pairs = list(zip(low.filter.rules, high.filter.rules, strict=False))
     same = len(low.filter.rules) == len(high.filter.rules) and all(
-        type(a) is type(b) and getattr(a, "alpha", None) == getattr(b, "alpha", None) for a, b in pairs
+        type(a) is type(b) and all(getattr(a, name, None) == getattr(b, name, None) for name in ("alpha", "loss"))
+        for a, b in pairs
     )
     if not same or any(new < old for a, b in pairs for old, new in zip(a.caps, b.caps, strict=True)):
         raise LedgerError(

@@ -79,6 +79,10 @@ class Standing(Mapping[str, float]):
                 shares[row.rule] = max(shares.get(row.rule, 0.0), row.spent / row.limit)
         return shares
 
+    def ended(self, rule: str) -> bool:
+        """Has this rule been crossed? It never recovers."""
+        return self.capped and rule not in self._account.standing(self.sums)
+
     @property
     def epsilon(self) -> float | None:
         """Of what remains: the largest epsilon of one more pure release. Of what was spent: the sum of epsilons, None

@@ -18,11 +18,13 @@ from privet.privacy.base import (
     SymmetricVariable,
     ZcdpBound,
     register,
+    remember,
 )
 
 __all__ = ["DiscreteGaussianLoss", "DiscreteNormalVariable"]
 
 _LISTED_SIGMA = 500.0  # up to here the outcomes are listed one by one
+_MOST_OUTCOMES = 1_000_000
 _LARGEST_SIGMA = 1e8  # beyond, the difference of P and Q drowns in rounding
 _NARROW = 0.2
 _MASS_ERROR = 1e-12  # relative, of the mass of a tail
@@ -67,13 +69,18 @@ class DiscreteGaussianLoss(PrivacyLoss):
                 "the exact curve of discrete Gaussian noise is known for scalar queries with sigma up to 1e8; "
                 "use the zCDP or RDP accountant, or rounded Gaussian noise (GaussianLoss)"
             )
+        if self.sensitivity > _MOST_OUTCOMES:
+            raise NoGuarantee(
+                f"with a sensitivity above {_MOST_OUTCOMES} the outcomes of discrete Gaussian noise are too many to list; "
+                "use the zCDP or RDP accountant"
+            )
         return _shifted_discrete_gaussian(self.sigma, self.sensitivity)
 
     def grouped(self, size: int) -> PrivacyLoss:
         return DiscreteGaussianLoss(self.sigma, self.sensitivity * size, self.dimension, unit=self.unit)
 
 
-@lru_cache(maxsize=64)
+@remember(6_000_000)
 def _shifted_discrete_gaussian(sigma: float, shift: int) -> LossVariable:
     """The law at 0 against the law at `shift`: L(x) = shift (shift - 2x) / (2 sigma^2), a lattice."""
     if sigma > _LISTED_SIGMA:

@@ -123,6 +123,10 @@ class LedgerStatus:
         rows = {
             scope: {
                 "promise": standing.promise,
+                "headline": standing.headline,
+                "closed": [
+                    rule for rule in dict.fromkeys(row.rule for row in standing.balances) if standing.ended(rule)
+                ],
                 "balances": [
                     {name: _finite(value) for name, value in row._asdict().items()} for row in standing.balances
                 ],

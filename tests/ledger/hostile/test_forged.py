@@ -92,6 +92,19 @@ def test_a_part_is_priced_for_moving_too():
     assert audit(rewritten(entries, free)).underpriced == [entries[-1].seq]
 
 
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_points_on_parts_verify(relation):
+    def act(ledger):
+        ledger.open_partition("ward", ["a", "b"])
+        for part in "aab":
+            ledger.reserve(GaussianLoss(200.0), part=part, at=1e-9)
+            ledger.reserve(GaussianLoss(300.0), part=part)
+
+    entries = entries_of(act, budget=pv.Budget(3.0, 1e-6), unit=Unit(relation))
+    assert audit(entries).underpriced == []
+    assert len(audit(rewritten(entries, free)).underpriced) == 6
+
+
 @pytest.mark.parametrize("at", [None, "1e-08"])
 def test_a_point_is_checked_at_its_delta(at):
     entries = entries_of(lambda ledger: ledger.reserve(GaussianLoss(100.0), at=1e-9), budget=pv.Budget(3.0, 1e-6))

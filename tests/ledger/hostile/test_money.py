@@ -111,7 +111,7 @@ def test_analysts_ration_and_add_up_to_the_cap_of_the_data_set(fresh: Fresh):
         ledger.add_group("ward", budget=pv.Budget(epsilon=0.7))
         ledger.add_analyst("ada", budget=pv.Budget(epsilon=0.6), group="ward")
         ledger.add_analyst("bob", budget=pv.Budget(epsilon=0.6), group="ward")
-        ledger.add_analyst("eve", budget=pv.Budget(epsilon=5.0))
+        ledger.add_analyst("eve", budget=pv.Budget(epsilon=1.0))
         ledger.reserve(PureLoss(0.5), analyst="ada")
         for epsilon, analyst in ((0.2, "ada"), (0.3, "bob"), (0.6, "eve")):  # own cap, the group's, the data set's
             with pytest.raises(BudgetExceeded):

@@ -7,6 +7,7 @@ import threading
 import types
 import warnings
 
+import numpy as np
 import pytest
 
 import privet as pv
@@ -73,6 +74,26 @@ def test_no_error_keeps_the_data_in_a_frame(fresh: Fresh):
             assert SECRET not in everything_about(caught.value)
             if kind in (ReleaseFailed, KeyboardInterrupt):
                 assert caught.value.__context__ is None
+
+
+def test_no_error_of_an_ambient_release_keeps_the_data(monkeypatch):
+    table = np.arange(7.0)
+    large = pv.mechanisms.Laplace.for_budget(epsilon=9.0, sensitivity=1.0)
+    small = pv.mechanisms.Laplace.for_budget(epsilon=0.1, sensitivity=1.0)
+
+    def fail(*_, **__):
+        raise ValueError(SECRET)
+
+    with begin("memory:"):
+        for kind, mechanism in ((BudgetExceeded, large), (ReleaseFailed, small)):
+            if kind is ReleaseFailed:
+                monkeypatch.setattr(type(mechanism), "_draw", fail)
+            with pytest.raises(kind) as caught:
+                mechanism.release(table)
+            held = held_by(caught.value, test_no_error_keeps_the_data_in_a_frame.__code__)
+            assert len(held) > 5
+            assert all(value is not table for _, value in held), [name for name, value in held if value is table]
+            assert SECRET not in everything_about(caught.value)
 
 
 def test_twin_that_keeps_its_locals_is_caught():

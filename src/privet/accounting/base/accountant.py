@@ -72,13 +72,13 @@ def _is_loss(loss: object) -> None:
 
 
 def _guarded(ask: Callable[[], Bound]) -> Bound:
-    """Numbers beyond the range of floats end in a refusal; infinities and NaN never pass `Bound`."""
+    """Numbers beyond the range of floats end in a refusal; infinities and NaN never pass `Bound`.
+
+    Only an overflow is turned into a refusal. A shape that does not fit, a logarithm of zero or a lack of memory is a
+    mistake in the library, not a property of the loss: it must not become a looser bound of some other method.
+    """
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return ask()
-    except (OverflowError, ZeroDivisionError, MemoryError):
-        raise NoGuarantee("the parameters of this loss are too extreme for the range of floats") from None
-    except ValueError as error:
-        if isinstance(error, InvalidParameter):
-            raise
+    except OverflowError:
         raise NoGuarantee("the parameters of this loss are too extreme for the range of floats") from None

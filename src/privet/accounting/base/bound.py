@@ -8,6 +8,8 @@ from privet.privacy import Unit
 
 __all__ = ["Bound"]
 
+_LOOSE = 0.05  # share of the upper end from which on a printed bound says that it is wide
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -43,7 +45,15 @@ class Bound:
     def __float__(self) -> float:
         return self.upper
 
+    @property
+    def loose(self) -> bool:
+        """Is the enclosure wider than 5% of its upper end? Then a finer method might promise noticeably less."""
+        return self.slack > _LOOSE * self.upper
+
     def __str__(self) -> str:
-        if self.lower > 0.0:
-            return f"{self.upper:.6g} (at least {self.lower:.6g}; {self.method}; {self.unit.describe()})"
-        return f"{self.upper:.6g} ({self.method}; {self.unit.describe()})"
+        least = f"at least {self.lower:.6g}; " if self.lower > 0.0 else ""
+        wide = ""
+        if self.loose:
+            share = f"slack {100.0 * self.slack / self.upper:.0f}% of the upper end"
+            wide = f"; loose, {share}" if self.lower > 0.0 else "; no lower end known"
+        return f"{self.upper:.6g} ({least}{self.method}; {self.unit.describe()}{wide})"

@@ -249,12 +249,16 @@ class FilterState:
 
     def _refusal(self, requested: Sums) -> str:
         rows = zip(self.balances, (amount for more in requested for amount in more), strict=True)
-        told = "; ".join(
+        standing = self.standing
+        closed = dict.fromkeys(row.rule for row in self.balances if row.rule not in standing)
+        lines = [
             f"{row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, requested "
             f"{'more than any finite amount' if more is None else format(to_float(more), '.9g')}, "
             f"remaining {_round_down(row.remaining)}"
             for row, more in rows
-        )
+            if row.rule in standing
+        ]
+        told = "; ".join([*lines, *(f"{rule}: closed" for rule in closed)])
         finite = all(amount is not None for more in requested for amount in more)
         named = "" if finite else ". Where no finite amount is known, a delta to charge it at may help (at=)"
         return (

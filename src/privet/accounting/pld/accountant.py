@@ -8,6 +8,7 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet._validate import open_fraction
 from privet.accounting.base import Accountant, Bound
+from privet.accounting.pld.bundle import gathered
 from privet.accounting.pld.engine import Mode, delta_interval, epsilon_interval, profile_curves
 from privet.accounting.pld.single import pair_delta, pair_epsilon, without_grid
 from privet.errors import NoGuarantee
@@ -54,7 +55,7 @@ class PLD(Accountant):
         pair = without_grid(parts)
         ends = None if pair is None else pair_epsilon(pair, delta)
         if ends is None:
-            interval = epsilon_interval(parts, delta, self.tol, mode=self._mode(parts))
+            interval = epsilon_interval(gathered(parts), delta, self.tol, mode=self._mode(parts))
             ends = interval.lower, interval.upper
         return self._bound(loss, ends, _largest_loss(parts))
 
@@ -65,7 +66,7 @@ class PLD(Accountant):
         pair = without_grid(parts)
         ends = None if pair is None else pair_delta(pair, epsilon)
         if ends is None:
-            interval = delta_interval(parts, epsilon, self.tol, mode=self._mode(parts))
+            interval = delta_interval(gathered(parts), epsilon, self.tol, mode=self._mode(parts))
             ends = interval.lower, interval.upper
         return self._bound(loss, ends, 1.0)
 
@@ -85,7 +86,7 @@ def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Arr
     True
     """
     parts = _costly(loss)
-    return profile_curves(parts, tol) if parts else [(np.zeros(1), np.zeros(1))]
+    return profile_curves(gathered(parts), tol) if parts else [(np.zeros(1), np.zeros(1))]
 
 
 def _refuse_if_lost(parts: list[tuple[PrivacyLoss, int]], delta: float) -> None:

@@ -8,11 +8,12 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.compose import BandLaw, ComposedLaw, Sum
 
-__all__ = ["BandProfile", "Profile", "Side", "profile_of"]
+__all__ = ["BandProfile", "Layers", "Profile", "Side", "profile_of"]
 
 Side = Literal["upper", "lower"]
 
 _LARGEST_EXPONENT = 600.0
+_SHARES = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.4, 0.2, 0.0)
 
 
 class Profile:
@@ -173,14 +174,15 @@ class BandProfile:
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta (lower).
 
-        Newton steps on ln delta, which is concave, from the right; the point returned has been tried.
+        Newton steps on ln delta. That curve is not concave for sampled losses (heavy right tails), so the bracket is
+        halved wherever a step would leave it or does not shrink; the point returned has been tried.
         """
         if self.constant >= delta:
             return math.inf
         law, upper = self.law, self.side == "upper"
         bad, good = self.floor, self.top  # ends of the search; neither is tried unless the search comes there
-        at = min(max(law.guess, bad), good)
-        for _ in range(60):
+        at, before = min(max(law.guess, bad), good), math.inf
+        for _ in range(200):
             value, slope = self._at(at)
             if value > delta:
                 bad = max(bad, at)
@@ -190,11 +192,13 @@ class BandProfile:
                 return self.floor + law.shift if upper else -math.inf
             excess = value - self.constant
             move = excess / slope * math.log(excess / (delta - self.constant)) if slope > 0.0 and excess > 0.0 else 0.0
-            following = at + move if move != 0.0 and at + move <= good else 0.5 * (bad + good)
-            following = max(following, bad)
-            if abs(following - at) <= 1e-12 * (1.0 + abs(at)):
+            close = 1e-12 * (1.0 + abs(at))
+            if 0.0 < abs(move) <= close or good - bad <= close:
                 break
-            at = following
+            following = at + move
+            if not bad < following < good or move == 0.0 or abs(move) > 0.5 * before:
+                following = 0.5 * (bad + good)
+            at, before = following, abs(following - at)
         return self._tried(at, delta)
 
     def _tried(self, at: float, delta: float) -> float:
@@ -214,3 +218,45 @@ def profile_of(law: Sum, side: Side, floor: float = -math.inf) -> Profile | Band
         return BandProfile(law, side, floor)
     assert isinstance(law, ComposedLaw)
     return Profile(law, side, floor)
+
+
+class Layers:
+    """The profile of a sum of measures, each with a profile of its own; bounds add up."""
+
+    def __init__(self, laws: list[Sum], side: Side, floor: float, guess: float) -> None:
+        self.layers = [profile_of(law, side, floor) for law in laws]
+        self.side, self.guess = side, guess
+        self.top = max(float(law.top) for law in laws)
+
+    def delta(self, epsilon: float) -> float:
+        """delta at one epsilon."""
+        return min(1.0, math.fsum(layer.delta(epsilon) for layer in self.layers))
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon >= 0 found with delta(epsilon) <= delta (upper), or the largest with delta(epsilon) >= delta.
+
+        Each point is a claim of its own, so the bracket is halved (in its logarithm, while it is wide).
+        """
+        upper = self.side == "upper"
+        low, high = 0.0, self.top  # above the target at `low`, not above it at `high`
+        if upper and self.delta(low) <= delta:
+            return low
+        if not upper:  # below its window a lower bound knows nothing: start from a point that it sees
+            seen = [share * self.guess for share in _SHARES if self.delta(share * self.guess) >= delta]
+            if not seen:
+                return -math.inf
+            low = seen[0]
+        if self.delta(high) > delta:
+            return math.inf if upper else high
+        middle = self.guess
+        for _ in range(100):
+            if not low < middle < high:
+                middle = 0.5 * (low + high)
+            if self.delta(middle) > delta:
+                low = middle
+            else:
+                high = middle
+            if high - low <= 1e-9 * high + 1e-300:
+                break
+            middle = math.sqrt(low * high) if 0.0 < 4.0 * low < high else 0.5 * (low + high)
+        return high if upper else low

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet.accounting.pld.cache import remember
 from privet.accounting.pld.rounding import GridLaw
+from privet.privacy.base import remember
 
 __all__ = ["Tilted", "cut_frequency", "low_frequencies", "tilted_law"]
 

@@ -6,8 +6,8 @@ noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,36 @@ from numpy.typing import NDArray
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.band import CACHES as caches_of_band
 from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law
-from privet.accounting.pld.cache import remember
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
+from privet.privacy.base import remember
 
-__all__ = ["CACHES", "BandLaw", "ComposedLaw", "Sum", "compose", "smooth_length"]
+__all__ = [
+    "CACHES",
+    "NEGLIGIBLE",
+    "BandLaw",
+    "ComposedLaw",
+    "Laws",
+    "Moment",
+    "Sum",
+    "compose",
+    "inverted",
+    "known_of",
+    "product",
+    "smooth_length",
+    "transform_of",
+    "window_of",
+]
 
-_NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
+NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
+_MOST_BYTES = 60_000_000  # transforms of all parts that may be kept at once
 _FINE = 1e-8  # a bound on a tail that needs no better order
 _WORTH_IT = 1 << 16  # waves times nodes that always cost less than a fast transform and what follows it
+
+Laws = list[tuple[GridLaw, int]]
+Moment = Callable[[float], float]
+Factor = tuple[NDArray[np.complex128], Array, float, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,6 +69,11 @@ class Sum(ABC):
         """Number of nodes of the window."""
 
     @property
+    @abstractmethod
+    def top(self) -> float:
+        """The last node of the window."""
+
+    @property
     def error_weight(self) -> float:
         """Bound on the error of delta(e), in units of exp(K - t e): rounding of the transform, and wrapping."""
         t, h = self.tilt, self.step
@@ -69,6 +94,10 @@ class ComposedLaw(Sum):
     def length(self) -> int:
         return len(self.weight)
 
+    @property
+    def top(self) -> float:
+        return float(self.losses[-1])
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BandLaw(Sum):
@@ -88,6 +117,10 @@ class BandLaw(Sum):
     def length(self) -> int:
         return self.nodes
 
+    @property
+    def top(self) -> float:
+        return self.lowest + (self.first + self.nodes - 1) * self.step
+
 
 def smooth_length(length: int) -> int:
     """The smallest number m * 2^k >= length with m = 4, 5 or 6: fast to transform, and few enough to share transforms.
@@ -99,56 +132,76 @@ def smooth_length(length: int) -> int:
     return next(m << power for m in (4, 5, 6, 8) if m << power >= length)
 
 
-@lru_cache(maxsize=1024)
-def _log_moment(law: GridLaw, t: float) -> float:
-    """ln of the sum of p exp(t loss)."""
-    if t == 0.0:
-        return math.log(max(float(law.mass.sum()), 1e-300))
-    losses = law.losses()
-    peak = float(losses[-1] if t > 0.0 else losses[0]) * t
-    total = float((law.mass * np.exp(np.maximum(losses * t - peak, -600.0))).sum())  # not @: BLAS would start threads
-    return peak + math.log(max(total, 1e-300))
-
-
-def compose(laws: list[tuple[GridLaw, int]], step: float, plan: Plan) -> Sum:
+def compose(laws: Laws, step: float, plan: Plan) -> Sum:
     """Law of the sum of independent losses, `n` copies of each grid law."""
     t = plan.tilt
-    smallest = _support(laws)[0]
-    low, high = _window(laws, plan, step)
-    first = math.floor((low - smallest) / step)
-    length = math.ceil((high - smallest) / step) - first + 2
-    total = math.fsum(n * _log_moment(law, t) for law, n in laws)
+    first, length = window_of(laws, plan, step)
     if len(laws) > 1:
         length = smooth_length(length)  # other sums with these parts may have the same length, and share the work
     narrow = _low_band(laws, t, length) if t > 0.0 else None
     if narrow is None:
         length = smooth_length(length)
     spectrum, noise = narrow if narrow is not None else _spectrum(laws, t, length)
-    inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * float(np.abs(spectrum).sum())
-    bottom = smallest + first * step
-    above, wrapped = _tails(laws, plan, bottom, bottom + (length - 1) * step, total)
-    known: dict[str, Any] = {
+    known = known_of(laws, step, plan, first, length, float(np.abs(spectrum).sum()), noise)
+    if narrow is None:
+        return inverted(laws, spectrum, first, length, known)
+    smallest = _support(laws)[0]
+    return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, guess=plan.guess, **known)
+
+
+def window_of(laws: Laws, plan: Plan, step: float) -> tuple[int, int]:
+    """First node of the window, counted from the lowest possible sum, and the number of nodes."""
+    smallest = _support(laws)[0]
+    low, high = _window(laws, plan, step)
+    first = math.floor((low - smallest) / step)
+    return first, math.ceil((high - smallest) / step) - first + 2
+
+
+def known_of(
+    laws: Laws,
+    step: float,
+    plan: Plan,
+    first: int,
+    length: int,
+    size: float,
+    noise: float,
+    moment: Moment | None = None,
+) -> dict[str, Any]:
+    """What both forms of a sum know; `size` is the sum of the moduli of its spectrum, `moment` bounds its log-moments."""
+    t, bottom = plan.tilt, _support(laws)[0] + first * step
+
+    def of_all(order: float) -> float:
+        return math.fsum(n * law.log_moment(order) for law, n in laws)
+
+    fine = _FINE if moment is None else 0.0  # a measure of little mass is judged by its own size
+    above, wrapped = _tails(laws, plan, bottom, bottom + (length - 1) * step, of_all(t), moment or of_all, fine)
+    inverse = 16.0 * UNIT_ROUNDOFF * math.log2(length) / length * size
+    return {
         "tilt": t,
-        "log_scale": total,
-        "infinite": _infinite(laws),
+        "log_scale": of_all(t),
+        "infinite": _infinite(laws) if moment is None else 0.0,
         "above": above,
-        "bin_error": noise + inverse + math.exp(_NEGLIGIBLE),
+        "bin_error": noise + inverse + math.exp(NEGLIGIBLE),
         "wrapped": wrapped,
         "mass_error": math.expm1(min(50.0, math.fsum(n * _mass_error(law, t) for law, n in laws))),
         "shift": math.fsum(n * (law.shift + 2.0 * law.error + _node_error(law)) for law, n in laws),
         "complete_below": first <= 0,
         "step": step,
     }
-    if narrow is not None:
-        return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, guess=plan.guess, **known)
-    # the transform starts at the lowest possible sum: rotate so that the window's first node comes first
+
+
+def inverted(
+    laws: Laws, spectrum: NDArray[np.complex128], first: int, length: int, known: dict[str, Any]
+) -> ComposedLaw:
+    """The masses of a sum from its transform: that starts at the lowest possible sum, the window at its first node."""
+    bottom = _support(laws)[0] + first * known["step"]
     weight = np.roll(np.fft.irfft(spectrum, length), -first % length)
-    return ComposedLaw(losses=bottom + np.arange(length) * step, weight=weight, **known)
+    return ComposedLaw(losses=bottom + np.arange(length) * known["step"], weight=weight, **known)
 
 
-def _low_band(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
+def _low_band(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
     """The low frequencies of the sum with a bound on the error of one bin, when the others are proved negligible."""
-    parts = [(tilted_law(law, t, _log_moment(law, t)), n) for law, n in laws]
+    parts = [(tilted_law(law, t, law.log_moment(t)), n) for law, n in laws]
     count = cut_frequency(parts, length, -_DROPPED)
     if count is None:
         return None
@@ -159,7 +212,7 @@ def _low_band(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[N
     ]
     with np.errstate(divide="ignore"):
         logs = [(transform, np.log(np.abs(transform) + error), error, n) for transform, error, n in transforms]
-    spectrum, noise = _product(logs, length)
+    spectrum, noise = product(lambda: logs, length)
     return spectrum, noise + math.exp(_DROPPED)
 
 
@@ -173,20 +226,20 @@ def _node_error(law: GridLaw) -> float:
     return 16.0 * UNIT_ROUNDOFF * (1.0 + law.reach)
 
 
-def _infinite(laws: list[tuple[GridLaw, int]]) -> float:
+def _infinite(laws: Laws) -> float:
     """1 - product of (1 - mass at infinity)^n."""
     logs = [n * math.log1p(-law.infinite) if law.infinite < 1.0 else -math.inf for law, n in laws if law.infinite > 0.0]
     return -math.expm1(math.fsum(logs)) if logs else 0.0
 
 
-@remember(24_000_000)
-def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
+@remember(16_000_000)
+def transform_of(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
     """The transform of the tilted law, the logarithm of its modulus with the error added, and that error.
 
     Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
     and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here.
     """
-    tilted: Array = law.mass * np.exp(law.losses() * t - _log_moment(law, t))
+    tilted: Array = law.mass * np.exp(law.losses() * t - law.log_moment(t))
     tilted = np.bincount((law.places - law.start) % length, weights=tilted, minlength=length)
     error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
     transform = np.fft.rfft(tilted, length)
@@ -194,42 +247,54 @@ def _transform(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex1
         return transform, np.log(np.abs(transform) + error), error
 
 
-def _spectrum(laws: list[tuple[GridLaw, int]], t: float, length: int) -> tuple[NDArray[np.complex128], float]:
+def _spectrum(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float]:
     """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
 
     A power n taken through the complex logarithm adds 8 u n to the error. Products of numbers of modulus at most
     M = |F_k| + error then differ by at most the sum over the parts of n (error + 8 u) times the product of the M with one
     factor of that part left out.
     """
-    return _product([(*_transform(law, t, length), n) for law, n in laws], length)
+
+    def factors() -> Iterable[Factor]:
+        return ((*transform_of(law, t, length), n) for law, n in laws)
+
+    if 12 * length * len(laws) > _MOST_BYTES:
+        return product(factors, length)
+    kept = list(factors())
+    return product(lambda: kept, length)
 
 
-def _product(parts: list[tuple[NDArray[np.complex128], Array, float, int]], length: int) -> tuple[Any, float]:
-    """Product of the powers of transforms; each comes with the logarithm of modulus plus error, and that error."""
-    log_modulus = np.zeros(len(parts[0][0]))
-    for _, modulus, _, n in parts:
-        log_modulus += n * modulus
-    keep = np.flatnonzero(log_modulus > _NEGLIGIBLE)
-    power = np.zeros(len(keep), dtype=complex)
+def product(factors: Callable[[], Iterable[Factor]], length: int) -> tuple[NDArray[np.complex128], float]:
+    """Product of the powers of transforms, and a bound on the error of one bin of its inverse.
+
+    Each factor comes with the logarithm of its modulus plus error, that error, and its power. They are asked for twice and
+    never all kept: first for the size of the product, then for its value where that is not negligible. The sum of p terms
+    n ln F rounds p times at a size of at most 100 + pi T.
+    """
+    log_modulus, count, steps = np.zeros(length // 2 + 1), 0, 0
+    for _, modulus, _, n in factors():
+        log_modulus = log_modulus[: len(modulus)] + n * modulus
+        count, steps = count + 1, steps + n
+    keep = np.flatnonzero(log_modulus > NEGLIGIBLE)
+    power, share = np.zeros(len(keep), dtype=complex), np.zeros(len(keep))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for transform, _, _, n in parts:
+        for transform, modulus, error, n in factors():
             power += n * np.log(transform[keep])
+            share += n * (error + 8.0 * UNIT_ROUNDOFF) * np.exp(-modulus[keep])
     result = np.zeros(len(log_modulus), dtype=complex)
     result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
-    noise = 0.0
-    for _, modulus, error, n in parts:
-        others = np.exp(np.clip(log_modulus - modulus, -200.0, 50.0))
-        noise += n * (error + 8.0 * UNIT_ROUNDOFF) * float(others.sum())
-    return result, 2.0 / length * noise
+    sums = UNIT_ROUNDOFF * (count - 1) * (100.0 + math.pi * steps)
+    noise = float((np.exp(np.minimum(log_modulus[keep], 50.0)) * (share + sums)).sum())
+    return result, 2.0 / length * noise + 4.0 * steps * math.exp(NEGLIGIBLE)  # elsewhere no factor is off by its size
 
 
-def _support(laws: list[tuple[GridLaw, int]]) -> tuple[float, float]:
+def _support(laws: Laws) -> tuple[float, float]:
     """Smallest and largest possible sum."""
     smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
     return smallest, smallest + math.fsum(n * (law.stop - law.start) * law.step for law, n in laws)
 
 
-def _window(laws: list[tuple[GridLaw, int]], plan: Plan, step: float) -> tuple[float, float]:
+def _window(laws: Laws, plan: Plan, step: float) -> tuple[float, float]:
     """The planned window, moved out to the ends of the support where they are near: then nothing lies outside."""
     smallest, largest = _support(laws)
     near = 0.1 * (plan.high - plan.low) + 16.0 * step
@@ -237,11 +302,10 @@ def _window(laws: list[tuple[GridLaw, int]], plan: Plan, step: float) -> tuple[f
     return low, max(low, largest if largest <= plan.high + near else plan.high)
 
 
-def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float, total: float) -> tuple[float, float]:
+def _tails(
+    laws: Laws, plan: Plan, low: float, high: float, total: float, moment: Moment, fine: float
+) -> tuple[float, float]:
     """Chernoff bounds: mass above the window (untilted), and tilted mass outside the window (it wraps around)."""
-
-    def moment(order: float) -> float:
-        return math.fsum(n * _log_moment(law, order) for law, n in laws)
 
     def tail(tilt: float, value: float, order: float, reach: float) -> float:
         """Mass of the tilted law beyond a loss (`reach`, signed like the order): any order bounds it."""
@@ -249,7 +313,7 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
         for factor in (1.0, 0.5, 2.0, 0.25):
             s = factor * order
             found = min(found, math.exp(min(0.0, moment(tilt + s) - value - abs(s) * reach)))
-            if found <= _FINE:
+            if found <= fine:
                 break
         return found
 
@@ -264,4 +328,4 @@ def _tails(laws: list[tuple[GridLaw, int]], plan: Plan, low: float, high: float,
     return above, wrapped
 
 
-CACHES = (_log_moment, _transform, *caches_of_band)
+CACHES = (transform_of, *caches_of_band)

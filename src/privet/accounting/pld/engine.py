@@ -2,38 +2,39 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from privet._numerics import Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
 from privet.accounting.pld.compose import CACHES as caches_of_compose
 from privet.accounting.pld.compose import ComposedLaw, compose
-from privet.accounting.pld.plan import Plan, make_plan, step_tail, summary_of
+from privet.accounting.pld.interval import Interval, intersected, larger_of
+from privet.accounting.pld.jumps import JumpSearch
+from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail, summary_of
 from privet.accounting.pld.rounding import CACHES as caches_of_rounding
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.accounting.pld.single import single_delta, single_epsilon
 from privet.errors import InternalError
-from privet.privacy import Direction, PrivacyLoss
+from privet.privacy import Direction, LossVariable
+from privet.privacy.base import DIRECTIONS
 
 __all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
 
 _MOST_NODES = 1 << 22
 _WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / std of one loss)^2
 _PASSES = 5
+_DEAR = 1_200_000  # nodes
+_OFF = 1.3  # a target this much above the loss that decides shows a heavy tail
+_ABOVE = 3.0  # the same for the logarithm of delta
+_LONG = 300.0  # standard deviations of the sum in a window
+_MANY = 100_000  # steps whose sum has few frequencies left
+_FORBIDDING = 4_000_000  # nodes that are never used for a second try
+_FAIR = 0.005  # share of the value
+_POOR = 2.0  # an interval this much wider than asked for is worth a second try
 _ROUGHER = 16.0  # a first look may be this much less accurate
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
 
-Parts = list[tuple[PrivacyLoss, int]]
 Mode = Literal["two-sided", "upper", "quick"]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A certified enclosure of the true value for the composed pair."""
-
-    lower: float
-    upper: float
 
 
 _UNKNOWN = Interval(0.0, math.inf)
@@ -115,9 +116,56 @@ class _Question:
                 lower, upper = max(lower, own[0]), max(upper, own[1])
         return Interval(lower, upper)
 
+    def nodes(self, share: float) -> float:
+        """How long a window the plain way would use."""
+        plan = self.plan(self.first)[0]
+        return (plan.high - plan.low) / _grid_step(self.parts, plan, share)
 
-def _refined(best: Interval, new: Interval) -> Interval:
-    return Interval(max(best.lower, new.lower), min(best.upper, new.upper))
+    def looks_heavy(self, share: float, jumps: Callable[[Direction], JumpSearch]) -> bool:
+        """Does the plan look far beyond the loss that decides? (Asked only where the plain way would be dear.)"""
+        if self.nodes(share) <= _DEAR:
+            return False
+        plan = self.plan(self.first)[0]
+        spread = plan.step_scale * math.sqrt(sum(n for _, n in self.parts))
+        steps = sum(n for _, n in self.parts)
+        if plan.high - plan.low > _LONG * spread or (self.nodes(share) > 2.0 * _DEAR and steps < _MANY):
+            return True
+        search = jumps(self.first)
+        expected = plan.log_delta - (plan.target - plan.guess) * plan.order  # of a normal law
+        return plan.target > _OFF * search.epsilon or expected > search.log_delta + _ABOVE
+
+    def by_jumps(
+        self,
+        share: float,
+        allowed: Callable[[Interval], float],
+        jumps: Callable[[Direction], JumpSearch],
+        start: Interval,
+        *,
+        mode: Mode,
+    ) -> Interval:
+        """The larger of both directions; the second is asked plainly first, as its tail is most often light."""
+        two_sided = mode == "two-sided"
+        found = jumps(self.first).interval(allowed, start, two_sided=two_sided)
+        for direction in self.others:
+            if self.ends(direction, _ROUGHER * share, direction, two_sided=False)[1] <= found.upper:
+                continue
+            search = jumps(direction)
+            rough = search.interval(allowed, start, two_sided=False, ignored=found.upper)
+            if rough.upper <= found.upper:
+                continue
+
+            def once(part: float, one: Direction = direction) -> Interval:
+                return Interval(*self.ends(one, part, one, two_sided=two_sided))
+
+            own = intersected(rough, _refine(once, share, allowed, mode=mode, start=start))
+            if own.upper > found.upper and own.upper - own.lower > allowed(own):
+                own = intersected(own, search.interval(allowed, start, two_sided=two_sided))
+            found = larger_of(found, own)
+        return found
+
+
+def _both(loss: Priced) -> list[LossVariable]:
+    return [loss.variable(direction) for direction in DIRECTIONS]
 
 
 def _is_single(parts: Parts) -> bool:
@@ -143,6 +191,8 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
     alone = single_epsilon(parts[0][0], delta) if _is_single(parts) else None
     if alone is not None:
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
+    if math.fsum(n * max(v.enclose(0.0)[1] for v in _both(loss)) for loss, n in parts) <= delta:
+        return Interval(0.0, 0.0)  # total variation adds up at most
     question = _Question(
         parts,
         lambda direction: (make_plan(parts, direction, delta=delta), delta),
@@ -150,13 +200,47 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
         0.0,
     )
 
-    def once(share: float) -> Interval:
-        return question.larger(share, two_sided=mode == "two-sided")
-
     guess = max(0.05, question.plan(question.first)[0].target)
     share = _width(guess, tol) / guess
-    result = _refine(once, share, lambda interval: _width(interval.upper, tol), mode=mode)
+
+    def allowed(found: Interval) -> float:
+        return _width(found.upper, tol)
+
+    def jumps(direction: Direction) -> JumpSearch:
+        return JumpSearch(parts, direction, delta=delta)
+
+    result = _answer(question, share, allowed, jumps, mode=mode, start=_UNKNOWN)
     _confirm(parts, result.upper, delta)
+    return result
+
+
+def _answer(
+    question: _Question,
+    share: float,
+    allowed: Callable[[Interval], float],
+    jumps: Callable[[Direction], JumpSearch],
+    *,
+    mode: Mode,
+    start: Interval,
+) -> Interval:
+    """The plain way, or the one that tells paths by their largest step: first the one that promises to be quick.
+
+    Where the first leaves the interval wide, the other one is tried too.
+    """
+    two_sided = mode == "two-sided"
+
+    def plainly() -> Interval:
+        return _refine(lambda part: question.larger(part, two_sided=two_sided), share, allowed, mode=mode, start=start)
+
+    def by_jumps() -> Interval:
+        return question.by_jumps(share, allowed, jumps, start, mode=mode)
+
+    heavy = question.looks_heavy(share, jumps)
+    result = by_jumps() if heavy else plainly()
+    width = result.upper - result.lower
+    poor = math.isinf(width) or (two_sided and width > max(_POOR * allowed(result), _FAIR * result.upper))
+    if poor and not (heavy and question.nodes(share) > _FORBIDDING):
+        result = intersected(result, plainly() if heavy else by_jumps())
     return result
 
 
@@ -180,15 +264,13 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
         epsilon,
     )
 
-    def once(share: float) -> Interval:
-        return question.larger(share, two_sided=mode == "two-sided")
-
-    anything = Interval(0.0, 1.0)
-
     def allowed(found: Interval) -> float:
         return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
 
-    result = _refine(once, tol / 4.0, allowed, mode=mode, start=anything)
+    def jumps(direction: Direction) -> JumpSearch:
+        return JumpSearch(parts, direction, delta=1e-12, epsilon=epsilon)
+
+    result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=Interval(0.0, 1.0))
     _confirm(parts, epsilon, result.upper)
     return result
 
@@ -219,7 +301,7 @@ def _refine(
     """
     best, share, before = start, tol if mode != "quick" else 2.0 * tol, math.inf  # half the width is the upper gap
     for _ in range(_PASSES):
-        previous, best = best, _refined(best, once(share))
+        previous, best = best, intersected(best, once(share))
         if math.isinf(best.lower) or (mode == "quick" and math.isfinite(best.upper)):
             break
         width = best.upper - best.lower if mode == "two-sided" else previous.upper - best.upper

@@ -13,22 +13,32 @@ from privet._numerics import Array
 
 __all__ = ["lattice_places", "walls_between"]
 
+_MOST_NODES = 1 << 18
 _FEW = 48  # below this many nodes all of them are kept
 _REFERENCE = 0.4  # density of a normal law at its centre, in units of 1/std: from here downwards cells get wider
 _WIDEST = 0.7  # a cell is at most this wide, in units of the loss over which masses and weights change by a factor e
 
 
 def lattice_places(
-    first: int, last: int, step: float, offset: float, points: Array, mass: Array, order: float
+    first: int,
+    last: int,
+    step: float,
+    offset: float,
+    points: Array,
+    mass: Array,
+    order: float,
+    fine: float = math.inf,
 ) -> Array:
     """Increasing lattice places from `first` to at least `last`.
 
     `points` and `mass` outline the density (cell i lies between points i and i + 1), `order` is the exponential tilt under
-    which the law decides.
+    which the law decides; no cell is wider than `fine` times its loss.
     """
     if last - first < _FEW or len(points) < 3 or not np.any(mass > 0.0):
         return np.arange(first, last + 1)
-    level = _levels(points, mass, order, step)
+    level = _levels(points, mass, order, step, fine)
+    count = float(((points[1:] - points[:-1]) / step * 2.0 ** -level.astype(float)).sum())
+    level += max(0, math.ceil(math.log2(max(count / _MOST_NODES, 1e-9))))  # a law this long is made coarser as a whole
     where = np.flatnonzero(level[1:] != level[:-1])
     levels = level[np.concatenate((where, [len(level) - 1]))].tolist()
     ends = np.ceil((points[where + 1] - offset) / step).astype(np.int64).tolist()
@@ -47,7 +57,7 @@ def lattice_places(
     return np.concatenate((*runs, [place]))
 
 
-def _levels(points: Array, mass: Array, order: float, step: float) -> Array:
+def _levels(points: Array, mass: Array, order: float, step: float, fine: float) -> Array:
     """log2 of the width of the cells along the outline; neighbours differ by at most one."""
     middle, width = 0.5 * (points[1:] + points[:-1]), points[1:] - points[:-1]
     with np.errstate(divide="ignore"):
@@ -67,6 +77,8 @@ def _levels(points: Array, mass: Array, order: float, step: float) -> Array:
     change[~np.isfinite(change)] = 0.0
     steep[1:], steep[:-1] = change, np.maximum(steep[:-1], change)
     widest = np.floor(np.log2(np.maximum(_WIDEST / (step * (1.0 + order + steep)), 1.0)))
+    if math.isfinite(fine):
+        widest = np.minimum(widest, np.floor(np.log2(np.maximum(fine * np.abs(middle) / step, 1.0))))
     level = np.maximum(np.minimum(np.floor((reference - density) / (3.0 * math.log(2.0))), widest), 0.0)
     index = np.arange(len(level))
     level = np.minimum.accumulate(level - index) + index

@@ -4,16 +4,17 @@ Nothing here is certified and nothing needs to be: a bad plan gives a wide inter
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.privacy import Direction, LossVariable, PrivacyLoss
+from privet.privacy import Direction, LossVariable
+from privet.privacy.base import remember
 
-__all__ = ["Plan", "Summary", "make_plan", "step_tail", "summary_of"]
+__all__ = ["Parts", "Plan", "Priced", "Summary", "make_plan", "step_tail", "summary_of"]
 
 _POINTS, _MANY_POINTS = 80, 200
 _LONG_TAILED = 80.0  # standard deviations
@@ -27,6 +28,20 @@ _WRAPPED = 1e-10  # tilted mass that may wrap around
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
 
 
+class Priced(Protocol):
+    """What the engine needs to know of a part: the pair behind it."""
+
+    @property
+    def kind(self) -> str:
+        """A name for messages."""
+
+    def variable(self, direction: Direction) -> LossVariable:
+        """The loss variable in one direction."""
+
+
+Parts = Sequence[tuple[Priced, int]]
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """A few hundred losses with the logarithm of their mass: enough for moments."""
@@ -37,8 +52,8 @@ class Summary:
     inside: Array  # ... and their P-masses
 
 
-@lru_cache(maxsize=512)
-def summary_of(loss: PrivacyLoss, direction: Direction, tail: float) -> Summary:
+@remember(6_000_000)
+def summary_of(loss: Priced, direction: Direction, tail: float) -> Summary:
     """The coarse law of one part, cut at the same tail as the grid laws (beyond it the mass sits at infinity)."""
     variable = loss.variable(direction)
     points, p, q = _outline(variable, _POINTS, tail)
@@ -171,7 +186,7 @@ def _narrowed(objective: Callable[[Array], Array], most: float, log_inverse: flo
 
 
 def make_plan(
-    parts: list[tuple[PrivacyLoss, int]],
+    parts: Parts,
     direction: Direction,
     *,
     delta: float,

@@ -7,17 +7,18 @@ Both keep the P- and Q-mass, so the error of both is of second order in the grid
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.accounting.pld.cache import remember
+from privet.accounting.pld.contract import contract_in_turn
 from privet.accounting.pld.mesh import lattice_places, walls_between
-from privet.accounting.pld.plan import Summary, summary_of
+from privet.accounting.pld.plan import Priced, Summary, summary_of
 from privet.errors import NoGuarantee
-from privet.privacy import Direction, LossVariable, PrivacyLoss
+from privet.privacy import Direction, LossVariable
+from privet.privacy.base import remember
 
 __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
 
@@ -33,6 +34,10 @@ _MOST_NODES = 1 << 23
 _MOST_PLACES = 1 << 40  # of an uneven mesh, most of which stay empty
 _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
+_FEW_NODES = 600
+_PER_CELL = 32
+_MOST_LOST = 1e-2  # of the variance: from here on another way of merging is tried
+_HAIR = 1e-11  # a loss this little below its node may be lifted onto it, and charged
 _LARGEST_NODE = 690.0
 
 
@@ -47,6 +52,23 @@ class GridLaw:
     infinite: float
     error: float  # relative error of each mass
     shift: float  # losses may be off by this much (atoms that lie a hair beside their node)
+    token: object = field(init=False, default_factory=object)  # stands for this law in the caches
+    moments: dict[float, float] = field(init=False, default_factory=dict)
+
+    def log_moment(self, t: float) -> float:
+        """ln of the sum of p exp(t loss)."""
+        if t not in self.moments:
+            self.moments[t] = _log_moment(self.losses(), self.mass, t)
+        return self.moments[t]
+
+    def split(self, cut: float) -> tuple["GridLaw", "GridLaw"]:
+        """The nodes up to the cut (at least one), with the mass at infinity, those above it (if none: one of no mass)."""
+        below = max(1, int(np.searchsorted(self.losses(), cut, side="right")))
+        rest = self.places[below:], self.mass[below:]
+        if below == len(self.mass):
+            rest = self.places[-1:], np.zeros(1)
+        low = replace(self, places=self.places[:below], mass=self.mass[:below])
+        return low, replace(self, places=rest[0], mass=rest[1], infinite=0.0)
 
     @property
     def start(self) -> int:
@@ -70,6 +92,14 @@ class GridLaw:
         return abs(self.offset) + max(abs(self.start), abs(self.stop) + 1) * self.step
 
 
+def _log_moment(losses: Array, mass: Array, t: float) -> float:
+    if t == 0.0:
+        return math.log(max(float(mass.sum()), 1e-300))
+    peak = float(losses[-1] if t > 0.0 else losses[0]) * t
+    total = float((mass * np.exp(np.maximum(losses * t - peak, -600.0))).sum())  # not @: BLAS would start threads
+    return peak + math.log(max(total, 1e-300))
+
+
 @dataclass(frozen=True, eq=False)
 class _Mesh:
     """The nodes for one variable, and what both laws need to know of it."""
@@ -89,8 +119,8 @@ class _Mesh:
         return variable.cells(edges) if self.continuous else (np.zeros(len(edges) + 1), np.zeros(len(edges) + 1))
 
 
-@remember(16_000_000)
-def _mesh(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float) -> _Mesh:
+@remember(6_000_000)
+def _mesh(loss: Priced, direction: Direction, step: float, tail: float, order: float, fine: float = math.inf) -> _Mesh:
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
     lost_above, lost_below, kept = _trim(p_atoms, tail)
@@ -107,11 +137,14 @@ def _mesh(loss: PrivacyLoss, direction: Direction, step: float, tail: float, ord
     if not last - first < (_MOST_PLACES if uneven else _MOST_NODES):
         raise NoGuarantee("the loss of one step is too wide for a grid of this fineness; use RDP, or more noise")
     if uneven:
-        places = lattice_places(first, last, step, offset, outline.points, outline.inside, order)
+        places = lattice_places(first, last, step, offset, outline.points, outline.inside, order, fine)
         if len(losses) or offset != 0.0:
             special = np.floor((np.append(losses, offset) - offset) / step).astype(np.int64)
-            near = np.add.outer(special, np.arange(-_AROUND, _AROUND + 1)).ravel()
-            places = np.union1d(places, near[(near >= first) & (near <= last)])
+            near = np.unique(np.add.outer(special, np.arange(-_AROUND, _AROUND + 1)))
+            near = near[(near >= first) & (near <= last)]
+            at = np.searchsorted(places, near)  # a handful among perhaps millions: no sort of them all
+            new = places[np.minimum(at, len(places) - 1)] != near
+            places = np.insert(places, at[new], near[new])
     else:
         places = np.arange(first, last + 1)
     infinite = variable.p_only
@@ -131,8 +164,9 @@ def _offset(variable: LossVariable, step: float, outline: Summary) -> float:
     if lattice is not None:
         return lattice[0] if lattice[1] >= step * (1.0 - 1e-9) else 0.0
     low, high = float(outline.points[0]), float(outline.points[-1])
-    if high - low < 4.0 * step:
-        return low
+    middle = 0.5 * (outline.points[1:] + outline.points[:-1])
+    if high - low < 4.0 * step or float((outline.inside * middle**2).sum()) < (0.5 * step) ** 2:
+        return 0.0  # all of it goes to the nodes beside 0, the loss of knowing nothing
     below = np.concatenate(([0.0], np.cumsum(outline.inside)))
     at_low, before_high = np.interp([low + step, high - step], outline.points, below)
     at_high = below[-1] - before_high
@@ -161,10 +195,12 @@ def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
     return lost[0], lost[1], slice(below, len(p_atoms) - above)
 
 
-@remember(16_000_000)
-def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
-    """A law on the grid that dominates the variable; `order` says where its nodes should be dense."""
-    mesh = _mesh(loss, direction, step, tail, order)
+@remember(10_000_000)
+def upper_law(
+    loss: Priced, direction: Direction, step: float, tail: float, order: float = 0.0, fine: float = math.inf
+) -> GridLaw:
+    """A law on the grid that dominates the variable; `order` and `fine` say where its nodes are dense."""
+    mesh = _mesh(loss, direction, step, tail, order, fine)
     n = len(mesh.places)
     all_p, all_q = mesh.masses(loss.variable(direction), mesh.nodes)
     p, q = all_p[1:n], all_q[1:n]
@@ -184,10 +220,12 @@ def upper_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float,
     return _law(mesh, step, mass, infinite, shift)
 
 
-@remember(16_000_000)
-def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float, order: float = 0.0) -> GridLaw:
+@remember(10_000_000)
+def lower_law(
+    loss: Priced, direction: Direction, step: float, tail: float, order: float = 0.0, fine: float = math.inf
+) -> GridLaw:
     """A law on the grid that the variable dominates; what lies beyond the grid is dropped."""
-    mesh = _mesh(loss, direction, step, tail, order)
+    mesh = _mesh(loss, direction, step, tail, order, fine)
     n = len(mesh.places)
     walls = mesh.offset + walls_between(mesh.places) * step
     p, q = (mass[1 : n + 1] for mass in mesh.masses(loss.variable(direction), walls))
@@ -196,8 +234,28 @@ def lower_law(loss: PrivacyLoss, direction: Direction, step: float, tail: float,
         place = np.clip(np.searchsorted(walls, losses) - 1, 0, n - 1)
         p = p + np.bincount(place, weights=p_atoms, minlength=n)
         q = q + np.bincount(place, weights=q_atoms, minlength=n)
-    mass = exact + _contract(p, q, mesh.nodes, step)
-    return _law(mesh, step, mass, mesh.impossible * (1.0 - mesh.error), shift)
+    settled, hair = _contract(p, q, mesh.nodes, step)
+    if mesh.continuous and n <= _FEW_NODES and _lost(settled, p, q, mesh.nodes) > _MOST_LOST:
+        other = contract_in_turn(*_fine_cells(loss.variable(direction), mesh, walls), mesh.nodes, _HAIR)
+        if _lost(other[0], p, q, mesh.nodes) < _lost(settled, p, q, mesh.nodes):
+            (settled, hair), exact, shift = other, np.zeros(n), 0.0
+    return _law(mesh, step, exact + settled, mesh.impossible * (1.0 - mesh.error), max(shift, hair))
+
+
+def _lost(mass: Array, p: Array, q: Array, nodes: Array) -> float:
+    """What rounding down took off the mean loss, relative to its variance: the Q-mass that a law has too much."""
+    growth = np.exp(-np.maximum(nodes, -_LARGEST_NODE))
+    variance = float((p * np.minimum(np.abs(nodes), 1.0) ** 2).sum())
+    return float((mass * growth).sum() - q.sum()) / max(variance, 1e-300)
+
+
+def _fine_cells(variable: LossVariable, mesh: _Mesh, walls: Array) -> tuple[Array, Array]:
+    """P- and Q-masses of small cells between the outer walls, atoms among them, in the order of their losses."""
+    edges = np.interp(np.arange((len(walls) - 1) * _PER_CELL + 1) / _PER_CELL, np.arange(len(walls)), walls)
+    losses, *atoms = mesh.atoms
+    place = np.clip(np.searchsorted(edges, losses), 1, len(edges) - 1)
+    p, q = (np.insert(cell[1:-1], place, atom) for cell, atom in zip(mesh.masses(variable, edges), atoms, strict=True))
+    return p, q
 
 
 def _aligned(mesh: _Mesh, step: float) -> tuple[Array, float, tuple[Array, Array, Array]]:
@@ -221,10 +279,14 @@ def _law(mesh: _Mesh, step: float, mass: Array, infinite: float, shift: float) -
     return GridLaw(mesh.offset, step, mesh.places[kept], mass[kept], infinite, mesh.error, shift)
 
 
-def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
-    """Merge the cells around each node into a law on the nodes, by garbling only."""
+def _contract(p: Array, q: Array, node: Array, step: float) -> tuple[Array, float]:
+    """Merge the cells around each node into a law on the nodes, by garbling only; with it, how far a loss was lifted.
+
+    A law narrower than a step has one heavy cell that balances on its node but for rounding; lifting it there by a hair,
+    which is charged, is far better than rounding it down by a step.
+    """
     if not np.any(p):
-        return np.zeros(len(p))
+        return np.zeros(len(p)), 0.0
     p, q, growth = p.copy(), q.copy(), np.exp(np.minimum(node, _LARGEST_NODE))
     settled = np.zeros(len(p))
     beyond = int(np.searchsorted(node, _LARGEST_NODE))
@@ -244,8 +306,8 @@ def _contract(p: Array, q: Array, node: Array, step: float) -> Array:
             break
     share, up, down = _shares(p, q, growth)
     stuck = share > _MOST_BORROWED
-    rest = _lend(p, q, np.where(up & ~stuck, share, 0.0), np.where(down & ~stuck, share, 0.0), stuck, node, step)
-    return settled + rest
+    rest, hair = _lend(p, q, np.where(up & ~stuck, share, 0.0), np.where(down & ~stuck, share, 0.0), stuck, node, step)
+    return settled + rest, hair
 
 
 def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bool:
@@ -286,7 +348,9 @@ def _shares(p: Array, q: Array, growth: Array) -> tuple[Array, Array, Array]:
     return share, up, down
 
 
-def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array, node: Array, step: float) -> Array:
+def _lend(
+    p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array, node: Array, step: float
+) -> tuple[Array, float]:
     """Retained shares r solve r_i + (what the neighbours borrow of i) = 1; then every node is exactly balanced.
 
     Each row of that system sums to at most 1 + 2 * 0.45 < 2, so plain iteration converges and r stays positive.
@@ -303,15 +367,19 @@ def _lend(p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array
     mass = np.where(stuck, 0.0, retained * p)
     mass[:-1] += (retained * from_above)[:-1] * p[1:]
     mass[1:] += (retained * from_below)[1:] * p[:-1]
+    lifted = 0.0
     for index in np.flatnonzero(stuck & (p > 0.0)):  # nobody to merge with: round the loss down
         place = int(index) - 2
         if q[index] > 0.0:
             loss = math.log(p[index]) - math.log(q[index])
             place = int(np.searchsorted(node, loss - 1e-9 * step, side="right")) - 1
+            hair = float(node[index]) - loss
+            if place < index and -1e-9 * step <= hair <= _HAIR:
+                place, lifted = int(index), max(lifted, hair)
         place = min(place, int(index))  # rounding of tiny losses must not lift a cell above its own node
         if place >= 0:
             mass[place] += retained[index] * p[index]
-    return mass
+    return mass, lifted
 
 
 CACHES = (_mesh,)

@@ -1,6 +1,7 @@
 """Profiles that need no grid: of one release alone, and of a composition with few outcomes."""
 
-from privet.privacy import LossVariable, PrivacyLoss
+from privet.accounting.pld.plan import Parts, Priced
+from privet.privacy import LossVariable
 from privet.privacy.base import DIRECTIONS, sum_of_atoms
 
 __all__ = ["Pair", "pair_delta", "pair_epsilon", "single_delta", "single_epsilon", "without_grid"]
@@ -10,7 +11,7 @@ _FEW = 2000
 Pair = tuple[LossVariable, LossVariable]
 
 
-def without_grid(parts: list[tuple[PrivacyLoss, int]]) -> Pair | None:
+def without_grid(parts: Parts) -> Pair | None:
     """Both directions of a single release, or of a whole composition listed outcome by outcome while these are few.
 
     >>> from privet import privacy
@@ -29,7 +30,7 @@ def without_grid(parts: list[tuple[PrivacyLoss, int]]) -> Pair | None:
     return found[0], found[1]
 
 
-def _pair(loss: PrivacyLoss) -> Pair:
+def _pair(loss: Priced) -> Pair:
     """Both directions, asked for once: a variable may be dear to build."""
     remove, add = (loss.variable(direction) for direction in DIRECTIONS)
     return remove, add
@@ -45,7 +46,7 @@ def _enclosure(pair: Pair, epsilon: float) -> tuple[float, float]:
     return max(low for low, _ in ends), max(high for _, high in ends)
 
 
-def single_delta(loss: PrivacyLoss, epsilon: float) -> tuple[float, float] | None:
+def single_delta(loss: Priced, epsilon: float) -> tuple[float, float] | None:
     """Enclosure of delta(epsilon), or None when it is too small for this way.
 
     >>> from privet import privacy
@@ -62,7 +63,7 @@ def pair_delta(pair: Pair, epsilon: float) -> tuple[float, float] | None:
     return None if ends[1] < _least(pair) else ends
 
 
-def single_epsilon(loss: PrivacyLoss, delta: float) -> tuple[float, float] | None:
+def single_epsilon(loss: Priced, delta: float) -> tuple[float, float] | None:
     """Enclosure of the smallest epsilon >= 0 with delta(epsilon) <= delta, or None when delta is too small.
 
     >>> from privet import privacy

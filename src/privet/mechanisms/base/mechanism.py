@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy as np
@@ -122,7 +122,10 @@ class Mechanism(ABC, Generic[In, Out]):
 
         `source` is for tests: a `noise.Seeded` stream stamps the release as insecure.
         """
-        return self._pass(value, lambda: self._release(value, source), source)
+        try:
+            return self._pass(value, partial(self._release, value, source), source)
+        finally:
+            del value  # frames outlive an error, and the data with them
 
     @final
     def simulate(self, value: In, runs: int, *, source: Source = None) -> Sequence[Out] | np.ndarray[Any, Any]:
@@ -136,7 +139,10 @@ class Mechanism(ABC, Generic[In, Out]):
     def _pass(self, value: Any, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
         """The one door: every public release, and every stream that is opened, goes through here."""
         observer = _OBSERVER.get()
-        return pay(self, value, run, source) if observer is None else observer(self, value, run)
+        try:
+            return pay(self, value, run, source) if observer is None else observer(self, value, run)
+        finally:
+            del value, run
 
     @final
     def _release(self, value: In, source: Source) -> Release[Out]:

@@ -155,11 +155,14 @@ def paid_for() -> Iterator[None]:
 
 def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
     """Run a release, paid by the ledger in force; as it is where there is none, or within a whole that is paid for."""
-    paid = _PAID.get()
-    if paid is not None and len(_BLOCKS.get()) <= paid:
-        return run()
-    payer = in_force()
-    if payer is None:
-        return run()
-    made: Release[Any] = payer.pay_for(mechanism, value, run, source)
-    return made
+    try:
+        paid = _PAID.get()
+        if paid is not None and len(_BLOCKS.get()) <= paid:
+            return run()
+        payer = in_force()
+        if payer is None:
+            return run()
+        made: Release[Any] = payer.pay_for(mechanism, value, run, source)
+        return made
+    finally:
+        del value, run  # frames outlive an error, and the data with them

@@ -41,6 +41,7 @@ def sum_of_atoms(variables: list[tuple[LossVariable, int]], most: int) -> Atomic
     if math.prod(math.comb(n + k - 1, n) for k, n in lengths) > most:
         return None
     total, blur = Atoms(np.zeros(1), np.ones(1), np.ones(1)), 0.0
+    mirrors = all(variable.symmetric for variable, _ in variables)
     error = _WEIGHT_ERROR + math.fsum(n * variable.mass_error for variable, n in variables)
     for variable, n in variables:
         one = variable.atoms()
@@ -52,7 +53,7 @@ def sum_of_atoms(variables: list[tuple[LossVariable, int]], most: int) -> Atomic
     p, q = (np.bincount(where, weights=side, minlength=len(losses)) for side in (total.p, total.q))
     p_only = any_failure((variable.p_only, n) for variable, n in variables)
     q_only = any_failure((variable.q_only, n) for variable, n in variables)
-    return AtomicVariable(losses, p, q, p_only, q_only, blur=blur, stated_error=error)
+    return AtomicVariable(losses, p, q, p_only, q_only, blur=blur, stated_error=error, mirrors=mirrors)
 
 
 def _copies(atoms: Atoms, n: int) -> Atoms:

@@ -269,6 +269,7 @@ class AtomicVariable(LossVariable):
     known_lattice: tuple[float, float] | None = None
     blur: float = 0.0  # losses may be off by this much
     stated_error: float = _LISTED_ERROR  # relative error of the masses
+    mirrors: bool = False  # known to be its own mirror image, whatever rounding did to the list
 
     def __post_init__(self) -> None:
         if not (len(self.losses) == len(self.p) == len(self.q)) or np.any(np.diff(self.losses) <= 0.0):
@@ -288,7 +289,9 @@ class AtomicVariable(LossVariable):
 
     @cached_property
     def symmetric(self) -> bool:
-        """Exactly, not nearly: a hair of asymmetry would be priced in one direction only."""
+        """Known to be, or exactly so: a hair of asymmetry would be priced in one direction only."""
+        if self.mirrors:
+            return True
         mirrored = np.array_equal(self.losses, -self.losses[::-1]) and np.array_equal(self.p, self.q[::-1])
         return bool(mirrored and self.p_only_mass == self.q_only_mass)
 
@@ -314,7 +317,9 @@ class AtomicVariable(LossVariable):
     def mirrored(self) -> "AtomicVariable":
         """The atoms of (Q, P)."""
         losses, p, q = -self.losses[::-1], self.q[::-1], self.p[::-1]
-        return AtomicVariable(losses, p, q, self.q_only_mass, self.p_only_mass, None, self.blur, self.stated_error)
+        return AtomicVariable(
+            losses, p, q, self.q_only_mass, self.p_only_mass, None, self.blur, self.stated_error, self.mirrors
+        )
 
     @cached_property
     def _atoms(self) -> Atoms:

@@ -42,6 +42,7 @@ from privet.testing.laws.numbers import (
     check_sound,
     check_targets_monotone,
 )
+from privet.testing.laws.tightness import check_inverse, check_monotone, check_narrow, region, sampled_gaussian
 from privet.testing.laws.values import (
     check_equal_is_interchangeable,
     check_hashable,
@@ -66,10 +67,13 @@ __all__ = [
     "check_group_of_one",
     "check_groups_cost_more",
     "check_hashable",
+    "check_inverse",
     "check_json_round_trip",
     "check_masses",
     "check_mirror",
     "check_mixed_units_raise",
+    "check_monotone",
+    "check_narrow",
     "check_nested_is_flat",
     "check_nested_sampling_multiplies",
     "check_never_costs_more",
@@ -93,6 +97,8 @@ __all__ = [
     "check_statements_cover_pair",
     "check_targets_monotone",
     "check_total_variation",
+    "region",
+    "sampled_gaussian",
 ]
 
 LOSS_LAWS: tuple[Callable[..., None], ...] = (

@@ -1,0 +1,31 @@
+"""What the engine returns: a certified interval."""
+
+from dataclasses import dataclass
+
+__all__ = ["Interval", "intersected", "larger_of"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A certified enclosure of the true value for the composed pair."""
+
+    lower: float
+    upper: float
+
+
+def intersected(one: Interval, two: Interval) -> Interval:
+    """Two enclosures of the same value.
+
+    >>> intersected(Interval(0.0, 2.0), Interval(1.0, 3.0))
+    Interval(lower=1.0, upper=2.0)
+    """
+    return Interval(max(one.lower, two.lower), min(one.upper, two.upper))
+
+
+def larger_of(one: Interval, two: Interval) -> Interval:
+    """Encloses the larger of two values, end by end.
+
+    >>> larger_of(Interval(0.0, 2.0), Interval(1.0, 3.0))
+    Interval(lower=1.0, upper=3.0)
+    """
+    return Interval(max(one.lower, two.lower), max(one.upper, two.upper))

@@ -1,0 +1,114 @@
+"""Questions about heavy-tailed sums: plan for jumps, answer, and plan again at the answer until it is narrow enough."""
+
+import math
+from collections.abc import Callable
+
+from privet.accounting.pld.answer import Layers, Side
+from privet.accounting.pld.heavy import Guess, HeavyPlan, heavy_plan, outline_of
+from privet.accounting.pld.interval import Interval, intersected
+from privet.accounting.pld.levels import compose_levels
+from privet.accounting.pld.plan import Parts
+from privet.accounting.pld.rounding import lower_law, upper_law
+from privet.privacy import Direction
+
+__all__ = ["JumpSearch"]
+
+_PASSES = 7
+_FAIR = 5e-4
+_FIRST = 16.0  # a first look may be this much less accurate
+_OFF = 0.08  # a plan made for a loss this far from the answer is made again
+_TINY = -40.0  # the logarithm of a delta for which a rough grid shows nothing
+_LEAST = 1e-285
+
+
+class JumpSearch:
+    """One direction of a heavy-tailed sum, asked for epsilon at a delta or for delta at an epsilon."""
+
+    def __init__(self, parts: Parts, direction: Direction, *, delta: float, epsilon: float | None = None) -> None:
+        self.parts, self.direction, self.asked = parts, direction, epsilon
+        self.outline, self.tail = outline_of(parts, direction, delta)
+        self.guess = Guess(self.outline)
+        self.log_delta = math.log(delta)
+        self.fair = _FAIR if epsilon is None else 2.0 * _FAIR  # a share of the value that is narrow enough in any case
+        if epsilon is None:
+            self.epsilon = self.guess.epsilon(self.log_delta)
+            self.target = delta
+        else:
+            self.epsilon = epsilon
+            for _ in range(4):  # the smaller the delta, the further out the laws may be cut
+                self.log_delta = self.guess.log_delta(epsilon)
+                if self.log_delta >= math.log(delta):
+                    break
+                delta = max(math.exp(self.log_delta - 7.0), _LEAST)
+                self.outline, self.tail = outline_of(parts, direction, delta)
+                self.guess = Guess(self.outline)
+
+    def _plan(self) -> HeavyPlan:
+        slope = self.guess.slope(max(self.epsilon, 1e-6 * self.outline.top))
+        return heavy_plan(self.outline, self.tail, self.log_delta, self.epsilon, slope)
+
+    def _ends(self, plan: HeavyPlan, step: float, *, two_sided: bool) -> Interval:
+        ends = [0.0, 0.0]
+        sides: tuple[tuple[int, Side], ...] = ((0, "lower"), (1, "upper"))
+        for place, side in sides if two_sided else sides[1:]:
+            make = upper_law if side == "upper" else lower_law
+            laws = [(make(loss, self.direction, step, plan.tail, plan.order, plan.fine), n) for loss, n in self.parts]
+            profile = Layers(compose_levels(laws, step, plan), side, 0.0, self.epsilon)
+            ends[place] = (
+                profile.delta(self.asked) if self.asked is not None else max(0.0, profile.epsilon(self.target))
+            )
+        return Interval(ends[0], ends[1])
+
+    def _is_off(self, found: Interval) -> bool:
+        """Was the plan made for another place than the answer? Then the next one is made for that."""
+        if self.asked is not None:
+            if found.upper >= 1.0:
+                return False
+            ends = [math.log(max(end, 1e-300)) for end in (found.lower, found.upper)]
+            before, self.log_delta = self.log_delta, min(max(self.log_delta, ends[0]), ends[1])
+            return abs(before - self.log_delta) > 2.0
+        before, least = self.epsilon, 1e-9 * self.outline.top
+        self.epsilon = min(max(self.epsilon, found.lower), found.upper)
+        return abs(before - self.epsilon) > _OFF * max(min(before, self.epsilon), least)
+
+    def _unit(self, plan: HeavyPlan, allowed: Callable[[Interval], float]) -> float:
+        """The width of epsilon that is aimed at; a change of delta is one of epsilon through the slope."""
+        if self.asked is None:
+            return allowed(Interval(0.0, max(self.epsilon, 1e-12)))
+        about = math.exp(min(self.log_delta, 0.0))
+        return allowed(Interval(0.0, about)) / (plan.slope * about)
+
+    def interval(
+        self, allowed: Callable[[Interval], float], start: Interval, *, two_sided: bool, ignored: float = -math.inf
+    ) -> Interval:
+        """The answer, refined until it is as narrow as allowed, or cannot be made narrower at a fair price.
+
+        An upper end of at most `ignored` is narrow enough.
+        """
+        best, plan, before = start, self._plan(), math.inf
+        share = _FIRST if self.log_delta > _TINY else 2.0
+        step = plan.step_for(share * self._unit(plan, allowed))
+        for number in range(_PASSES):
+            step = max(step, plan.least_step)
+            found = self._ends(plan, step, two_sided=two_sided)
+            best = intersected(best, found)
+            width = found.upper - found.lower
+            if best.upper <= ignored:
+                break
+            if two_sided and best.upper - best.lower <= max(allowed(best), self.fair * best.upper):
+                break
+            off = number < _PASSES - 2 and self._is_off(found)
+            if off:
+                plan = self._plan()
+            elif step <= plan.least_step or (two_sided and width > 0.9 * before):
+                break
+            if not two_sided:
+                if not off and share <= 1.0:
+                    break
+                share = share if off else 1.0
+                step = min(step, plan.step_for(share * self._unit(plan, allowed)))
+                continue
+            before = math.inf if off else width
+            finer = math.sqrt(0.6 * allowed(best) / width) if 0.0 < width < math.inf else 0.4
+            step *= min(1.0 if off else 0.7, max(0.15, finer))
+        return best

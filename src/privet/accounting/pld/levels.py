@@ -1,0 +1,125 @@
+"""Sums told apart by their largest step: without one above a cut, and with one.
+
+If A is the law of a step, split at a cut into B below and J above, then A^T = B^T + (A^T - B^T): the paths without a jump
+and those with one or more. Each is a measure of its own, so each may have its own tilt and window. What the transforms get
+wrong in the second is as small as the expected number of jumps: a difference of powers is T terms, each with a factor J.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet._numerics import UNIT_ROUNDOFF, Array
+from privet.accounting.pld.compose import (
+    NEGLIGIBLE,
+    ComposedLaw,
+    Laws,
+    Sum,
+    compose,
+    inverted,
+    known_of,
+    smooth_length,
+    transform_of,
+    window_of,
+)
+from privet.accounting.pld.heavy import HeavyPlan
+from privet.accounting.pld.plan import Plan
+from privet.accounting.pld.rounding import GridLaw
+
+__all__ = ["compose_levels"]
+
+_ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and the exponential, per expected jump
+_HALF = 0.5
+_RARE_FACTOR = 1e-2  # a factor that occurs once is bounded by at least this
+
+
+def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[Sum]:
+    """The law of the sum as two measures: paths whose steps all stay at or below the cut, and the others."""
+    split = [(law.split(plan.cut), n) for law, n in laws]
+    low = [(below, n) for (below, _), n in split]
+    jumps = [(above, n) for (_, above), n in split]
+    return [compose(low, step, plan.bulk), _with_jumps(laws, jumps, step, plan.jump)]
+
+
+def _with_jumps(laws: Laws, jumps: Laws, step: float, plan: Plan) -> ComposedLaw:
+    """A^T - B^T under the tilt of the plan."""
+    first, length = window_of(laws, plan, step)
+    length = smooth_length(length)
+    spectrum, noise = _difference(laws, jumps, plan.tilt, length)
+
+    def moment(order: float) -> float:
+        """ln of a bound on the moment of the difference: that of A times the expected number of jumps, at most 1."""
+        whole = math.fsum(n * law.log_moment(order) for law, n in laws)
+        expected = math.fsum(
+            n * math.exp(min(0.0, jump.log_moment(order) - law.log_moment(order)))
+            for (law, n), (jump, _) in zip(laws, jumps, strict=True)
+        )
+        return whole + math.log(min(1.0, expected + 1e-300))
+
+    known = known_of(laws, step, plan, first, length, float(np.abs(spectrum).sum()), noise, moment)
+    return inverted(laws, spectrum, first, length, known)
+
+
+def _difference(laws: Laws, jumps_of: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float]:
+    """The transform of A^T - B^T, and a bound on the error of one bin of its inverse.
+
+    Written as A^T (1 - exp(sum of n ln(1 - J/A))). With m above the moduli of A, B and their computed values, G the
+    product of all m^n, and jumps = sum of n |J|/m, errors e of the factors move the difference by at most
+    G (sum n e_J/m + jumps sum n e/m): it is a sum over the position of the last jump.
+    """
+    half = length // 2 + 1
+    power, ratio = np.zeros(half, dtype=complex), np.zeros(half, dtype=complex)
+    log_size, jumps, moved, errors = np.zeros(half), np.zeros(half), np.zeros(half), np.zeros(half)
+    alive = np.arange(half)  # frequencies that are not negligible yet
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for (law, n), (jump, _) in zip(laws, jumps_of, strict=True):
+            whole, _, error = transform_of(law, t, length)
+            above, error_above = _transform_of_jumps(law, jump, t, length)
+            size = np.maximum(np.abs(whole), np.abs(whole - above)) + error + error_above
+            if n == 1:
+                size = np.maximum(size, _RARE_FACTOR)
+            log_size += n * np.log(size)
+            jumps += n * np.abs(above) / size
+            moved += n * error_above / size
+            errors += n * (error + error_above + 8.0 * UNIT_ROUNDOFF) / size
+            alive = alive[log_size[alive] > NEGLIGIBLE - 1.0]
+            one, logs = _log_ratio(whole[alive], above[alive])
+            power[alive] += n * one
+            ratio[alive] += n * logs
+        near, far = alive[np.abs(ratio[alive]) <= 1.0], alive[np.abs(ratio[alive]) > 1.0]
+        result = np.zeros(half, dtype=complex)
+        result[near] = -np.expm1(ratio[near]) * np.exp(power[near])
+        result[far] = np.exp(power[far]) - np.exp(power[far] + ratio[far])
+    result[(log_size <= NEGLIGIBLE) | ~np.isfinite(result)] = 0.0
+    sums = UNIT_ROUNDOFF * 2.0 * len(laws) * (100.0 + math.pi * sum(n for _, n in laws))
+    noise = np.exp(np.clip(log_size, -200.0, 50.0)) * (moved + jumps * (errors + sums + _ARITHMETIC))
+    return result, 2.0 / length * float(noise.sum())
+
+
+def _log_ratio(whole: NDArray[np.complex128], above: NDArray[np.complex128]) -> tuple[Any, Any]:
+    """ln A and ln(1 - J/A); near A = 0 the second is a difference of logarithms, which is enough there."""
+    whole = np.where(whole == 0.0, 1e-300, whole)
+    below = whole - above
+    small = np.abs(above) <= _HALF * np.abs(whole)
+    one = np.log(whole)
+    near = _log1p(-above / np.where(small, whole, 1.0))
+    return one, np.where(small, near, np.log(np.where(below == 0.0, 1e-300, below)) - one)
+
+
+def _transform_of_jumps(law: GridLaw, jump: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], float]:
+    """The transform of the tilted masses above the cut, on the scale of the whole law, and its error."""
+    weight: Array = jump.mass * np.exp(jump.losses() * t - law.log_moment(t))
+    folded = np.bincount((jump.places - law.start) % length, weights=weight, minlength=length)
+    error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(folded.sum())
+    return np.fft.rfft(folded, length), error
+
+
+def _log1p(x: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """ln(1 + x) for |x| <= 1/2, to a few units of |x|; numpy's own takes ln|1 + x| and loses small real parts."""
+    real, imag = x.real, x.imag
+    found: NDArray[np.complex128] = 0.5 * np.log1p(real * (2.0 + real) + imag * imag) + 1j * np.arctan2(
+        imag, 1.0 + real
+    )
+    return found

@@ -1,0 +1,79 @@
+"""Laws of tightness over the region where training lives: narrow intervals, matching questions, monotony.
+
+`region` is a grid of sampled Gaussians with small rates, moderate noise and up to ten epochs; other regions are as good.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+from privet import privacy
+from privet.accounting import Accountant, Tightest
+from privet.privacy import PrivacyLoss
+
+__all__ = ["check_inverse", "check_monotone", "check_narrow", "region", "sampled_gaussian"]
+
+Point = tuple[float, float, int, float]
+
+_RATES = (1e-5, 3e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 3e-3)
+_NOISE = (0.6, 0.8, 1.0, 1.3, 2.0)
+_EPOCHS = (0.3, 1.0, 3.0, 10.0)
+_DELTAS = (1e-6, 1e-8, 1e-10)
+
+
+def sampled_gaussian(q: float, z: float, steps: int) -> PrivacyLoss:
+    """The price of `steps` steps of noisy gradient descent.
+
+    >>> sampled_gaussian(0.01, 1.0, 3).parts()[0][1]
+    3
+    """
+    return privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(noise_multiplier=z), q=q), steps)
+
+
+def region() -> list[Point]:
+    """The grid: (q, noise multiplier, steps, delta), 420 points.
+
+    >>> len(region())
+    420
+    """
+    grid = itertools.product(_RATES, _NOISE, _EPOCHS, _DELTAS)
+    return [(q, z, max(1, round(epochs / q)), delta) for q, z, epochs, delta in grid]
+
+
+def check_narrow(
+    loss: PrivacyLoss, delta: float, accountant: Accountant | None = None, *, relative: float = 0.01
+) -> None:
+    """The certified interval for epsilon is at most 1% wide.
+
+    >>> check_narrow(sampled_gaussian(5e-4, 1.0, 6000), 1e-6)
+    """
+    bound = (accountant or Tightest()).epsilon(loss, delta)
+    wide = f"epsilon at delta = {delta:g} is [{bound.lower}, {bound.upper}], wider than {relative:.0%}: {loss!r}"
+    assert bound.slack <= relative * bound.upper, wide
+
+
+def check_inverse(loss: PrivacyLoss, delta: float, accountant: Accountant | None = None, *, share: float = 0.9) -> None:
+    """delta at the epsilon that is promised for delta comes back: not above it (but for its own slack), nor far below.
+
+    >>> check_inverse(sampled_gaussian(5e-4, 1.0, 6000), 1e-6)
+    """
+    judge = accountant or Tightest()
+    epsilon = judge.epsilon(loss, delta).upper
+    if epsilon == 0.0:
+        return
+    back = judge.delta(loss, epsilon)
+    text = f"delta({epsilon}) is [{back.lower}, {back.upper}], asked was epsilon at {delta}: {loss!r}"
+    assert back.lower <= delta * (1.0 + 1e-9), f"the promise is broken: {text}"
+    assert share * delta <= back.upper <= delta * (2.0 - share), f"the two questions disagree: {text}"
+
+
+def check_monotone(
+    losses: Sequence[PrivacyLoss], delta: float, accountant: Accountant | None = None, *, relative: float = 0.01
+) -> None:
+    """Along losses that cost more and more, no upper end falls by more than the slack that a bound may have.
+
+    >>> check_monotone([sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8)
+    """
+    judge = accountant or Tightest()
+    uppers = [judge.epsilon(loss, delta).upper for loss in losses]
+    for (cheap, dear), (before, after) in zip(itertools.pairwise(losses), itertools.pairwise(uppers), strict=True):
+        assert before <= after * (1.0 + relative), f"{cheap!r} costs {before}, the dearer {dear!r} only {after}"
