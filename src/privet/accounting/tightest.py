@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 from privet.accounting.base import Accountant, Bound
 from privet.accounting.basic import Basic
+from privet.accounting.blocks import Blocks
 from privet.accounting.gdp import Gdp
 from privet.accounting.optimal import Optimal
 from privet.accounting.pld import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.zcdp import Zcdp
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy import PrivacyLoss
+from privet.privacy import Composed, PrivacyLoss, Repeated
 from privet.privacy.base import DIRECTIONS
 
 __all__ = ["Tightest", "delta", "epsilon"]
@@ -68,7 +69,24 @@ class Tightest(Accountant):
         numerical = _try([PLD(self.tol, self.two_sided)], loss, ask)
         if numerical and all(part.exact for part, _ in parts) and self._settles(numerical[0], sum(n for _, n in parts)):
             return [*numerical, *simple]  # every other method bounds the same curve from further above
-        return [*numerical, *simple, *_try([Rdp(), Zcdp(), Gdp()], loss, ask)]
+        closed = _try([Rdp(), Zcdp(), Gdp()], loss, ask)
+        if all(len(part.alternatives()) == 1 for part, _ in parts):
+            return [*numerical, *simple, *closed]
+        found = [*_try([Blocks()], loss, ask), *numerical, *simple, *closed]
+        floor = self._at_least(loss, ask) if self.two_sided else 0.0
+        return [replace(bound, lower=max(bound.lower, min(floor, bound.upper))) for bound in found]
+
+    def _at_least(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]) -> float:
+        """What a record costs that lies in the same block at every step: one of the partitions that this price allows."""
+        parts = loss.parts()
+        floors = [0.0]
+        for choice in range(max(len(part.alternatives()) for part, _ in parts)):
+            fixed = [
+                Repeated(part.alternatives()[min(choice, len(part.alternatives()) - 1)], times) for part, times in parts
+            ]
+            found = self._candidates(Composed(fixed, unit=loss.unit), ask)
+            floors += [bound.lower for bound in found]
+        return max(floors)
 
     def _settles(self, found: Bound, steps: int) -> bool:
         """Is the numerical answer known to be narrow, or (one-sided) sure to have got the grid it asked for?"""

@@ -22,6 +22,7 @@ from privet.privacy.base import (
 from privet.privacy.composed import Composed, Repeated
 from privet.privacy.discrete_gaussian import DiscreteGaussianLoss
 from privet.privacy.discrete_laplace import DiscreteLaplaceLoss
+from privet.privacy.drawn_sampled import WithReplacementSampled
 from privet.privacy.exponential import ExponentialLoss
 from privet.privacy.finite_pair import FinitePairLoss
 from privet.privacy.fixed_sampled import FixedSampled
@@ -36,9 +37,14 @@ from privet.privacy.parallel import Parallel
 from privet.privacy.permute_and_flip import PermuteAndFlipLoss
 from privet.privacy.poisson_sampled import PoissonSampled
 from privet.privacy.pure import PureLoss
+from privet.privacy.random_allocation import RandomAllocation
 from privet.privacy.randomized_response import RandomizedResponseLoss
 from privet.privacy.rdp import RdpLoss
 from privet.privacy.selected import Selected
+from privet.privacy.skellam import SkellamLoss
+from privet.privacy.staircase import StaircaseLoss
+from privet.privacy.tree_aggregation import TreeAggregationLoss
+from privet.privacy.truncated_sampled import TruncatedPoissonSampled
 from privet.privacy.zcdp import ZcdpLoss
 
 __all__ = [
@@ -67,13 +73,19 @@ __all__ = [
     "PoissonSampled",
     "PrivacyLoss",
     "PureLoss",
+    "RandomAllocation",
     "RandomizedResponseLoss",
     "RdpCurve",
     "RdpLoss",
     "Relation",
     "Repeated",
     "Selected",
+    "SkellamLoss",
+    "StaircaseLoss",
+    "TreeAggregationLoss",
+    "TruncatedPoissonSampled",
     "Unit",
+    "WithReplacementSampled",
     "ZcdpBound",
     "ZcdpLoss",
     "divergences",

@@ -96,6 +96,9 @@ def _mechanisms() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.MixtureOfGaussiansLoss(1.0, (0.5, 2.0), (0.9, 0.1)),
             p.MixtureOfGaussiansLoss(float("inf"), (0.0, 1.0), (0.5, 0.5)),
         ),
+        "skellam": (p.SkellamLoss(4.0), p.SkellamLoss(100.0, sensitivity=3), p.SkellamLoss(400.0, unit=_REPLACE)),
+        "staircase": (p.StaircaseLoss(1.0), p.StaircaseLoss(0.3, 0.8), p.StaircaseLoss(2.0, 0.5)),
+        "tree_aggregation": (p.TreeAggregationLoss(5.0, 1000), p.TreeAggregationLoss(2.0, 1)),
         "geometric": (p.GeometricLoss(0.5), p.GeometricLoss(0.9, sensitivity=4)),
         "exponential": (p.ExponentialLoss(1.0), p.ExponentialLoss(1.0, monotonic=True), p.ExponentialLoss(0.0)),
         "permute_and_flip": (p.PermuteAndFlipLoss(0.5),),
@@ -145,6 +148,22 @@ def _combinators() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.FixedSampled(p.KRRLoss(3, 1.0), m=3, n=10),
             p.FixedSampled(p.PureLoss(1.0, unit=_REPLACE), m=0, n=10),
         ),
+        "random_allocation": (
+            p.RandomAllocation(p.GaussianLoss(1.0), 10),
+            p.RandomAllocation(p.FinitePairLoss((0.9, 0.1), (0.4, 0.6)), 3),
+            p.RandomAllocation(p.LaplaceLoss(2.0), 1),
+        ),
+        "truncated_poisson_sampled": (
+            p.TruncatedPoissonSampled(p.GaussianLoss(1.0), q=0.1, batch=12, n=100),
+            p.TruncatedPoissonSampled(p.GaussianLoss(2.0, unit=Unit("zero_out")), q=0.3, batch=40, n=100),
+            p.TruncatedPoissonSampled(p.LaplaceLoss(2.0), q=0.2, batch=5, n=10),
+        ),
+        "with_replacement_sampled": (
+            p.WithReplacementSampled(p.GaussianLoss(4.0, unit=_REPLACE), m=10, n=100),
+            p.WithReplacementSampled(p.LaplaceLoss(2.0, unit=_REPLACE), m=3, n=5),
+            p.WithReplacementSampled(p.KRRLoss(3, 0.5), m=2, n=10),
+            p.WithReplacementSampled(p.PureLoss(1.0, unit=_REPLACE), m=0, n=10),
+        ),
         "grouped": (
             p.Grouped(p.PureLoss(0.2), 3),
             p.Grouped(p.ApproxLoss(0.5, 1e-6), 3),
@@ -183,6 +202,17 @@ def example_families() -> tuple[Family, ...]:
         ),
         Family(
             "mixture, rarer", lambda w: p.MixtureOfGaussiansLoss(1.0, (0.0, 2.0), (1.0 - w, w)), (0.9, 0.5, 0.1, 1e-3)
+        ),
+        Family("skellam noise", p.SkellamLoss, (1.0, 4.0, 4.1, 100.0)),
+        Family("staircase", p.StaircaseLoss, (2.0, 1.0, 0.99, 0.1)),
+        Family("tree, fewer steps", lambda n: p.TreeAggregationLoss(4.0, n), (1000, 100, 8, 7, 1)),
+        Family(
+            "larger batches",
+            lambda b: p.TruncatedPoissonSampled(p.GaussianLoss(1.0), q=0.1, batch=b, n=50),
+            (2, 5, 8, 20, 60),
+        ),
+        Family(
+            "fewer draws", lambda m: p.WithReplacementSampled(p.LaplaceLoss(2.0, unit=_REPLACE), m, 20), (9, 3, 1, 0)
         ),
         Family("geometric noise", p.GeometricLoss, (0.1, 0.5, 0.51, 0.99)),
         Family("pure", p.PureLoss, (2.0, 1.0, 0.99, 0.1, 0.0)),

@@ -4,6 +4,7 @@ from privet.privacy.base.atoms import any_failure, sum_of_atoms
 from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.cache import remember
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
+from privet.privacy.base.flagged import FlaggedVariable
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
 from privet.privacy.base.mixture import (
@@ -20,7 +21,7 @@ from privet.privacy.base.normal_loss import NormalLoss
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
 from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
-from privet.privacy.base.sums import variable_of_sum
+from privet.privacy.base.sums import LatticeLaw, deviation, lattice_law, variable_of_sum
 from privet.privacy.base.unit import Relation, Unit, same_unit
 from privet.privacy.base.variable import (
     DIRECTIONS,
@@ -43,6 +44,8 @@ __all__ = [
     "Atoms",
     "Direction",
     "Enclosure",
+    "FlaggedVariable",
+    "LatticeLaw",
     "LossVariable",
     "Mixture",
     "MixturePairLoss",
@@ -65,12 +68,14 @@ __all__ = [
     "binary_variable",
     "binomial_mixture",
     "delta_of_rdp",
+    "deviation",
     "enclose_sampled",
     "from_dict",
     "from_json",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_rounding",
+    "lattice_law",
     "log_excess_moment",
     "lower_hull",
     "mixture_rdp",

@@ -7,7 +7,7 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.privacy.base.variable import AtomicVariable, LossVariable
 
-__all__ = ["variable_of_sum"]
+__all__ = ["LatticeLaw", "deviation", "lattice_law", "variable_of_sum"]
 
 _NODES, _MORE_NODES = 4096, 12288
 _MOST_NODES = 16 * _NODES
@@ -33,14 +33,14 @@ def variable_of_sum(variables: list[tuple[LossVariable, int]]) -> AtomicVariable
     if max(max(-low, high) for low, high in ends) > _LARGEST_LOSS:
         return None
     widest = max(high - low for low, high in ends)
-    deviations = [_deviation(variable) for variable, _ in variables]
+    deviations = [deviation(variable) for variable, _ in variables]
     spread = math.sqrt(math.fsum(n * s * s for s, (_, n) in zip(deviations, variables, strict=True)))
     width = max(widest + _REACH * spread, 1e-300)
     fine = min((s for s in deviations if s > 0.0), default=width) / _FINE
     step = max(min(width / _NODES, fine), width / _MORE_NODES)
-    total = _Law(0, np.ones(1), 0.0, 0.0)
-    for (variable, n), (low, high) in zip(variables, ends, strict=True):
-        total = total.plus(_upper(variable, low, high, step).times(n))
+    total = LatticeLaw(0, np.ones(1), 0.0, 0.0)
+    for variable, n in variables:
+        total = total.plus(lattice_law(variable, step).times(n))
         if len(total.mass) > _MOST_NODES:
             return None
     losses = step * (total.start + np.arange(len(total.mass), dtype=float))
@@ -54,8 +54,13 @@ def variable_of_sum(variables: list[tuple[LossVariable, int]]) -> AtomicVariable
     return AtomicVariable(losses, p, q, total.infinite, left, (float(losses[0]), step), blur, total.error)
 
 
-class _Law:
-    """Masses at start, start + 1, ... (in steps), a mass at infinity, and the relative error of all of them."""
+class LatticeLaw:
+    """Masses at start, start + 1, ... (in steps), a mass at infinity, and the relative error of all of them.
+
+    >>> coin = LatticeLaw(-1, np.array([0.5, 0.0, 0.5]), 0.0, 0.0)
+    >>> coin.times(2).start, coin.times(2).mass.tolist()
+    (-2, [0.25, 0.0, 0.5, 0.0, 0.25])
+    """
 
     def __init__(self, start: int, mass: Array, infinite: float, error: float) -> None:
         above = int(np.searchsorted(np.cumsum(mass[::-1]), _TAIL))
@@ -67,14 +72,16 @@ class _Law:
         self.start, self.mass, self.error = start + below, kept, error
         self.infinite = min(1.0, infinite + float(mass[len(mass) - above :].sum()))
 
-    def plus(self, other: "_Law") -> "_Law":
+    def plus(self, other: "LatticeLaw") -> "LatticeLaw":
+        """The sum of two independent losses."""
         lost = self.infinite + other.infinite - self.infinite * other.infinite
         terms = min(len(self.mass), len(other.mass))
         error = self.error + other.error + (terms + 8.0) * UNIT_ROUNDOFF
-        return _Law(self.start + other.start, np.convolve(self.mass, other.mass), lost, error)
+        return LatticeLaw(self.start + other.start, np.convolve(self.mass, other.mass), lost, error)
 
-    def times(self, n: int) -> "_Law":
-        total, power = _Law(0, np.ones(1), 0.0, 0.0), self
+    def times(self, n: int) -> "LatticeLaw":
+        """The sum of n of them, by doubling."""
+        total, power = LatticeLaw(0, np.ones(1), 0.0, 0.0), self
         while n:
             if n & 1:
                 total = total.plus(power)
@@ -92,8 +99,13 @@ def _ends(variable: LossVariable) -> tuple[float, float]:
     return ends if variable.discrete else (min(low, ends[0]), max(high, ends[1]))
 
 
-def _deviation(variable: LossVariable) -> float:
-    """Roughly the standard deviation of one loss; a choice of the grid, no certificate rests on it."""
+def deviation(variable: LossVariable) -> float:
+    """Roughly the standard deviation of one loss; a choice of the grid, no certificate rests on it.
+
+    >>> from privet import privacy
+    >>> round(deviation(privacy.GaussianLoss(2.0).variable("remove")), 2)
+    0.5
+    """
     points = variable.points(200, 1e-12)
     losses, p_atoms, _ = variable.atoms()
     middle = np.concatenate((points[:1], 0.5 * (points[1:] + points[:-1]), points[-1:], losses))
@@ -103,8 +115,15 @@ def _deviation(variable: LossVariable) -> float:
     return math.sqrt(max(variance, 0.0))
 
 
-def _upper(variable: LossVariable, low: float, high: float, step: float) -> _Law:
-    """One law on the lattice, from above."""
+def lattice_law(variable: LossVariable, step: float) -> LatticeLaw:
+    """One law on the lattice of multiples of `step`, from above.
+
+    >>> from privet import privacy
+    >>> law = lattice_law(privacy.PureLoss(1.0).variable("remove"), 0.5)
+    >>> law.start, len(law.mass)
+    (-2, 5)
+    """
+    low, high = _ends(variable)
     first, last = math.floor(low / step) - 1, math.ceil(high / step) + 1
     nodes = step * np.arange(first, last + 1)
     p, q = (side.copy() for side in variable.cells(nodes))
@@ -119,4 +138,4 @@ def _upper(variable: LossVariable, low: float, high: float, step: float) -> _Law
     mass = np.concatenate(([p[0]], np.zeros(len(nodes) - 1)))
     mass[:-1] += p[1:-1] - up
     mass[1:] += up
-    return _Law(first, mass, float(p[-1]) + variable.p_only, variable.mass_error + 8.0 * UNIT_ROUNDOFF)
+    return LatticeLaw(first, mass, float(p[-1]) + variable.p_only, variable.mass_error + 8.0 * UNIT_ROUNDOFF)

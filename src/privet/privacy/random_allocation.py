@@ -1,0 +1,183 @@
+"""Every record takes part in one of several steps, chosen at random."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._validate import count
+from privet.errors import InvalidParameter, MixedUnits
+from privet.privacy.base import (
+    Approximate,
+    AtomicVariable,
+    Direction,
+    LossVariable,
+    PrivacyLoss,
+    RdpCurve,
+    ZcdpBound,
+    register,
+)
+
+__all__ = ["RandomAllocation"]
+
+_MOST_STEPS = 100_000
+_NODES = 800  # of a sum of ratios
+_SINGLE_NODES = 1200  # of one ratio
+_TAIL = 1e-25  # mass of one step that may be taken to give everything away
+_BINS = 4000
+_CHUNKS = 32
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class RandomAllocation(PrivacyLoss):
+    """`steps` releases; every record takes part in exactly one of them, chosen uniformly, independently and in secret.
+
+    Balls and bins: batches of an epoch where each record picks its batch by itself. Not a shuffled epoch of equal batches,
+    where records are not independent. Several epochs: `Repeated`.
+
+    **Guarantee:** remove: (1/t) sum of (P in place i, Q elsewhere) against Q in all t places; add: the mirror image. The
+    pair is bounded from above by sums on a grid (proof note). **Sensitivity:** relation add_remove or zero_out; the base
+    loss is that of one step with the record against the same step without it.
+    **Reference:** Chua et al. 2025; Feldman & Shenfeld 2025.
+
+    >>> from privet import accounting, privacy
+    >>> epoch = RandomAllocation(privacy.GaussianLoss(noise_multiplier=1.0), steps=100)
+    >>> poisson = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.01), 100)
+    >>> accounting.epsilon(epoch, delta=1e-5).upper < accounting.epsilon(poisson, delta=1e-5).upper
+    True
+    """
+
+    kind = "random_allocation"
+
+    of: PrivacyLoss
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, PrivacyLoss):
+            raise InvalidParameter(f"RandomAllocation takes a loss, got {type(self.of).__name__}")
+        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
+            raise MixedUnits(
+                "random allocation is priced for adding, removing or nulling one record, each with its own choice; build "
+                "the loss for one record and convert afterwards (privacy.to_replace, privacy.Grouped)"
+            )
+        steps = count("steps", self.steps, 1)
+        if steps > _MOST_STEPS:
+            raise InvalidParameter(f"steps must be at most {_MOST_STEPS}, got {steps}")
+        self._set(of=self.of.simplest(), steps=steps, unit=self.of.unit)
+
+    def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
+        return self.of.parts() if self.steps == 1 or not self.of.parts() else ((self, 1),)
+
+    def pure(self) -> float:
+        return self.of.pure()
+
+    def approximate(self) -> Approximate:
+        return self.of.approximate()
+
+    def zcdp(self) -> ZcdpBound:
+        return self.of.zcdp()
+
+    def gdp(self) -> float:
+        return self.of.gdp()
+
+    def gaussian(self) -> float | None:
+        return self.of.gaussian() if self.steps == 1 or not self.of.parts() else None
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        return self.of.rdp(alphas)  # a mixture is nowhere farther away than its worst part
+
+    def variable(self, direction: Direction) -> LossVariable:
+        if not self.parts() or self.steps == 1:
+            return self.of.variable(direction)
+        return _allocated(self, direction) if direction == "remove" else _allocated(self, direction).reversed()
+
+
+@lru_cache(maxsize=32)
+def _allocated(loss: RandomAllocation, direction: Direction) -> LossVariable:
+    """A pair above the allocated one: the mean of `steps` independent ratios dP/dQ, seen under Q."""
+    base = loss.of.variable("remove")
+    if direction == "add":
+        if base.symmetric:
+            return _allocated(loss, "remove")
+        base = loss.of.variable("add").reversed()
+    ratios, mass, infinite, error = _one_step(base)
+    values, q = _sum_of(ratios, mass, loss.steps)
+    mean = values / loss.steps
+    seen = (q > 0.0) & (mean > 0.0)
+    p = q * mean
+    # a node adds up at most so many products at a time; errors of both summands add up, so n copies have n times the error
+    stated = loss.steps * (error + UNIT_ROUNDOFF * (16.0 + 2.0 * _CHUNKS + (_NODES + 4.0) ** 2 / _CHUNKS))
+    none = float(q[mean == 0.0].sum())
+    return AtomicVariable(np.log(mean[seen]), p[seen], q[seen], infinite, none, None, 64.0 * UNIT_ROUNDOFF, stated)
+
+
+def _one_step(base: LossVariable) -> tuple[Array, Array, float, float]:
+    """The ratio dP/dQ of one step on a grid, from above: values with their Q-mass, and the P-mass at infinity."""
+    low, high = base.span(_TAIL)
+    losses, p_atoms, q_atoms = base.atoms()
+    ends = [0.0, low, high, *(losses[[0, -1]] if len(losses) else ())]
+    nodes = np.unique(np.concatenate((base.points(_SINGLE_NODES, _TAIL), losses, [0.0, min(ends), max(ends)])))
+    nodes = nodes[np.concatenate(([True], np.diff(nodes) > 1e-12))]
+    p, q = (side.copy() for side in base.cells(nodes))
+    if len(losses):
+        place = np.searchsorted(nodes, losses, side="left")
+        p += np.bincount(place, weights=p_atoms, minlength=len(p))
+        q += np.bincount(place, weights=q_atoms, minlength=len(q))
+    slack = 1.0 - 2.0 * base.mass_error
+    up = np.clip((p[1:-1] - np.exp(nodes[:-1]) * q[1:-1] * slack) / -np.expm1(-np.diff(nodes)), 0.0, p[1:-1])
+    p_mass = np.concatenate(([p[0]], np.zeros(len(nodes) - 1)))
+    p_mass[:-1] += p[1:-1] - up
+    p_mass[1:] += up
+    values = np.exp(nodes)
+    q_mass = p_mass / values
+    left = max(0.0, 1.0 - math.fsum(q_mass))
+    ratios, mass = np.concatenate(([0.0], values)), np.concatenate(([left], q_mass))
+    return ratios, mass, float(p[-1]) + base.p_only, base.mass_error
+
+
+def _sum_of(values: Array, mass: Array, n: int) -> tuple[Array, Array]:
+    """The sum of n independent copies, doubling; each sum is spread over the nodes around it, which keeps its mean."""
+    total: tuple[Array, Array] | None = None
+    power = _spread(values, mass, _nodes_of(values, mass))
+    while n:
+        if n & 1:
+            total = power if total is None else _added(total, power)
+        n >>= 1
+        power = _added(power, power) if n else power
+    assert total is not None
+    return total
+
+
+def _added(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+    sums = np.add.outer(one[0], other[0]).ravel()
+    mass = np.multiply.outer(one[1], other[1]).ravel()
+    return _spread(sums, mass, _nodes_of(sums, mass))
+
+
+def _nodes_of(values: Array, mass: Array) -> Array:
+    """Nodes that are dense where the mass of P or Q is: the cube root of the density has the least error."""
+    low, high = float(values[values > 0.0].min()), float(values.max())
+    edges = np.exp(np.linspace(math.log(low), math.log(high), _BINS + 1))
+    place = np.clip(np.searchsorted(edges, values) - 1, 0, _BINS - 1)
+    scale = float((values * mass).sum())
+    weight = np.bincount(place, weights=mass * (1.0 + values / max(scale, 1e-300)), minlength=_BINS)
+    share = np.cbrt(weight)
+    upper = edges[1:] > 0.01 * scale  # half of the nodes go by the density, half evenly to the tail
+    density = np.cumsum(np.concatenate(([0.0], share / share.sum() + upper / upper.sum())))
+    nodes = np.interp(np.linspace(0.0, density[-1], _NODES), density, edges)
+    return np.unique(np.concatenate(([0.0], nodes, [low, high * (1.0 + 1e-12)])))
+
+
+def _spread(values: Array, mass: Array, nodes: Array) -> tuple[Array, Array]:
+    """Mass moved to the two nodes around its value so that the mean stays: larger in convex order."""
+    place = np.clip(np.searchsorted(nodes, values, side="right") - 1, 0, len(nodes) - 2)
+    low, high = nodes[place], nodes[place + 1]
+    up = np.clip((values - low) / (high - low), 0.0, 1.0) * mass
+    found = np.zeros(len(nodes))
+    for part in np.array_split(np.arange(len(values)), _CHUNKS):  # short sums lose fewer digits than one long one
+        found += np.bincount(place[part], weights=(mass - up)[part], minlength=len(nodes))
+        found[1:] += np.bincount(place[part], weights=up[part], minlength=len(nodes))[:-1]
+    return nodes, found

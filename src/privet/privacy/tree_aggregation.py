@@ -1,0 +1,50 @@
+"""Noisy sums over a binary tree of steps."""
+
+import math
+from dataclasses import dataclass
+
+from privet._validate import above, count
+from privet.privacy.base import NormalLoss, PrivacyLoss, register
+
+__all__ = ["TreeAggregationLoss"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class TreeAggregationLoss(NormalLoss):
+    """All prefix sums of `steps` steps from a binary tree, Gaussian noise on every node; a record takes part in one step.
+
+    Each step lies below at most floor(log2 steps) + 1 complete nodes, so a record moves that many sums. Several trees of
+    one epoch: the largest of them. A record in several epochs: `Repeated`. A record in up to k steps of one tree:
+    `Grouped(..., k)`.
+
+    **Guarantee:** mu-GDP with mu = sqrt(levels)/noise_multiplier, exactly; later steps may depend on earlier sums.
+    **Sensitivity:** l2 of one step; the multiplier is relative to it. **Error:** a prefix sum adds at most `levels` nodes.
+    **Reference:** Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song 2011; Kairouz et al. 2021.
+
+    >>> TreeAggregationLoss(noise_multiplier=5.0, steps=1000).levels
+    10
+    """
+
+    kind = "tree_aggregation"
+
+    noise_multiplier: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        if self.noise_multiplier != math.inf:
+            self._set(noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
+        self._set(steps=count("steps", self.steps, 1))
+
+    @property
+    def levels(self) -> int:
+        """How many nodes hold one step, at most."""
+        return self.steps.bit_length()
+
+    def gaussian(self) -> float:
+        return math.sqrt(self.levels) / self.noise_multiplier
+
+    def grouped(self, size: int) -> PrivacyLoss:
+        return TreeAggregationLoss(self.noise_multiplier / size, self.steps, unit=self.unit)
+
+    attained_by_groups = False  # several records of one step attain it; several steps of one person cost less

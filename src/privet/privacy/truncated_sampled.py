@@ -1,0 +1,142 @@
+"""Amplification by Poisson sampling with a largest batch."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from privet._numerics import Array, special
+from privet._validate import count, fraction
+from privet.errors import InvalidParameter, MixedUnits
+from privet.privacy.base import (
+    Approximate,
+    Direction,
+    FlaggedVariable,
+    LossVariable,
+    PrivacyLoss,
+    RdpCurve,
+    ZcdpBound,
+    after_sampling,
+    binary_variable,
+    register,
+    variable_of_envelope,
+)
+from privet.privacy.fixed_sampled import SplicedVariable, spliced_gaussian_rdp
+from privet.privacy.grouped import to_replace
+from privet.privacy.poisson_sampled import PoissonSampled, SampledVariable, sampled_gaussian_rdp
+
+__all__ = ["TruncatedPoissonSampled"]
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class TruncatedPoissonSampled(PrivacyLoss):
+    """Poisson sampling at rate q whose batches hold at most `batch` records: of a larger sample, a random subset is kept.
+
+    `n` is a public cap on the number of records: batches overflow most often when the data are largest.
+
+    **Guarantee:** with probability 1 - tau, tau = Pr[Binomial(n - 1, q) >= batch], the pair of Poisson sampling; else a
+    record that enters pushes another one out, which is priced as a replacement of the base, sampled at the same rate.
+    **Sensitivity:** relation add_remove or zero_out. **Reference:** Chua et al. 2024; Ganesh 2025; own proof in the note.
+
+    >>> from privet import privacy
+    >>> base = privacy.GaussianLoss(noise_multiplier=1.0)
+    >>> cut = TruncatedPoissonSampled(base, q=0.01, batch=150, n=10_000)
+    >>> whole = privacy.PoissonSampled(base, q=0.01)
+    >>> bool(whole.profile(0.5) < cut.profile(0.5) < 1.01 * whole.profile(0.5))
+    True
+    """
+
+    kind = "truncated_poisson_sampled"
+
+    of: PrivacyLoss
+    q: float
+    batch: int
+    n: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, PrivacyLoss):
+            raise InvalidParameter(f"TruncatedPoissonSampled takes a loss, got {type(self.of).__name__}")
+        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
+            raise MixedUnits(
+                "truncated Poisson sampling is priced for adding, removing or nulling one record; build the loss for one "
+                "record and convert afterwards (privacy.to_replace, privacy.Grouped)"
+            )
+        PoissonSampled(self.of, fraction("q", self.q))  # the same limits
+        self._set(of=self.of.simplest(), q=fraction("q", self.q), unit=self.of.unit)
+        self._set(batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
+
+    @cached_property
+    def overflow(self) -> float:
+        """Probability that the other records fill the batch, rounded up."""
+        if self.batch > self.n - 1 or self.q == 0.0:
+            return 0.0
+        return float(min(1.0, special().betainc(self.batch, self.n - self.batch, self.q) * (1.0 + 1e-9) + 1e-300))
+
+    @cached_property
+    def _plain(self) -> PoissonSampled:
+        return PoissonSampled(self.of, self.q)
+
+    @cached_property
+    def _swap(self) -> PrivacyLoss:
+        """What it costs when one record of the batch is another one."""
+        return to_replace(self.of)
+
+    def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
+        return self._plain.parts() if self.overflow == 0.0 else ((self, 1),)
+
+    def pure(self) -> float:
+        return float(after_sampling(self._swap.pure(), self.q)) if self.q > 0.0 else 0.0
+
+    def approximate(self) -> Approximate:
+        epsilon, delta = self._swap.approximate()
+        return Approximate(float(after_sampling(epsilon, self.q)) if self.q > 0.0 else 0.0, self.q * delta)
+
+    def zcdp(self) -> ZcdpBound:
+        return self._swap.zcdp()
+
+    def gdp(self) -> float:
+        return self._swap.gdp()
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        orders = np.asarray(alphas, dtype=float)
+        plain, delta0 = self._plain.rdp(orders)
+        swap, swap_delta0 = self._swap.rdp(orders)
+        if delta0 > 0.0 or swap_delta0 > 0.0:
+            return RdpCurve(np.full(orders.shape, math.inf), 0.0)
+        mu = self._swap.gaussian()
+        if mu is not None:
+            one = sampled_gaussian_rdp if self.unit.relation == "add_remove" else spliced_gaussian_rdp
+            sampled = np.reshape([one(self.q, mu, float(a)) for a in orders.ravel()], orders.shape)
+            swap = np.minimum(swap, sampled)
+        # the moments of the two cases add up with their probabilities
+        with np.errstate(over="ignore", invalid="ignore"):
+            rest = self.overflow * np.expm1(np.minimum((orders - 1.0) * (swap - plain), 700.0))
+            values = plain + np.log1p(np.maximum(rest, 0.0)) / (orders - 1.0)
+        far = (orders - 1.0) * (swap - plain) >= 700.0
+        return RdpCurve(np.where(far | ~np.isfinite(values), swap, np.minimum(values, swap)), 0.0)
+
+    def variable(self, direction: Direction) -> LossVariable:
+        if self.q == 0.0 or not self.of.parts():
+            return binary_variable(0.0)
+        if self.overflow == 0.0:
+            return self._plain.variable(direction)
+        forward = self._forward if direction == "remove" else self._backward
+        return forward if direction == "remove" else forward.reversed()
+
+    @cached_property
+    def _forward(self) -> LossVariable:
+        return self._told(self.of.variable("remove"))
+
+    @cached_property
+    def _backward(self) -> LossVariable:
+        return self._told(self.of.variable("add").reversed())
+
+    def _told(self, base: LossVariable) -> LossVariable:
+        """The observer is told whether the batch was full."""
+        swap = self._swap.variable("remove")
+        if not swap.symmetric:
+            swap = variable_of_envelope([swap, swap.reversed()])
+        full = SampledVariable(swap, self.q) if self.unit.relation == "add_remove" else SplicedVariable(swap, self.q)
+        return FlaggedVariable(((1.0 - self.overflow, SampledVariable(base, self.q)), (self.overflow, full)))
