@@ -12,7 +12,12 @@ A new kind of loss runs through all of them in a few lines:
 Every law is a function that raises AssertionError with the loss and the numbers that break it.
 """
 
-from privet.testing.audits import assert_every_mechanism_has_examples, check_survives_audit
+from privet.testing.audits import (
+    assert_every_mechanism_has_examples,
+    check_audit_can_fail,
+    check_survives_audit,
+    weaker_claim,
+)
 from privet.testing.base import AUDIT_ALARMS, AUDIT_SHARES, Labelled, accountants, alarm_level, enclose_delta
 from privet.testing.laws import (
     ACCOUNTANT_LAWS,
@@ -168,6 +173,7 @@ __all__ = [
     "check_sound",
     "check_span",
     "check_statements_cover_pair",
+    "check_audit_can_fail",
     "check_survives_audit",
     "check_targets_monotone",
     "check_to_replace",
@@ -186,4 +192,5 @@ __all__ = [
     "pmf_rounded_laplace",
     "pmf_rounded_staircase",
     "same_value",
+    "weaker_claim",
 ]
