@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cache
 from numbers import Integral, Rational, Real
@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privet.errors import InternalError
 
 __all__ = [
     "UNIT_ROUNDOFF",
@@ -23,13 +25,21 @@ __all__ = [
     "ndtr",
     "ndtri",
     "normal_cells",
+    "product_up",
+    "ratio_down",
+    "ratio_up",
+    "round_down",
+    "round_up",
     "special",
+    "square_up",
+    "sum_up",
 ]
 
 Array = NDArray[Any]  # of floats; numpy's stubs widen the scalar type at every turn
 
 UNIT_ROUNDOFF = 2.0**-53
 
+_FINEST = 1074  # every double is a whole multiple of 2^-1074
 BEYOND = 2**1100  # stands for infinity and for whatever is larger: beyond every double
 _PLACES = 2000  # decimal places of a Decimal; what lies below them is cut off
 
@@ -134,7 +144,7 @@ def ndtri(p: float) -> float:
     own library has it; scipy takes a quarter of a second to load.
 
     >>> ndtri(0.5), round(ndtri(2.0**-64), 12), ndtri(0.0)
-    (0.0, -9.080203929493, -inf)
+    (0.0, -9.080155124874, -inf)
     """
     if 0.0 < p < 1.0:
         return _standard_normal().inv_cdf(p)
@@ -220,14 +230,117 @@ def minimise(function: Callable[[float], float], low: float, high: float, iterat
     return (c, fc) if fc <= fd else (d, fd)
 
 
+def round_up(x: float, units: float = 1.0) -> float:
+    """A double above x by at least `units` units in the last place: for a number that was computed with that error.
+
+    Zero stays zero: what is computed as exactly nothing is nothing.
+
+    >>> round_up(1.0) > 1.0, round_up(0.0), round_up(math.inf)
+    (True, 0.0, inf)
+    """
+    if x == 0.0 or math.isinf(x):
+        return x
+    return math.nextafter(x if units <= 1.0 else x + abs(x) * units * 2.0 * UNIT_ROUNDOFF, math.inf)
+
+
+def round_down(x: float, units: float = 1.0) -> float:
+    """The mirror image of `round_up`.
+
+    >>> round_down(1.0) < 1.0, round_down(0.0)
+    (True, 0.0)
+    """
+    return -round_up(-x, units)
+
+
+def ratio_up(a: float, b: float) -> float:
+    """The smallest double that is not below a/b, for a >= 0 and b > 0; whole numbers of any size are taken exactly.
+
+    >>> ratio_up(1.0, 4.0), ratio_up(1.0, 3.0) > 1.0 / 3.0
+    (0.25, True)
+    """
+    if math.isinf(b):
+        return 0.0
+    if math.isinf(a):
+        return math.inf
+    (n, d), (m, e) = a.as_integer_ratio(), b.as_integer_ratio()
+    return _upwards(n * e, d * m)
+
+
+def ratio_down(a: float, b: float) -> float:
+    """The largest double that is not above a/b, for a >= 0 and b > 0.
+
+    >>> ratio_down(1.0, 4.0), ratio_down(1.0, 10.0) < 0.1  # the double 0.1 lies above 1/10
+    (0.25, True)
+    """
+    if math.isinf(a):
+        return math.inf
+    (n, d), (m, e) = a.as_integer_ratio(), b.as_integer_ratio()
+    above = _upwards(n * e, d * m)
+    p, q = above.as_integer_ratio() if math.isfinite(above) else (1, 0)
+    return above if p * d * m == q * n * e else math.nextafter(above, 0.0)
+
+
+def product_up(*factors: float) -> float:
+    """The smallest double that is not below the product of numbers >= 0; infinity wins against zero.
+
+    >>> product_up(0.5, 3), product_up(0.1, 3) >= 0.30000000000000004
+    (1.5, True)
+    """
+    numerator, denominator = 1, 1
+    for factor in factors:
+        if math.isinf(factor):
+            return math.inf
+        n, d = factor.as_integer_ratio()
+        numerator, denominator = numerator * n, denominator * d
+    return _upwards(numerator, denominator)
+
+
+def square_up(x: float) -> float:
+    """The smallest double that is not below x squared.
+
+    >>> square_up(0.5), square_up(0.1) >= 0.01
+    (0.25, True)
+    """
+    return product_up(x, x)
+
+
+def sum_up(terms: Iterable[tuple[float, int]]) -> float:
+    """The smallest double that is not below the sum of n x over the terms (x, n), all >= 0; added exactly.
+
+    >>> sum_up([(0.5, 3), (0.25, 1)]), sum_up([(0.1, 10)])  # the double 0.1 lies above 1/10
+    (1.75, 1.0000000000000002)
+    """
+    total = 0
+    for x, n in terms:
+        if math.isinf(x):
+            if n:
+                return math.inf
+            continue
+        numerator, denominator = x.as_integer_ratio()
+        total += n * numerator << (_FINEST + 1 - denominator.bit_length())
+    return _upwards(total, 1 << _FINEST)
+
+
+def _upwards(numerator: int, denominator: int) -> float:
+    """A quotient of whole numbers as a double, rounded up."""
+    try:
+        nearest = numerator / denominator
+    except OverflowError:
+        return math.inf
+    n, d = nearest.as_integer_ratio()
+    return nearest if n * denominator >= numerator * d else math.nextafter(nearest, math.inf)
+
+
 def invert_decreasing(function: Callable[[float], float], target: float, low: float, high: float) -> float:
     """The smallest x seen in [low, high] with function(x) <= target, for a decreasing function, by bisection.
 
-    The caller guarantees function(high) <= target; the returned end satisfies it too (the safe side).
+    function(high) <= target must hold (it is tried); the returned end satisfies it too (the safe side).
 
     >>> round(invert_decreasing(lambda x: 1.0 / x, 0.5, 1.0, 10.0), 9)
     2.0
     """
+    if not function(high) <= target:
+        raise InternalError("a bracket was given whose upper end misses the target")
     for _ in range(200):
         middle = 0.5 * (low + high)
         if not low < middle < high:

@@ -24,6 +24,39 @@ def test_the_price_survives_a_longer_audit(example):
     testing.check_survives_audit(example, runs=50_000, alpha=LEVEL)
 
 
+PLAIN = [
+    e for e, name in zip(EXAMPLES, IDS, strict=True) if name.split("-")[0] in ("laplace", "krr", "geometric", "count")
+]
+
+
+@pytest.mark.parametrize("example", PLAIN, ids=lambda example: example.mechanism.name)
+def test_half_of_the_price_is_refuted(example):
+    testing.check_audit_can_fail(example, runs=12_000, alpha=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+def test_the_share_of_the_price_that_an_example_detects_is_refuted(example):
+    testing.check_audit_can_fail(example)
+
+
+def test_the_examples_that_detect_nothing_are_these():
+    """Known gaps, so that no new one slips in."""
+    blind = [name for example, name in zip(EXAMPLES, IDS, strict=True) if example.detects == 0.0]
+    kinds = ["propose_test_release", "quantile", "smooth_median", "smooth_median", "top_k"]
+    assert [name.split("-")[0] for name in blind] == kinds
+    assert all(0.25 <= example.detects <= 0.5 for example in EXAMPLES if example.detects)
+
+
+def test_an_example_that_detects_nothing_fails_the_suite():
+    blind = mechanisms.Example(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), 0.0, 0.01)
+    with pytest.raises(AssertionError, match="is not refuted"):
+        testing.check_audit_can_fail(blind, runs=4_000)
+    lenient = mechanisms.Example(blind.mechanism, 0.0, 1.0, detects=0.9)
+    with pytest.raises(AssertionError, match="half of its price"):
+        testing.check_audit_can_fail(lenient)
+
+
 def test_every_mechanism_has_examples():
     testing.assert_every_mechanism_has_examples()
 

@@ -1,6 +1,11 @@
 """Record and replay: what no noise covers is found; a sound pipeline has no findings."""
 
+import random
+import threading
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -138,3 +143,140 @@ def test_the_second_world_sees_the_first_worlds_noise():
 def test_recording_ends_with_the_replay():
     audit.replay(sound, LEFT, RIGHT)
     assert not LAPLACE.release(1.0).insecure
+
+
+# --- what differs on one input already is named, not held against the pipeline -----------------------------------------
+
+
+@dataclass(frozen=True)
+class Answer:
+    at: int
+    total: float
+
+
+def with_randomness(rows):
+    return random.random(), LAPLACE.release(sum(rows)).value
+
+
+def with_clock(rows):
+    return Answer(time.time_ns(), LAPLACE.release(sum(rows)).value)
+
+
+def with_printed_clock(rows):
+    print("started", time.perf_counter_ns())
+    print("done")
+    return LAPLACE.release(sum(rows)).value
+
+
+def with_generator(rows):
+    noisy = LAPLACE.release(sum(rows)).value
+    return [noisy, float(np.random.default_rng().normal())]
+
+
+@pytest.mark.parametrize("pipeline", [with_randomness, with_clock, with_printed_clock, with_generator])
+def test_public_randomness_and_clocks_are_named_and_not_refuted(pipeline):
+    found = audit.replay(pipeline, LEFT, RIGHT)
+    assert not found.refuted
+    assert found.unstable
+    assert found.verdict == "depends on more than its input"
+    assert "not judged" in str(found)
+    assert found.notes
+
+
+@pytest.mark.parametrize("pipeline", [with_randomness, with_clock, with_printed_clock, with_generator])
+def test_a_leak_beside_a_clock_is_still_found(pipeline):
+    def leaking(rows):
+        return pipeline(rows), len(rows)
+
+    found = audit.replay(leaking, LEFT, RIGHT)
+    assert [finding.where for finding in found.findings] == ["result[1]"]
+    assert found.verdict == "violated"
+
+
+def test_nan_and_missing_values_are_equal_to_themselves():
+    def pipeline(rows):
+        LAPLACE.release(sum(rows))
+        return {"mean": float("nan"), "none": None, "array": np.array([np.nan])}
+
+    assert audit.replay(pipeline, LEFT, RIGHT).verdict == "not refuted"
+
+
+def test_an_input_that_is_used_up_is_whole_in_every_run():
+    def consuming(rows):
+        total = 0.0
+        while rows:
+            total += rows.pop()
+        return LAPLACE.release(total).value
+
+    assert audit.replay(consuming, list(LEFT), list(RIGHT)).verdict == "not refuted"
+    far = audit.replay(consuming, [1.0, 1.0, 1.0], [1.0])
+    assert [finding.kind for finding in far.findings] == ["distance"]
+
+
+def test_leaving_the_program_is_an_ending():
+    def leaving(rows):
+        if len(rows) < 3:
+            raise SystemExit(2)
+        return LAPLACE.release(sum(rows)).value
+
+    assert "exception" in kinds(leaving)
+
+
+def test_records_with_none_are_compared():
+    def pipeline(rows):
+        return COUNT.release(list(rows)).value
+
+    assert kinds(pipeline, (1, None, 3), (1, None)) == []
+    assert kinds(pipeline, (1, None, None), (1, 2)) == ["records"]
+    assert kinds(pipeline, (("a", None), ("b", 1)), (("a", None),)) == []
+    assert kinds(pipeline, (("a", None), ("b", 1), ("c", 2)), (("a", 1), ("b", 1))) == ["records"]
+
+
+# --- threads -------------------------------------------------------------------------------------------------------------
+
+
+def in_threads(work, rows):
+    out = [None] * 4
+
+    def one(j):
+        time.sleep(0.002 * (j % 2))
+        out[j] = work(rows, j)
+
+    threads = [threading.Thread(target=one, args=(j,)) for j in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return out
+
+
+def in_a_pool(work, rows):
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(lambda j: work(rows, j), range(8)))
+
+
+def in_joblib(work, rows):
+    joblib = pytest.importorskip("joblib")
+    return joblib.Parallel(n_jobs=2)(joblib.delayed(work)(rows, j) for j in range(8))
+
+
+def sound_work(rows, j):
+    return LAPLACE.release(sum(rows) + 100 * j).value
+
+
+def leaking_work(rows, j):
+    return LAPLACE.release((3 if j == 3 else 1) * sum(rows) + 100 * j).value
+
+
+@pytest.mark.parametrize("how", [in_threads, in_a_pool, in_joblib])
+def test_releases_in_threads_are_followed(how):
+    found = audit.replay(lambda rows: how(sound_work, rows), LEFT, RIGHT)
+    assert (found.verdict, found.releases >= 4) == ("not refuted", True)
+    assert kinds(lambda rows: how(leaking_work, rows)) == ["distance"]
+    assert kinds(lambda rows: how(lambda data, j: len(data), rows))[:1] == ["branch"]
+
+
+def test_the_standard_library_is_as_before():
+    start, submit = threading.Thread.start, ThreadPoolExecutor.submit
+    audit.replay(sound, LEFT, RIGHT)
+    assert (threading.Thread.start, ThreadPoolExecutor.submit) == (start, submit)

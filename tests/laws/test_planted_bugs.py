@@ -7,7 +7,7 @@ import pytest
 from privet import privacy, testing
 from privet.privacy.base import serial
 from privet.testing import laws
-from tests.laws.plant_combinators import BUGS
+from tests.laws.plant_groups import BUGS
 
 
 def clear_caches():

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._numerics import round_down, round_up
 from privet._validate import above, at_least, count, open_fraction
 from privet.accounting.base import Accountant, Bound
 from privet.errors import InvalidParameter, NoGuarantee
@@ -79,13 +80,13 @@ class Advanced(Accountant):
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         total = loss.approximate()
-        rest = delta - total.delta
-        if total.delta > delta * (1.0 + 1e-12):
+        rest = round_down(delta - total.delta)
+        if total.delta > delta:
             raise NoGuarantee(f"the parts spend delta {total.delta:.3g}, more than the target {delta:.3g}")
         squares, drift = _moments(loss)
         best = total.epsilon
         if rest > 0.0 and math.isfinite(squares):
-            best = min(best, math.sqrt(2.0 * math.log(1.0 / rest) * squares) + drift)
+            best = min(best, round_up(math.sqrt(-2.0 * math.log(rest) * squares) + drift, 16.0))
         return Bound(0.0, best, "advanced composition", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
@@ -95,14 +96,16 @@ class Advanced(Accountant):
         squares, drift = _moments(loss)
         if not math.isfinite(squares) or epsilon <= drift:
             raise NoGuarantee(f"advanced composition proves nothing at epsilon {epsilon:.6g} for this loss")
-        delta = total.delta + math.exp(-((epsilon - drift) ** 2) / (2.0 * squares))
+        room = round_down(epsilon - drift)
+        exponent = round_down(room * room / (2.0 * squares), 8.0)
+        delta = round_up(total.delta + round_up(math.exp(-exponent), 4.0))
         return Bound(0.0, min(1.0, delta), "advanced composition", loss.unit)
 
 
 def _moments(loss: PrivacyLoss) -> tuple[float, float]:
-    """Sum of epsilon^2 and of epsilon tanh(epsilon/2) over the parts."""
+    """Sum of epsilon^2 and of epsilon tanh(epsilon/2) over the parts, rounded up."""
     parts = [(part.approximate().epsilon, n) for part, n in loss.parts()]
     return (
-        math.fsum(n * e * e for e, n in parts),
-        math.fsum(n * e * math.tanh(e / 2.0) for e, n in parts if math.isfinite(e)),
+        round_up(math.fsum(n * e * e for e, n in parts), 4.0),
+        round_up(math.fsum(n * e * math.tanh(e / 2.0) for e, n in parts if math.isfinite(e)), 8.0),
     )

@@ -13,16 +13,18 @@ __all__ = ["Basic"]
 class Basic(Accountant):
     """Sum of the parts' (epsilon, delta) statements; parallel blocks count once (the dearest).
 
+    Sums are exact and rounded up; a double such as 0.1 counts as the number that it is, a hair above 1/10.
+
     **Guarantee:** (sum of epsilon, sum of delta), adaptively. **Reference:** Dwork & Roth 2014, theorem 3.16.
 
     >>> from privet import privacy
-    >>> Basic().epsilon(privacy.Repeated(privacy.ApproxLoss(0.1, 1e-7), 10), 1e-6).upper
+    >>> Basic().epsilon(privacy.Repeated(privacy.ApproxLoss(0.125, 1e-7), 8), 1e-6).upper
     1.0
     """
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         epsilon, spent = loss.approximate()
-        if spent > delta * (1.0 + 1e-12):
+        if spent > delta:
             raise NoGuarantee(f"basic composition spends delta {spent:.3g}, more than the target {delta:.3g}")
         return Bound(0.0, epsilon, "basic composition", loss.unit)
 

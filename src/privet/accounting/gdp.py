@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from privet.accounting.base import Accountant, Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-from privet.privacy.base import gaussian_delta, gaussian_epsilon, gaussian_rounding
+from privet.privacy.base import enclose_gaussian, gaussian_epsilon, gaussian_rounding
 
 __all__ = ["Gdp"]
-
-
-_TINY = 1e-8
 
 
 @dataclass(frozen=True)
@@ -29,21 +26,21 @@ class Gdp(Accountant):
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         mu, exact = _mu(loss)
-        if mu < _TINY and mu / math.sqrt(2.0 * math.pi) <= delta:
+        if mu == 0.0:
             return Bound(0.0, 0.0, "GDP", loss.unit)
         error = gaussian_rounding(mu)
-        upper = gaussian_epsilon(mu, delta * (1.0 - error)) * (1.0 + 1e-12)
-        lower = gaussian_epsilon(mu, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12) if exact else 0.0
+        upper = gaussian_epsilon(mu, delta * (1.0 - 2.0 * min(error, 0.25))) * (1.0 + 1e-12)
+        lower = 0.0
+        if exact and error < 0.5:
+            lower = gaussian_epsilon(mu, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12)
         return Bound(lower, upper, "GDP (exact)" if exact else "GDP", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         mu, exact = _mu(loss)
-        if mu < _TINY:  # delta(e) <= delta(0) < mu/sqrt(2 pi): more digits than the closed form keeps
-            return Bound(0.0, mu / math.sqrt(2.0 * math.pi) * (1.0 + 1e-12), "GDP", loss.unit)
-        value = float(gaussian_delta(mu, epsilon))
-        error = gaussian_rounding(mu)
-        lower = value * (1.0 - error) if exact else 0.0
-        return Bound(lower, min(1.0, value * (1.0 + error)), "GDP (exact)" if exact else "GDP", loss.unit)
+        if mu == 0.0:
+            return Bound(0.0, 0.0, "GDP", loss.unit)
+        lower, upper = enclose_gaussian(mu, epsilon)
+        return Bound(lower if exact else 0.0, upper, "GDP (exact)" if exact else "GDP", loss.unit)
 
 
 def _mu(loss: PrivacyLoss) -> tuple[float, bool]:

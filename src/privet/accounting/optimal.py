@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, special
+from privet._numerics import UNIT_ROUNDOFF, round_down, round_up, special
 from privet._validate import at_least, count, fraction, open_fraction
 from privet.accounting.base import Accountant, Bound
 from privet.errors import NoGuarantee
@@ -96,8 +96,11 @@ class Optimal(Accountant):
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         part, steps = _single_part(loss)
         own, delta0 = part.approximate()
-        value = optimal_delta(own, delta0, steps, epsilon)
-        lower = value * (1.0 - _rounding(steps)) if part.kind in self.tight_kinds else 0.0
+        # the losses are multiples of a double: as if epsilon moved by a few units in its last place
+        value = optimal_delta(own, delta0, steps, round_down(epsilon, 8.0))
+        lower = 0.0
+        if part.kind in self.tight_kinds:
+            lower = optimal_delta(own, delta0, steps, round_up(epsilon, 8.0)) * (1.0 - _rounding(steps))
         return Bound(lower, min(1.0, value * (1.0 + _rounding(steps))), "optimal composition (KOV)", loss.unit)
 
 

@@ -1,51 +1,16 @@
 """Rényi differential privacy (the moments accountant) with a continuous order."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import minimise
-from privet.accounting.base import Accountant, Bound
+from privet._numerics import round_down, round_up
+from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
 
 __all__ = ["Rdp", "best_order", "epsilon_of_renyi"]
-
-
-def epsilon_of_renyi(alpha: float, value: float, delta: float) -> float:
-    """epsilon at delta from one Rényi bound: R + ln(1 - 1/a) - ln(a delta)/(a - 1).
-
-    **Reference:** Canonne, Kamath & Steinke 2020, proposition 12; Balle et al. 2020, theorem 21.
-
-    >>> round(epsilon_of_renyi(2.0, 1.0, 1e-5), 6)
-    11.126631
-    """
-    return value + math.log1p(-1.0 / alpha) - (math.log(alpha) + math.log(delta)) / (alpha - 1.0)
-
-
-def best_order(objective: Callable[[float], float]) -> tuple[float, float]:
-    """Minimise over the order a > 1: walk in powers of two from a = 9, then golden section; no list of orders to clip.
-
-    >>> order, value = best_order(lambda a: (math.log(a - 1.0) - 3.0) ** 2)
-    >>> round(math.log(order - 1.0), 3)
-    3.0
-    """
-
-    def proved(alpha: float) -> float:
-        value = objective(alpha)
-        return math.inf if math.isnan(value) else value  # nothing is proved by a number that is none
-
-    exponent, best = 3.0, proved(9.0)
-    for step in (1.0, -1.0):
-        while -20.0 < exponent < 40.0:
-            value = proved(1.0 + 2.0 ** (exponent + step))
-            if not value < best:
-                break
-            exponent, best = exponent + step, value
-    point, value = minimise(lambda e: proved(1.0 + 2.0**e), exponent - 1.0, exponent + 1.0, iterations=16)
-    return (1.0 + 2.0**point, value) if value < best else (1.0 + 2.0**exponent, best)
 
 
 @dataclass(frozen=True)
@@ -62,7 +27,7 @@ class Rdp(Accountant):
     """
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
-        rest = delta - loss.rdp(np.array([2.0])).delta0
+        rest = round_down(delta - loss.rdp(np.array([2.0])).delta0)
         if rest <= 0.0:
             raise NoGuarantee(
                 f"the parts already set aside a failure probability of {delta - rest:.3g}; ask for a larger delta"
@@ -71,16 +36,15 @@ class Rdp(Accountant):
         def objective(alpha: float) -> float:
             return epsilon_of_renyi(alpha, float(loss.rdp(np.array([alpha])).values[0]), rest)
 
-        order, value = best_order(objective)
+        order, value = best_order(objective, given=loss.stated_orders())
         return Bound(0.0, max(0.0, value), f"RDP, order {order:.4g}", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         delta0 = loss.rdp(np.array([2.0])).delta0
 
         def objective(alpha: float) -> float:
-            value = float(loss.rdp(np.array([alpha])).values[0])
-            return (alpha - 1.0) * (value - epsilon) + alpha * math.log1p(-1.0 / alpha) - math.log(alpha - 1.0)
+            return log_delta_of_renyi(alpha, float(loss.rdp(np.array([alpha])).values[0]), epsilon)
 
-        order, value = best_order(objective)
-        delta = math.exp(min(0.0, value))
-        return Bound(0.0, min(1.0, delta0 + delta), f"RDP, order {order:.4g}", loss.unit)
+        order, value = best_order(objective, given=loss.stated_orders())
+        delta = round_up(math.exp(min(0.0, value)), 4.0)
+        return Bound(0.0, min(1.0, round_up(delta0 + delta)), f"RDP, order {order:.4g}", loss.unit)

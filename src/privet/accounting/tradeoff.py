@@ -13,6 +13,7 @@ from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import delta
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
+from privet.privacy.base import real_numbers
 
 __all__ = ["advantage", "tpr_at", "tradeoff"]
 
@@ -33,7 +34,9 @@ def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
     >>> round(tradeoff(privacy.GaussianLoss(1.0), 0.01), 6)
     0.907638
     """
-    rates = np.asarray(fpr, dtype=float)
+    if not isinstance(loss, PrivacyLoss):
+        raise InvalidParameter(f"expected a PrivacyLoss to price, got {type(loss).__name__}")
+    rates = real_numbers("fpr", fpr)
     if rates.size == 0 or not np.all((rates >= 0.0) & (rates <= 1.0)):
         raise InvalidParameter("fpr must be a false-positive rate in [0, 1] (or an array of them)")
     curve = np.min([_one(alternative, rates) for alternative in loss.alternatives()], axis=0)

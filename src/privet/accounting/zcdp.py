@@ -3,13 +3,15 @@
 import math
 from dataclasses import dataclass
 
-from privet._numerics import minimise
+from privet._numerics import minimise, round_down, round_up
 from privet._validate import finite, open_fraction
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, ZcdpBound
 
 __all__ = ["Zcdp", "zcdp_epsilon"]
+
+_PER_OCTAVE = 1 << 16  # a closed form is cheap to ask: orders as dense as that leave nothing to gain
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -25,14 +27,22 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         raise InvalidParameter(f"rho must be at least 0, got {rho}")
     if rho == 0.0:
         return 0.0
-    guess = math.log(math.sqrt(-math.log(delta) / rho))
+    guess = math.log2(math.sqrt(-math.log(delta) / rho))
+    if guess < -20.0:
+        return _near_one(rho, delta, guess * math.log(2.0))
+    _, value = best_order(lambda a: epsilon_of_renyi(a, round_up(rho * a), delta), guess, _PER_OCTAVE)
+    return max(0.0, value)
+
+
+def _near_one(rho: float, delta: float, guess: float) -> float:
+    """The same for a large rho, in terms of ln(alpha - 1), which alpha itself is too coarse to show."""
 
     def objective(log_order: float) -> float:
-        above = math.exp(log_order)  # alpha - 1, which alpha itself may be too coarse to show
+        above = math.exp(log_order)
         log_alpha = math.log1p(above)
         return rho * (1.0 + above) + log_order - log_alpha - (log_alpha + math.log(delta)) / above
 
-    return max(0.0, minimise(objective, guess - 8.0, guess + 2.0)[1])
+    return round_up(minimise(objective, guess - 8.0, guess + 2.0)[1], 64.0)
 
 
 def _finite(loss: PrivacyLoss) -> ZcdpBound:
@@ -58,17 +68,13 @@ class Zcdp(Accountant):
         rho, delta0 = _finite(loss)
         if delta <= delta0:
             raise NoGuarantee(f"the parts already set aside a failure probability of {delta0:.3g}; ask for more")
-        return Bound(0.0, zcdp_epsilon(rho, delta - delta0), "zCDP", loss.unit)
+        return Bound(0.0, zcdp_epsilon(rho, round_down(delta - delta0)), "zCDP", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         rho, delta0 = _finite(loss)
         if rho == 0.0:
             return Bound(0.0, delta0, "zCDP", loss.unit)
-        guess = math.log(max(1e-6, (epsilon - rho) / (2.0 * rho)))
-
-        def objective(log_order: float) -> float:
-            alpha = 1.0 + math.exp(log_order)
-            return (alpha - 1.0) * (rho * alpha - epsilon) + alpha * math.log1p(-1.0 / alpha) - math.log(alpha - 1.0)
-
-        value = minimise(objective, guess - 5.0, guess + 3.0)[1]
-        return Bound(0.0, min(1.0, delta0 + math.exp(min(0.0, value))), "zCDP", loss.unit)
+        guess = math.log2(max(1e-6, (epsilon - rho) / (2.0 * rho)))
+        _, value = best_order(lambda a: log_delta_of_renyi(a, round_up(rho * a), epsilon), guess, _PER_OCTAVE)
+        delta = round_up(delta0 + round_up(math.exp(min(0.0, value)), 4.0))
+        return Bound(0.0, min(1.0, delta), "zCDP", loss.unit)

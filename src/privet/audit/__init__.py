@@ -21,7 +21,7 @@ from privet.audit.base import (
     Verdict,
 )
 from privet.audit.black_box import MechanismAudit, Witness, mechanism
-from privet.audit.certificate import Certificate, certify
+from privet.audit.certificate import Certificate, certify, new_key, public_key
 from privet.audit.exact import ExactCheck, exact_pair
 from privet.audit.neighbours import Frames, Neighbours, Numbers, Pairs, Persons, Tables, Vectors
 from privet.audit.record import Finding, Replay, replay
@@ -49,7 +49,9 @@ from privet.audit.statistics import (
     one_run_lower,
     one_run_p_value,
     point_lower,
+    pooled,
 )
+from privet.audit.training import TrainingAudit, training
 from privet.mechanisms import Counterexample, find_counterexample
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "Split",
     "Statistic",
     "Tables",
+    "TrainingAudit",
     "Vectors",
     "Verdict",
     "Witness",
@@ -97,6 +100,7 @@ __all__ = [
     "guess",
     "largest_refutable",
     "mechanism",
+    "new_key",
     "one_run",
     "one_run_curve",
     "one_run_fdp",
@@ -104,5 +108,8 @@ __all__ = [
     "one_run_lower",
     "one_run_p_value",
     "point_lower",
+    "pooled",
+    "public_key",
     "replay",
+    "training",
 ]

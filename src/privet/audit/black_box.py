@@ -10,7 +10,7 @@ import numpy as np
 from privet import accounting, noise
 from privet._numerics import Array
 from privet._validate import count, fraction, open_fraction
-from privet.audit.base import Counts, CurveTest, LowerBound, Verdict
+from privet.audit.base import Counts, CurveTest, LowerBound, Verdict, delta_of, explained
 from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
 from privet.audit.search import (
     KINDS,
@@ -143,6 +143,10 @@ class MechanismAudit:
         """`violated`, `not refuted`, or `depends on more than its input`."""
         return self.test.verdict if self.depends is None else DEPENDS
 
+    def explain(self) -> str:
+        """Every finding by kind and pair, what was looked at, and what so many runs cannot show."""
+        return explained(self)
+
     def __str__(self) -> str:
         said = f"{self.name}: {self.verdict} at level {self.alpha:g} (p-value {self.test.p_value:.3g}); "
         if self.depends is not None:
@@ -194,7 +198,7 @@ def mechanism(
     """
     price = _claim_of(mechanism, claim)
     runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
-    at = (0.0 if np.isfinite(price.pure()) else 1e-5) if delta is None else fraction("delta", delta)
+    at = delta_of(price) if delta is None else fraction("delta", delta)
     kinds, notes = _kinds(look_at), list[str]()
     pairs = _pairs(mechanism, price, neighbours, notes)
     subject = Subject(mechanism, fresh=fresh, view=view, features=features, score=score, timed=timed)

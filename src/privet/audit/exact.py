@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -38,6 +38,7 @@ class ExactCheck:
     at: float
     outcome: Any
     verdict: Verdict
+    laws: tuple[Distribution, Distribution] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return (
@@ -71,6 +72,7 @@ def exact_pair(left: Distribution, right: Distribution, *, claim: PrivacyLoss) -
         at=at,
         outcome=worst,
         verdict="violated" if broken else "not refuted",
+        laws=(dict(left), dict(right)),
     )
 
 

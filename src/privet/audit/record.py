@@ -3,23 +3,27 @@
 In the first world every release is recorded. In the second, each release returns what the first world's returned, as
 if the noise had happened to agree. A private pipeline cannot tell the worlds apart from there on: it must ask for the
 same mechanisms in the same order, with inputs no further apart than their declared sensitivity, and end alike.
+
+Before that the first input is run against its own record. What differs there already (a clock, a counter, randomness that
+is public) cannot be laid at the data's door: it is named, and not held against the pipeline.
 """
 
-import io
-import warnings
+import copy
 from collections import Counter
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from privet.audit.base import Ending, differing, followed, lane, run_watched, text_of
 from privet.mechanisms import Mechanism, Release, Sensitivity
-from privet.mechanisms.base import STREAM, observed
+from privet.mechanisms.base import observed
 
 __all__ = ["Finding", "Replay", "replay"]
+
+Lane = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,15 @@ class Finding:
     kind: str
     release: int | None
     detail: str
+    where: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         place = "end" if self.release is None else f"release {self.release}"
         return f"{place}: {self.kind}: {self.detail}"
+
+    @property
+    def _place(self) -> tuple[str, int | None, str]:
+        return self.kind, self.release, self.where
 
 
 @dataclass(frozen=True)
@@ -44,15 +53,31 @@ class Replay:
     """The outcome: how many releases were compared, and what differed.
 
     `refuted` means that the pipeline is not as private as its releases; no findings proves nothing beyond this pair.
+    `unstable` lists what differs already between two runs on the same input with the same noisy answers: a clock, a
+    counter, public randomness. Such places are not judged; `notes` says what else was not followed.
     """
 
     releases: int
     findings: tuple[Finding, ...]
+    unstable: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def refuted(self) -> bool:
         """Whether anything differed that no noise covers."""
         return bool(self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """`violated`, `not refuted`, or that the pipeline depends on more than its input."""
+        if self.refuted:
+            return "violated"
+        return "depends on more than its input" if self.unstable else "not refuted"
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}: {self.releases} releases compared", *map(str, self.findings)]
+        lines += [f"not judged (differs on one input too): {finding}" for finding in self.unstable]
+        return "\n".join([*lines, *self.notes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +87,11 @@ class _Call:
     release: Release[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    result: Any
-    exception: str | None
-    printed: str
-    warned: tuple[str, ...]
-
-
 def replay(pipeline: Callable[[Any], Any], left: Any, right: Any) -> Replay:
-    """Run `pipeline(left)`, then `pipeline(right)` with the recorded releases; report every difference.
+    """Run `pipeline(left)`, then both inputs with the recorded releases; report every difference.
+
+    Threads, thread pools and joblib are followed; releases in other processes are not seen, and that is said. Every run
+    gets its own copy of the input.
 
     >>> from privet import mechanisms
     >>> laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
@@ -80,76 +100,95 @@ def replay(pipeline: Callable[[Any], Any], left: Any, right: Any) -> Replay:
     >>> print(*replay(lambda rows: laplace.release(3 * sum(rows)).value, [1.0, 1.0], [1.0]).findings)
     release 0: distance: laplace: inputs are 3 apart, declared 1
     """
-    calls: list[_Call] = []
-    findings: list[Finding] = []
+    record = _Record()
+    first = record.run(pipeline, left, None)
+    again = record.against(pipeline, left, first)
+    found = record.against(pipeline, right, first)
+    known = {finding._place for finding in again}
+    judged = tuple(finding for finding in found if finding._place not in known)
+    said = () if not again else ("the pipeline drew public randomness, read a clock or kept a state: see `unstable`",)
+    return Replay(record.most, judged, tuple(again), (*said, *sorted(record.notes)))
 
-    def record(mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
-        if value is STREAM:  # an open stream answers later: there is nothing to record yet
-            return run()
+
+class _Record:
+    """The first world's releases, by the thread of work that asked for them and their order in it."""
+
+    def __init__(self) -> None:
+        self._calls: dict[Lane, list[_Call]] = {}
+        self.most = 0
+        self.notes: set[str] = set()
+
+    def run(self, pipeline: Callable[[Any], Any], data: Any, observer: Any) -> Ending:
+        with followed() as notes, observed(self._keep if observer is None else observer):
+            ending = run_watched(pipeline, _copied(data))
+        self.notes |= notes
+        return ending
+
+    def _keep(self, mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+        kept = _copied(value)
         release = replace(run(), insecure=True)  # a recorded release is known to the audit: it protects nobody
-        calls.append(_Call(mechanism, value, release))
+        self._calls.setdefault(lane(), []).append(_Call(mechanism, kept, release))
+        self.most += 1
         return release
 
-    place = 0
+    def against(self, pipeline: Callable[[Any], Any], data: Any, first: Ending) -> list[Finding]:
+        """What differs from the record when this input is given the recorded answers."""
+        findings: list[Finding] = []
+        asked: dict[Lane, int] = {}
+        number = {
+            at: i for i, at in enumerate((way, j) for way, calls in self._calls.items() for j in range(len(calls)))
+        }
 
-    def answer(mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
-        nonlocal place
-        if value is STREAM:
-            return run()
-        here, place = place, place + 1
-        if here >= len(calls):
-            findings.append(Finding("count of calls", here, f"{mechanism.name}: asked in the second world only"))
-            return replace(run(), insecure=True)
-        found = _differences(calls[here], mechanism, value, here)
-        findings.extend(found)
-        return calls[here].release
+        def answer(mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+            way = lane()
+            here = asked[way] = asked.get(way, -1) + 1
+            calls = self._calls.get(way, [])
+            if here >= len(calls):
+                place = self.most + sum(max(0, n + 1 - len(self._calls.get(w, []))) for w, n in asked.items()) - 1
+                findings.append(Finding("count of calls", place, f"{mechanism.name}: asked in the second world only"))
+                return replace(run(), insecure=True)
+            findings.extend(_differences(calls[here], mechanism, value, number[way, here]))
+            return calls[here].release
 
-    first = _run(pipeline, left, record)
-    second = _run(pipeline, right, answer)
-    if place < len(calls):
-        findings.append(
-            Finding("count of calls", place, f"{calls[place].mechanism.name}: asked in the first world only")
-        )
-    findings.extend(_endings(first, second))
-    return Replay(max(place, len(calls)), tuple(findings))
+        ending = self.run(pipeline, data, answer)
+        for way, calls in self._calls.items():
+            done = asked.get(way, -1) + 1
+            if done < len(calls):
+                name = calls[done].mechanism.name
+                findings.append(Finding("count of calls", number[way, done], f"{name}: asked in the first world only"))
+        self.most = max(self.most, sum(n + 1 for n in asked.values()))
+        return [*findings, *_endings(first, ending)]
 
 
-def _run(pipeline: Callable[[Any], Any], data: Any, observer: Any) -> _Outcome:
-    printed, exception, result = io.StringIO(), None, None
-    with warnings.catch_warnings(record=True) as caught, observed(observer):
-        warnings.simplefilter("always")
-        with redirect_stdout(printed), redirect_stderr(printed):
-            try:
-                result = pipeline(data)
-            except Exception as problem:
-                exception = f"{type(problem).__name__}: {problem}"
-    warned = tuple(f"{w.category.__name__}: {w.message}" for w in caught)
-    return _Outcome(result, exception, printed.getvalue(), warned)
+def _copied(data: Any) -> Any:
+    """Its own copy for every run, where it can be copied: what a pipeline uses up is seen by no other run."""
+    try:
+        return copy.deepcopy(data)
+    except Exception:
+        return data
 
 
 def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: Any, here: int) -> list[Finding]:
     if mechanism.to_dict() != call.mechanism.to_dict():
         return [Finding("mechanism", here, f"{call.mechanism.name} became {mechanism.name}, or its parameters changed")]
-    left, right = (_form(side) for side in (call.value, value))
-    found = []
     declared = getattr(mechanism, "sensitivity", None)
-    if isinstance(declared, Sensitivity) and _numeric(value):
+    if isinstance(declared, Sensitivity) and _numeric(call.value) and _numeric(value):
+        left, right = (_form(side) for side in (call.value, value))
         if left != right:
             return [
                 Finding("shape", here, f"{mechanism.name}: the input is {left} in one world and {right} in the other")
             ]
         distance = _distance(call.value, value, declared)
         if distance > declared.value:
-            found.append(
-                Finding(
-                    "distance",
-                    here,
-                    f"{mechanism.name}: inputs are {float(distance):.6g} apart, declared {float(declared.value):.6g}",
-                )
-            )
-    elif _numeric(value) and _records_apart(call.value, value, mechanism.unit.relation) > mechanism.unit.group_size:
-        found.append(Finding("records", here, f"{mechanism.name}: the inputs differ in more records than one unit"))
-    return found
+            apart = f"{float(distance):.6g} apart, declared {float(declared.value):.6g}"
+            return [Finding("distance", here, f"{mechanism.name}: inputs are {apart}")]
+        return []
+    rows = _rows(call.value), _rows(value)
+    if rows[0] is None or rows[1] is None:
+        return []
+    if _records_apart(rows[0], rows[1], mechanism.unit.relation) > mechanism.unit.group_size:
+        return [Finding("records", here, f"{mechanism.name}: the inputs differ in more records than one unit")]
+    return []
 
 
 def _distance(left: Any, right: Any, declared: Sensitivity) -> Fraction:
@@ -163,41 +202,41 @@ def _distance(left: Any, right: Any, declared: Sensitivity) -> Fraction:
     return declared.value if square <= declared.value**2 else Fraction(float(square) ** 0.5)
 
 
-def _records_apart(left: Any, right: Any, relation: str) -> int:
+def _records_apart(left: list[str], right: list[str], relation: str) -> int:
     """How many records must be added, removed or exchanged to get from one table to the other."""
-    a, b = (Counter(map(repr, _items(side))) for side in (left, right))
+    a, b = Counter(left), Counter(right)
     alone = (a - b).total(), (b - a).total()
     return sum(alone) if relation == "add_remove" else max(alone) if alone[0] == alone[1] else sum(alone)
 
 
-def _endings(first: _Outcome, second: _Outcome) -> list[Finding]:
+def _rows(value: Any) -> list[str] | None:
+    """The records of a table as texts, missing ones included; None for what is no table."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return [text_of(row) for row in value]
+    if isinstance(value, list | tuple):
+        return [text_of(row) for row in value]
+    if hasattr(value, "columns") and hasattr(value, "to_numpy"):  # a frame
+        return [text_of(row) for row in value.to_numpy()]
+    return None
+
+
+def _endings(first: Ending, second: Ending) -> list[Finding]:
     found = []
     if first.exception != second.exception:
         found.append(Finding("exception", None, "the worlds end with different exceptions or messages"))
-    if first.printed != second.printed:
-        found.append(Finding("message", None, "the worlds print different text"))
+    lines = [ending.printed.splitlines() for ending in (first, second)]
+    for j in range(max(map(len, lines))):
+        if len(lines[0]) <= j or len(lines[1]) <= j or lines[0][j] != lines[1][j]:
+            found.append(Finding("message", None, "the worlds print different text", f"line {j}"))
     if first.warned != second.warned:
         found.append(Finding("warning", None, "the worlds warn differently"))
     left, right = _form(first.result), _form(second.result)
     if left != right:
         found.append(Finding("shape", None, f"the result is {left} in one world and {right} in the other"))
-    elif first.exception is None and not _same(first.result, second.result):
-        found.append(
-            Finding("branch", None, "equal noisy answers, different results: something unprotected came through")
-        )
+    elif first.exception is None:
+        told = "equal noisy answers, different results: something unprotected came through"
+        found += [Finding("branch", None, told, where) for where in differing(first.result, second.result)]
     return found
-
-
-def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, Release) and isinstance(right, Release):
-        return _same(left.value, right.value)
-    if isinstance(left, np.ndarray):
-        return left.tobytes() == np.asarray(right).tobytes()
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
-    if isinstance(left, tuple | list):
-        return len(left) == len(right) and all(map(_same, left, right))
-    return bool(left == right)
 
 
 def _form(value: Any) -> str:
@@ -209,7 +248,11 @@ def _form(value: Any) -> str:
 
 
 def _numeric(value: Any) -> bool:
-    return np.asarray(value).dtype.kind in "biuf"
+    try:
+        kind = np.asarray(value).dtype.kind
+    except ValueError:  # ragged
+        return False
+    return kind in "biuf"
 
 
 def _items(value: Any) -> list[Any]:

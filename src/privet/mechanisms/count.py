@@ -67,4 +67,4 @@ class Count(CountingMechanism):
         yield Example(cls.for_budget(epsilon=1.0), [True, False, True], [True, False], Target(1.0))
         private = cls.for_budget(epsilon=0.5, delta=1e-6, unit=Unit("replace"))
         yield Example(private, [1, 0, None], [1, 0, 1], Target(0.5, 1e-6))
-        yield Example(cls.for_budget(rho=0.01, max_rows=4), [], [1, 1, 1, 1], Target(rho=0.01))
+        yield Example(cls.for_budget(rho=0.1, max_rows=4), [], [1, 1, 1, 1], Target(rho=0.1))

@@ -99,6 +99,6 @@ class Laplace(AdditiveMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         yield Example(cls.for_budget(epsilon=1.0, sensitivity=1.0), 0.0, 1.0, Target(1.0))
-        yield Example(cls.for_budget(epsilon=0.1, sensitivity=3.0, unit=Unit("replace")), -1.5, 1.5, Target(0.1))
+        yield Example(cls.for_budget(epsilon=0.5, sensitivity=3.0, unit=Unit("replace")), -1.5, 1.5, Target(0.5))
         vectors = np.zeros(3), np.array([0.5, -0.5, 0.0])
         yield Example(cls.for_budget(epsilon=2.0, delta=1e-3, sensitivity=1.0), *vectors, Target(2.0, 1e-3))

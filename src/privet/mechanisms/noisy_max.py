@@ -82,7 +82,7 @@ class NoisyMax(SelectionMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         teachers = cls.for_budget(epsilon=1.0, sensitivity=1, candidates=("cat", "dog", "fox"), unit=Unit("replace"))
-        yield Example(teachers, [5, 5, 4], [4, 6, 4], Target(1.0))
+        yield Example(teachers, [5, 9, 9], [6, 8, 8], Target(1.0))
         for kind in ("gumbel", "exponential"):
             counts = cls.for_budget(epsilon=2.0, sensitivity=1, monotonic=True, candidates=range(3), noise=kind)
-            yield Example(counts, [3, 2, 2], [3, 3, 3], Target(2.0))
+            yield Example(counts, [4, 2, 2], [4, 3, 3], Target(2.0))

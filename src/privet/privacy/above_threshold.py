@@ -24,6 +24,7 @@ class AboveThresholdLoss(PrivacyLoss):
     """
 
     kind = "above_threshold"
+    silent_fields = ("positives",)  # the scales of the noise pay for them
 
     epsilon: float
     positives: int = 1

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import UNIT_ROUNDOFF, Array, round_up, square_up, sum_up
 from privet._validate import count
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.base import (
@@ -23,6 +23,7 @@ from privet.privacy.base import (
     any_failure,
     binary_variable,
     from_dict,
+    orders_of,
     register,
     same_unit,
     sum_of_atoms,
@@ -65,18 +66,22 @@ class Total(PrivacyLoss):
         return all(part.attained_by_groups for part, _ in self.parts())
 
     def pure(self) -> float:
-        return math.fsum(part.pure() * n for part, n in self.parts())
+        return sum_up((part.pure(), n) for part, n in self.parts())
 
     def approximate(self) -> Approximate:
-        epsilon = math.fsum(part.approximate().epsilon * n for part, n in self.parts())
-        return Approximate(epsilon, min(1.0, math.fsum(part.approximate().delta * n for part, n in self.parts())))
+        points = [(part.approximate(), n) for part, n in self.parts()]
+        epsilon, delta = (sum_up((point[i], n) for point, n in points) for i in (0, 1))
+        return Approximate(epsilon, min(1.0, delta))
 
     def zcdp(self) -> ZcdpBound:
         bounds = [(part.zcdp(), n) for part, n in self.parts()]
-        return ZcdpBound(math.fsum(b.rho * n for b, n in bounds), any_failure((b.delta0, n) for b, n in bounds))
+        return ZcdpBound(sum_up((b.rho, n) for b, n in bounds), any_failure((b.delta0, n) for b, n in bounds))
 
     def gdp(self) -> float:
-        return math.sqrt(math.fsum(part.gdp() ** 2 * n for part, n in self.parts()))
+        mus = [(part.gdp(), n) for part, n in self.parts()]
+        if len(mus) == 1 and mus[0][1] == 1:
+            return mus[0][0]
+        return round_up(math.sqrt(sum_up((square_up(mu), n) for mu, n in mus)))
 
     def gaussian(self) -> float | None:
         squares = []
@@ -84,8 +89,10 @@ class Total(PrivacyLoss):
             mu = part.gaussian()
             if mu is None:
                 return None
-            squares.append(mu * mu * n)
-        return math.sqrt(math.fsum(squares))
+            squares.append((mu, n))
+        if len(squares) == 1 and squares[0][1] == 1:
+            return squares[0][0]
+        return round_up(math.sqrt(sum_up((square_up(mu), n) for mu, n in squares)))
 
     @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]
@@ -104,13 +111,19 @@ class Total(PrivacyLoss):
         return Composed(known, unit=self.unit) if len(known) == len(groups) else None
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        total = np.zeros(np.shape(alphas))
+        orders = orders_of(alphas)
+        total = np.zeros(orders.shape)
         failures = []
-        for part, n in self.parts():
-            values, delta0 = part.rdp(alphas)
+        parts = self.parts()
+        for part, n in parts:
+            values, delta0 = part.rdp(orders)
             total = total + n * values
             failures.append((delta0, n))
-        return RdpCurve(total, any_failure(failures))
+        single = len(parts) == 1 and parts[0][1] == 1
+        return RdpCurve(total if single else total * (1.0 + UNIT_ROUNDOFF * (len(parts) + 8.0)), any_failure(failures))
+
+    def stated_orders(self) -> tuple[float, ...]:
+        return tuple(sorted({order for part, _ in self.parts() for order in part.stated_orders()}))
 
     def variable(self, direction: Direction) -> LossVariable:
         """The variable of the whole composition: exact when all is Gaussian or atoms are few, else one above it."""

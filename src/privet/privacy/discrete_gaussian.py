@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet._numerics import Array, ndtri
+from privet._numerics import Array, ndtri, ratio_up, square_up
 from privet._validate import above, count
 from privet.errors import NoGuarantee
 from privet.privacy.base import (
@@ -61,7 +61,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
         )
 
     def zcdp(self) -> ZcdpBound:
-        return ZcdpBound((self.sensitivity / self.sigma) ** 2 / 2.0, 0.0)
+        return ZcdpBound(square_up(ratio_up(self.sensitivity, self.sigma)) / 2.0, 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         if self.dimension > 1 or self.sigma > _LARGEST_SIGMA:
@@ -146,6 +146,10 @@ class DiscreteNormalVariable(SymmetricVariable):
         # the tail lies at most two outcomes beyond that of the normal law
         reach = mu * (mu / 2.0 - ndtri(max(tail, 1e-300)) + 2.0 / self.sigma)
         return -reach, reach
+
+    @property
+    def smooth(self) -> bool:
+        return False  # many steps, too many to list
 
     @property
     def mass_error(self) -> float:

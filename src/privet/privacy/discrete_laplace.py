@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from privet._numerics import ratio_up
 from privet._validate import above, count
 from privet.privacy.base import MOST_ATOMS, Direction, LossVariable, PrivacyLoss, register, shifted_geometric
 
@@ -34,7 +35,7 @@ class DiscreteLaplaceLoss(PrivacyLoss):
         return self.sensitivity <= MOST_ATOMS
 
     def pure(self) -> float:
-        return self.sensitivity / self.scale
+        return ratio_up(self.sensitivity, self.scale)
 
     def variable(self, direction: Direction) -> LossVariable:
         return shifted_geometric(1.0 / self.scale, self.sensitivity)

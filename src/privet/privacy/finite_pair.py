@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, round_up
 from privet._validate import fraction
 from privet.errors import InvalidParameter
 from privet.privacy.base import (
@@ -16,6 +16,7 @@ from privet.privacy.base import (
     LossVariable,
     PrivacyLoss,
     RdpCurve,
+    orders_of,
     register,
     renyi_of_variable,
     variable_of_envelope,
@@ -55,7 +56,16 @@ class FinitePairLoss(PrivacyLoss):
     def pure(self) -> float:
         if self._forward.p_only > 0.0 or self._forward.q_only > 0.0:
             return float("inf")
-        return float(np.abs(self._forward.losses).max())
+        return self._largest_loss
+
+    @cached_property
+    def _largest_loss(self) -> float:
+        """From the exact ratio of two outcomes: ln r = ln(1 + (r - 1)) keeps its digits near r = 1, and is rounded up."""
+        p, q = ([Fraction(x) for x in side] for side in (self.p, self.q))
+        totals = sum(p), sum(q)
+        pairs = [(a * totals[1], b * totals[0]) for a, b in zip(p, q, strict=True) if a > 0]
+        excess = max(max(a, b) / min(a, b) for a, b in pairs) - 1
+        return round_up(math.log1p(float(excess)), 4.0)
 
     @cached_property
     def _forward(self) -> AtomicVariable:
@@ -81,7 +91,7 @@ class FinitePairLoss(PrivacyLoss):
         return self.unit.relation != "replace" or self._forward.symmetric
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         both = [renyi_of_variable(pair, orders) for pair in (self._forward, self._forward.reversed())]
         return RdpCurve(np.maximum(*both), 0.0)
 

@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, round_up, square_up
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.base import (
@@ -25,6 +25,8 @@ from privet.privacy.base import (
     best_zcdp,
     binary_variable,
     enclose_sampled,
+    epsilon_after_sampling,
+    orders_of,
     register,
     renyi_of_variable,
     variable_of_envelope,
@@ -96,6 +98,10 @@ class SplicedVariable(SymmetricVariable):
         """Masses of (0, n0], (n0, n1], ..., (nk, inf) for nodes >= 0."""
         p, q = self.of.cells(np.concatenate(([0.0], before_sampling(nodes, self.q))))
         return ((1.0 - self.q) * q + self.q * p)[1:], q[1:]
+
+    @property
+    def smooth(self) -> bool:
+        return self.of.smooth
 
     @property
     def mass_error(self) -> float:
@@ -179,21 +185,21 @@ class FixedSampled(PrivacyLoss):
         epsilon, delta = self.of.approximate()
         if self.m == 0:
             return Approximate(0.0, 0.0)
-        return Approximate(float(after_sampling(epsilon, self.q)), self.q * delta)
+        return Approximate(epsilon_after_sampling(epsilon, self.q), round_up(self.q * delta, 2.0))
 
     def zcdp(self) -> ZcdpBound:
         rho, delta0 = self.of.zcdp()
         epsilon, delta = self.approximate()
-        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(epsilon**2 / 2.0, delta))
+        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(square_up(epsilon) / 2.0, delta))
 
     def gdp(self) -> float:
         return 0.0 if self.m == 0 else min(self.of.gdp(), super().gdp())
 
     def gaussian(self) -> float | None:
-        return 0.0 if self.m == 0 else self.of.gaussian() if self.m == self.n else None
+        return 0.0 if not self.parts() else self.of.gaussian() if self.m == self.n else None
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         base, delta0 = self.of.rdp(orders)
         mu = self.of.gaussian()
         if self.m == 0:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._numerics import ratio_down, ratio_up
 from privet._validate import above
 from privet.privacy.base import NormalLoss, PrivacyLoss, register
 
@@ -34,11 +35,11 @@ class GaussianLoss(NormalLoss):
 
     @property
     def mu(self) -> float:
-        """Distance of the two worlds in standard deviations."""
-        return 1.0 / self.noise_multiplier
+        """Distance of the two worlds in standard deviations, rounded up."""
+        return ratio_up(1.0, self.noise_multiplier)
 
     def gaussian(self) -> float:
         return self.mu
 
     def grouped(self, size: int) -> PrivacyLoss:
-        return GaussianLoss(self.noise_multiplier / size, unit=self.unit)
+        return GaussianLoss(ratio_down(self.noise_multiplier, size), unit=self.unit)

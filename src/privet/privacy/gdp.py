@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from privet._numerics import product_up
 from privet._validate import at_least
 from privet.privacy.base import NormalLoss, PrivacyLoss, register
 
@@ -31,4 +32,4 @@ class GdpLoss(NormalLoss):
         return self.mu
 
     def grouped(self, size: int) -> PrivacyLoss:
-        return GdpLoss(self.mu * size, unit=self.unit)
+        return GdpLoss(product_up(self.mu, size), unit=self.unit)

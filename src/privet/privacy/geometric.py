@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._numerics import product_up, round_up
 from privet._validate import count, open_fraction
 from privet.privacy.base import MOST_ATOMS, Direction, LossVariable, PrivacyLoss, register, shifted_geometric
 
@@ -36,7 +37,7 @@ class GeometricLoss(PrivacyLoss):
         return self.sensitivity <= MOST_ATOMS
 
     def pure(self) -> float:
-        return -math.log(self.ratio) * self.sensitivity
+        return product_up(round_up(-math.log(self.ratio), 2.0), self.sensitivity)
 
     def variable(self, direction: Direction) -> LossVariable:
         return shifted_geometric(-math.log(self.ratio), self.sensitivity)

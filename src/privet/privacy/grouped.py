@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import Array, log1mexp
+from privet._numerics import UNIT_ROUNDOFF, Array, log1mexp, product_up
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.base import (
@@ -19,6 +19,7 @@ from privet.privacy.base import (
     Unit,
     ZcdpBound,
     binary_rdp,
+    orders_of,
     register,
     variable_of_symmetric_curve,
 )
@@ -46,6 +47,7 @@ class Grouped(PrivacyLoss):
     """
 
     kind = "grouped"
+    silent_fields = ("relation",)
 
     of: PrivacyLoss
     size: int
@@ -98,35 +100,36 @@ class Grouped(PrivacyLoss):
         return tuple((Grouped(part, self.size, self.relation), n) for part, n in inner)
 
     def pure(self) -> float:
-        return self.size * self.of.pure()
+        return product_up(self.size, self.of.pure())
 
     def approximate(self) -> Approximate:
         epsilon, delta = self.of.approximate()
         if self.size == 1 or delta == 0.0 or not math.isfinite(epsilon):
-            return Approximate(self.size * epsilon, delta)
+            return Approximate(product_up(self.size, epsilon), delta)
         if epsilon == 0.0:
-            return Approximate(0.0, min(1.0, self.size * delta))
+            return Approximate(0.0, min(1.0, product_up(self.size, delta)))
         # (e^{k eps} - 1)/(e^eps - 1), in logarithms since either may overflow
         growth = (self.size - 1) * epsilon + log1mexp(-self.size * epsilon) - log1mexp(-epsilon)
-        return Approximate(self.size * epsilon, math.exp(min(0.0, math.log(delta) + growth)))
+        growth += 16.0 * UNIT_ROUNDOFF * (1.0 - math.log(delta) + self.size * epsilon)
+        return Approximate(product_up(self.size, epsilon), math.exp(min(0.0, math.log(delta) + growth)))
 
     def zcdp(self) -> ZcdpBound:
         closed = self._known
         if closed is not None:
             return closed.zcdp()
         rho, delta0 = self.of.zcdp()
-        return ZcdpBound(rho * self.size**2, 0.0) if delta0 == 0.0 else ZcdpBound(math.inf, delta0)
+        return ZcdpBound(product_up(rho, self.size, self.size), 0.0) if delta0 == 0.0 else ZcdpBound(math.inf, delta0)
 
     def gdp(self) -> float:
         closed = self._known
-        return self.size * self.of.gdp() if closed is None else closed.gdp()
+        return product_up(self.size, self.of.gdp()) if closed is None else closed.gdp()
 
     def gaussian(self) -> float | None:
         mu = self.of.gaussian()
-        return None if mu is None else self.size * mu
+        return None if mu is None else product_up(self.size, mu)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         closed = self._known
         if closed is not None:
             return closed.rdp(orders)
@@ -136,7 +139,7 @@ class Grouped(PrivacyLoss):
         if delta0 > 0.0 or base_delta0 > 0.0:
             return RdpCurve(np.full(orders.shape, math.inf), 0.0)
         values = np.minimum(3.0**doublings * chained, binary_rdp(self.pure(), orders))
-        return RdpCurve(np.minimum(values, orders * rho), 0.0)
+        return RdpCurve(np.minimum(values, orders * rho) * (1.0 + 4.0 * UNIT_ROUNDOFF), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         closed = self._known

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import UNIT_ROUNDOFF, Array, ratio_down, ratio_up
 from privet._validate import above
 from privet.privacy.base import (
+    HAIR,
     AtomicVariable,
     Atoms,
     Direction,
@@ -16,6 +17,7 @@ from privet.privacy.base import (
     PrivacyLoss,
     RdpCurve,
     SymmetricVariable,
+    orders_of,
     register,
 )
 
@@ -96,17 +98,18 @@ class LaplaceLoss(PrivacyLoss):
             self._set(scale=above("scale", self.scale, 0.0))
 
     def pure(self) -> float:
-        return 1.0 / self.scale
+        return ratio_up(1.0, self.scale)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        a = np.asarray(alphas, dtype=float)
-        e = 1.0 / self.scale
+        a = orders_of(alphas)
+        e = self.pure()
         # ln of a mean of exponentials; x = mean - 1 collected so that small e keeps its digits
         x = (a * np.expm1(np.minimum((a - 1.0) * e, 600.0)) + (a - 1.0) * np.expm1(-a * e)) / (2.0 * a - 1.0)
         far = (a - 1.0) * e > 600.0
         log_mean = np.where(far, (a - 1.0) * e + np.log(a / (2.0 * a - 1.0)) + 1e-15, np.log1p(np.maximum(x, 0.0)))
-        value = np.where(a * e < 1e-4, a * e * e / 2.0, log_mean / (a - 1.0) * (1.0 + 4e-12))  # tiny: the zCDP line
-        return RdpCurve(np.minimum(value, np.minimum(e, a * e * e / 2.0)), 0.0)
+        line = a * (e * e / 2.0) * (1.0 + HAIR)
+        value = np.where(a * e < 1e-4, line, log_mean / (a - 1.0) * (1.0 + 4e-12))  # tiny: the zCDP line
+        return RdpCurve(np.minimum(value, np.minimum(e, line)), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         if math.isinf(self.scale):
@@ -114,4 +117,4 @@ class LaplaceLoss(PrivacyLoss):
         return LaplaceVariable(self.scale)
 
     def grouped(self, size: int) -> PrivacyLoss:
-        return LaplaceLoss(self.scale / size, unit=self.unit)
+        return LaplaceLoss(ratio_down(self.scale, size), unit=self.unit)

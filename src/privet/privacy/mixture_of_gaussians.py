@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from privet._numerics import Array
 from privet._validate import above, at_least, fraction
 from privet.errors import InvalidParameter, MixedUnits
@@ -96,7 +94,7 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
         return self._pair.zcdp()
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        return self._pair.rdp(np.asarray(alphas, dtype=float))
+        return self._pair.rdp(alphas)
 
     def variable(self, direction: Direction) -> LossVariable:
         return self._pair.variable(direction)

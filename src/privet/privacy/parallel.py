@@ -44,6 +44,7 @@ class Parallel(PrivacyLoss):
     """
 
     kind = "parallel"
+    silent_fields = ("fixed_blocks",)
     blocks: tuple[PrivacyLoss, ...]
     fixed_blocks: bool
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array, special
+from privet._numerics import Array, product_up, special, square_up
 from privet._validate import fraction
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.base import (
@@ -26,7 +26,9 @@ from privet.privacy.base import (
     binary_variable,
     binomial_mixture,
     enclose_sampled,
+    epsilon_after_sampling,
     log_excess_moment,
+    orders_of,
     register,
     renyi_of_variable,
 )
@@ -100,6 +102,10 @@ class SampledVariable(LossVariable):
         return self.q * self.of.least
 
     @property
+    def smooth(self) -> bool:
+        return self.of.smooth
+
+    @property
     def mass_error(self) -> float:
         return self.of.mass_error + HAIR  # a mixture of non-negative numbers
 
@@ -148,7 +154,9 @@ class PoissonSampled(PrivacyLoss):
         if 0.0 < q < _LEAST_RATE:
             raise InvalidParameter(f"q must be 0 or at least {_LEAST_RATE:g}, got {q}")
         outer = inner.of if isinstance(inner, PoissonSampled) else inner
-        q = q * inner.q if isinstance(inner, PoissonSampled) else q
+        q = product_up(q, inner.q) if isinstance(inner, PoissonSampled) else q
+        if 0.0 < q < _LEAST_RATE:
+            raise InvalidParameter(f"nested rates must multiply to 0 or at least {_LEAST_RATE:g}, got {q:g}")
         self._set(of=outer, q=q, unit=outer.unit)
 
     @property
@@ -162,24 +170,24 @@ class PoissonSampled(PrivacyLoss):
         return self.of.parts() if self.q == 1.0 else ((self, 1),)
 
     def pure(self) -> float:
-        return float(after_sampling(self.of.pure(), self.q)) if self.q > 0.0 else 0.0
+        return epsilon_after_sampling(self.of.pure(), self.q) if self.q > 0.0 else 0.0
 
     def approximate(self) -> Approximate:
         epsilon, delta = self.of.approximate()
-        return Approximate(float(after_sampling(epsilon, self.q)) if self.q > 0.0 else 0.0, self.q * delta)
+        return Approximate(epsilon_after_sampling(epsilon, self.q) if self.q > 0.0 else 0.0, product_up(self.q, delta))
 
     def zcdp(self) -> ZcdpBound:
         rho, delta0 = self.of.zcdp()  # sampling never hurts; but no order-free gain exists for unbounded losses
         epsilon, delta = self.approximate()
         if self.q == 0.0:
             return ZcdpBound(0.0, 0.0)
-        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(epsilon**2 / 2.0, delta))
+        return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(square_up(epsilon) / 2.0, delta))
 
     def gdp(self) -> float:
         return 0.0 if self.q == 0.0 else min(self.of.gdp(), super().gdp())
 
     def gaussian(self) -> float | None:
-        return 0.0 if self.q == 0.0 else self.of.gaussian() if self.q == 1.0 else None
+        return 0.0 if not self.parts() else self.of.gaussian() if self.q == 1.0 else None
 
     @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]
@@ -201,7 +209,7 @@ class PoissonSampled(PrivacyLoss):
         return MixturePairLoss(side, side, unit=self.unit)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         if self.q == 0.0:
             return RdpCurve(np.zeros(orders.shape), 0.0)
         base, delta0 = self.of.rdp(orders)

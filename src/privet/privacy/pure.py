@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from privet._numerics import product_up
 from privet._validate import at_least
 from privet.privacy.base import PrivacyLoss, register
 
@@ -33,4 +34,4 @@ class PureLoss(PrivacyLoss):
         return self.epsilon
 
     def grouped(self, size: int) -> PrivacyLoss:
-        return PureLoss(self.epsilon * size, unit=self.unit)
+        return PureLoss(product_up(self.epsilon, size), unit=self.unit)

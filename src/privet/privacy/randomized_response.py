@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
+from privet._numerics import round_up
 from privet._validate import at_least, open_fraction
 from privet.errors import InvalidParameter
 from privet.privacy.base import PrivacyLoss, Unit, register
@@ -40,7 +41,8 @@ class RandomizedResponseLoss(PrivacyLoss):
         """
         if open_fraction("lie", lie) > 0.5:
             raise InvalidParameter(f"lie must be at most 1/2, got {lie}; flip the meaning of the answer instead")
-        return cls(math.log1p(-lie) - math.log(lie), unit=unit or Unit("replace"))
+        odds = math.log1p((1.0 - 2.0 * lie) / lie) if lie > 0.25 else math.log((1.0 - lie) / lie)
+        return cls(round_up(odds, 4.0), unit=unit or Unit("replace"))
 
     @property
     def lie_probability(self) -> float:

@@ -10,12 +10,14 @@ from privet._numerics import Array
 from privet._validate import at_least, finite, fraction
 from privet.errors import InvalidParameter
 from privet.privacy.base import (
+    HAIR,
     Approximate,
     Direction,
     LossVariable,
     PrivacyLoss,
     RdpCurve,
     ZcdpBound,
+    orders_of,
     register,
     variable_of_rdp,
 )
@@ -60,12 +62,16 @@ class RdpLoss(PrivacyLoss):
         return Approximate(math.inf, self.delta0)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         known = np.asarray(self.alphas)
         values = np.minimum.accumulate(np.asarray(self.values)[::-1])[::-1]  # R increases: a later bound serves earlier
-        moment = np.interp(orders, known, values * (known - 1.0)) / (orders - 1.0)
-        result = np.where(orders <= known[0], values[0], moment)
+        moment = np.interp(orders, known, values * (known - 1.0)) / (orders - 1.0) * (1.0 + HAIR)
+        given = values[np.minimum(np.searchsorted(known, orders), len(known) - 1)]  # of the next order that was given
+        result = np.where(orders <= known[0], values[0], np.minimum(moment, given))
         return RdpCurve(np.where(orders > known[-1], math.inf, result), self.delta0)
+
+    def stated_orders(self) -> tuple[float, ...]:
+        return self.alphas
 
     def variable(self, direction: Direction) -> LossVariable:
         return variable_of_rdp(self)

@@ -16,6 +16,7 @@ from privet.privacy.base import (
     PrivacyLoss,
     RdpCurve,
     log_excess_moment,
+    orders_of,
     register,
 )
 
@@ -58,7 +59,7 @@ class SkellamLoss(PrivacyLoss):
             raise InvalidParameter(f"variance must lie between 0.001 and 1e12, got {self.variance}")
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         values = [skellam_rdp(self.variance, self.sensitivity, float(a)) for a in orders.ravel()]
         return RdpCurve(np.reshape(values, orders.shape), 0.0)
 

@@ -19,6 +19,7 @@ from privet.privacy.base import (
     ZcdpBound,
     after_sampling,
     binary_variable,
+    orders_of,
     register,
     variable_of_envelope,
 )
@@ -100,7 +101,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return self._swap.gdp()
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         plain, delta0 = self._plain.rdp(orders)
         swap, swap_delta0 = self._swap.rdp(orders)
         if delta0 > 0.0 or swap_delta0 > 0.0:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._numerics import product_up
 from privet._validate import at_least
 from privet.privacy.base import Direction, LossVariable, PrivacyLoss, ZcdpBound, register, variable_of_rdp
 
@@ -37,4 +38,4 @@ class ZcdpLoss(PrivacyLoss):
         return variable_of_rdp(self)
 
     def grouped(self, size: int) -> PrivacyLoss:
-        return ZcdpLoss(self.rho * size * size, unit=self.unit)
+        return ZcdpLoss(product_up(self.rho, size, size), unit=self.unit)

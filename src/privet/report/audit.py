@@ -1,7 +1,7 @@
 """An audit for a reader: the page of one certificate, and the score card of the zoo."""
 
 import html
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,26 +45,56 @@ def audit_facts(certificate: Certificate) -> list[tuple[str, str]]:
     >>> audit_facts(audit.certify(found))[0]
     ('Verdict', 'not refuted')
     """
-    claim, counts = from_json(certificate.claim), certificate.counts
+    claim = certificate.price()
+    facts = [("Verdict", certificate.verdict)]
+    if claim is not None:
+        facts += [("Claim", describe(claim)), ("Neighbours", claim.unit.describe())]
+    if certificate.left or certificate.right:
+        facts.append(("Inputs", f"{certificate.left} and {certificate.right} ({certificate.pairs_tried} pairs tried)"))
+    if certificate.event:
+        facts.append(("Event", certificate.event + (f" ({certificate.selection})" if certificate.selection else "")))
+    facts += [("Counts", seen) for seen in [_seen(certificate.counts or certificate.measured)] if seen]
+    if certificate.findings:
+        chance = f"a true claim is refuted with probability {certificate.alpha:g}"
+        facts.append(("Test", f"p-value {certificate.p_value:.3g}; {chance}"))
+    facts += _bound_facts(certificate)
+    others = [each for each in certificate.findings if each["event"] != certificate.event]
+    facts += [("Also", f"{each['event']}: p-value {float(each['p_value']):.3g}") for each in others]
+    for part in ("findings", "unstable"):
+        facts += [("Found" if part == "findings" else "Unstable", text) for text in certificate.evidence.get(part, ())]
+    if certificate.scouting.get("calls"):
+        facts.append(("Effort", _effort(certificate)))
+    return facts + [("Note", note) for note in certificate.notes]
+
+
+def _seen(counts: dict[str, Any]) -> str:
+    if "canaries" in counts:
+        return f"{counts['correct']:,} of {counts['made']:,} guesses right, about {counts['canaries']:,} canaries"
+    if not counts:
+        return ""
+    there = f"{counts['tp']:,} of {counts['n']:,} runs in that world"
+    return f"{there}, {counts['fp']:,} of {counts['n_out']:,} in the other"
+
+
+def _bound_facts(certificate: Certificate) -> list[tuple[str, str]]:
+    if certificate.kind == "exact":
+        largest = "infinite" if certificate.lower < 0.0 else f"{certificate.lower:.12g}"
+        return [("Exact", f"the largest log-ratio of the two laws is {largest}")]
+    if not certificate.measured:
+        return []
+    sure = f"with confidence {100.0 * (1.0 - certificate.alpha):.6g}%"
     return [
-        ("Verdict", certificate.verdict),
-        ("Claim", describe(claim)),
-        ("Neighbours", claim.unit.describe()),
-        ("Inputs", f"{certificate.left} and {certificate.right} ({certificate.pairs_tried} pairs tried)"),
-        ("Event", f"{certificate.event} ({certificate.selection})"),
-        (
-            "Counts",
-            f"{counts['tp']:,} of {counts['n']:,} runs in that world, "
-            f"{counts['fp']:,} of {counts['n_out']:,} in the other",
-        ),
-        ("Test", f"p-value {certificate.p_value:.3g}; a true claim is refuted with probability {certificate.alpha:g}"),
-        (
-            "Bound",
-            f"epsilon is at least {certificate.lower:.4g} at delta {certificate.delta:g}, with confidence "
-            f"{100.0 * (1.0 - certificate.alpha):.6g}%",
-        ),
+        ("Bound", f"epsilon is at least {certificate.lower:.4g} at delta {certificate.delta:g}, {sure}"),
         ("Reach", f"claims of epsilon {certificate.ceiling:.3g} or more are out of reach of so many runs"),
     ]
+
+
+def _effort(certificate: Certificate) -> str:
+    spent = certificate.scouting
+    return (
+        f"{spent['calls']:,} runs in all, scouting included; {spent.get('events', 0):,} events looked at; "
+        f"{spent.get('released', 0):,} tested runs came from release, {spent.get('simulated', 0):,} were simulated"
+    )
 
 
 def audit_page(certificate: Certificate) -> str:
@@ -93,16 +123,13 @@ def audit_page(certificate: Certificate) -> str:
 <p>{html.escape(certificate.created)}, {html.escape(versions)}</p>
 <p class="{kind}"><strong>{html.escape(certificate.verdict.capitalize())}.</strong> {_sentence(certificate)}</p>
 <p>{_MODEST}</p>
-<h2>What was seen, and what the claim allows</h2>
-<figure>{_drawing(certificate, zoom=False)}{_drawing(certificate, zoom=True)}
-<figcaption>Across: how often the event happened in the world where it should be rare. Up: how often it happened in the
-other world. The claim allows the shaded region. Each side of the box is a confidence bound at level
-{_side(certificate):g}; the claim is refuted when the lower right corner of the box lies outside
-the region.</figcaption></figure>
+{_figure(certificate)}
 <h2>Facts</h2><table>{rows}</table>
 <h2>Check it yourself</h2>
 <p>The test follows from the counts and the claim alone. Save the text below as <code>audit.json</code>; reading it
-recomputes everything and refuses a changed certificate:</p>
+recomputes everything and refuses a changed certificate. Whoever can compute can also invent counts: only a signature by
+a key that you trust says where they come from.</p>
+<pre>privet audit verify audit.json --key KEY</pre>
 <pre>from privet import audit
 print(audit.Certificate.from_json(open("audit.json").read()).verdict)</pre>
 <details><summary>Certificate (SHA-256 {certificate.digest[:16]}…)</summary><pre>{written}</pre></details>
@@ -110,7 +137,21 @@ print(audit.Certificate.from_json(open("audit.json").read()).verdict)</pre>
 """
 
 
+def _figure(certificate: Certificate) -> str:
+    """Rates beside the claim's region, where an event was counted in two worlds."""
+    if "tp" not in certificate.counts or certificate.price() is None:
+        return ""
+    return f"""<h2>What was seen, and what the claim allows</h2>
+<figure>{_drawing(certificate, zoom=False)}{_drawing(certificate, zoom=True)}
+<figcaption>Across: how often the event happened in the world where it should be rare. Up: how often it happened in the
+other world. The claim allows the shaded region. Each side of the box is a confidence bound at level
+{_side(certificate):g}; the claim is refuted when the lower right corner of the box lies outside
+the region.</figcaption></figure>"""
+
+
 def _sentence(certificate: Certificate) -> str:
+    if certificate.kind in ("exact", "replay"):
+        return "This was checked without sampling." if certificate.kind == "exact" else "Equal noise in both worlds."
     if certificate.verdict == "violated":
         chance = f"{certificate.p_value:.2g}"
         return f"If the claim were true, counts like these would be seen with probability {chance} at most."
@@ -118,8 +159,9 @@ def _sentence(certificate: Certificate) -> str:
 
 
 def _side(certificate: Certificate) -> float:
-    """The level of one side of the box: two events share the level of the audit, and two rates that of an event."""
-    return certificate.alpha / 4.0
+    """The level of one side of the box: events share the level of the audit, and two rates that of an event."""
+    shares = [float(each["share"]) for each in certificate.findings if each["event"] == certificate.event] or [0.5]
+    return certificate.alpha * shares[0] / 2.0
 
 
 def _box(certificate: Certificate) -> tuple[Array, Array]:

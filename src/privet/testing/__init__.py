@@ -12,25 +12,34 @@ A new kind of loss runs through all of them in a few lines:
 Every law is a function that raises AssertionError with the loss and the numbers that break it.
 """
 
-from privet.testing.audits import assert_every_mechanism_has_examples, check_survives_audit
+from privet.testing.audits import (
+    assert_every_mechanism_has_examples,
+    check_audit_can_fail,
+    check_survives_audit,
+    weaker_claim,
+)
 from privet.testing.base import AUDIT_ALARMS, AUDIT_SHARES, Labelled, accountants, alarm_level, enclose_delta
 from privet.testing.laws import (
     ACCOUNTANT_LAWS,
     LOSS_LAWS,
     check_answers_where_it_can,
+    check_bad_questions_are_refused,
     check_bounds,
     check_cells,
     check_costs_nothing,
     check_counts,
     check_enclosure,
     check_equal_is_interchangeable,
+    check_fields_matter,
     check_fixed_amplification,
     check_fixed_needs_replace,
     check_group_of_one,
     check_groups_cost_more,
+    check_groups_scale,
     check_hashable,
     check_inverse,
     check_json_round_trip,
+    check_mass_error,
     check_masses,
     check_mirror,
     check_mixed_units_raise,
@@ -58,6 +67,7 @@ from privet.testing.laws import (
     check_span,
     check_statements_cover_pair,
     check_targets_monotone,
+    check_to_replace,
     check_total_variation,
 )
 from privet.testing.losses import (
@@ -112,6 +122,7 @@ __all__ = [
     "assert_every_kind_has_examples",
     "assert_every_mechanism_has_examples",
     "check_answers_where_it_can",
+    "check_bad_questions_are_refused",
     "check_behaviour_is_public",
     "check_equal_numbers_are_one_input",
     "check_bounds",
@@ -123,13 +134,16 @@ __all__ = [
     "check_error_bar_is_public",
     "check_error_bars_cover",
     "check_every_coin_is_from_noise",
+    "check_fields_matter",
     "check_fixed_amplification",
     "check_fixed_needs_replace",
     "check_group_of_one",
     "check_groups_cost_more",
+    "check_groups_scale",
     "check_hashable",
     "check_inverse",
     "check_json_round_trip",
+    "check_mass_error",
     "check_masses",
     "check_meets_its_budget",
     "check_nothing_private_is_said",
@@ -165,8 +179,10 @@ __all__ = [
     "check_sound",
     "check_span",
     "check_statements_cover_pair",
+    "check_audit_can_fail",
     "check_survives_audit",
     "check_targets_monotone",
+    "check_to_replace",
     "check_total_variation",
     "enclose_delta",
     "example_families",
@@ -182,4 +198,5 @@ __all__ = [
     "pmf_rounded_laplace",
     "pmf_rounded_staircase",
     "same_value",
+    "weaker_claim",
 ]

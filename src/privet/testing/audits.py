@@ -1,12 +1,16 @@
 """The audit as a law: a mechanism's own examples must survive the referee."""
 
+import math
 import time
 
+from privet import accounting
+from privet._validate import above
 from privet.audit import Pairs
 from privet.audit import mechanism as audit_mechanism
 from privet.mechanisms import Example, registered_mechanisms
+from privet.privacy import ApproxLoss, GaussianLoss, PrivacyLoss, PureLoss
 
-__all__ = ["assert_every_mechanism_has_examples", "check_survives_audit"]
+__all__ = ["assert_every_mechanism_has_examples", "check_audit_can_fail", "check_survives_audit", "weaker_claim"]
 
 _FEWEST, _MOST, _PILOT = 3_000, 20_000, 300
 _SECONDS = 0.15  # of CPU time for one world
@@ -23,11 +27,48 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
     """
     found = audit_mechanism(
         example.mechanism,
-        neighbours=Pairs([(example.left, example.right)], checked=False),  # a unit may have several rows
+        neighbours=Pairs([(example.left, example.right)], checked=False),
         runs=_affordable(example) if runs is None else runs,
         alpha=alpha,
     )
     assert found.verdict == "not refuted", str(found)
+
+
+def weaker_claim(loss: PrivacyLoss, share: float) -> PrivacyLoss:
+    """A claim of only a share of a price: of mu for Gaussian and zCDP prices, else of the pure epsilon.
+
+    >>> from privet.privacy import PureLoss
+    >>> weaker_claim(PureLoss(2.0), 0.5).pure()
+    1.0
+    """
+    share = above("share", share, 0.0)
+    mu, rho = loss.gaussian(), loss.zcdp()
+    if mu is None and not math.isfinite(loss.pure()) and rho is not None:
+        mu = math.sqrt(2.0 * rho.rho)
+    if mu is not None:
+        return GaussianLoss(1.0 / (share * mu), unit=loss.unit)
+    if not math.isfinite(loss.pure()):
+        return ApproxLoss(share * float(accounting.epsilon(loss, delta=1e-5)), 1e-5, unit=loss.unit)
+    return PureLoss(share * loss.pure(), unit=loss.unit)
+
+
+def check_audit_can_fail(example: Example, *, runs: int = 20_000, alpha: float = 1e-6) -> None:
+    """The audit of an example refutes a claim of only the share of its price that the example says it detects.
+
+    An audit that refutes nothing proves nothing. At least half of the price must be refuted, unless the example argues.
+
+    >>> from privet import mechanisms
+    >>> check_audit_can_fail(next(iter(mechanisms.Laplace.examples())))
+    """
+    assert 0.0 <= example.detects <= 0.5, f"{example.mechanism.name}: an example detects half of its price, or argues"
+    if example.detects == 0.0:
+        return  # told, and listed by the suite
+    claim = weaker_claim(example.mechanism.loss, example.detects)
+    pair = Pairs([(example.left, example.right)], checked=False)
+    found = audit_mechanism(example.mechanism, claim=claim, neighbours=pair, runs=runs, alpha=alpha)
+    assert found.verdict == "violated", (
+        f"{example.mechanism.name}: {example.detects:g} of its price is not refuted: {found}"
+    )
 
 
 def _affordable(example: Example) -> int:

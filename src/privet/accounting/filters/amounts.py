@@ -12,16 +12,14 @@ COMPUTED = 1.0 - 1e-12  # limits that come out of a formula or a bisection give 
 
 _DIGITS = 40
 _ONE = 10**_DIGITS
-_ROUNDING = 48  # a computed number may be off by a relative 2^-48; a short decimal is meant as it is written
-_INFLATED = ((1 << _ROUNDING) + 1) * _ONE
-_DEFLATED = ((1 << _ROUNDING) - 1) * _ONE
 
 
 def to_amount(value: float, *, up: bool) -> Amount:
     """A price (up) or a limit (down) as an integer.
 
     Up to 15 digits identify a decimal, so 0.1 is read as the 1/10 that its author wrote and ten of them fill a budget
-    of 1.0 exactly; anything longer was computed and is moved to the safe side by a relative 2^-48.
+    of 1.0 exactly. Anything longer was computed, and counts as the number that it is: prices come rounded up and
+    limits rounded down.
 
     >>> 10 * to_amount(0.1, up=True) == to_amount(1.0, up=False)
     True
@@ -43,8 +41,7 @@ def to_amount(value: float, *, up: bool) -> Amount:
         numerator, denominator = int(digits), int(10**-shift)
     else:
         numerator, denominator = value.as_integer_ratio()
-        numerator *= _INFLATED if up else _DEFLATED
-        denominator <<= _ROUNDING
+        numerator *= _ONE
     return -(-numerator // denominator) if up else numerator // denominator
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from privet._validate import above, at_least, open_fraction
 from privet._validate import count as whole_number
-from privet.accounting.filters.amounts import COMPUTED, Amount, add, to_amount, to_float
+from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
 from privet.accounting.filters.points import point_at
 from privet.errors import BudgetExceeded, InvalidParameter
 from privet.privacy import Composed, PrivacyLoss, PureLoss, Repeated, Unit
@@ -18,6 +18,9 @@ __all__ = ["Balance", "Filter", "FilterState", "Offers", "Rule", "Sums", "settle
 
 Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
 Offers = tuple[Sums, ...]  # per rule: prices of one release that are all valid, the one to be tried first in front
+
+_HAIR = 1.0 + 1e-9
+_LEAST_EPSILON, _MOST_EPSILON = 1e-60, 1e60  # of any price
 
 
 class Balance(NamedTuple):
@@ -208,17 +211,31 @@ class FilterState:
 
     @property
     def largest_pure(self) -> float:
-        """The largest epsilon of one more pure release that is known to fit."""
+        """The largest epsilon of one more pure release that fits, to nine digits: it is granted, a little more is not."""
         rooms = [
             rule.pure_room(to_float(rule.caps[0] - (sums[0] or 0)))
             for rule, sums in zip(self.filter.rules, self.sums, strict=True)
             if _holds(rule, sums)
         ]
-        for room in sorted(rooms, reverse=True):
-            for epsilon in (room, room * COMPUTED):  # reading amounts as floats may round up
-                if self.accepts(PureLoss(epsilon, unit=self.unit or Unit())):
-                    return epsilon
-        return 0.0
+        guess = max(rooms, default=0.0)
+        if not 0.0 < guess < math.inf:
+            return 0.0
+
+        def fits(epsilon: float) -> bool:
+            return epsilon >= _LEAST_EPSILON and self.accepts(PureLoss(epsilon, unit=self.unit or Unit()))
+
+        if fits(guess):
+            low, high = guess, guess * _HAIR
+            while high < _MOST_EPSILON and fits(high):
+                low, high = high, high * (high / low) ** 2
+        else:
+            low, high = guess / _HAIR, guess
+            while low > _LEAST_EPSILON and not fits(low):
+                low, high = low / (high / low) ** 2, low
+        while high > low * _HAIR:
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return low if fits(low) else 0.0
 
     @property
     def balances(self) -> tuple[Balance, ...]:

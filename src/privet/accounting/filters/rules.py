@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet._numerics import invert_decreasing, ndtr
+from privet._numerics import invert_decreasing, ndtr, square_up
 from privet._validate import above, at_least
 from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.base import Rule
@@ -13,11 +13,9 @@ from privet.accounting.rdp import epsilon_of_renyi
 from privet.accounting.zcdp import zcdp_epsilon
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss, PureLoss
-from privet.privacy.base import gaussian_delta
+from privet.privacy.base import enclose_gaussian
 
 __all__ = ["AdvancedFilter", "ApproxGdpFilter", "BasicFilter", "GdpFilter", "RdpFilter", "ZcdpFilter"]
-
-_NORMAL = 1.0 - 1e-10  # covers the rounding of the normal distribution function
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class AdvancedFilter(_Reserving):
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
         epsilon, delta = loss.approximate()
-        return epsilon * epsilon, delta
+        return square_up(epsilon), delta
 
     def pure_room(self, remaining: float) -> float:
         return math.sqrt(remaining)
@@ -206,7 +204,7 @@ class GdpFilter(Rule):
         return (_largest_square(self.epsilon, self.delta),)
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
-        return (loss.gdp() ** 2,)
+        return (square_up(loss.gdp()),)
 
     def pure_room(self, remaining: float) -> float:
         return pure_of_square(remaining)
@@ -214,14 +212,26 @@ class GdpFilter(Rule):
 
 def _largest_square(epsilon: float, delta: float) -> float:
     """The largest mu^2 whose Gaussian meets (epsilon, delta), rounded down."""
-    noise = invert_decreasing(lambda z: float(gaussian_delta(1.0 / z, epsilon)), delta, 1e-3, 1e12)
-    return float(noise**-2.0 * _NORMAL)
+    # mu = delta always fits, since delta_mu(e) <= delta_mu(0) < 0.4 mu; the largest mu is sought in powers from there
+    least = math.log(delta)
+
+    def spent(minus_log: float) -> float:
+        return enclose_gaussian(math.exp(-minus_log), epsilon)[1]
+
+    most = least + 1.0
+    while spent(-most) <= delta:
+        most += most - least
+    mu = math.exp(-invert_decreasing(spent, delta, -most, -least))
+    return mu * mu * COMPUTED
 
 
 def pure_of_square(square: float) -> float:
     """The pure epsilon whose Gaussian envelope has this mu^2."""
-    tail = float(ndtr(-math.sqrt(square) / 2.0))
-    return math.log1p(-tail) - math.log(tail)
+    half = math.sqrt(square) / 2.0
+    if half < 1e-6:  # the tail is 1/2 and a little: expanded
+        return 4.0 * half / math.sqrt(2.0 * math.pi)
+    tail = float(ndtr(-half))
+    return math.log1p(-tail) - math.log(tail) if tail > 0.0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -251,9 +261,9 @@ class ApproxGdpFilter(_Reserving):
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
         mu = loss.gdp()
         if math.isfinite(mu):
-            return mu * mu, 0.0
+            return square_up(mu), 0.0
         epsilon, delta = loss.approximate()
-        return (PureLoss(epsilon).gdp() ** 2 if math.isfinite(epsilon) else math.inf), delta
+        return (square_up(PureLoss(epsilon).gdp()) if math.isfinite(epsilon) else math.inf), delta
 
     def pure_room(self, remaining: float) -> float:
         return pure_of_square(remaining)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
+from privet._numerics import square_up
 from privet._validate import above, at_least
 from privet.accounting.filters.base import Rule
 from privet.accounting.filters.rules import pure_of_square
@@ -69,10 +70,10 @@ class MuFilter(Rule):
 
     @property
     def limits(self) -> tuple[float, ...]:
-        return (self.mu * self.mu,)
+        return (square_up(self.mu),)
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
-        return (loss.gdp() ** 2,)
+        return (square_up(loss.gdp()),)
 
     def pure_room(self, remaining: float) -> float:
         return pure_of_square(remaining)

@@ -24,6 +24,7 @@ __all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
+_VANISHED = 1e-280
 _SHARE_ERROR = 2e-14  # of the shares of a cell: what the iteration of `_lend` leaves, and a handful of roundings
 _SAME = 1e-15  # a change of the shares that is rounding only; what is left is then below 1e-14
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
@@ -211,9 +212,12 @@ def upper_law(
         q = q + np.bincount(place, weights=q_atoms, minlength=n - 1)[: n - 1]
     growth = np.exp(np.minimum(mesh.nodes[:-1], 700.0))  # beyond, q is 0 and the mass moves up
     width = np.diff(mesh.places) * step
-    up = np.clip((p - growth * q * (1.0 - 2.0 * mesh.error)) / -np.expm1(-width), 0.0, p)
+    split = (p - growth * q * (1.0 - 2.0 * mesh.error)) / -np.expm1(-width)
+    # where rounding asks for more than the cell has, mass is added: the curve must hold at every node. Only cells whose
+    # Q-mass has vanished among floats move up as a whole.
+    up = np.where(q > _VANISHED, np.maximum(split, 0.0), np.clip(split, 0.0, p))
     mass = exact
-    mass[:-1] += p - up
+    mass[:-1] += np.maximum(p - up, 0.0)
     mass[1:] += up
     mass[0] += all_p[0] + mesh.below  # below the grid: moved up
     infinite = float(all_p[n] + mesh.p_only)

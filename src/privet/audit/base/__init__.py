@@ -2,9 +2,12 @@
 
 from privet.audit.base.coins import Coins
 from privet.audit.base.counts import Counts, Guesses
+from privet.audit.base.datasets import extended, selected
+from privet.audit.base.explain import delta_of, explained
 from privet.audit.base.result import ADD_REMOVE, CredibleBound, CurveTest, LowerBound, Result, Verdict, same_neighbours
 from privet.audit.base.sample import AtLeast, Event, Sample
 from privet.audit.base.statistic import R, Statistic
+from privet.audit.base.watch import Ending, differing, followed, lane, run_watched, text_of
 
 __all__ = [
     "ADD_REMOVE",
@@ -13,6 +16,7 @@ __all__ = [
     "Counts",
     "CredibleBound",
     "CurveTest",
+    "Ending",
     "Event",
     "Guesses",
     "LowerBound",
@@ -21,5 +25,14 @@ __all__ = [
     "Sample",
     "Statistic",
     "Verdict",
+    "delta_of",
+    "differing",
+    "explained",
+    "extended",
+    "followed",
+    "lane",
+    "run_watched",
     "same_neighbours",
+    "selected",
+    "text_of",
 ]

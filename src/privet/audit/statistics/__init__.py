@@ -1,7 +1,7 @@
 """Statistics: from counts to lower bounds and verdicts, each with a proof of its error rate."""
 
 from privet.audit.statistics.bayes import credible_lower
-from privet.audit.statistics.canaries import guess
+from privet.audit.statistics.canaries import guess, pooled
 from privet.audit.statistics.clopper_pearson import (
     Point,
     largest_refutable,
@@ -45,6 +45,7 @@ __all__ = [
     "one_run_p_value",
     "point_epsilon",
     "point_lower",
+    "pooled",
     "rate_above",
     "rate_below",
 ]

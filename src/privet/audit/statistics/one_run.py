@@ -25,8 +25,8 @@ def one_run(
     *,
     delta: float,
     alpha: float = 0.05,
-    top: int,
-    bottom: int,
+    top: int | None = None,
+    bottom: int | None = None,
     unit: Unit = ADD_REMOVE,
     source: noise.Source | None = None,
 ) -> LowerBound:

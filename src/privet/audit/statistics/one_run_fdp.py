@@ -92,8 +92,8 @@ def one_run_fdp(
     *,
     delta: float,
     alpha: float = 0.05,
-    top: int,
-    bottom: int,
+    top: int | None = None,
+    bottom: int | None = None,
     unit: Unit = ADD_REMOVE,
     source: noise.Source | None = None,
 ) -> LowerBound:

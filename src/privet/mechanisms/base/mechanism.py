@@ -38,7 +38,9 @@ _REGISTRY: dict[str, "type[Mechanism[Any, Any]]"] = {}
 class Example:
     """A mechanism with two neighbouring inputs that strain it: what laws, audits and the documentation run on.
 
-    `target` is the budget that `for_budget` was given, where the mechanism came from there.
+    `target` is the budget that `for_budget` was given, where the mechanism came from there. `detects` is the share of the
+    price that an audit on this pair refutes when it is claimed instead; less than half needs an argument, and 0 says that
+    none is refuted within the suite's runs.
 
     >>> from privet.mechanisms import Laplace
     >>> example = next(iter(Laplace.examples()))
@@ -50,6 +52,7 @@ class Example:
     left: Any
     right: Any
     target: Target | None = None
+    detects: float = 0.5
 
 
 class Mechanism(ABC, Generic[In, Out]):

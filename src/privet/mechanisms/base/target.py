@@ -91,13 +91,13 @@ def scale_for(multiplier: float, sensitivity: Fraction) -> float:
 
 
 def pure_scale(scale: float, sensitivity: Fraction, target: Target) -> float:
-    """The first double from `scale` on with sensitivity/scale <= epsilon as real numbers, if the target is pure.
+    """The first double from `scale` on whose price (of scale over sensitivity, rounded down) keeps a pure target.
 
     >>> pure_scale(2.0, Fraction(1), Target(0.5)), pure_scale(1.999, Fraction(1), Target(rho=0.5))
     (2.0, 1.999)
     """
     if target.epsilon is not None and target.delta == 0.0:
-        while sensitivity > Fraction(target.epsilon) * Fraction(scale):
+        while Fraction(target.epsilon) * Fraction(ratio_down(scale, sensitivity)) < 1:
             scale = math.nextafter(scale, math.inf)
     return scale
 

@@ -6,7 +6,16 @@ from privet.privacy.base.cache import remember
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.base.flagged import FlaggedVariable
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
-from privet.privacy.base.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, renyi_of_pure
+from privet.privacy.base.loss import (
+    Approximate,
+    PrivacyLoss,
+    RdpCurve,
+    ZcdpBound,
+    best_zcdp,
+    orders_of,
+    real_numbers,
+    renyi_of_pure,
+)
 from privet.privacy.base.mixture import (
     NOTHING,
     Mixture,
@@ -16,10 +25,16 @@ from privet.privacy.base.mixture import (
     log_excess_moment,
     mixture_rdp,
 )
-from privet.privacy.base.normal import NormalVariable, gaussian_delta, gaussian_epsilon, gaussian_rounding
+from privet.privacy.base.normal import (
+    NormalVariable,
+    enclose_gaussian,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_rounding,
+)
 from privet.privacy.base.normal_loss import NormalLoss
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
-from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled
+from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled, epsilon_after_sampling
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
 from privet.privacy.base.sums import LatticeLaw, deviation, lattice_law, variable_of_sum
 from privet.privacy.base.unit import Relation, Unit, same_unit
@@ -69,7 +84,9 @@ __all__ = [
     "binomial_mixture",
     "delta_of_rdp",
     "deviation",
+    "enclose_gaussian",
     "enclose_sampled",
+    "epsilon_after_sampling",
     "from_dict",
     "from_json",
     "gaussian_delta",
@@ -79,6 +96,8 @@ __all__ = [
     "log_excess_moment",
     "lower_hull",
     "mixture_rdp",
+    "orders_of",
+    "real_numbers",
     "register",
     "registered_kinds",
     "remember",

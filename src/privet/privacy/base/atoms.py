@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, special
+from privet._numerics import UNIT_ROUNDOFF, Array, round_up, special
 from privet.privacy.base.variable import AtomicVariable, Atoms, LossVariable
 
 __all__ = ["any_failure", "sum_of_atoms"]
@@ -16,13 +16,16 @@ _WEIGHT_ERROR = 4e-12  # of multinomial weights, from logarithms of factorials u
 
 
 def any_failure(failures: Iterable[tuple[float, int]]) -> float:
-    """Probability that any of n independent events of each kind happens: 1 - product of (1 - delta)^n.
+    """Probability that any of n independent events of each kind happens: 1 - product of (1 - delta)^n, rounded up.
 
     >>> round(any_failure([(0.5, 2), (0.0, 7)]), 12)
     0.75
     """
-    logs = [n * math.log1p(-delta) if delta < 1.0 else -math.inf for delta, n in failures if delta > 0.0]
-    return -math.expm1(math.fsum(logs)) if logs else 0.0
+    events = [(delta, n) for delta, n in failures if delta > 0.0 and n > 0]
+    if len(events) == 1 and events[0][1] == 1:
+        return events[0][0]
+    logs = [n * math.log1p(-delta) if delta < 1.0 else -math.inf for delta, n in events]
+    return min(1.0, round_up(-math.expm1(math.fsum(logs)), 8.0)) if logs else 0.0
 
 
 def sum_of_atoms(variables: list[tuple[LossVariable, int]], most: int) -> AtomicVariable | None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.privacy.base.variable import AtomicVariable
 
 __all__ = ["binary_rdp", "binary_variable"]
@@ -28,7 +28,7 @@ def binary_variable(epsilon: float, delta: float = 0.0) -> AtomicVariable:
 
 
 def binary_rdp(epsilon: float, alphas: Array) -> Array:
-    """Exact Rényi divergence of the randomized-response pair at each order; at most min(epsilon, alpha epsilon^2 / 2).
+    """Rényi divergence of the randomized-response pair, rounded up: at most min(epsilon, alpha epsilon^2 / 2).
 
     Written as ln(1 + x)/(alpha - 1) with x = (e^{a eps} + e^{(1-a) eps})/(1 + e^eps) - 1 collected so that small
     epsilon keeps its digits: x = (e^{(a-1) eps} - 1)(e^{a eps} - 1) e^{(1-a) eps}/(1 + e^eps).
@@ -44,5 +44,5 @@ def binary_rdp(epsilon: float, alphas: Array) -> Array:
             * np.exp(epsilon)
             / (1.0 + math.exp(min(epsilon, 700.0)))
         )
-        near = np.log1p(np.where(small, x, 0.0)) / (a - 1.0)
+        near = np.log1p(np.where(small, x, 0.0)) / (a - 1.0) * (1.0 + 32.0 * UNIT_ROUNDOFF)
     return np.minimum(np.where(small, near, epsilon), epsilon)

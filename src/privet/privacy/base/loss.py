@@ -5,18 +5,28 @@ import math
 from abc import ABC
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from privet._numerics import Array, ndtri
+from privet._numerics import UNIT_ROUNDOFF, Array, ndtri, square_up
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.base.binary import binary_rdp, binary_variable
 from privet.privacy.base.renyi import renyi_of_variable
 from privet.privacy.base.unit import Unit
 from privet.privacy.base.variable import DIRECTIONS, Direction, LossVariable
 
-__all__ = ["Approximate", "PrivacyLoss", "RdpCurve", "ZcdpBound", "best_zcdp", "renyi_of_pure"]
+__all__ = [
+    "Approximate",
+    "PrivacyLoss",
+    "RdpCurve",
+    "ZcdpBound",
+    "best_zcdp",
+    "orders_of",
+    "real_numbers",
+    "renyi_of_pure",
+]
 
 
 class Approximate(NamedTuple):
@@ -62,6 +72,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     attained_by_groups: ClassVar[bool] = True  # does `grouped` keep the pair attained?
     attained_by_exchange: ClassVar[bool] = False  # does `exchanged`?
 
+    silent_fields: ClassVar[tuple[str, ...]] = ()  # parameters that do not change the pair of `variable`
+
     unit: Unit = field(default=Unit(), kw_only=True)
 
     def pure(self) -> float:
@@ -78,7 +90,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         Pure epsilon gives epsilon^2 / 2 (Bun & Steinke 2016, proposition 3.3).
         """
         epsilon, delta = self.approximate()
-        return ZcdpBound(epsilon * epsilon / 2.0, delta)
+        return ZcdpBound(square_up(epsilon) / 2.0, delta)
 
     def gdp(self) -> float:
         """mu such that the trade-off curve is nowhere below that of N(0, 1) against N(mu, 1).
@@ -97,10 +109,12 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     def rdp(self, alphas: Array) -> RdpCurve:
         """Rényi divergence bound, the larger of both directions, at each order in `alphas` (all > 1)."""
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         epsilon, delta = self.approximate()
         rho = self.zcdp()
-        lines = orders * rho.rho if math.isfinite(rho.rho) else np.full(orders.shape, math.inf)
+        lines = np.full(orders.shape, math.inf)
+        if math.isfinite(rho.rho):
+            lines = orders * rho.rho * (1.0 + 4.0 * UNIT_ROUNDOFF)
         if rho.delta0 != delta:  # never mix statements that set different events aside
             return RdpCurve(lines, rho.delta0)
         if delta == 0.0 and 0.0 < epsilon < math.inf:  # a bounded loss: read the divergence off the pair itself
@@ -117,9 +131,12 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     def profile(self, epsilon: Array | float, direction: Direction | None = None) -> Array:
         """delta(epsilon): hockey-stick divergence for one direction, or the larger of both."""
+        at = real_numbers("epsilon", epsilon)
         if direction is not None:
-            return self.variable(direction).delta(epsilon)
-        return np.maximum(self.profile(epsilon, "remove"), self.profile(epsilon, "add"))
+            if direction not in DIRECTIONS:
+                raise InvalidParameter(f"direction must be one of {', '.join(DIRECTIONS)}, got {direction!r:.40}")
+            return self.variable(direction).delta(at)
+        return np.maximum(self.variable("remove").delta(at), self.variable("add").delta(at))
 
     def grouped(self, size: int) -> "PrivacyLoss | None":
         """The loss for `size` records at once when it has a closed form of the same family (same unit), else None."""
@@ -135,6 +152,10 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def parts(self) -> "tuple[tuple[PrivacyLoss, int], ...]":
         """Independent parts with their counts. Only the combinators override this."""
         return ((self, 1),)
+
+    def stated_orders(self) -> tuple[float, ...]:
+        """Rényi orders at which the curve was given as numbers: beyond the last nothing is known, so it is tried itself."""
+        return ()
 
     def alternatives(self) -> "tuple[PrivacyLoss, ...]":
         """Losses of which this one is the worst: only `Parallel` has several."""
@@ -185,6 +206,44 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         """Store cleaned values during construction (the dataclass is frozen afterwards)."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def real_numbers(name: str, values: object) -> Array:
+    """Numbers as an array of floats; texts, truth values, NaN and other things are refused.
+
+    >>> real_numbers("epsilon", [0, 0.5]).tolist()
+    [0.0, 0.5]
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        array = values.astype(float, copy=False)
+    else:
+        array = _floats(name, values)
+    if np.isnan(array).any():
+        raise InvalidParameter(f"{name} must not be NaN")
+    return array
+
+
+def _floats(name: str, values: object) -> Array:
+    flat = np.asarray(values, dtype=object)
+    for value in flat.ravel():
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+            raise InvalidParameter(f"{name} must be a real number or an array of them, got {type(value).__name__}")
+    try:
+        return flat.astype(float)
+    except (OverflowError, ValueError):
+        raise InvalidParameter(f"{name} is too large for a float") from None
+
+
+def orders_of(alphas: object) -> Array:
+    """Rényi orders as an array: real numbers above 1.
+
+    >>> orders_of([1.5, 2]).tolist()
+    [1.5, 2.0]
+    """
+    orders = real_numbers("alphas", alphas)
+    if not np.all((orders > 1.0) & (orders < np.inf)):
+        raise InvalidParameter("alphas must be finite orders greater than 1")
+    return orders
 
 
 def best_zcdp(*bounds: ZcdpBound) -> ZcdpBound:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, ndtr, ndtri, normal_cells
-from privet.privacy.base.loss import PrivacyLoss, RdpCurve, ZcdpBound
+from privet.privacy.base.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.base.variable import AtomicVariable, Direction, Enclosure, LossVariable
 
 __all__ = [
@@ -351,7 +351,7 @@ class MixturePairLoss(PrivacyLoss):
         return ZcdpBound(self.gdp() ** 2 / 2.0, 0.0)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        orders = np.asarray(alphas, dtype=float)
+        orders = orders_of(alphas)
         pair = MixtureVariable(self.up, self.down)
         values = np.reshape([mixture_rdp(pair, float(a)) for a in orders.ravel()], orders.shape)
         return RdpCurve(np.minimum(values, orders * self.zcdp().rho), 0.0)

@@ -5,8 +5,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from privet._numerics import Array
-from privet.privacy.base.loss import PrivacyLoss, RdpCurve, ZcdpBound
+from privet._numerics import UNIT_ROUNDOFF, Array, square_up
+from privet.privacy.base.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.base.normal import NormalVariable
 from privet.privacy.base.variable import AtomicVariable, Direction, LossVariable
 
@@ -37,10 +37,10 @@ class NormalLoss(PrivacyLoss):
         return self.gaussian()
 
     def zcdp(self) -> ZcdpBound:
-        return ZcdpBound(self.gaussian() ** 2 / 2.0, 0.0)
+        return ZcdpBound(square_up(self.gaussian()) / 2.0, 0.0)
 
     def rdp(self, alphas: Array) -> RdpCurve:
-        return RdpCurve(np.asarray(alphas, dtype=float) * (self.gaussian() ** 2 / 2.0), 0.0)
+        return RdpCurve(orders_of(alphas) * self.zcdp().rho * (1.0 + 4.0 * UNIT_ROUNDOFF), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         if self.gaussian() == 0.0:

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import UNIT_ROUNDOFF, Array, round_up
 from privet.privacy.base.variable import Enclosure, LossVariable
 
-__all__ = ["HAIR", "after_sampling", "before_sampling", "enclose_sampled"]
+__all__ = ["HAIR", "after_sampling", "before_sampling", "enclose_sampled", "epsilon_after_sampling"]
 
 HAIR = 16.0 * UNIT_ROUNDOFF  # what a handful of elementary functions may lose
 
@@ -22,6 +22,15 @@ def after_sampling(losses: Array | float, q: float) -> Array:
     """
     losses = np.asarray(losses, dtype=float)
     return np.where(losses > _FAR, losses + math.log(q), np.log1p(q * np.expm1(np.minimum(losses, _FAR))))
+
+
+def epsilon_after_sampling(epsilon: float, q: float) -> float:
+    """ln(1 + q (e^epsilon - 1)) rounded up: the amplified epsilon of an (epsilon, delta) statement.
+
+    >>> 0.0 < epsilon_after_sampling(1.0, 0.5) - math.log1p(0.5 * math.expm1(1.0)) < 1e-14
+    True
+    """
+    return min(epsilon, round_up(float(after_sampling(epsilon, q)), 16.0))
 
 
 def before_sampling(losses: Array | float, q: float) -> Array:

@@ -112,6 +112,11 @@ class LossVariable(ABC):
         return np.linspace(low, high, count) if high > low else np.array([low])
 
     @property
+    def smooth(self) -> bool:
+        """Has the continuous part a smooth density between 0, its atoms and the ends of its span?"""
+        return True
+
+    @property
     def mass_error(self) -> float:
         """Relative error of the mass that `cells` and `atoms` report for a tail {L > e} or {L <= e}, under P and Q.
 
@@ -231,6 +236,10 @@ class ReversedVariable(LossVariable):
     @property
     def mass_error(self) -> float:
         return self.of.mass_error
+
+    @property
+    def smooth(self) -> bool:
+        return self.of.smooth
 
     def points(self, count: int, tail: float) -> Array:
         return -self.of.points(count, tail)[::-1]

@@ -55,6 +55,9 @@ class Labelled(PrivacyLoss):
     def rdp(self, alphas: Array) -> RdpCurve:
         return self.of.rdp(alphas)
 
+    def stated_orders(self) -> tuple[float, ...]:
+        return self.of.stated_orders()
+
     def variable(self, direction: Direction) -> LossVariable:
         return self.of.variable(direction)
 

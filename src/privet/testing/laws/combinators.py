@@ -273,7 +273,9 @@ def check_selection_costs_more(loss: PrivacyLoss) -> None:
         best = privacy.Selected(loss, mean=5.0, eta=eta)
         assert best.unit == loss.unit, f"Selected changes the unit of {loss!r}"
         expected = (2.0 + eta) * loss.pure()
-        assert best.pure() == expected, f"selection of {loss!r}, eta {eta}: pure {best.pure()}, expected {expected}"
+        assert np.isclose(best.pure(), expected, rtol=1e-12, atol=0.0), (
+            f"selection of {loss!r}, eta {eta}: pure {best.pure()}, expected {expected}"
+        )
         if eta == 0.0:
             continue
         curve, base = best.rdp(orders), loss.rdp(orders)

@@ -1,28 +1,20 @@
-"""`privet audit`: hold a mechanism to its price, and the referee to a zoo of broken ones."""
+"""`privet audit mechanism` and `zoo`: hold our own mechanisms to their price, and the referee to broken ones."""
 
 import json as json_text
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.base import app, print_json
+from privet.cli.audit.shared import AlphaOption, FileOption, RunsOption, audit_app, show, write
 from privet.cli.base import options as o
+from privet.cli.base import print_json
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from privet.audit import MechanismAudit
 
-__all__ = ["audit_app"]
+__all__ = ["mechanism", "zoo"]
 
-audit_app = typer.Typer(
-    no_args_is_help=True, help="A referee: try to refute the price of a mechanism, or run the zoo of broken ones."
-)
-app.add_typer(audit_app, name="audit")
-
-RunsOption = Annotated[int, typer.Option(help="Runs in each of the two worlds.")]
-AlphaOption = Annotated[float, typer.Option(help="Largest probability of refuting a true claim, over the whole run.")]
-FileOption = Annotated[Path | None, typer.Option(metavar="FILE")]
 _CENTRES = (0, 1, -1, 2**24, 2**40)  # integer mechanisms are tried here; the others choose for themselves
 
 
@@ -77,25 +69,17 @@ def mechanism(
     Mechanisms that add noise are built for the budget given; others are audited on the examples that they bring along.
     The certificate and the page are those of the example that came closest to a violation.
     """
-    from rich.console import Console
-
-    from privet import report
     from privet.audit import certify
 
     found = _audits(name, epsilon, delta, sensitivity, runs, alpha)
     worst = certify(min(found, key=lambda audit: audit.test.p_value))
     if json:
         print_json({"audits": [json_text.loads(certify(audit).to_json()) for audit in found]})
-    else:
-        out = Console(highlight=False)
-        if len(found) > 1:
-            out.print(f"{len(found)} examples of {name}; the one closest to a violation:")
-        out.print(report.facts_table(report.audit_facts(worst), width=11))
-        out.print("\nAn audit can refute a claim, never prove one: not refuted is not private.")
-    _write(certificate, worst.to_json() + "\n")
-    _write(html, "" if html is None else report.audit_page(worst))
-    if worst.verdict == "violated":
-        raise typer.Exit(1)
+        write(certificate, worst.to_json() + "\n")
+        raise typer.Exit(1 if worst.verdict == "violated" else 0)
+    if len(found) > 1:
+        typer.echo(f"{len(found)} examples of {name}; the one closest to a violation:")
+    show(worst, json=False, certificate=certificate, html=html)
 
 
 def _audits(
@@ -131,13 +115,3 @@ def _whole(number: float) -> int:
     if number != int(number):
         raise InvalidParameter("this mechanism adds integer noise: --sensitivity must be a whole number")
     return int(number)
-
-
-def _write(path: Path | None, text: str) -> None:
-    if path is None:
-        return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidParameter(f"cannot write {path.name!r}: {error.strerror}") from None
-    typer.echo(f"wrote {path}", err=True)

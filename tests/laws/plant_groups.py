@@ -1,0 +1,164 @@
+"""Bugs planted on purpose in groups, in fields that a pair forgets, in stated errors and in refusals."""
+
+import math
+
+import numpy as np
+
+from privet import privacy
+from privet.privacy import AtomicVariable
+from privet.privacy.base import NormalLoss, NormalVariable, PrivacyLoss, shifted_geometric
+from privet.privacy.exponential import BoundedRangeVariable
+from privet.privacy.laplace import LaplaceVariable
+from privet.privacy.poisson_sampled import SampledVariable
+from tests.laws.plant_combinators import BUGS, bug, laplace
+
+__all__ = ["BUGS"]
+
+# every kind whose groups have a closed form, with a group that is wrong by a factor
+GROUPED = {
+    "Laplace": (privacy.LaplaceLoss(2.0), lambda loss, k: privacy.LaplaceLoss(loss.scale / k, unit=loss.unit)),
+    "Gaussian": (
+        privacy.GaussianLoss(2.0),
+        lambda loss, k: privacy.GaussianLoss(loss.noise_multiplier / k, unit=loss.unit),
+    ),
+    "GDP": (privacy.GdpLoss(0.5), lambda loss, k: privacy.GdpLoss(loss.mu * k, unit=loss.unit)),
+    "zCDP": (privacy.ZcdpLoss(0.1), lambda loss, k: privacy.ZcdpLoss(loss.rho * k * k, unit=loss.unit)),
+    "pure": (privacy.PureLoss(0.5), lambda loss, k: privacy.PureLoss(loss.epsilon * k, unit=loss.unit)),
+    "discrete Laplace": (
+        privacy.DiscreteLaplaceLoss(2.0),
+        lambda loss, k: privacy.DiscreteLaplaceLoss(loss.scale / k, loss.sensitivity, unit=loss.unit),
+    ),
+    "geometric": (
+        privacy.GeometricLoss(0.5),
+        lambda loss, k: privacy.GeometricLoss(loss.ratio**k, loss.sensitivity, unit=loss.unit),
+    ),
+    "discrete Gaussian": (
+        privacy.DiscreteGaussianLoss(2.0),
+        lambda loss, k: privacy.DiscreteGaussianLoss(loss.sigma / k, loss.sensitivity, unit=loss.unit),
+    ),
+    "wide discrete Gaussian": (
+        privacy.DiscreteGaussianLoss(3000.0, sensitivity=2000),
+        lambda loss, k: privacy.DiscreteGaussianLoss(loss.sigma / k, loss.sensitivity, unit=loss.unit),
+    ),
+}
+
+
+def _plant_group(name: str, what: str, wrong) -> None:
+    loss, make = GROUPED[name]
+
+    def plant(monkeypatch):
+        monkeypatch.setattr(type(loss), "grouped", lambda self, size: make(self, wrong(size)))
+
+    bug("check_groups_scale", f"{name}: {what}", lambda: (loss,))(plant)
+
+
+for kind in GROUPED:
+    _plant_group(kind, "the size is ignored", lambda size: 1)
+    _plant_group(kind, "the root of the size", math.sqrt)
+    _plant_group(kind, "one record too few", lambda size: size - 0.5)
+
+
+@bug("check_groups_scale", "the statements know the size, the pair does not", lambda: (privacy.GeometricLoss(0.5),))
+def _(monkeypatch):
+    monkeypatch.setattr(privacy.GeometricLoss, "variable", lambda self, d: shifted_geometric(-math.log(self.ratio), 1))
+
+
+@bug("check_to_replace", "the root of two", laplace)
+def _(monkeypatch):
+    monkeypatch.setattr(
+        privacy.LaplaceLoss, "grouped", lambda self, size: privacy.LaplaceLoss(self.scale / math.sqrt(size))
+    )
+
+
+@bug("check_to_replace", "removing only", lambda: (privacy.KRRLoss(3, 0.5, unit=privacy.Unit()),))
+def _(monkeypatch):
+    monkeypatch.setattr(privacy.Grouped, "pure", lambda self: self.of.pure())
+
+
+def _forgets(monkeypatch, kind: type[PrivacyLoss], **fixed) -> None:
+    real = kind.variable
+
+    def variable(self, direction):
+        other = object.__new__(kind)
+        other.__dict__.update({**self.__dict__, **fixed})
+        return real(other, direction)
+
+    monkeypatch.setattr(kind, "variable", variable)
+
+
+FORGETFUL = (
+    (privacy.DiscreteLaplaceLoss(4.0, sensitivity=3), {"sensitivity": 1}),
+    (privacy.GeometricLoss(0.9, sensitivity=4), {"sensitivity": 1}),
+    (privacy.DiscreteGaussianLoss(3.0, sensitivity=2), {"sensitivity": 1}),
+    (privacy.DiscreteLaplaceLoss(4.0, sensitivity=3), {"scale": 1.0}),
+    (privacy.KRRLoss(5, 1.0), {"k": 3}),
+    (privacy.ExponentialLoss(1.0, monotonic=True), {"monotonic": False}),
+    (privacy.PoissonSampled(privacy.LaplaceLoss(1.0), q=0.2), {"q": 0.5}),
+    (privacy.FixedSampled(privacy.LaplaceLoss(1.0, unit=privacy.Unit("replace")), m=1, n=5), {"n": 10}),
+)
+
+for example, fixed_fields in FORGETFUL:
+    bug("check_fields_matter", f"{example.kind} forgets {next(iter(fixed_fields))}", lambda loss=example: (loss,))(
+        lambda monkeypatch, loss=example, fixed=fixed_fields: _forgets(monkeypatch, type(loss), **fixed)
+    )
+
+
+# --- stated errors -----------------------------------------------------------------------------------------------
+
+
+def _heavier(monkeypatch, kind, factor: float) -> None:
+    """P-masses of the upper half are off by a relative `factor`, and nobody says so."""
+    real = kind.cells
+
+    def cells(self, nodes):
+        p, q = real(self, nodes)
+        return np.where(np.append(nodes, np.inf) > 0.0, p * (1.0 + factor), p), q
+
+    monkeypatch.setattr(kind, "cells", cells)
+
+
+for healthy, variable_kind in (
+    (privacy.GaussianLoss(2.0), NormalVariable),
+    (privacy.LaplaceLoss(2.0), LaplaceVariable),
+    (privacy.ExponentialLoss(1.0), BoundedRangeVariable),
+    (privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.1), SampledVariable),
+):
+    bug("check_mass_error", f"{healthy.kind}: masses off by 1e-10", lambda loss=healthy: (loss,))(
+        lambda monkeypatch, kind=variable_kind: _heavier(monkeypatch, kind, 1e-10)
+    )
+
+
+@bug("check_mass_error", "P and Q off by the same factor", lambda: (privacy.GaussianLoss(2.0),))
+def _(monkeypatch):
+    real = NormalVariable.cells
+    monkeypatch.setattr(NormalVariable, "cells", lambda self, nodes: tuple(m * (1 + 1e-10) for m in real(self, nodes)))
+
+
+@bug("check_mass_error", "atoms worse than stated", lambda: (privacy.KRRLoss(3, 1.0),))
+def _(monkeypatch):
+    real = privacy.KRRLoss.variable
+
+    def variable(self, direction):
+        atoms = real(self, direction)
+        return AtomicVariable(atoms.losses, atoms.p * (1.0 + 1e-11 * np.array([1.0, 0.0, -1.0])), atoms.q)
+
+    monkeypatch.setattr(privacy.KRRLoss, "variable", variable)
+
+
+@bug("check_mass_error", "an error of nothing", lambda: (privacy.GaussianLoss(2.0),))
+def _(monkeypatch):
+    monkeypatch.setattr(NormalVariable, "mass_error", 0.0)
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------
+
+
+@bug("check_bad_questions_are_refused", "orders are not looked at", lambda: (privacy.GaussianLoss(2.0),))
+def _(monkeypatch):
+    real = NormalLoss.rdp
+    monkeypatch.setattr(NormalLoss, "rdp", lambda self, a: real(self, np.maximum(np.asarray(a, dtype=float), 1.5)))
+
+
+@bug("check_bad_questions_are_refused", "any text is a direction", laplace)
+def _(monkeypatch):
+    monkeypatch.setattr(PrivacyLoss, "profile", lambda self, e, d=None: self.variable(d or "add").delta(e))
