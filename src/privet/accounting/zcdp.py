@@ -68,7 +68,8 @@ class Zcdp(Accountant):
         rho, delta0 = _finite(loss)
         if delta <= delta0:
             raise NoGuarantee(f"the parts already set aside a failure probability of {delta0:.3g}; ask for more")
-        return Bound(0.0, zcdp_epsilon(rho, round_down(delta - delta0)), "zCDP", loss.unit)
+        # at a large delta the formula falls below 0, where an epsilon of 0 is as good
+        return Bound(0.0, max(0.0, zcdp_epsilon(rho, round_down(delta - delta0))), "zCDP", loss.unit)
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         rho, delta0 = _finite(loss)

@@ -129,9 +129,9 @@ class Gaussian(AdditiveMechanism):
 def _multiplier(target: Target) -> float:
     """The smallest noise multiplier for the target, rounded up by less than 1e-12."""
     if target.mu is not None:
-        return math.nextafter(1.0 / target.mu, math.inf)
+        return (1.0 + 2.0**-50) / target.mu  # the price is rounded up as well
     if target.rho is not None:
-        return math.nextafter(math.sqrt(0.5 / target.rho), math.inf)
+        return (1.0 + 2.0**-50) * math.sqrt(0.5 / target.rho)
     assert target.epsilon is not None
     if target.delta == 0.0:
         raise NoGuarantee("Gaussian noise has no pure guarantee: give a delta > 0, or take Laplace")

@@ -37,7 +37,7 @@ class TopK(SelectionMechanism):
     **Reference:** McSherry & Talwar 2007; Durfee & Rogers 2019 (one-shot Gumbel).
 
     >>> words = TopK.for_budget(epsilon=1.0, delta=1e-6, sensitivity=1, monotonic=True, k=20)
-    >>> round(words.scale, 1), TopK.for_budget(epsilon=1.0, sensitivity=1, monotonic=True, k=20).scale
+    >>> round(words.scale, 1), round(TopK.for_budget(epsilon=1.0, sensitivity=1, monotonic=True, k=20).scale, 9)
     (9.8, 20.0)
     >>> TopK.for_budget(epsilon=1.0, sensitivity=1, k=2).release([900, 5, 700]).value
     array([0, 2])

@@ -40,7 +40,7 @@ def test_the_size_never_exceeds_the_level(claim, n, n_out):
 
 def test_the_size_comes_near_the_level():
     """The box of two bounds has a tenth of its level here."""
-    assert sizes(privacy.PureLoss(0.5), 16, 16)[1] > 0.7
+    assert sizes(privacy.PureLoss(0.5), 20, 20)[1] > 0.7
 
 
 def test_rates_at_one_place_only_are_noticed(monkeypatch):

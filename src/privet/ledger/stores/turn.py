@@ -26,6 +26,7 @@ class Turn:
     """The right to write, held by one thread of one process. Call with the store's own lock held.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     turn = Turn(folder + "/a.lock", 0o600)
     ...     with turn.taken(1.0):

@@ -76,7 +76,10 @@ def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Target, *,
         low, high = (low, middle) if target.covers(make_loss(middle)) else (middle, high)
         middle = low + (high - low) / 2.0
     # Where a curve passes through (epsilon, delta), `accounting` certifies it up to 1e-9: stay on its safe side too.
-    return high * (1.0 + 2.0**-28) if target.delta > 0.0 else high
+    if target.delta > 0.0:
+        return high * (1.0 + 2.0**-28)
+    # mu is rounded up within a few units, which need not be monotone from one double to the next
+    return high if target.mu is None else high * (1.0 + 2.0**-48)
 
 
 def scale_for(multiplier: float, sensitivity: Fraction) -> float:

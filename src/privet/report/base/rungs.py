@@ -62,8 +62,8 @@ def ladder_of(loss: PrivacyLoss, delta: float) -> tuple[Step, ...]:
     """The ladder in epsilon at delta: the lectures' own for DP-SGD, otherwise every method that proves something.
 
     >>> from privet import privacy
-    >>> [step.name for step in ladder_of(privacy.Repeated(privacy.PureLoss(0.1), 100), 1e-6)][-2:]
-    ['optimal composition', 'PLD']
+    >>> sorted(step.name for step in ladder_of(privacy.Repeated(privacy.PureLoss(0.1), 100), 1e-6)[-2:])
+    ['PLD', 'optimal composition']
     """
     shape = sampled_gaussian(loss)
     if shape is not None and delta > 0.0 and shape[2] > 1:
