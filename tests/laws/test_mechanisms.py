@@ -1,12 +1,17 @@
 """Every law over every example of every mechanism, and every law against a mechanism that breaks it."""
 
+import random
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from privet import mechanisms, noise, privacy, testing
+from privet.errors import InvalidData
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.mechanisms.base import Target
 
@@ -35,6 +40,10 @@ class Coin(Mechanism):
     @property
     def loss(self):
         return privacy.RandomizedResponseLoss(self.epsilon)
+
+    def _admit(self, value):
+        if not isinstance(value, int | float | Fraction | Decimal | np.number):
+            raise InvalidData("a coin takes one number")
 
     def _prepare(self, value):
         return int(value)
@@ -121,6 +130,69 @@ class HalfNoiseAlone(Coin):
         return [value if kept else prepared for value, kept in zip(drawn, keep, strict=True)]
 
 
+class OtherCoins(Coin):
+    def _draw(self, prepared, runs, source):
+        return [prepared ^ (random.random() < 1.0 / (1.0 + np.exp(self.epsilon))) for _ in range(runs)]
+
+
+class OtherCoinsAlone(Coin):
+    """Only a single run has coins of its own."""
+
+    def _draw(self, prepared, runs, source):
+        if runs > 1:
+            return super()._draw(prepared, runs, source)
+        return [prepared ^ (random.random() < 1.0 / (1.0 + np.exp(self.epsilon)))]
+
+
+class TrustsEverySource(Coin):
+    def release(self, value, *, source=None):
+        return replace(super().release(value, source=source), insecure=isinstance(source, noise.Seeded))
+
+
+@dataclass(frozen=True)
+class HalfBar(Coin):
+    """Laplace noise of scale 10 with a bar of half the width."""
+
+    share: float = 0.5
+
+    def _draw(self, prepared, runs, source):
+        return noise.rounded_laplace(scale=10, center=prepared, size=runs, source=source)
+
+    def error(self, confidence=0.95):
+        return ErrorBar(-10.0 * np.log(1.0 - confidence) * self.share + 0.5, confidence)
+
+
+class Repeats(Coin):
+    def _admit(self, value):
+        if not isinstance(value, int):
+            raise InvalidData(f"a coin takes an int, got {value}")
+
+
+class Warns(Coin):
+    def _admit(self, value):
+        super()._admit(value)
+        warnings.warn(f"reading {value}", stacklevel=2)
+
+
+class Prints(Coin):
+    def _prepare(self, value):
+        print("reading", value)
+        return super()._prepare(value)
+
+
+class Bare(Coin):
+    def _admit(self, value):
+        pass
+
+
+class KeepsTheCause(Coin):
+    def _admit(self, value):
+        try:
+            float(value)
+        except (TypeError, ValueError) as problem:
+            raise InvalidData("a coin takes one number") from problem
+
+
 def pair(twin, target=None):
     return Example(twin, 0, 1, target)
 
@@ -141,6 +213,15 @@ def pair(twin, target=None):
         (testing.check_simulation_is_the_release, pair(OneRunTooFew())),
         (testing.check_simulation_is_the_release, pair(HalfNoiseAlone())),
         (testing.check_equal_numbers_are_one_input, pair(ReadsTypes())),
+        (testing.check_every_coin_is_from_noise, pair(OtherCoins())),
+        (testing.check_every_coin_is_from_noise, pair(OtherCoinsAlone())),
+        (testing.check_every_coin_is_from_noise, pair(TrustsEverySource())),
+        (testing.check_error_bars_cover, pair(HalfBar())),
+        (testing.check_nothing_private_is_said, pair(Repeats())),
+        (testing.check_nothing_private_is_said, pair(Warns())),
+        (testing.check_nothing_private_is_said, pair(Prints())),
+        (testing.check_nothing_private_is_said, pair(Bare())),
+        (testing.check_nothing_private_is_said, pair(KeepsTheCause())),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )
@@ -179,13 +260,13 @@ def test_a_stream_with_less_noise_than_its_list_is_caught(bug, monkeypatch):
     """Half the noise in the answers of a stream, or none on its threshold; the list over all queries stays sound."""
     kind = mechanisms.AboveThreshold
     if bug == "answers":
-        sound = kind._above
+        sound = kind._leads
 
-        def _above(self, queries, threshold, source):
+        def _leads(self, queries, threshold, source):
             narrow = replace(self, query_scale=self.query_scale / 2) if queries.shape == (1, 1) else self
             return sound(narrow, queries, threshold, source)
 
-        monkeypatch.setattr(kind, "_above", _above)
+        monkeypatch.setattr(kind, "_leads", _leads)
     else:
         drawn = kind._noisy_threshold
 
@@ -201,6 +282,12 @@ def test_a_stream_with_less_noise_than_its_list_is_caught(bug, monkeypatch):
 @pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
 def test_sound_twin_passes(check_law):
     check_law(pair(Coin(), Target(1.0)))
+
+
+def test_a_bar_of_the_full_width_passes():
+    testing.check_error_bars_cover(pair(HalfBar(share=1.0)))
+    with pytest.raises(AssertionError, match="within bars"):
+        testing.check_error_bars_cover(pair(HalfBar(share=0.6)))
 
 
 def test_release_keeps_its_price_under_post_processing():

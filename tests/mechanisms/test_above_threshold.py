@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from privet import noise, privacy
+from privet import noise, privacy, testing
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms import AboveThreshold
 from privet.privacy import Unit
@@ -307,3 +307,64 @@ def test_bad_parameters():
             AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=0, answer_share=share)
     with pytest.raises(InvalidParameter, match="grid steps"):
         AboveThreshold.for_budget(epsilon=1e-15, sensitivity=1, threshold=0)
+
+
+# --- gaps ------------------------------------------------------------------------------------------------------
+
+
+def law_with_gap(first, second, b1, b2, *, below=1, compared=False):
+    """Pr[`below` queries lie below, the next above with this gap], threshold 0, noise in whole steps; or with the value
+    that was compared."""
+    noise = np.arange(-60, 61)
+    rho, nu = (testing.pmf_discrete_laplace(noise, scale=b) for b in (b1, b2))
+    out = {}
+    for gap in range(-6 if compared else 0, 7):
+        total = 0.0
+        for t, mass in zip(noise, rho, strict=True):
+            lower = nu[first + noise < t].sum() ** below
+            place = gap - second if compared else gap + t - second
+            if abs(place) <= 60 and (not compared or gap >= t):
+                total += mass * lower * nu[place + 60]
+        out[gap] = total
+    return out
+
+
+def worst_ratio(left, right, b1, b2, **how):
+    p, q = law_with_gap(*left, b1, b2, **how), law_with_gap(*right, b1, b2, **how)
+    return max(abs(np.log(p[gap] / q[gap])) for gap in p)
+
+
+@pytest.mark.parametrize(("left", "right"), [((0, 0), (1, -1)), ((0, 0), (-1, 1)), ((0, 0), (1, 1)), ((3, 0), (2, 1))])
+def test_gaps_cost_nothing(left, right):
+    b1, b2 = 2.0, 4.0
+    for below in (1, 8):
+        assert worst_ratio(left, right, b1, b2, below=below) <= 1 / b1 + 2 / b2 + 1e-9
+        if left[0] <= right[0] and left[1] <= right[1]:
+            assert worst_ratio(left, right, b1, b2, below=below) <= 1 / b1 + 1 / b2 + 1e-9
+
+
+def test_the_compared_value_is_not_free():
+    """The twin that shows the noisy query instead of its lead: the threshold's noise no longer hides the others."""
+    pair = (0, 0), (1, -1)
+    assert worst_ratio(*pair, 2.0, 4.0, below=30, compared=True) > 1 / 2.0 + 2 / 4.0 + 0.1
+    assert worst_ratio(*pair, 2.0, 4.0, below=30) <= 1 / 2.0 + 2 / 4.0 + 1e-9
+
+
+def test_stream_and_list_give_the_same_gaps():
+    made = AboveThreshold.for_budget(epsilon=4.0, sensitivity=1, threshold=0.0, gaps=True)
+    answers, gaps = zip(*made.simulate([-50.0, 30.0], 3_000), strict=True)
+    assert {tuple(row.tolist()) for row in answers} == {(0, 1)}
+    listed = np.array([row[1] for row in gaps])
+    assert np.isnan(np.array([row[0] for row in gaps])).all()
+    asked = np.array([made.start().ask_gap(30.0) for _ in range(1_000)])
+    assert abs(listed.mean() - 30.0) < 6 * listed.std() / np.sqrt(len(listed))
+    assert abs(asked.mean() - listed.mean()) < 6 * listed.std() / np.sqrt(len(asked))
+    assert abs(np.log(asked.std() / listed.std())) < 0.3
+    assert made.start().ask_gap(-50.0) is None
+
+
+def test_gaps_are_refused_where_they_were_not_asked_for():
+    with pytest.raises(InvalidParameter, match="gaps=True"):
+        AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=0).start().ask_gap(3)
+    with pytest.raises(InvalidParameter, match="not both"):
+        AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=0, gaps=True, answer_share=0.5)

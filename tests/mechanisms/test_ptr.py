@@ -178,3 +178,37 @@ def test_an_own_query():
 
     with pytest.raises(InvalidData, match="integer"):
         ProposeTestRelease.for_budget(epsilon=1.0, delta=1e-6, query=Half(), proposal=1).release([])
+
+
+# --- several records a person ---------------------------------------------------------------------------------
+
+
+def persons_apart(rows):
+    """Every data set on {0, ..., 4} with up to four records, and those that one person with `rows` records makes of it."""
+    sets = [tuple(sorted(c)) for n in range(5) for c in itertools.combinations_with_replacement(range(5), n)]
+    extra = [tuple(c) for n in range(1, rows + 1) for c in itertools.combinations_with_replacement(range(5), n)]
+    return [(one, tuple(sorted(one + more))) for one in sets for more in extra]
+
+
+def test_a_person_with_several_records_moves_the_distance_by_at_most_one():
+    query = StableMedian(bounds=(0, 4), max_rows=2)
+    for proposal in (Fraction(1), Fraction(2)):
+        for left, right in persons_apart(2):
+            near, far = (query.exact_distance(list(data), proposal) for data in (left, right))
+            assert abs(near - far) <= 1
+            if max(near, far) >= 1:
+                assert abs(query.exact_value(list(left)) - query.exact_value(list(right))) <= proposal
+
+
+def test_the_distance_of_single_records_would_not_do():
+    """The twin that forgets `max_rows`: one person moves its distance by more than 1."""
+    query = StableMedian(bounds=(0, 4))
+    assert any(
+        abs(query.exact_distance(list(left), Fraction(1)) - query.exact_distance(list(right), Fraction(1))) > 1
+        for left, right in persons_apart(2)
+    )
+
+
+def test_several_records_need_add_remove():
+    with pytest.raises(InvalidParameter, match="several records"):
+        StableMedian(bounds=(0, 4), unit=Unit("replace"), max_rows=2)

@@ -232,3 +232,35 @@ def test_a_million_records_and_the_clock():
         seconds.append(time.process_time() - start)
     assert abs(value - np.median(records)) < 0.01
     assert min(seconds) < 0.05  # beyond the sort
+
+
+def score_of(data, point, q):
+    """Minus the score: by how many records the rank of a point misses q n."""
+    below, within = sum(x < point for x in data), sum(x <= point for x in data)
+    return max(0, below - q * len(data), q * len(data) - within)
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_persons_with_several_records(q, relation):
+    """Every person of up to three records that is added, removed or replaced moves no score by more than stated."""
+    made = Quantile.for_budget(epsilon=1.0, q=q, bounds=(0, 2), step=1, unit=Unit(relation), max_rows=3)
+    rows = [c for n in range(4) for c in itertools.product(range(3), repeat=n)]
+    rest = [1, 1]
+    others = rows if relation == "replace" else [()]
+    moved = max(
+        abs(score_of([*rest, *one], point, q) - score_of([*rest, *other], point, q))
+        for one in rows
+        for other in others
+        for point in range(3)
+    )
+    assert moved <= made.sensitivity
+    assert made.sensitivity == 3 * (max(q, 1 - q) if relation == "add_remove" else 1)
+
+
+def test_three_records_a_person_need_three_times_the_scale():
+    one, three = (Quantile.for_budget(epsilon=1.0, q=0.5, bounds=(0, 9), step=1, max_rows=m) for m in (1, 3))
+    assert three.scale == pytest.approx(3 * one.scale)
+    assert three.loss.pure() <= 1.0
+    assert "max_rows" not in one.to_dict()
+    assert three.to_dict()["max_rows"] == 3

@@ -1,6 +1,7 @@
 """Privacy bugs planted in the source, one at a time: each must turn a test red. `make mutate` runs them all."""
 
+from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.privacy import PRIVACY
 
-MUTANTS = (*NOISE.mutants, *PRIVACY.mutants)
+MUTANTS = (*MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants)

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,8 @@ def killed_by(mutant: Mutant, timeout: float) -> str | None:
         (Path(folder) / "privet" / mutant.file).write_text(mutant.text(), encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
         for tests in mutant.tests:
-            command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", tests]
+            command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            command += shlex.split(tests)
             try:
                 done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout)
             except subprocess.TimeoutExpired:

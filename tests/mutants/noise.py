@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Table
 
-NOISE = Table("tests/noise/test_laws.py", "tests/noise")
+NOISE = Table("tests/noise/test_laws.py", "tests/noise/test_low_bits.py", "tests/noise")
 plant = NOISE.plant
 
 plant("a word keeps its last bit only", "noise/base/coins.py", "point = word * TO_UNIT", "point = (word | 1) % 2 * 0.5")
@@ -47,7 +47,7 @@ plant("least: stops one early", "noise/base/refined.py", "while inside - outside
 plant(
     "entropy: a constant key",
     "noise/base/entropy.py",
-    "text = _keystream(self._key or os.urandom(_KEY), _KEY + count)",
+    "text = _keystream(self._key or _system(_KEY), _KEY + count)",
     "text = _keystream(self._key or bytes(_KEY), _KEY + count)",
 )
 plant(
@@ -230,13 +230,13 @@ plant(
 plant(
     "choice: half the scale",
     "noise/choice_exp.py",
-    "weights = np.exp((values - self.best) / float(scale))",
-    "weights = np.exp((values - self.best) / float(scale) * 2.0)",
+    "weights = np.exp(-gaps / float(scale))",
+    "weights = np.exp(-2.0 * gaps / float(scale))",
 )
 plant(
     "argmax: float winner",
     "noise/argmax.py",
-    "return np.flatnonzero(~(high < best)).tolist()",
+    "return np.flatnonzero(~((high < best) & np.isfinite(high))).tolist()",
     "return [int(np.argmax(high))]",
 )
 plant(

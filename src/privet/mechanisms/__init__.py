@@ -24,6 +24,7 @@ from privet.mechanisms.exponential import Exponential
 from privet.mechanisms.for_error import for_error
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.geometric import Geometric
+from privet.mechanisms.histogram import Histogram
 from privet.mechanisms.krr import KRR
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.noisy_max import NoisyMax
@@ -66,6 +67,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Geometric",
+    "Histogram",
     "KRR",
     "Laplace",
     "Mechanism",

@@ -51,7 +51,8 @@ class AboveThreshold(Mechanism[Any, Any]):
     Queries that lie below are free: however many they are, the whole stream has one price. `start()` opens a stream for
     queries that are chosen as answers come in; `release(values)` runs over a whole list, and marks each query as above
     (1), below (0) or not answered (-1). With `answer_scale` each positive answer comes with a number (the release is a
-    pair of arrays), drawn with fresh noise of its own: the noisy value that was compared is never shown.
+    pair of arrays), drawn with fresh noise of its own. With `gaps` each positive answer comes with its lead over the noisy
+    threshold, free of charge; threshold + gap estimates the query.
 
     Noise is discrete Laplace on a grid far finer than the sensitivity: of `threshold_scale`, once; of `query_scale`, for
     each query.
@@ -82,6 +83,7 @@ class AboveThreshold(Mechanism[Any, Any]):
     positives: int = 1
     monotonic: bool = False
     answer_scale: float | None = None
+    gaps: bool = False
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +94,10 @@ class AboveThreshold(Mechanism[Any, Any]):
         object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="score"))
         object.__setattr__(self, "positives", count("positives", self.positives, 1))
         check_monotonic(self.monotonic, self.sensitivity.unit)
+        if flag("gaps", self.gaps) and self.answer_scale is not None:
+            raise InvalidParameter(
+                "gaps are free and numbers are paid for: take gaps=True or an answer_share, not both"
+            )
         if max(self._in_steps(s) for s in (self.threshold_scale, self.query_scale, self.answer_scale or 0.0)) > 2**52:
             raise InvalidParameter("the noise must stay below 2^52 grid steps: the budget is too small")
         if abs(Fraction(self.threshold)) > 2**60 * _step(self.sensitivity.value):
@@ -114,6 +120,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         positives: int = 1,
         monotonic: bool = False,
         answer_share: float = 0.0,
+        gaps: bool = False,
     ) -> "AboveThreshold":
         """The best split of the budget between threshold and queries, 1 : (2c)^(2/3), or 1 : c^(2/3) when monotonic.
 
@@ -129,7 +136,7 @@ class AboveThreshold(Mechanism[Any, Any]):
             scales = _split(
                 Fraction(total), share, c, flag("monotonic", monotonic), _steps(bound.value) * _step(bound.value)
             )
-            return cls(threshold=threshold, sensitivity=bound, positives=c, monotonic=monotonic, **scales)
+            return cls(threshold=threshold, sensitivity=bound, positives=c, monotonic=monotonic, gaps=gaps, **scales)
 
         if share and target.delta:  # the curve of signs and numbers together is accounting's business
             inverse = calibrate(
@@ -157,6 +164,11 @@ class AboveThreshold(Mechanism[Any, Any]):
         one = DiscreteLaplaceLoss(_down(self._in_steps(self.answer_scale)), steps, unit=unit)
         return Composed((signs, Repeated(one, c)))
 
+    def to_dict(self) -> dict[str, Any]:
+        """As for every mechanism; without `gaps` where there are none, as it was before they existed."""
+        public = super().to_dict()
+        return public if self.gaps else {name: value for name, value in public.items() if name != "gaps"}
+
     def _in_steps(self, scale: float) -> Fraction:
         return Fraction(scale) / _step(self.sensitivity.value)
 
@@ -180,12 +192,14 @@ class AboveThreshold(Mechanism[Any, Any]):
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""
         queries = np.broadcast_to(prepared, (runs, len(prepared)))
-        higher = self._above(queries, self._noisy_threshold(runs, source), source)
+        leads = self._leads(queries, self._noisy_threshold(runs, source), source)
+        higher = leads >= 0
         earlier: Array = np.cumsum(higher, axis=1) - higher
         answers = np.where(earlier < self.positives, higher, UNANSWERED).astype(np.int64)
-        if self.answer_scale is None:
+        if self.answer_scale is None and not self.gaps:
             return answers
-        return list(zip(answers, np.where(answers == ABOVE, self._numbers(queries, source), np.nan), strict=True))
+        numbers = leads * self.step if self.gaps else self._numbers(queries, source)
+        return list(zip(answers, np.where(answers == ABOVE, numbers, np.nan), strict=True))
 
     # The three draws of a stream. A list is asked at once and a `ThresholdStream` one by one, through these alike.
 
@@ -193,10 +207,10 @@ class AboveThreshold(Mechanism[Any, Any]):
         """The threshold of each run, in steps: drawn once."""
         return self._rounded(np.array([self.threshold])) + self._noise(self.threshold_scale, (runs, 1), source)
 
-    def _above(self, queries: Array, threshold: Array, source: Source) -> Array:
-        """Whether each query lies above the noisy threshold of its run, with fresh noise for each."""
-        higher: Array = queries + self._noise(self.query_scale, queries.shape, source) >= threshold
-        return higher
+    def _leads(self, queries: Array, threshold: Array, source: Source) -> Array:
+        """By how many steps each query, with fresh noise, lies above the noisy threshold of its run; negative below it."""
+        leads: Array = queries + self._noise(self.query_scale, queries.shape, source) - threshold
+        return leads
 
     def _numbers(self, queries: Array, source: Source) -> Array:
         """The values once more, with noise that has nothing to do with the comparison."""
@@ -226,6 +240,8 @@ class AboveThreshold(Mechanism[Any, Any]):
         numbers = cls.for_budget(epsilon=2.0, sensitivity=0.5, threshold=1.0, answer_share=0.25)
         # The number shows when the second query is above, and that hardly depends on the world: an eighth of the price.
         yield Example(numbers, [0.5, 1.0], [0.0, 1.5], Target(2.0), detects=0.25)
+        leads = cls.for_budget(epsilon=1.0, sensitivity=1, threshold=0.0, gaps=True)
+        yield Example(leads, [1.0, -1.0], [0.0, 0.0], Target(1.0))
 
 
 @final
@@ -259,20 +275,30 @@ class ThresholdStream:
 
     def ask(self, value: float) -> "bool | InsecureAnswer":
         """Whether the query with this exact value lies above the threshold, up to the noise."""
-        over = self._compare(value)[0]
+        over = self._compare(value)[0] >= 0
         return InsecureAnswer(over) if self.insecure else over
 
     def ask_number(self, value: float) -> float | None:
         """A noisy value of the query if it lies above the threshold, else None."""
         if self._mechanism.answer_scale is None:
             raise InvalidParameter("this mechanism answers with signs only; give for_budget an answer_share")
-        over, query = self._compare(value)
-        if not over:
+        lead, query = self._compare(value)
+        if lead < 0:
             return None
         number = float(self._mechanism._numbers(query, self._source)[0, 0])
         return InsecureNumber(number) if self.insecure else number
 
-    def _compare(self, value: float) -> tuple[bool, Array]:
+    def ask_gap(self, value: float) -> float | None:
+        """By how much the noisy query exceeds the noisy threshold, or None when it lies below."""
+        if not self._mechanism.gaps:
+            raise InvalidParameter("this mechanism answers without gaps; make it with gaps=True, which costs nothing")
+        lead = self._compare(value)[0]
+        if lead < 0:
+            return None
+        gap = lead * self._mechanism.step
+        return InsecureNumber(gap) if self.insecure else gap
+
+    def _compare(self, value: float) -> tuple[int, Array]:
         if not is_number(value):
             raise InvalidData("a query must be a single number")
         query = self._mechanism._prepare([value])[None, :]
@@ -281,9 +307,9 @@ class ThresholdStream:
         with self._lock:
             if self._left == 0:
                 raise BudgetExceeded("this stream has given all its positive answers; a new stream is a new price")
-            over = bool(self._mechanism._above(query, self._threshold, self._source)[0, 0])
-            self._left -= over
-        return over, query
+            lead = int(self._mechanism._leads(query, self._threshold, self._source)[0, 0])
+            self._left -= lead >= 0
+        return lead, query
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise InvalidParameter("a stream cannot be copied or pickled: its threshold may be used once only")

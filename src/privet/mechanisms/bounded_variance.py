@@ -1,6 +1,8 @@
 """The variance of bounded records."""
 
+import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -8,17 +10,24 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet.mechanisms.base import ErrorBar, Example, Norm, Target, register
+from privet.errors import NoGuarantee, Unreachable
+from privet.mechanisms.base import ErrorBar, Example, Norm, Sensitivity, Target, register
 from privet.mechanisms.base.records import (
     FINE,
     exact_total,
     half_up,
 )
+from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.moments import MomentMechanism
 from privet.privacy import Unit
 
 __all__ = ["BoundedVariance"]
 
+_HALF_FINE = 30  # squares of a record's place have 60 bits
+# Standard deviation of the variance (in units of the squared half width, times n) for unit noise on each total, when
+# records are spread evenly: of the three sums sum a c_i, and of the moments.
+_EVEN_SUMS, _EVEN_MOMENTS = math.sqrt(2 * (2 / 3) ** 2 + (4 / 3) ** 2), math.sqrt(1.0 + (1 / 6) ** 2)
 _SLACK = Fraction(2, 2**FINE)  # two records, each with its square rounded by less than a step
 
 
@@ -28,13 +37,15 @@ _SLACK = Fraction(2, 2**FINE)  # two records, each with its square rounded by le
 class BoundedVariance(MomentMechanism):
     """Variance (divided by n), mean and number of records: `{"variance": ..., "mean": ..., "count": ...}`.
 
-    With z the record's place between the bounds (-1 to 1), the mechanism protects (sum z, sum (z^2 - 1/2), count) as
-    one vector; under replace the number of records `n` is public and the count is left out.
+    One noisy vector is behind the three numbers. With Laplace noise under add/remove it is the three sums of (1-y)^2,
+    2y(1-y) and y^2, y the record's place between the bounds (0 to 1): none is negative and together they add up to 1, so a
+    record moves them by 1 in all. Otherwise it is (sum z, sum (z^2 - 1/2), count) with z = 2y - 1; under replace the number
+    of records `n` is public and the count is left out.
 
     **Guarantee:** that of the noise: one price for all three numbers, whatever the records are.
-    **Sensitivity:** add/remove: l1 = 2.5, l2 = 1.5. Replace: l1 = 2.25, l2 = 2 (and 2^-39 for rounding). Times
-    `max_rows`.
-    **Error:** a bar on the variance comes with every release, from the released mean and count; conservative.
+    **Sensitivity:** add/remove: l1 = 1 for the three sums; l2 = 1.5. Replace: l1 = 2.25, l2 = 2 (and 2^-39 for rounding).
+    Times `max_rows`.
+    **Error:** a bar on the variance comes with every release, from the released mean, variance and count; conservative.
     **Reference:** proof note; Dwork et al. 2006 for the noise.
 
     >>> mechanism = BoundedVariance.for_budget(epsilon=1.0, bounds=(0, 100))
@@ -48,17 +59,42 @@ class BoundedVariance(MomentMechanism):
     def _shift(norm: Norm, unit: Unit) -> Fraction:
         if unit.relation == "replace":
             return Fraction(9 if norm == "l1" else 8, 4) + _SLACK
-        return Fraction(5 if norm == "l1" else 3, 2)
+        return Fraction(1) if norm == "l1" else Fraction(3, 2)
 
     @staticmethod
     def _judged(counted: bool) -> int:
         return 3 if counted else 2
 
+    @classmethod
+    def _best_noise(cls, budget: dict[str, Any], l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
+        """By the spread of the variance itself, at records that are spread evenly: the two vectors count differently."""
+        if not counted:
+            return super()._best_noise(budget, l1, l2, counted)
+        found: list[tuple[float, Laplace | Gaussian]] = []
+        with suppress(Unreachable):
+            laplace = Laplace.for_budget(**budget, sensitivity=l1)
+            found.append((_EVEN_SUMS * laplace.standard_deviation, laplace))
+        with suppress(NoGuarantee):  # Gaussian noise needs a delta
+            gaussian = Gaussian.for_budget(**budget, sensitivity=l2)
+            found.append((_EVEN_MOMENTS * gaussian.standard_deviation, gaussian))
+        if not found:
+            raise Unreachable("neither Laplace nor Gaussian noise meets this budget; allow a larger one")
+        return min(found, key=lambda pair: pair[0])[1]
+
+    @property
+    def _three_sums(self) -> bool:
+        return self.n is None and self.noise.sensitivity.norm == "l1"
+
     @property
     def _exponent(self) -> int:
-        return -FINE - 1  # halves of a step, for z^2 - 1/2
+        return -2 * _HALF_FINE if self._three_sums else -FINE - 1  # halves of a step, for z^2 - 1/2
 
     def _totals(self, clean: Array) -> list[int]:
+        if self._three_sums:
+            low, high = self.bounds
+            y = half_up(np.ldexp(np.clip((clean - low) / (high - low), 0.0, 1.0), _HALF_FINE))
+            rest = 2**_HALF_FINE - y
+            return [_wide_total(rest * rest), _wide_total(2 * y * rest), _wide_total(y * y)]
         half = self.width / 2.0
         z = half_up(np.ldexp(np.clip((clean - (self.bounds[0] + half)) / half, -1.0, 1.0), FINE))
         square = np.clip(half_up(np.ldexp(np.ldexp(z.astype(float), -FINE) ** 2, FINE)), 0, 2**FINE)
@@ -68,10 +104,17 @@ class BoundedVariance(MomentMechanism):
         return moments
 
     def _finish(self, noisy: Sequence[Fraction]) -> dict[str, float]:
-        number = Fraction(noisy[2]) if self.n is None else Fraction(self.n)
-        first, second = (float(total / number) if number > 0 else 0.0 for total in noisy[:2])
-        z = min(max(first, -1.0), 1.0)
-        spread = min(max(min(max(second + 0.5, 0.0), 1.0) - z * z, 0.0), 1.0)
+        """Clamped to what can be: -1 <= E[z] <= 1, E[z]^2 <= E[z^2] <= 1."""
+        if self._three_sums:
+            outer, middle, inner = noisy
+            number = outer + middle + inner
+            first, second = inner - outer, (outer - middle + inner) - number / 2
+        else:
+            first, second = noisy[:2]
+            number = noisy[2] if self.n is None else Fraction(self.n)
+        mean, square = (float(total / number) if number > 0 else 0.0 for total in (first, second))
+        z = min(max(mean, -1.0), 1.0)
+        spread = min(max(min(max(square + 0.5, 0.0), 1.0) - z * z, 0.0), 1.0)
         half = self.width / 2.0
         low, high = self.bounds
         return {
@@ -87,6 +130,8 @@ class BoundedVariance(MomentMechanism):
     def _error_given(self, drawn: dict[str, float], prepared: Any) -> ErrorBar:
         """Interval arithmetic on the joint quantile of the noise, around the released mean and count."""
         confidence, half = 0.95, self.width / 2.0
+        if self._three_sums:
+            return self._bar_of_sums(drawn, confidence)
         dimension = 3 if self.n is None else 2
         share = (self.noise.error(confidence, dimension=dimension).radius + self.noise.step) / max(
             drawn["count"], 1e-300
@@ -97,9 +142,29 @@ class BoundedVariance(MomentMechanism):
         radius = min(1.0, second + first * (2.0 * z + first) + 2.0**-FINE * 8.0)
         return ErrorBar(radius * half * half, confidence, "variance")
 
+    def _bar_of_sums(self, drawn: dict[str, float], confidence: float) -> ErrorBar:
+        """In z: E[z] is off by at most (2 + |E[z]|) r / n and E[z^2] by (3 - E[z^2]) r / n, when every noise stays within
+        r; n is at least the released count minus 3 r. See the proof note."""
+        half = self.width / 2.0
+        radius = self.noise.error(confidence, dimension=3).radius + self.noise.step
+        least = drawn["count"] - 3.0 * radius
+        if least <= 0.0:
+            return ErrorBar(half * half, confidence, "variance")
+        share = radius / least
+        z = abs(drawn["mean"] - self.bounds[0] - half) / half
+        square = drawn["variance"] / (half * half) + z * z
+        first, second = share * (2.0 + z), share * (3.0 - square)
+        total = second + first * (2.0 * z + first) + 2.0**-_HALF_FINE * 8.0
+        return ErrorBar(min(1.0, total) * half * half, confidence, "variance")
+
     @classmethod
     def examples(cls) -> Iterable[Example]:
         yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), [10.0, 1.0, 2.0], [1.0, 2.0], Target(1.0))
         ages = cls.for_budget(epsilon=1.0, delta=1e-5, bounds=(0, 110), unit=Unit("replace"), n=3)
         yield Example(ages, [30, 41, 110], [30, 41, 0], Target(1.0, 1e-5))
         yield Example(cls.for_budget(rho=0.1, bounds=(-1, 1)), [], [1.0], Target(rho=0.1))
+
+
+def _wide_total(squares: Array) -> int:
+    """The exact sum of integers of up to 61 bits: their halves are added apart."""
+    return (exact_total(squares >> 30) << 30) + exact_total(squares & (2**30 - 1))

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from privet.errors import InvalidData
-from privet.mechanisms.base import Norm
+from privet.mechanisms.base import Norm, Sensitivity
 from privet.mechanisms.base.records import (
     Missing,
     RecordMechanism,
@@ -16,6 +16,8 @@ from privet.mechanisms.base.records import (
     row_sensitivity,
 )
 from privet.mechanisms.for_error import for_error
+from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.laplace import Laplace
 from privet.privacy import Unit
 
 __all__ = ["MomentMechanism"]
@@ -63,6 +65,11 @@ class MomentMechanism(RecordMechanism):
     def _judged(counted: bool) -> int:
         """How many coordinates the choice of noise has in mind; `counted` where their number is released as well."""
 
+    @classmethod
+    def _best_noise(cls, budget: dict[str, Any], l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
+        """Laplace or Gaussian noise, whichever is smaller on the totals."""
+        return for_error(**budget, l1=l1, l2=l2, dimension=cls._judged(counted))
+
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
         return self._shift(norm, unit)
 
@@ -86,5 +93,5 @@ class MomentMechanism(RecordMechanism):
         l1, l2 = (
             row_sensitivity(cls._shift(norm, whose), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2")
         )
-        noise = for_error(epsilon=epsilon, delta=delta, rho=rho, mu=mu, l1=l1, l2=l2, dimension=cls._judged(n is None))
+        noise = cls._best_noise({"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}, l1, l2, n is None)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)

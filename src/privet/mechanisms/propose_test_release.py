@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import open_fraction
+from privet._validate import count, open_fraction
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Sensitivity, Source, Target, register
 from privet.mechanisms.base.records import (
@@ -68,7 +68,8 @@ class StableMedian(StableQuery):
 
     **Sensitivity:** distances are exact under both relations. With x sorted and padded by the bounds: replacing k
     records can bring x[l] and x[r] next to each other around the median if l <= m <= r and r - l - 1 <= k; adding and
-    removing must also even out the two sides.
+    removing must also even out the two sides. With `max_rows` records a person (add/remove only) the distance is the number
+    of whole persons in the edits that keep every single step below proposal/max_rows.
     **Reference:** Dwork & Lei 2009; Nissim, Raskhodnikova & Smith 2007 for replace.
 
     >>> StableMedian(bounds=(0, 8)).exact_value([3, 1, 2])
@@ -78,12 +79,18 @@ class StableMedian(StableQuery):
     bounds: tuple[float, float]
     unit: Unit = field(default=Unit())
     missing: Missing | None = None
+    max_rows: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", public_bounds(self.bounds))
         object.__setattr__(self, "missing", public_missing(self.missing, self.bounds, self.unit))
         if self.unit.relation not in ("add_remove", "replace") or self.unit.group_size != 1:
             raise InvalidParameter("the median's distance is known for one record under add_remove or replace")
+        if count("max_rows", self.max_rows, 1) > 1 and self.unit.relation == "replace":
+            raise InvalidParameter(
+                "with several records a person, replacing one person changes the number of records: hand in one record a "
+                "person, or take Unit('add_remove')"
+            )
 
     def admit(self, data: Any) -> None:
         admit_records(data)
@@ -97,12 +104,14 @@ class StableMedian(StableQuery):
         return low + (high - low) * Fraction(int(padded[(len(padded) - 1) // 2]), 2**FINE)
 
     def exact_distance(self, data: Any, proposal: Fraction) -> int:
+        # A person is up to max_rows edits: each must move the median by at most its share of the proposal.
         low, high = map(Fraction, self.bounds)
-        steps = math.floor(proposal / (high - low) * 2**FINE)
+        steps = math.floor(proposal / self.max_rows / (high - low) * 2**FINE)
         if steps >= 2**FINE:
             raise InvalidParameter("the proposal is no smaller than the width of the bounds: there is nothing to test")
         padded = self._padded(data)
-        return _replacements(padded, steps) if self.unit.relation == "replace" else _edits(padded, steps)
+        edits = _replacements(padded, steps) if self.unit.relation == "replace" else _edits(padded, steps)
+        return edits // self.max_rows
 
     def _padded(self, data: Any) -> Array:
         assert self.missing is not None

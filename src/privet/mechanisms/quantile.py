@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above, finite, open_fraction
+from privet._validate import above, count, finite, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register, scale_for, smallest_scale, up
 from privet.mechanisms.base.columns import moment
@@ -50,7 +50,8 @@ class Quantile(Mechanism[Any, float]):
     of records is not revealed, and there may be none.
 
     **Guarantee:** `ExponentialLoss` of epsilon = 2 sensitivity/scale, in records.
-    **Sensitivity:** of the score: max(q, 1 - q) when a record is added or removed, 1 when it is exchanged; known here.
+    **Sensitivity:** of the score: max(q, 1 - q) when a record is added or removed, 1 when it is exchanged; times
+    `max_rows`; known here.
     **Error:** the rank of the answer misses q n by more than scale ln(T/beta) records with probability at most beta,
     for T grid points. A statement about ranks; how far that is in the units of the data depends on the data.
     **Reference:** Smith 2011; Dwork & Roth 2014, section 3.4.
@@ -72,6 +73,7 @@ class Quantile(Mechanism[Any, float]):
     step: float | None = None
     missing: Missing | None = None
     unit: Unit = field(default=Unit())
+    max_rows: int = 1
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +94,7 @@ class Quantile(Mechanism[Any, float]):
             "scale": above("scale", self.scale, 0.0),
             "step": step,
             "missing": missing,
+            "max_rows": count("max_rows", self.max_rows, 1),
         }
         for name, value in clean.items():
             object.__setattr__(self, name, value)
@@ -113,10 +116,11 @@ class Quantile(Mechanism[Any, float]):
         step: float | None = None,
         missing: Missing | None = None,
         unit: Unit | None = None,
+        max_rows: int = 1,
     ) -> "Quantile":
         """The smallest scale that stays within the budget."""
         target, whose = Target(epsilon, delta, rho, mu), Unit() if unit is None else unit
-        shape = cls(q=q, bounds=bounds, scale=1.0, step=step, missing=missing, unit=whose)  # type: ignore[arg-type]
+        shape = cls(q=q, bounds=bounds, scale=1.0, step=step, missing=missing, unit=whose, max_rows=max_rows)  # type: ignore[arg-type]
         ratio = smallest_scale(lambda ratio: ExponentialLoss(up(2 / Fraction(ratio))), target)
         scale = scale_for(ratio, shape.sensitivity)
         return replace(shape, scale=scale)._charged_at(target)
@@ -125,7 +129,7 @@ class Quantile(Mechanism[Any, float]):
     def sensitivity(self) -> Fraction:
         """The largest change of a score, in records."""
         one = max(self.q, 1 - self.q) if self.unit.relation == "add_remove" else Fraction(1)
-        return one * self.unit.group_size
+        return one * self.unit.group_size * self.max_rows
 
     @property
     def loss(self) -> ExponentialLoss:
@@ -140,6 +144,11 @@ class Quantile(Mechanism[Any, float]):
     def _width(self) -> float:
         assert self.step is not None  # `__post_init__` fills it in
         return self.step
+
+    def to_dict(self) -> dict[str, Any]:
+        """As for every mechanism; without `max_rows` where a person has one, as it was before it existed."""
+        public = super().to_dict()
+        return public if self.max_rows > 1 else {name: value for name, value in public.items() if name != "max_rows"}
 
     def _admit(self, value: Any) -> None:
         admit_records(value)
@@ -240,6 +249,8 @@ class Quantile(Mechanism[Any, float]):
         upper = cls.for_budget(rho=0.1, q=0.9, bounds=(-1.0, 1.0), step=0.125, unit=Unit("replace"))
         # Few records: the weights of both worlds hardly differ, and no share of the price is refuted yet.
         yield Example(upper, [-1.0, 0.5], [0.5, 1.0], Target(rho=0.1), detects=0.0)
+        people = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 3.0), step=1.0, max_rows=3)
+        yield Example(people, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 3.0, 3.0, 3.0], Target(1.0))
 
 
 def _interval(bounds: Any) -> tuple[float, float]:

@@ -22,14 +22,23 @@ from privet.errors import InvalidData
 from privet.mechanisms import Example, Mechanism, Release, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import PrivacyLoss, from_json, to_json
-from privet.testing.base import differ
+from privet.testing.base import (
+    check_error_bars_cover,
+    check_every_coin_is_from_noise,
+    check_nothing_private_is_said,
+    differ,
+    same_value,
+)
 
 __all__ = [
     "MECHANISM_LAWS",
     "check_behaviour_is_public",
     "check_equal_numbers_are_one_input",
     "check_error_bar_is_public",
+    "check_error_bars_cover",
+    "check_every_coin_is_from_noise",
     "check_meets_its_budget",
+    "check_nothing_private_is_said",
     "check_parameters_are_frozen",
     "check_price_is_a_value",
     "check_release_round_trip",
@@ -252,32 +261,15 @@ def check_simulation_is_the_release(example: Example) -> None:
 
 def _asked(mechanism: Any, queries: Any) -> Any:
     """The answers of one stream, in the form of a release over the whole list."""
-    stream, numbers = mechanism.start(), mechanism.answer_scale is not None
+    stream, numbers = mechanism.start(), mechanism.answer_scale is not None or mechanism.gaps
     signs, values = np.full(len(queries), -1), np.full(len(queries), np.nan)
     for place, query in enumerate(queries):
         if stream.remaining:
-            answer = stream.ask_number(query) if numbers else stream.ask(query)
+            ask = stream.ask_gap if mechanism.gaps else stream.ask_number if numbers else stream.ask
+            answer = ask(query)
             signs[place] = answer is not None if numbers else answer
             values[place] = np.nan if not numbers or answer is None else answer
     return (signs, values) if numbers else signs
-
-
-def same_value(left: Any, right: Any) -> bool:
-    """Equality of outputs bit for bit, arrays, dictionaries and nested tuples included.
-
-    >>> same_value(np.array([1.0, 0.0]), np.array([1.0, -0.0]))
-    False
-    """
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        a, b = np.asarray(left), np.asarray(right)
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(left, tuple | list) and isinstance(right, tuple | list):
-        return len(left) == len(right) and all(map(same_value, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same_value(item, right[key]) for key, item in left.items())
-    if isinstance(left, float) and isinstance(right, float):
-        return left.hex() == right.hex()
-    return bool(left == right)
 
 
 def _form(value: Any) -> Any:
@@ -303,4 +295,7 @@ MECHANISM_LAWS: tuple[Callable[[Example], None], ...] = (
     check_runs_are_independent,
     check_simulation_is_the_release,
     check_equal_numbers_are_one_input,
+    check_every_coin_is_from_noise,
+    check_error_bars_cover,
+    check_nothing_private_is_said,
 )

@@ -188,3 +188,19 @@ def waits(url: str, workers: int, seconds: float) -> Any:
 
     codes = join(*[fork(lambda number=number: work(number)) for number in range(workers)])
     return {"codes": codes, "granted": list(granted), "worst": max(worst)}
+
+
+def return_twice(url: str, folder: str, key: str | None) -> Any:
+    """A mechanism that forks and returns in both processes: two draws for one charge."""
+    ledger = pv.Ledger.open(url)
+    main = os.getpid()
+    value = ledger.release(Coin(before=lambda data: fork_in_two()), None, key=key).value
+    Seen(Path(folder) / f"{os.getpid()}.seen").add(value)
+    if os.getpid() != main:
+        os._exit(0)
+    os.wait()
+    return {"entries": ledger.verify().entries}
+
+
+def fork_in_two() -> None:
+    os.fork()

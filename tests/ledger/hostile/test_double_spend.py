@@ -1,5 +1,7 @@
 """Budget for exactly one, many who want it: one gets it, every time."""
 
+from pathlib import Path
+
 import pytest
 
 import privet as pv
@@ -80,6 +82,20 @@ def test_a_reservation_is_recorded_once(fresh: Fresh, key: str | None):
             assert again.value == first.value, "one payment, two values"
         ledger.verify()
         assert [release.value for release in books_of(ledger).released] == [first.value]
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+@pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+def test_a_mechanism_that_returns_twice_is_released_once(fresh: Fresh, tmp_path: Path, key: str | None):
+    url = fresh()
+    pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0)).close()
+    told = nursery.run("return_twice", url=url, folder=str(tmp_path), key=key)
+    first, second = nursery.read_seen(tmp_path)
+    assert first == second, "one payment, two values"
+    assert told["entries"] == 3
+    with pv.Ledger.open(url) as ledger:
+        ledger.verify()
+        assert [release.value for release in books_of(ledger).released] == [first]
 
 
 @EVERY

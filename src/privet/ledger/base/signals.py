@@ -8,13 +8,16 @@ transaction is short; where it waits for others it asks by itself (`give_way`).
 import signal
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
 __all__ = ["HeldSignals", "give_way"]
 
 _NAMES = ("SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTERM", "SIGBREAK", "SIGINT")
-_NUMBERS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+_NUMBERS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
+_plain: Any = import_module("_signal")  # the same without names for numbers: this is on the path of every charge
+_getsignal, _signal = _plain.getsignal, _plain.signal
 _MAIN = threading.main_thread()
 _held: "list[HeldSignals]" = []  # innermost last; only the main thread touches it
 
@@ -39,14 +42,14 @@ class HeldSignals:
         self._noted: list[tuple[int, FrameType | None]] = []
 
     def __enter__(self) -> "HeldSignals":
-        if threading.current_thread() is not _MAIN:
+        if threading.get_ident() != _MAIN.ident:
             return self
         try:
             for number in _NUMBERS:
-                handler = signal.getsignal(number)
+                handler = _getsignal(number)
                 if callable(handler):
                     self._old.append((number, handler))
-                    signal.signal(number, self._note)
+                    _signal(number, self._note)
         except BaseException:
             self._restore()
             raise
@@ -66,10 +69,10 @@ class HeldSignals:
         raised: BaseException | None = None
         for number, handler in self._old:
             try:
-                signal.signal(number, handler)
+                _signal(number, handler)
             except BaseException as problem:  # the handler that was just put back has run already
                 raised = problem
-                signal.signal(number, handler)
+                _signal(number, handler)
         if raised is not None:
             raise raised
 

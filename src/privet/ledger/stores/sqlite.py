@@ -222,7 +222,7 @@ class SqliteStore(SqliteRows, Store):
                 f"beside {self._path.name!r} there is no {self._path.name + '.head'!r}: it is a backup, a copy, or was "
                 "moved without its head. Move the head along, or say that this copy is to be used: Ledger.restore"
             )
-        if head.inode != os.stat(self._real).st_ino:
+        if head.inode != (self._file or _identity(self._real) or (0, 0))[1]:
             raise LedgerTampered(
                 f"{self._path.name!r} is a copy: its head names another file, which may have been spent from since. Use "
                 "the original, move a ledger with ledger.migrate, or say that this copy is to be used: Ledger.restore"
@@ -372,7 +372,8 @@ class SqliteStore(SqliteRows, Store):
     def _tidy(self, txn: SqliteTxn, durable: bool) -> None:
         """What a turn still has to do after its commit: keep the head, close what others could not."""
         if durable and txn.last is not None:
-            head = Head(os.stat(self._real).st_ino, txn.last.seq, txn.last.hash.hex())
+            assert self._file is not None
+            head = Head(self._file[1], txn.last.seq, txn.last.hash.hex())
             if self._adopting:
                 self._head.replace(head, mode=self._mode)
                 self._adopting = False

@@ -8,7 +8,6 @@ with, and nobody has a reason to open this one. The kernel also queues those who
 import os
 import threading
 import time
-from pathlib import Path
 
 from privet.errors import LedgerBusy, LedgerUnavailable
 from privet.ledger.base import give_way
@@ -37,6 +36,7 @@ class Turn:
     def __init__(self, path: str, mode: int) -> None:
         self._path, self._mode = path, mode
         self._file: int | None = None
+        self._identity: tuple[int, int] | None = None
         self._depth = 0
 
     def taken(self, timeout: float) -> "_Taken":
@@ -58,11 +58,13 @@ class Turn:
     def _try(self, deadline: float) -> bool:
         if self._file is None:
             self._file = _opened(self._path, self._mode)
+            status = os.fstat(self._file)
+            self._identity = (status.st_dev, status.st_ino)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             _wait(self, deadline)
-        if _same(self._file, self._path):
+        if _identity(self._path) == self._identity:
             return True
         self.forget()  # somebody removed the file: others will lock a new one
         return False
@@ -137,10 +139,9 @@ def _opened(path: str, mode: int) -> int:
     return file
 
 
-def _same(file: int, path: str) -> bool:
-    mine = os.fstat(file)
+def _identity(path: str) -> tuple[int, int] | None:
     try:
-        theirs = Path(path).stat()
+        status = os.stat(path)
     except OSError:
-        return False
-    return (mine.st_dev, mine.st_ino) == (theirs.st_dev, theirs.st_ino)
+        return None
+    return status.st_dev, status.st_ino

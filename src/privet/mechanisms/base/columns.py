@@ -29,6 +29,7 @@ __all__ = [
     "holds_floats",
     "is_labelled",
     "is_number",
+    "is_table",
     "is_typed",
     "moment",
     "read_column",
@@ -130,7 +131,7 @@ def admit_column(value: object, *, labels: bool = True) -> None:
         raise InvalidData(_MAPPING)
     if isinstance(value, Set):
         raise InvalidData(_SET)
-    if _is_table(value):
+    if is_table(value):
         raise InvalidData(_TABLE)
     if is_typed(value):
         kind = _kind(value)
@@ -142,7 +143,12 @@ def admit_column(value: object, *, labels: bool = True) -> None:
         raise InvalidData("a column or a list of numbers is needed, and this is neither")
 
 
-def _is_table(value: object) -> bool:
+def is_table(value: object) -> bool:
+    """Whether this is a whole table, of whichever library, by its type.
+
+    >>> is_table(np.zeros(2)), is_table(np.zeros(2, dtype=[("a", int)]))
+    (False, True)
+    """
     if isinstance(value, np.ndarray):
         return value.dtype.names is not None
     name = type(value).__name__

@@ -116,8 +116,10 @@ def _encode(value: Any) -> Any:
         return {"array": body, "dtype": value.dtype.name, "shape": list(value.shape)}
     if isinstance(value, tuple | list):
         return {type(value).__name__: [_encode(item) for item in value]}
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value) and list(value) == sorted(value):
         return {"dict": {key: _encode(item) for key, item in value.items()}}
+    if isinstance(value, dict) and all(isinstance(key, str | int) for key in value):  # in their order, which is public
+        return {"items": [[key, _encode(item)] for key, item in value.items()]}
     raise SerialisationError(f"a release of type {type(value).__name__} has no JSON form; map it to numbers or arrays")
 
 
@@ -132,5 +134,7 @@ def _decode(value: Any) -> Any:
         return float(value["float"])
     if "dict" in value:
         return {key: _decode(item) for key, item in value["dict"].items()}
+    if "items" in value:
+        return {key: _decode(item) for key, item in value["items"]}
     kind = tuple if "tuple" in value else list
     return kind(_decode(item) for item in value[kind.__name__])

@@ -2,8 +2,14 @@
 
 from privet.testing.base.alarms import AUDIT_ALARMS, AUDIT_SHARES, alarm_level
 from privet.testing.base.ask import DELTA, accountants, delta_of, epsilon_of, variable_of
+from privet.testing.base.conduct import (
+    check_error_bars_cover,
+    check_every_coin_is_from_noise,
+    check_nothing_private_is_said,
+)
 from privet.testing.base.labelled import Labelled
 from privet.testing.base.oracle import enclose_delta
+from privet.testing.base.same import same_value
 from privet.testing.base.two_sample import differ
 
 __all__ = [
@@ -13,9 +19,13 @@ __all__ = [
     "Labelled",
     "accountants",
     "alarm_level",
+    "check_error_bars_cover",
+    "check_every_coin_is_from_noise",
+    "check_nothing_private_is_said",
     "delta_of",
     "differ",
     "enclose_delta",
     "epsilon_of",
+    "same_value",
     "variable_of",
 ]

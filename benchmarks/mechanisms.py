@@ -1,0 +1,153 @@
+"""Mechanisms as a user meets them: do the bars cover, does the time tell a value, what does a release cost?
+
+    python benchmarks/mechanisms.py [--quick]
+
+Coverage: 2,000 releases of every registered example through `release`, the middle of 20,000 further runs as the exact
+answer. Time: the audit that also looks at clocks, over neighbours that differ in one hostile record. Cost: CPU time and
+memory of single releases, of calibrations and of the first draw in a new process.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+
+from privet import audit, mechanisms, testing
+from privet.testing.base.conduct import _fell_short, _measured
+
+RESULTS = Path(__file__).parent / "results"
+HOSTILE = {"None": None, "text": "x", "10^400": 10**400, "nan": float("nan"), "inf": float("inf"), "2^60": 2**60}
+
+
+def coverage(releases: int) -> list[dict[str, object]]:
+    """Share of releases within their own bars, for each example that has bars."""
+    rows = []
+    for place, example in enumerate(testing.example_mechanisms()):
+        made = [example.mechanism.release(example.left) for _ in range(releases)]
+        if any(release.error is None for release in made):
+            continue
+        first = made[0].error
+        if first.around:
+            runs = np.array([_measured(run, first) for run in example.mechanism.simulate(example.left, 10 * releases)])
+            middle = np.median(runs.astype(float), axis=0)
+            inside = [bool(np.all(np.abs(_measured(r.value, r.error) - middle) <= r.error.radius)) for r in made]
+        elif isinstance(example.mechanism, mechanisms.SelectionMechanism):
+            inside = [_fell_short(example.mechanism, example.left, release) for release in made]
+        else:
+            continue
+        name = f"{example.mechanism.name} ({place})"
+        rows.append({"example": name, "stated": first.confidence, "covered": float(np.mean(inside))})
+    return rows
+
+
+def hostile_pairs() -> list[tuple[str, object, list[tuple[object, object]]]]:
+    """Mechanisms of records and of vectors, each with neighbours that differ in one hostile entry of a list."""
+    plain = [1.0] * 500
+    records = {
+        "bounded_sum": mechanisms.BoundedSum.for_budget(epsilon=0.5, bounds=(0, 10)),
+        "bounded_mean": mechanisms.BoundedMean.for_budget(epsilon=0.5, bounds=(0, 10)),
+        "bounded_variance": mechanisms.BoundedVariance.for_budget(epsilon=0.5, bounds=(0, 10)),
+        "quantile": mechanisms.Quantile.for_budget(epsilon=0.5, q=0.5, bounds=(0, 10), step=1),
+        "count": mechanisms.Count.for_budget(epsilon=0.5),
+        "row_count": mechanisms.RowCount.for_budget(epsilon=0.5),
+        "histogram": mechanisms.Histogram.for_budget(epsilon=0.5, edges=(0, 5, 10)),
+    }
+    found = [(name, made, [(plain, [*plain, value]) for value in HOSTILE.values()]) for name, made in records.items()]
+    flip = mechanisms.PermuteAndFlip.for_budget(epsilon=0.5, sensitivity=1.0)
+    found.append(("permute_and_flip", flip, [([0.0] * 400, [1.0] * 400), ([2.0**52] * 400, [2.0**52 + 1] * 400)]))
+    return found
+
+
+def timed(runs: int) -> list[dict[str, object]]:
+    rows = []
+    for name, made, pairs in hostile_pairs():
+        verdicts = [audit.mechanism(made, neighbours=[pair], runs=runs, timed=True).verdict for pair in pairs]
+        rows.append({"mechanism": name, "pairs": len(pairs), "violated": sum(v == "violated" for v in verdicts)})
+    return rows
+
+
+def cpu(run, times: int) -> float:
+    """Best CPU time of one call, in microseconds, over five rounds."""
+    run()
+    best = float("inf")
+    for _ in range(5):
+        begin = time.process_time()
+        for _ in range(times):
+            run()
+        best = min(best, (time.process_time() - begin) / times)
+    return best * 1e6
+
+
+def peak(run, size: int) -> float:
+    """Peak memory of a call in units of an array of `size` doubles."""
+    tracemalloc.start()
+    run()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / (8 * size)
+
+
+def costs() -> list[dict[str, object]]:
+    laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    gaussian = mechanisms.Gaussian.for_budget(epsilon=1.0, delta=1e-6, sensitivity=1.0)
+    array = np.zeros(1_000_000)
+    first = "import time, privet.noise as n; b = time.process_time(); n.rounded_gaussian(sigma=3.0); "
+    first += "print(time.process_time() - b)"
+    start = min(
+        float(subprocess.run([sys.executable, "-c", first], capture_output=True, check=True).stdout) for _ in range(3)
+    )
+    topk = {"epsilon": 1.0, "delta": 1e-6, "sensitivity": 1, "k": 10}
+    watch = {"epsilon": 1.0, "delta": 1e-6, "sensitivity": 1, "threshold": 0.0, "positives": 5, "answer_share": 0.25}
+    return [
+        {"what": "one Laplace release", "value": cpu(lambda: laplace.release(42.0), 2_000), "unit": "us", "wish": 60},
+        {"what": "one Gaussian release", "value": cpu(lambda: gaussian.release(42.0), 2_000), "unit": "us", "wish": 60},
+        {"what": "first Gaussian draw in a process", "value": 1e3 * start, "unit": "ms", "wish": 50},
+        {
+            "what": "TopK at a delta",
+            "value": cpu(lambda: mechanisms.TopK.for_budget(**topk), 3) / 1e3,
+            "unit": "ms",
+            "wish": 5,
+        },
+        {
+            "what": "AboveThreshold at a delta",
+            "value": cpu(lambda: mechanisms.AboveThreshold.for_budget(**watch), 3) / 1e3,
+            "unit": "ms",
+            "wish": 5,
+        },
+        {
+            "what": "peak, Laplace of 1e6",
+            "value": peak(lambda: laplace.release(array), array.size),
+            "unit": "x",
+            "wish": 4,
+        },
+        {
+            "what": "peak, Gaussian of 1e6",
+            "value": peak(lambda: gaussian.release(array), array.size),
+            "unit": "x",
+            "wish": 4,
+        },
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer releases and runs")
+    quick = parser.parse_args().quick
+    found = {"coverage": coverage(300 if quick else 2_000), "time": timed(200 if quick else 400), "cost": costs()}
+    for row in found["coverage"]:
+        print(f"{row['example']:28s} stated {row['stated']:.2f}  covered {row['covered']:.4f}")
+    for row in found["time"]:
+        print(f"{row['mechanism']:28s} {row['violated']} of {row['pairs']} hostile pairs told apart by time or value")
+    for row in found["cost"]:
+        print(f"{row['what']:36s} {row['value']:8.1f} {row['unit']}  (wish {row['wish']})")
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "mechanisms.json").write_text(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

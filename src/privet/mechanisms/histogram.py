@@ -1,0 +1,203 @@
+"""How many records fall into each of some public bins or labels."""
+
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import count as whole
+from privet._validate import finite
+from privet.errors import InvalidData, InvalidParameter, NoGuarantee
+from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register
+from privet.mechanisms.base.columns import is_number, is_table, moment
+from privet.mechanisms.base.records import admit_records, as_records
+from privet.mechanisms.discrete_laplace import DiscreteLaplace
+from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.sensitivities import histogram_sensitivity
+from privet.privacy import PrivacyLoss, Unit
+
+__all__ = ["Histogram"]
+
+_TABLE = "this is a whole table, and a histogram takes one column of it: pass table['column']"
+_NO_COLUMN = "a histogram takes a column or a list of records, one entry each"
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class Histogram(Mechanism[Any, dict[Any, int]]):
+    """Counts of records by public labels or between public edges, in one release that keeps its labels.
+
+    Give `labels` (texts, whole numbers, booleans) or `edges` e0 < e1 < ... for the bins [e0, e1), [e1, e2), ..., the last
+    one closed. The release is a dictionary from each label, or the text of each bin, to a noisy whole number; labels
+    that nobody has are there as well. A record that has no label or lies in no bin (missing ones too) is left out.
+    Integer noise, or Gaussian noise rounded to integers where a delta makes that smaller.
+
+    **Guarantee:** that of the noise for the whole vector: every record is in at most one bin.
+    **Sensitivity:** l1: 1 under add/remove, 2 under replace; l2: 1 and sqrt 2; times `max_rows`.
+    **Error:** all bins at once within the exact quantile of the noise.
+    **Reference:** Dwork et al. 2006; proof note mechanisms/histogram.
+
+    >>> wards = Histogram.for_budget(epsilon=1.0, labels=("A", "B", "C"))
+    >>> counts = wards.release(["A"] * 500 + ["B"] * 20 + ["?", None]).value
+    >>> list(counts), 450 < counts["A"] < 550
+    (['A', 'B', 'C'], True)
+    >>> Histogram.for_budget(epsilon=1.0, edges=(0, 18, 65, 120)).bins
+    ('[0, 18)', '[18, 65)', '[65, 120]')
+    """
+
+    name = "histogram"
+
+    noise: DiscreteLaplace | Gaussian = field()
+    labels: tuple[Any, ...] | None = None
+    edges: tuple[float, ...] | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        if (self.labels is None) == (self.edges is None):
+            raise InvalidParameter("give either labels=, the public categories, or edges=, the public ends of the bins")
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _public_labels(self.labels))
+        else:
+            object.__setattr__(self, "edges", _public_edges(self.edges))
+        object.__setattr__(self, "max_rows", whole("max_rows", self.max_rows, 1))
+        bound = self.noise.sensitivity
+        if bound.value < histogram_sensitivity(norm=bound.norm, unit=bound.unit, max_rows=self.max_rows).value:
+            raise InvalidParameter("the noise was made for a smaller sensitivity than a histogram has; use for_budget")
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+        labels: Sequence[Any] | None = None,
+        edges: Sequence[float] | None = None,
+        unit: Unit | None = None,
+        max_rows: int = 1,
+    ) -> "Histogram":
+        """The least noise, jointly over the bins, that stays within the budget."""
+        budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
+        shape: dict[str, Any] = {"labels": labels, "edges": edges, "max_rows": max_rows}
+        l1, l2 = (histogram_sensitivity(norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
+        found = [cls(noise=DiscreteLaplace.for_budget(**budget, sensitivity=l1), **shape)]
+        with suppress(NoGuarantee):  # Gaussian noise needs a delta
+            found.append(cls(noise=Gaussian.for_budget(**budget, sensitivity=l2), **shape))
+        return min(found, key=lambda mechanism: mechanism.error().radius)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.noise.loss
+
+    @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """That of the noise."""
+        return self.noise.at
+
+    @property
+    def bins(self) -> tuple[Any, ...]:
+        """The keys of the release, in order: the labels, or the bins as text."""
+        if self.labels is not None:
+            return self.labels
+        assert self.edges is not None
+        spans = [f"[{_text(a)}, {_text(b)})" for a, b in pairwise(self.edges)]
+        return (*spans[:-1], spans[-1][:-1] + "]")
+
+    def _admit(self, value: Any) -> None:
+        if self.edges is not None:
+            admit_records(value)
+            return
+        if is_table(value):
+            raise InvalidData(_TABLE)
+        if (
+            is_number(value)
+            or isinstance(value, str | bytes | dict | set | frozenset)
+            or not hasattr(value, "__iter__")
+        ):
+            raise InvalidData(_NO_COLUMN)
+        if getattr(value, "ndim", 1) != 1:
+            raise InvalidData("a histogram takes one dimension: one entry for each record")
+
+    def _prepare(self, value: Any) -> Array:
+        if self.edges is not None:
+            records = as_records(value)
+            edges = np.array(self.edges)
+            place = np.searchsorted(edges, records, side="right") - 1
+            place = np.where(records == edges[-1], len(edges) - 2, place)
+            inside = (records >= edges[0]) & (records <= edges[-1])
+            return np.bincount(place[inside], minlength=len(edges) - 1).astype(np.int64)
+        assert self.labels is not None
+        places = {label: i for i, label in enumerate(self.labels)}
+        found = [_place(places, item) for item in _items(value)]
+        return np.bincount(found, minlength=len(places) + 1)[: len(places)].astype(np.int64)
+
+    def _draw(self, prepared: Array, runs: int, source: Source) -> list[dict[Any, int]]:
+        noise: Mechanism[Any, Any] = self.noise
+        rows = np.asarray(noise._draw(noise._prepare(prepared), runs, source))
+        whole_rows = np.floor(rows + 0.5).astype(np.int64) if rows.dtype.kind == "f" else rows
+        return [dict(zip(self.bins, row, strict=True)) for row in whole_rows.tolist()]
+
+    def _notes(self, drawn: dict[Any, int]) -> tuple[str, ...]:
+        return ("records outside the labels or bins left out; the bar covers noise alone",)
+
+    def error(self, confidence: float = 0.95) -> ErrorBar:
+        """The exact quantile of the noise, jointly over the bins."""
+        bar = self.noise.error(confidence, dimension=len(self.bins))
+        rounding = 0.0 if isinstance(self.noise, DiscreteLaplace) else 0.5
+        return ErrorBar(bar.radius + rounding, confidence, f"each of {len(self.bins)} counts at once")
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        wards = cls.for_budget(epsilon=1.0, labels=("A", "B"))
+        yield Example(wards, ["A", "B"], ["A", "B", "B"], Target(1.0))
+        moved = cls.for_budget(epsilon=1.0, delta=1e-5, edges=(0, 10, 20, 30), unit=Unit("replace"))
+        yield Example(moved, [5, 15, 30], [5, 25, 30], Target(1.0, 1e-5))
+        people = cls.for_budget(rho=0.05, labels=(1, 2), max_rows=3)
+        yield Example(people, [1], [1, 2, 2, 2], Target(rho=0.05))
+
+
+def _public_labels(labels: Any) -> tuple[Any, ...]:
+    if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
+        raise InvalidParameter("labels must be a list of the public categories, never read from the data")
+    items = tuple(item.item() if isinstance(item, np.generic) else item for item in labels)
+    if not items or not all(isinstance(item, str | int | bool) for item in items):
+        raise InvalidParameter("labels must be texts, whole numbers or booleans, at least one; for ranges give edges=")
+    if len(set(items)) != len(items):
+        raise InvalidParameter("labels must differ from each other (True equals 1)")
+    return items
+
+
+def _public_edges(edges: Any) -> tuple[float, ...]:
+    if isinstance(edges, str | bytes) or not hasattr(edges, "__iter__"):
+        raise InvalidParameter("edges must be a list of public numbers, never read from the data")
+    ends = tuple(finite("edges", moment(end)) for end in edges)
+    if len(ends) < 2 or any(not a < b for a, b in pairwise(ends)):
+        raise InvalidParameter("edges must increase, at least two of them")
+    return ends
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """The entries as plain Python values: each is looked up by itself."""
+    for way in ("to_pylist", "tolist", "to_list"):
+        if not isinstance(value, list | tuple) and hasattr(value, way):
+            return getattr(value, way)()
+    return value if isinstance(value, list | tuple) else list(value)
+
+
+def _place(places: dict[Any, int], item: Any) -> int:
+    """The bin of a record, or the place after the last for those that are left out."""
+    try:
+        return places.get(item.item() if isinstance(item, np.generic) else item, len(places))
+    except TypeError:  # what cannot be looked up has no label
+        return len(places)
+
+
+def _text(edge: float) -> str:
+    return str(int(edge)) if edge == math.floor(edge) and abs(edge) < 2**53 else repr(edge)
