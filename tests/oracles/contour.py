@@ -63,7 +63,11 @@ def spliced_gaussian(q: float, z: float) -> Weighted:
 
 
 def delta(parts: list[tuple[Weighted, int]], epsilon: float) -> tuple[float, float]:
-    """delta(epsilon) of the sum of n copies of each part, and an estimate of its relative error."""
+    """delta(epsilon) of the sum of n copies of each part, and an estimate of its relative error.
+
+    The estimate is large where high frequencies matter (few steps, rare jumps): more of them would not help, since the
+    quadrature over the output cannot follow their waves.
+    """
 
     def exponent(s: NDArray[np.complex128] | complex) -> NDArray[np.complex128]:
         s = np.asarray(s, dtype=complex)

@@ -42,7 +42,7 @@ def _near_one(rho: float, delta: float, guess: float) -> float:
         log_alpha = math.log1p(above)
         return rho * (1.0 + above) + log_order - log_alpha - (log_alpha + math.log(delta)) / above
 
-    return round_up(minimise(objective, guess - 8.0, guess + 2.0)[1], 64.0)
+    return max(0.0, round_up(minimise(objective, guess - 8.0, guess + 2.0)[1], 64.0))
 
 
 def _finite(loss: PrivacyLoss) -> ZcdpBound:

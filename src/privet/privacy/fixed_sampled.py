@@ -183,8 +183,8 @@ class FixedSampled(PrivacyLoss):
 
     def approximate(self) -> Approximate:
         epsilon, delta = self.of.approximate()
-        if self.m == 0:
-            return Approximate(0.0, 0.0)
+        if self.m in (0, self.n):
+            return Approximate(epsilon, delta) if self.m else Approximate(0.0, 0.0)
         return Approximate(epsilon_after_sampling(epsilon, self.q), round_up(self.q * delta, 2.0))
 
     def zcdp(self) -> ZcdpBound:
@@ -193,7 +193,9 @@ class FixedSampled(PrivacyLoss):
         return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(square_up(epsilon) / 2.0, delta))
 
     def gdp(self) -> float:
-        return 0.0 if self.m == 0 else min(self.of.gdp(), super().gdp())
+        if self.m in (0, self.n):
+            return 0.0 if self.m == 0 else self.of.gdp()
+        return min(self.of.gdp(), super().gdp())
 
     def gaussian(self) -> float | None:
         return 0.0 if not self.parts() else self.of.gaussian() if self.m == self.n else None

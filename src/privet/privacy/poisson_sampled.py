@@ -184,7 +184,9 @@ class PoissonSampled(PrivacyLoss):
         return best_zcdp(ZcdpBound(rho, delta0), ZcdpBound(square_up(epsilon) / 2.0, delta))
 
     def gdp(self) -> float:
-        return 0.0 if self.q == 0.0 else min(self.of.gdp(), super().gdp())
+        if self.q in (0.0, 1.0):
+            return 0.0 if self.q == 0.0 else self.of.gdp()
+        return min(self.of.gdp(), super().gdp())
 
     def gaussian(self) -> float | None:
         return 0.0 if not self.parts() else self.of.gaussian() if self.q == 1.0 else None
