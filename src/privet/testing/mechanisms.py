@@ -51,6 +51,7 @@ __all__ = [
 
 _LEAST_USED = 0.99  # of a budget
 _RELEASES, _SIMULATED = 800, 4_000
+_ASKED = 3_000  # streams: whether their threshold is noisy shows in a few answers of a hundred
 _LEVEL = 1e-7  # of a two-sample test: the chance that a sound mechanism fails it
 
 
@@ -255,7 +256,7 @@ def check_simulation_is_the_release(example: Example) -> None:
     if hasattr(mechanism, "start"):
         # near the threshold every answer is a fair coin: queries where the width of the noise decides
         far = [mechanism.threshold - width * mechanism.query_scale for width in (1.5, 1.0, 0.0)]
-        asked, listed = [_asked(mechanism, far) for _ in range(_RELEASES)], mechanism.simulate(far, _SIMULATED)
+        asked, listed = [_asked(mechanism, far) for _ in range(_ASKED)], mechanism.simulate(far, 2 * _ASKED)
         assert not differ(asked, listed, _LEVEL), f"{mechanism.name}: a stream and simulate draw from different laws"
 
 
