@@ -292,3 +292,12 @@ def test_without_a_ledger_nothing_is_paid_and_the_release_says_so():
     assert "paid" not in STEP.release(1.0).to_json()
     with pytest.raises(PrivetError):
         pv.mechanisms.Release.from_json("{}")
+
+
+def test_simulated_runs_are_refused_where_a_ledger_is_in_force():
+    """Many unpaid outputs are as good as many unpaid releases."""
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    with ledger, pytest.raises(LedgerError, match="nobody pays"):
+        STEP.simulate(42.0, 1_000)
+    assert tenths(ledger) == 0
+    assert len(STEP.simulate(42.0, 3)) == 3

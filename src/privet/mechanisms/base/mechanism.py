@@ -14,7 +14,7 @@ import numpy as np
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms.base.error_bar import ErrorBar
-from privet.mechanisms.base.payment import pay
+from privet.mechanisms.base.payment import pay, refuse_unpaid_runs
 from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.sensitivity import Sensitivity
 from privet.mechanisms.base.target import Target
@@ -132,6 +132,7 @@ class Mechanism(ABC, Generic[In, Out]):
         """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to
         anybody else, every single one of them would have to be paid for.
         """
+        refuse_unpaid_runs()
         self._admit(value)
         return self._draw(self._prepare(value), count("runs", runs, 1), source)
 

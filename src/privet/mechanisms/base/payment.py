@@ -16,7 +16,7 @@ from typing import Any
 from privet.errors import LedgerError
 from privet.mechanisms.base.release import Release
 
-__all__ = ["Payer", "in_force", "paid_for", "pay", "put_in_force", "take_out_of_force"]
+__all__ = ["Payer", "in_force", "paid_for", "pay", "put_in_force", "refuse_unpaid_runs", "take_out_of_force"]
 
 Run = Callable[[], Release[Any]]
 Payer = Any  # has `pay_for(mechanism, value, run, source)`; a ledger, which is a room above this one
@@ -151,6 +151,18 @@ def paid_for() -> Iterator[None]:
         yield
     finally:
         _PAID.reset(token)
+
+
+def refuse_unpaid_runs() -> None:
+    """Refuse to simulate where a ledger is in force: its runs would be releases that nobody pays for.
+
+    >>> refuse_unpaid_runs()
+    """
+    if _PAID.get() is None and in_force() is not None:
+        raise LedgerError(
+            "simulate draws many outputs that nobody pays for, and a ledger is in force here; nothing was drawn. It is for "
+            "tests and audits on made-up data: call it outside of the `with ledger:` block"
+        )
 
 
 def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
