@@ -26,7 +26,7 @@ from privet.mechanisms.base import (
 )
 from privet.mechanisms.base.additive import noise_scale
 from privet.mechanisms.base.mechanism import Source
-from privet.privacy import PrivacyLoss, PureLoss, Unit
+from privet.privacy import StaircaseLoss, Unit
 
 __all__ = ["Staircase"]
 
@@ -42,7 +42,7 @@ class Staircase(AdditiveMechanism):
 
     `scale` is sensitivity/epsilon, `gamma` the share of a step that is as likely as the one before.
 
-    **Guarantee:** pure epsilon = sensitivity/scale, for every gamma.
+    **Guarantee:** pure epsilon = sensitivity/scale, for every gamma; the whole curve is `StaircaseLoss`.
     **Sensitivity:** of the exact number (l1).
     **Error:** the exact quantile of the noise; E|error| = sensitivity exp(epsilon/2)/(exp(epsilon) - 1) at the best gamma.
     **Reference:** Geng, Kairouz, Oh & Viswanath 2015; proof note mechanisms/staircase.
@@ -77,14 +77,14 @@ class Staircase(AdditiveMechanism):
         """The largest epsilon within the budget, and the gamma with the least expected error."""
         target = Target(epsilon, delta, rho, mu)
         bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
-        multiplier = smallest_scale(lambda scale: PureLoss(up(1 / Fraction(scale))), target)
+        multiplier = smallest_scale(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target)
         scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
         gamma = 1.0 / (1.0 + math.exp(min(float(bound.value) / scale / 2.0, 600.0)))
         return cls(scale=scale, sensitivity=bound, gamma=gamma)._charged_at(target)
 
     @property
-    def loss(self) -> PrivacyLoss:
-        return PureLoss(up(self._epsilon), unit=self.sensitivity.unit)
+    def loss(self) -> StaircaseLoss:
+        return StaircaseLoss(up(self._epsilon), self.gamma, unit=self.sensitivity.unit)
 
     @property
     def _epsilon(self) -> Fraction:
