@@ -34,7 +34,7 @@ def coverage(releases: int) -> list[dict[str, object]]:
         first = made[0].error
         if first.around:
             runs = np.array([_measured(run, first) for run in example.mechanism.simulate(example.left, 10 * releases)])
-            middle = np.median(runs.astype(float), axis=0)
+            middle = np.nanmedian(runs.astype(float), axis=0)
             inside = [bool(np.all(np.abs(_measured(r.value, r.error) - middle) <= r.error.radius)) for r in made]
         elif isinstance(example.mechanism, mechanisms.SelectionMechanism):
             inside = [_fell_short(example.mechanism, example.left, release) for release in made]

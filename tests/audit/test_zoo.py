@@ -83,11 +83,12 @@ def test_without_its_feature_the_bug_gets_away(feature, number, runs):
 
 
 def test_without_the_form_a_change_of_type_gets_away():
-    """Numbers that are equal but for their type; no other feature sees a type."""
+    """Numbers that are equal but for their type: nothing that looks at the number alone sees it. (Values are also asked
+    in conjunction with the form, which sees a type as well.)"""
     law = Simulated("typed", lambda value, runs: World(np.ones((runs, 1)), np.full(runs, str(value), dtype=object)))
     options = {"claim": privacy.PureLoss(1.0), "neighbours": [("int", "float")], "runs": 2_000, "alpha": 1e-6}
     assert audit.mechanism(law, look_at=["form"], **options).verdict == "violated"
-    others = [kind for kind in KINDS if kind != "form"]
+    others = ["lowest bit", "exponent", "special", "length", "time"]
     assert audit.mechanism(law, look_at=others, **options).verdict == "not refuted"
 
 

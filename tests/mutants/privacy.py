@@ -8,45 +8,50 @@ plant = PRIVACY.plant
 plant(
     "Gaussian: mu of half the distance",
     "privacy/gaussian.py",
-    "return 1.0 / self.noise_multiplier",
-    "return 0.5 / self.noise_multiplier",
+    "return ratio_up(1.0, self.noise_multiplier)",
+    "return ratio_up(0.5, self.noise_multiplier)",
 )
 plant(
     "Gaussian: a group costs its root",
     "privacy/gaussian.py",
-    "GaussianLoss(self.noise_multiplier / size, unit=self.unit)",
-    "GaussianLoss(self.noise_multiplier / math.sqrt(size), unit=self.unit)",
+    "GaussianLoss(ratio_down(self.noise_multiplier, size), unit=self.unit)",
+    "GaussianLoss(self.noise_multiplier / size**0.5, unit=self.unit)",
 )
 plant(
     "GDP: a group is one record",
     "privacy/gdp.py",
-    "return GdpLoss(self.mu * size, unit=self.unit)",
-    "return GdpLoss(self.mu, unit=self.unit)",
+    "GdpLoss(product_up(self.mu, size), unit=self.unit)",
+    "GdpLoss(self.mu, unit=self.unit)",
 )
 plant(
     "GDP: a group costs its root",
     "privacy/gdp.py",
-    "return GdpLoss(self.mu * size, unit=self.unit)",
-    "return GdpLoss(self.mu * size**0.5, unit=self.unit)",
+    "GdpLoss(product_up(self.mu, size), unit=self.unit)",
+    "GdpLoss(self.mu * size**0.5, unit=self.unit)",
 )
-plant("zCDP: a group costs its size, not the square", "privacy/zcdp.py", "self.rho * size * size", "self.rho * size")
+plant(
+    "zCDP: a group costs its size, not the square",
+    "privacy/zcdp.py",
+    "product_up(self.rho, size, size)",
+    "product_up(self.rho, size)",
+)
 plant(
     "pure: a group costs its root",
     "privacy/pure.py",
-    "PureLoss(self.epsilon * size, unit=self.unit)",
+    "PureLoss(product_up(self.epsilon, size), unit=self.unit)",
     "PureLoss(self.epsilon * size**0.5, unit=self.unit)",
 )
 plant(
     "Laplace: a group is one record",
     "privacy/laplace.py",
-    "LaplaceLoss(self.scale / size, unit=self.unit)",
+    "LaplaceLoss(ratio_down(self.scale, size), unit=self.unit)",
     "LaplaceLoss(self.scale, unit=self.unit)",
 )
 plant(
     "Laplace: a group costs its root",
     "privacy/laplace.py",
-    "LaplaceLoss(self.scale / size, unit=self.unit)",
-    "LaplaceLoss(self.scale / math.sqrt(size), unit=self.unit)",
+    "LaplaceLoss(ratio_down(self.scale, size), unit=self.unit)",
+    "LaplaceLoss(self.scale / size**0.5, unit=self.unit)",
 )
 plant(
     "Laplace: density of the other side",
@@ -63,8 +68,8 @@ plant(
 plant(
     "Laplace: Renyi of order a for a - 1",
     "privacy/laplace.py",
-    "return RdpCurve(np.minimum(value, np.minimum(e, a * e * e / 2.0)), 0.0)",
-    "return RdpCurve(np.minimum(value, np.minimum(e, a * e * e / 4.0)), 0.0)",
+    "return RdpCurve(np.minimum(value, np.minimum(e, line)), 0.0)",
+    "return RdpCurve(np.minimum(value, np.minimum(e, line / 2.0)), 0.0)",
 )
 plant(
     "discrete Laplace: a group is one record",
@@ -99,8 +104,8 @@ plant(
 plant(
     "discrete Gaussian: half of rho",
     "privacy/discrete_gaussian.py",
-    "(self.sensitivity / self.sigma) ** 2 / 2.0",
-    "(self.sensitivity / self.sigma) ** 2 / 4.0",
+    "square_up(ratio_up(self.sensitivity, self.sigma)) / 2.0",
+    "square_up(ratio_up(self.sensitivity, self.sigma)) / 4.0",
 )
 plant(
     "discrete Gaussian: a scalar pair in every dimension",
@@ -129,8 +134,8 @@ plant(
 plant(
     "exponential: rho of a bounded range halved",
     "privacy/exponential.py",
-    "self.range**2 / 8.0",
-    "self.range**2 / 16.0",
+    "square_up(self.range) / 8.0",
+    "square_up(self.range) / 16.0",
 )
 plant(
     "approx: delta is forgotten",
@@ -159,14 +164,14 @@ plant(
 plant(
     "composed: mu adds up under the root",
     "privacy/composed.py",
-    "return math.sqrt(math.fsum(part.gdp() ** 2 * n for part, n in self.parts()))",
-    "return math.sqrt(math.fsum(part.gdp() ** 2 for part, n in self.parts()))",
+    "return round_up(math.sqrt(sum_up((square_up(mu), n) for mu, n in mus)))",
+    "return round_up(math.sqrt(sum_up((square_up(mu), 1) for mu, n in mus)))",
 )
 plant(
     "composed: deltas are not added",
     "privacy/composed.py",
-    "math.fsum(part.approximate().delta * n for part, n in self.parts())",
-    "max((part.approximate().delta for part, n in self.parts()), default=0.0)",
+    "return Approximate(epsilon, min(1.0, delta))\n\n    def zcdp",
+    "return Approximate(epsilon, max((point[1] for point, _ in points), default=0.0))\n\n    def zcdp",
 )
 plant(
     "composed: groups of the first part only",
@@ -174,8 +179,18 @@ plant(
     "known = [Repeated(group, n) for group, n in groups if group is not None]",
     "known = [Repeated(group, 1) for group, n in groups if group is not None]",
 )
-plant("grouped: pure price of one", "privacy/grouped.py", "return self.size * self.of.pure()", "return self.of.pure()")
-plant("grouped: rho without the square", "privacy/grouped.py", "rho * self.size**2", "rho * self.size")
+plant(
+    "grouped: pure price of one",
+    "privacy/grouped.py",
+    "return product_up(self.size, self.of.pure())",
+    "return self.of.pure()",
+)
+plant(
+    "grouped: rho without the square",
+    "privacy/grouped.py",
+    "ZcdpBound(product_up(rho, self.size, self.size), 0.0)",
+    "ZcdpBound(product_up(rho, self.size), 0.0)",
+)
 plant("grouped: delta does not grow", "privacy/grouped.py", "math.exp(min(0.0, math.log(delta) + growth))", "delta")
 plant(
     "sampled: the mixture is the base",
@@ -225,20 +240,20 @@ plant(
 plant(
     "normal: Renyi divergence halved",
     "privacy/base/normal_loss.py",
-    "return RdpCurve(np.asarray(alphas, dtype=float) * (self.gaussian() ** 2 / 2.0), 0.0)",
-    "return RdpCurve(np.asarray(alphas, dtype=float) * (self.gaussian() ** 2 / 4.0), 0.0)",
+    "orders_of(alphas) * self.zcdp().rho * (1.0 + 4.0 * UNIT_ROUNDOFF)",
+    "orders_of(alphas) * self.zcdp().rho / 2.0",
 )
 plant(
     "default zCDP of a pure price",
     "privacy/base/loss.py",
-    "return ZcdpBound(epsilon * epsilon / 2.0, delta)",
-    "return ZcdpBound(epsilon * epsilon / 8.0, delta)",
+    "ZcdpBound(square_up(epsilon) / 2.0, delta)",
+    "ZcdpBound(square_up(epsilon) / 8.0, delta)",
 )
 plant(
     "default profile: one direction",
     "privacy/base/loss.py",
-    'return np.maximum(self.profile(epsilon, "remove"), self.profile(epsilon, "add"))',
-    'return self.profile(epsilon, "remove")',
+    'return np.maximum(self.variable("remove").delta(at), self.variable("add").delta(at))',
+    'return self.variable("remove").delta(at)',
 )
 plant(
     "default mu of a pure price",
@@ -275,12 +290,12 @@ plant(
 plant(
     "selected: as if run once",
     "privacy/selected.py",
-    "(2.0 + self.eta) * self.of.pure()",
-    "(1.0 + self.eta) * self.of.pure()",
+    "product_up(sum_up([(2.0, 1), (self.eta, 1)]), self.of.pure())",
+    "product_up(sum_up([(1.0, 1), (self.eta, 1)]), self.of.pure())",
 )
 plant(
     "selected: the mean is free",
     "privacy/selected.py",
-    "values = base + extra + max(0.0, math.log(self.mean)) / (orders - 1.0)",
-    "values = base + extra",
+    "spread = max(0.0, math.log(self.mean)) / (orders - 1.0)",
+    "spread = 0.0",
 )

@@ -15,6 +15,7 @@ __all__ = ["Candidate", "Tallies"]
 Score = Callable[[Array, Array, int, int], Array]
 _SMOOTH = 5  # thresholds: a broad peak is worth more than a lucky point
 _OFTEN = 50  # an event that is seen, and missed, at least once in so many runs
+_NOTHING = Event("form", "equal to", -2.0)  # never happens: what is tested when no wanted event was seen
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Tallies:
         for candidate in ranked:
             if len(chosen) < most and candidate.event not in [each.event for each in chosen]:
                 chosen.append(candidate)
-        return chosen or [Candidate(-np.inf, Event("form", "equal to", 0.0), False)]
+        return chosen or [Candidate(-np.inf, _NOTHING, False)]
 
     def _depths(self, group: Tally, strain: Strain) -> list[tuple[bool, Array, Array]]:
         found = []
@@ -91,7 +92,7 @@ class Tallies:
 
     def best(self, score: Score) -> Candidate:
         """The event with the highest score."""
-        best = Candidate(-np.inf, Event("form", "equal to", 0.0), False)
+        best = Candidate(-np.inf, _NOTHING, False)
         for group in self._groups:
             for swapped in (False, True):
                 tp, fp, n, n_out = self._counts(group, swapped)

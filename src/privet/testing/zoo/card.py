@@ -121,7 +121,7 @@ class ScoreCard:
 
 
 # What the referee does not catch within the few runs of the quick suite: told instead of hidden.
-WAITING = frozenset({45, 50, 51, 68, 96, 110, 111})
+WAITING = frozenset({45, 50, 51, 54, 68, 96, 104, 110, 111, 112})
 
 
 def zoo(*, waiting: bool = False) -> tuple[Entry, ...]:
