@@ -22,7 +22,10 @@ def quick(entry: Entry) -> int:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.number}-{entry.name}")
 def test_every_bug_is_caught_by_its_feature_and_its_twin_is_not(entry):
-    found = run_entry(entry, runs=quick(entry), alpha=LEVEL)
+    found = run_entry(entry, runs=quick(entry), alpha=LEVEL / 2)
+    assert not found.accused, f"accused: {found.sound}"
+    if not (found.caught and found.own):  # few runs may miss a bug by chance, which more of them must not
+        found = run_entry(entry, runs=max(RUNS, 4 * quick(entry)), alpha=LEVEL / 2)
     assert found.caught, f"missed: {found.broken}"
     assert found.own, f"caught by {found.broken.kind}, not by {entry.feature}"
     assert not found.accused, f"accused: {found.sound}"
