@@ -15,5 +15,9 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+# One worker a core: threads of linear algebra would only wait for each other. Workers inherit this.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A test must never open a window, whichever process it starts.
 os.environ["MPLBACKEND"] = "Agg"
