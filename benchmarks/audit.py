@@ -22,7 +22,7 @@ from scipy import special  # noqa: E402
 from privet import audit, privacy  # noqa: E402
 from privet.audit.statistics import curve_refutes, gaussian_mu, one_run_mu, point_epsilon  # noqa: E402
 from privet.testing.zoo import ScoreCard, run_zoo, zoo  # noqa: E402
-from privet.testing.zoo.base import Simulated  # noqa: E402
+from privet.testing.zoo.entry import Simulated  # noqa: E402
 
 try:
     from jax_privacy import auditing as peer

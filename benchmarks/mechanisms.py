@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from privet import audit, mechanisms, testing
-from privet.testing.base.conduct import _fell_short, _measured
+from privet.testing.conduct import _fell_short, _measured
 
 RESULTS = Path(__file__).parent / "results"
 HOSTILE = {"None": None, "text": "x", "10^400": 10**400, "nan": float("nan"), "inf": float("inf"), "2^60": 2**60}

@@ -13,28 +13,6 @@ from numpy.typing import NDArray
 
 from privet.errors import InternalError
 
-__all__ = [
-    "UNIT_ROUNDOFF",
-    "Array",
-    "BEYOND",
-    "exact_ratio",
-    "invert_decreasing",
-    "log1mexp",
-    "log_ndtr",
-    "minimise",
-    "ndtr",
-    "ndtri",
-    "normal_cells",
-    "product_up",
-    "ratio_down",
-    "ratio_up",
-    "round_down",
-    "round_up",
-    "special",
-    "square_up",
-    "sum_up",
-]
-
 Array = NDArray[Any]  # of floats; numpy's stubs widen the scalar type at every turn
 
 UNIT_ROUNDOFF = 2.0**-53

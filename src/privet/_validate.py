@@ -5,8 +5,6 @@ from numbers import Integral, Real
 
 from privet.errors import InvalidParameter
 
-__all__ = ["above", "at_least", "count", "finite", "flag", "fraction", "open_fraction"]
-
 _SMALLEST, _LARGEST = 1e-60, 1e60
 _MOST = 10**18
 

@@ -4,28 +4,6 @@ Every message says what was wrong, what was expected and what to do, and never c
 Catch `PrivetError` to catch everything that privet raises on purpose.
 """
 
-__all__ = [
-    "BudgetExceeded",
-    "InternalError",
-    "InvalidData",
-    "InvalidParameter",
-    "KeyConflict",
-    "LedgerBusy",
-    "LedgerError",
-    "LedgerTampered",
-    "LedgerUnavailable",
-    "MissingExtra",
-    "MixedUnits",
-    "NoEntropy",
-    "NoGuarantee",
-    "NotPrivate",
-    "PrivetError",
-    "ReleaseFailed",
-    "ReusedData",
-    "SerialisationError",
-    "Unreachable",
-]
-
 
 class PrivetError(Exception):
     """Root of the tree: everything that privet raises on purpose derives from it.

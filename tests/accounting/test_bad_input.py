@@ -7,8 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from privet import accounting, privacy, testing
 from privet.errors import InternalError, NoGuarantee, PrivetError

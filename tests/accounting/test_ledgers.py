@@ -8,7 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from privet import accounting, privacy
+from privet import _cache as cache, accounting, privacy
+from privet._cache import remember
 from privet.accounting import Bound
 from privet.accounting.pld import bundle, contract, levels
 from privet.accounting.pld.answer import Layers
@@ -16,7 +17,6 @@ from privet.accounting.pld.compose import compose
 from privet.accounting.pld.heavy import Guess, heavy_plan, outline_of
 from privet.accounting.pld.plan import make_plan
 from privet.accounting.pld.rounding import upper_law
-from privet.privacy.base import cache, remember
 from privet.privacy.poisson_sampled import SampledVariable
 
 

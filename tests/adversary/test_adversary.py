@@ -14,9 +14,7 @@ from mpmath import mp
 
 from privet import privacy
 from privet.accounting import PLD, tradeoff
-from privet.accounting.pld import accountant as pld_accountant
-from privet.accounting.pld import compose as composing
-from privet.accounting.pld import engine
+from privet.accounting.pld import accountant as pld_accountant, compose as composing, engine
 from privet.accounting.pld.compose import ComposedLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from privet import mechanisms as m
-from privet import noise
+from privet import mechanisms as m, noise
 from privet.errors import InvalidParameter
 from privet.mechanisms import quantile as quantile_room
 from privet.privacy import Unit

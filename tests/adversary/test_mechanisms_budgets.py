@@ -6,8 +6,7 @@ from fractions import Fraction
 import pytest
 from mpmath import mp, mpf
 
-from privet import accounting
-from privet import mechanisms as m
+from privet import accounting, mechanisms as m
 from privet.errors import NoGuarantee
 
 MAKERS = {

@@ -9,11 +9,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from privet import mechanisms as m
-from privet import noise
+from privet import mechanisms as m, noise
 from privet.errors import InvalidParameter
 from privet.mechanisms import registered_mechanisms
-from privet.mechanisms.base.values import Steps, _sum_of_three, read_value
+from privet.mechanisms.families.values import Steps, _sum_of_three, read_value
 from privet.privacy import Unit
 
 RECORDS = [

@@ -15,7 +15,8 @@ from scipy import stats
 
 from privet import noise
 from privet.errors import InvalidParameter
-from privet.noise.base import Source, entropy
+from privet.noise import entropy
+from privet.noise.entropy import Source
 from privet.noise.table import Shelf
 from tests.mechanisms.goodness import fits
 from tests.noise.helpers import Scripted

@@ -106,6 +106,20 @@ def ordered_subrooms() -> dict[str, set[str]]:
     return ordered
 
 
+@cache
+def open_modules() -> dict[str, set[str]]:
+    """Per room, what each of its files may import: its families and the contract below them, else its lowest layer."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    found: dict[str, set[str]] = {}
+    for contract in config["tool"]["importlinter"]["contracts"]:
+        layers = contract.get("layers", [])
+        lowest = layers[layers.index("families") :] if "families" in layers else layers[-1:]
+        for container in contract.get("containers", []):
+            names = (unit.strip(" ()") for layer in lowest for unit in layer.replace("|", ":").split(":"))
+            found.setdefault(container, set()).update(names)
+    return found
+
+
 def body_lines(function: Function) -> int:
     """Lines from `def` to the end, the docstring not counted."""
     total = (function.end_lineno or function.lineno) - function.lineno + 1

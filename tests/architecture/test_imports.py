@@ -1,7 +1,7 @@
 """Which file may import which: no cycle, and no short cut between the files of one room.
 
 The direction between rooms is import-linter's work (see pyproject.toml). Inside a room, files know the
-room's `base` and nothing else of each other, unless a `layers` contract names both and so orders them.
+room's contract and families, and nothing else of each other unless a `layers` contract names both and orders them.
 A sub-room (a package inside a room) counts as one algorithm: its own files are free, but acyclic.
 """
 
@@ -14,6 +14,7 @@ from tests.architecture.source import (
     Module,
     import_graph,
     imports_of,
+    open_modules,
     ordered_subrooms,
     source_modules,
 )
@@ -27,14 +28,14 @@ def find_cycle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def short_cuts(graph: dict[str, set[str]], ordered: dict[str, set[str]]) -> list[str]:
+def short_cuts(graph: dict[str, set[str]], ordered: dict[str, set[str]], open_to_all: dict[str, set[str]]) -> list[str]:
     """Imports between two files of one room that nothing allows."""
     found = []
     for importer, targets in graph.items():
         for target in targets:
             here, there = importer.split("."), target.split(".")
             same_room = len(here) > 2 and len(there) > 2 and here[:2] == there[:2]
-            if not same_room or here[2] == there[2] or there[2] == "base":
+            if not same_room or here[2] == there[2] or there[2] in open_to_all.get(".".join(here[:2]), set()):
                 continue
             if not {here[2], there[2]} <= ordered.get(".".join(here[:2]), set()):
                 found.append(f"{importer} imports {target}")
@@ -50,7 +51,7 @@ def test_there_is_no_import_cycle():
 
 
 def test_files_of_one_room_do_not_import_each_other():
-    assert short_cuts(import_graph(source_modules()), ordered_subrooms()) == []
+    assert short_cuts(import_graph(source_modules()), ordered_subrooms(), open_modules()) == []
 
 
 def test_every_folder_of_the_package_is_a_package():
@@ -70,6 +71,6 @@ def test_the_cycle_finder_leaves_type_checking_imports_alone():
 
 
 def test_short_cuts_are_found_and_orders_respected():
-    graph = {"p.room.one": {"p.room.two", "p.room.base.x", "p.other.file"}}
-    assert short_cuts(graph, {}) == ["p.room.one imports p.room.two"]
-    assert short_cuts(graph, {"p.room": {"one", "two"}}) == []
+    graph = {"p.room.one": {"p.room.two", "p.room.families.x", "p.other.file"}}
+    assert short_cuts(graph, {}, {"p.room": {"families"}}) == ["p.room.one imports p.room.two"]
+    assert short_cuts(graph, {"p.room": {"one", "two"}}, {"p.room": {"families"}}) == []

@@ -44,11 +44,17 @@ def declares_all(module: Module) -> bool:
         if isinstance(node, ast.Assign | ast.AnnAssign)
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
     ]
+    targets = [leaf for target in targets for leaf in (target.elts if isinstance(target, ast.Tuple) else [target])]
     return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 
 
-def test_every_package_says_what_it_exports():
-    assert [m.name for m in source_modules() if m.is_package and not declares_all(m)] == []
+def is_room(module: Module) -> bool:
+    return module.is_package and module.name.count(".") == 1
+
+
+def test_rooms_say_what_they_export_and_nothing_else_does():
+    declared = {module.name for module in source_modules() if declares_all(module)}
+    assert declared == {module.name for module in source_modules() if is_room(module)} | {"privet"}
 
 
 def test_every_module_has_a_docstring():

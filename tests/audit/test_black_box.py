@@ -11,7 +11,7 @@ from privet import audit, mechanisms, noise, privacy, testing
 from privet.audit import black_box
 from privet.audit.search import KINDS, World, observe, observe_both
 from privet.errors import InvalidParameter, MixedUnits
-from privet.testing.zoo.base import Simulated
+from privet.testing.zoo.entry import Simulated
 
 ONE = privacy.PureLoss(1.0)
 STRICT = testing.alarm_level("audit", of=1000)

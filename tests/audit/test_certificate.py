@@ -12,7 +12,7 @@ from privet import audit, mechanisms, privacy
 from privet.errors import InvalidParameter, SerialisationError
 from privet.report import audit_page
 from privet.testing.zoo import zoo
-from privet.testing.zoo.base import Simulated
+from privet.testing.zoo.entry import Simulated
 
 
 @pytest.fixture(scope="module")

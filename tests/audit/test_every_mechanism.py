@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from privet import mechanisms, testing
-from privet.mechanisms.base import mechanism as registry
+from privet.mechanisms import mechanism as registry
 
 EXAMPLES = list(testing.example_mechanisms())
 LEVEL = testing.alarm_level("mechanisms", of=2 * len(EXAMPLES))  # the slow run takes the other half

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from privet import audit, noise, privacy
-from privet.testing.zoo.base import Simulated
+from privet.testing.zoo.entry import Simulated
 
 LEVEL = 0.2
 RUNS = 240

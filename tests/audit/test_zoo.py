@@ -6,8 +6,8 @@ import pytest
 from privet import audit, noise, privacy, testing
 from privet.audit.search import KINDS, World
 from privet.testing.zoo import Entry, run_entry, run_zoo, zoo
-from privet.testing.zoo.base import ANY, STEP, Simulated
 from privet.testing.zoo.card import WAITING
+from privet.testing.zoo.entry import ANY, STEP, Simulated
 
 ENTRIES = zoo()
 LEVEL = testing.alarm_level("zoo", of=2 * len(ENTRIES))  # the slow run takes the other half

@@ -10,14 +10,19 @@ import pytest
 
 from privet import accounting, privacy
 from privet.accounting import Bound
-from privet.accounting.pld import accountant as pld_accountant
-from privet.accounting.pld import engine, single
+from privet.accounting.pld import accountant as pld_accountant, engine, single
 from privet.errors import NoGuarantee
-from privet.privacy import AtomicVariable, LossVariable, PrivacyLoss, RdpCurve, Unit
-from privet.privacy import composed as composed_module
-from privet.privacy import poisson_sampled as poisson_module
-from privet.privacy.base import NormalVariable
+from privet.privacy import (
+    AtomicVariable,
+    LossVariable,
+    PrivacyLoss,
+    RdpCurve,
+    Unit,
+    composed as composed_module,
+    poisson_sampled as poisson_module,
+)
 from privet.privacy.composed import Total
+from privet.privacy.families.normal import NormalVariable
 from privet.privacy.laplace import LaplaceVariable
 from privet.privacy.poisson_sampled import SampledVariable
 

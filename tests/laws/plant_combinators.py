@@ -5,11 +5,13 @@ import math
 from privet import accounting, privacy, testing
 from privet.accounting.pld import engine
 from privet.accounting.pld.answer import BandProfile
-from privet.privacy import PrivacyLoss
-from privet.privacy import composed as composed_module
-from privet.privacy import fixed_sampled as fixed_module
-from privet.privacy import parallel as parallel_module
-from privet.privacy.base import binary_variable
+from privet.privacy import (
+    PrivacyLoss,
+    composed as composed_module,
+    fixed_sampled as fixed_module,
+    parallel as parallel_module,
+)
+from privet.privacy.binary import binary_variable
 from privet.privacy.poisson_sampled import SampledVariable
 from tests.laws.plant import BUGS, REPLACE, bug, laplace
 

@@ -6,9 +6,12 @@ import numpy as np
 
 from privet import privacy
 from privet.privacy import AtomicVariable
-from privet.privacy.base import NormalLoss, NormalVariable, PrivacyLoss, shifted_geometric
 from privet.privacy.exponential import BoundedRangeVariable
+from privet.privacy.families.integer import shifted_geometric
+from privet.privacy.families.normal import NormalVariable
+from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.laplace import LaplaceVariable
+from privet.privacy.loss import PrivacyLoss
 from privet.privacy.poisson_sampled import SampledVariable
 from tests.laws.plant_combinators import BUGS, bug, laplace
 

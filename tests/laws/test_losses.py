@@ -1,8 +1,7 @@
 """Every law of one loss, over every registered kind and over random prices."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from privet import privacy, testing
 from privet.testing import laws

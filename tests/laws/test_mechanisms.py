@@ -13,7 +13,7 @@ import pytest
 from privet import mechanisms, noise, privacy, testing
 from privet.errors import InvalidData
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
-from privet.mechanisms.base import Target
+from privet.mechanisms.target import Target
 
 EXAMPLES = list(testing.example_mechanisms())
 IDS = [f"{example.mechanism.name}-{i}" for i, example in enumerate(EXAMPLES)]

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from privet import privacy, testing
-from privet.privacy.base import serial
+from privet.privacy import serial
 from privet.testing import laws
 from tests.laws.plant_groups import BUGS
 

@@ -12,7 +12,7 @@ import pytest
 import privet as pv
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, LedgerTampered, LedgerUnavailable
 from privet.ledger import Anchor, AnchorFile, new_signing_key
-from privet.ledger.base import canonical, linked
+from privet.ledger.entry import canonical, linked
 from privet.privacy import PureLoss
 from tests.ledger.hostile.probe import forge_head
 

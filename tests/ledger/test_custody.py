@@ -7,7 +7,7 @@ import pytest
 import privet as pv
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, LedgerTampered
 from privet.ledger import new_signing_key
-from privet.ledger.base import canonical, linked
+from privet.ledger.entry import canonical, linked
 from privet.ledger.verify import Auditor
 from privet.privacy import GaussianLoss, LaplaceLoss, PureLoss, Repeated
 from tests.ledger.coins import Coin

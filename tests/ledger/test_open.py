@@ -19,8 +19,8 @@ from sklearn.base import BaseEstimator, clone
 import privet as pv
 from privet.accounting import Odometer
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import parse_url
 from privet.ledger.stores import sqlite as sqlite_store
+from privet.ledger.url import parse_url
 from privet.privacy import PureLoss, Unit
 
 STEP = PureLoss(0.001)

@@ -8,7 +8,7 @@ import privet as pv
 from privet import accounting
 from privet.accounting import Odometer
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, NoGuarantee
-from privet.ledger.base import hash_of
+from privet.ledger.entry import hash_of
 from privet.privacy import ApproxLoss, Composed, GaussianLoss, LaplaceLoss, PureLoss, Repeated, Unit, from_json
 from tests.ledger.coins import Coin
 

@@ -18,8 +18,8 @@ from privet.mechanisms import (
     counts_sensitivity,
     for_error,
 )
-from privet.mechanisms.base import Target
 from privet.mechanisms.gaussian import analytic_noise_multiplier
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
 
 EPSILONS = (0.1, 0.5, 1, 2, 3, 5, 8, 10)

@@ -14,8 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from privet import accounting, noise
-from privet import mechanisms as m
+from privet import accounting, mechanisms as m, noise
 from privet._numerics import BEYOND, exact_ratio
 from privet.errors import InvalidData, NoEntropy
 
@@ -130,7 +129,7 @@ def test_the_first_gaussian_draw_loads_no_scipy():
 
 
 def test_a_stuck_generator_raises(monkeypatch):
-    monkeypatch.setattr("privet.noise.base.entropy.os.urandom", lambda count: bytes(count))
+    monkeypatch.setattr("privet.noise.entropy.os.urandom", lambda count: bytes(count))
     for draw in (lambda: noise.discrete_laplace(scale=3), lambda: noise.rounded_gaussian(sigma=3, size=10_000)):
         with pytest.raises(NoEntropy):
             draw()

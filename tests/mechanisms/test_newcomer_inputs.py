@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 import privet as pv
-from privet import mechanisms as M
-from privet import testing
+from privet import mechanisms as M, testing
 from privet.errors import InvalidData
 from privet.privacy import Unit
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from privet import privacy
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import KRR, RandomizedResponse
-from privet.mechanisms.base.response import epsilon_of_truth, truth_for
+from privet.mechanisms.families.response import epsilon_of_truth, truth_for
 from privet.privacy import Unit
 from tests.mechanisms.goodness import fits
 

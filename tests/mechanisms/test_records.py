@@ -22,7 +22,7 @@ from privet.mechanisms import (
     Sensitivity,
     find_counterexample,
 )
-from privet.mechanisms.base.records import as_records, half_up, noisy_totals
+from privet.mechanisms.families.records import as_records, half_up, noisy_totals
 from privet.privacy import Unit
 
 REPLACE = Unit("replace")

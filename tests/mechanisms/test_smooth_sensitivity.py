@@ -9,8 +9,7 @@ import pytest
 
 from privet import noise
 from privet.errors import InvalidParameter
-from privet.mechanisms import SmoothMedian
-from privet.mechanisms import smooth_sensitivity as module
+from privet.mechanisms import SmoothMedian, smooth_sensitivity as module
 from privet.privacy import Unit
 
 STEPS = 2**40

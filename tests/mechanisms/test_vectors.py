@@ -9,7 +9,7 @@ import pytest
 from privet import mechanisms, privacy
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import VectorMean, VectorSum
-from privet.mechanisms.base.vectors import clipped_steps
+from privet.mechanisms.families.vectors import clipped_steps
 
 REPLACE = privacy.Unit("replace")
 

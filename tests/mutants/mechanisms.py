@@ -28,7 +28,7 @@ def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
     MECHANISMS.plant(name, file, old, new, *(tests or (laws, *MECHANISMS.tests)))
 
 
-ADDITIVE, INTEGER = "mechanisms/base/additive.py", "mechanisms/base/integer.py"
+ADDITIVE, INTEGER = "mechanisms/families/additive.py", "mechanisms/families/integer.py"
 plant(
     "additive: half the noise of one number",
     ADDITIVE,
@@ -142,37 +142,37 @@ plant(
 )
 plant(
     "two-sided geometric: the sensitivity is forgotten",
-    "mechanisms/base/two_sided_geometric.py",
+    "mechanisms/families/two_sided_geometric.py",
     "return DiscreteLaplaceLoss(self.scale, whole_sensitivity(self.sensitivity), unit=self.sensitivity.unit)",
     "return DiscreteLaplaceLoss(self.scale, 1, unit=self.sensitivity.unit)",
 )
 plant(
     "randomized response: a lie may be the truth",
-    "mechanisms/base/response.py",
+    "mechanisms/families/response.py",
     "other = other + (other >= true)",
     "other = other + (other > true)",
 )
 plant(
     "randomized response: honest more often",
-    "mechanisms/base/response.py",
+    "mechanisms/families/response.py",
     "honest = noise.bernoulli(p=self.truth, size=size, source=source)",
     "honest = noise.bernoulli(p=(1 + self.truth) / 2, size=size, source=source)",
 )
 plant(
     "randomized response: the lie is rounded down",
-    "mechanisms/base/response.py",
+    "mechanisms/families/response.py",
     "lie = math.ceil(Fraction(odds / (1 + odds)) * 2**bits)",
     "lie = max(1, math.floor(Fraction(odds / (1 + odds)) * 2**bits * Fraction(9, 10)))",
 )
 plant(
     "selection: reach of monotone scores for all",
-    "mechanisms/base/selection.py",
+    "mechanisms/families/selection.py",
     "return Fraction(1 if self.monotonic else 2)",
     "return Fraction(1)",
 )
 plant(
     "selection: monotone under replace",
-    "mechanisms/base/selection.py",
+    "mechanisms/families/selection.py",
     'if flag("monotonic", monotonic) and (unit.relation == "replace" or unit.group_size > 1):',
     'if flag("monotonic", monotonic) and unit.group_size > 1:',
 )
@@ -224,20 +224,22 @@ plant(
 plant("staircase: arrays are welcome", "mechanisms/staircase.py", "if np.ndim(value) != 0:", "if False:")
 plant(
     "vectors: rows are not clipped",
-    "mechanisms/base/vectors.py",
+    "mechanisms/families/vectors.py",
     "shrink = np.where(norm > clip_norm, clip_norm / norm, 1.0)",
     "shrink = np.where(norm > 2 * clip_norm, 2 * clip_norm / norm, 1.0)",
 )
-plant("vectors: too long rows stay", "mechanisms/base/vectors.py", "        if not len(long):\n", "        if True:\n")
+plant(
+    "vectors: too long rows stay", "mechanisms/families/vectors.py", "        if not len(long):\n", "        if True:\n"
+)
 plant(
     "vectors: replace moves one row only",
-    "mechanisms/base/vectors.py",
+    "mechanisms/families/vectors.py",
     'ends = 2 if neighbours.relation == "replace" else 1',
     "ends = 1",
 )
 plant(
     "vectors: rows of a person are forgotten",
-    "mechanisms/base/vectors.py",
+    "mechanisms/families/vectors.py",
     'rows = count("max_rows", max_rows, 1) * neighbours.group_size\n    return Sensitivity(length',
     "rows = neighbours.group_size\n    return Sensitivity(length",
 )
@@ -246,49 +248,49 @@ plant(
 )
 plant(
     "records: bounds are not applied",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     "    return np.clip(kept, *bounds)\n",
     "    return np.clip(kept, -1e15, 1e15)\n",
 )
 plant(
     "records: rows of a person are forgotten",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     'rows = count("max_rows", max_rows, 1) * neighbours.group_size\n    return Sensitivity(value * rows',
     "rows = neighbours.group_size\n    return Sensitivity(value * rows",
 )
 plant(
     "records: the size of a group is forgotten",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     'rows = count("max_rows", max_rows, 1) * neighbours.group_size\n    return Sensitivity(value * rows',
     'rows = count("max_rows", max_rows, 1)\n    return Sensitivity(value * rows',
 )
 plant(
     "records: half the noise of several totals",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid), source))",
     "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid) / 2, source))",
 )
 plant(
     "records: half the noise of one total",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid), source, size=runs)",
     "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid) / 2, source, size=runs)",
 )
 plant(
     "records: dropping under replace",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     '        if unit.relation != "add_remove":\n            raise InvalidParameter(\n                \'missing="drop"',
     '        if False:\n            raise InvalidParameter(\n                \'missing="drop"',
 )
 plant(
     "mean: a public count under add/remove",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     'if unit.relation != "replace" and n is not None:',
     "if False:",
 )
 plant(
     "mean: several records under replace",
-    "mechanisms/base/records.py",
+    "mechanisms/families/records.py",
     'if unit.relation == "replace" and max_rows > 1:',
     "if False:",
 )
@@ -420,37 +422,37 @@ plant(
 )
 plant(
     "budget: rounded to the wrong side",
-    "mechanisms/base/target.py",
+    "mechanisms/target.py",
     "return nearest if nearest >= product else math.nextafter(nearest, math.inf)",
     "return math.nextafter(nearest, 0.0) * (1 - 2.0**-40)",
 )
 plant(
     "budget: the price is rounded down",
-    "mechanisms/base/target.py",
+    "mechanisms/target.py",
     "return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)",
     "return nearest * (1 + 2.0**-40)",
 )
 plant(
     "budget: delta is ignored",
-    "mechanisms/base/target.py",
+    "mechanisms/target.py",
     "return loss.pure() <= self.epsilon if self.delta == 0.0 else bool(loss.profile(self.epsilon) <= self.delta)",
     "return loss.pure() <= self.epsilon if self.delta == 0.0 else bool(loss.profile(self.epsilon) <= 2.0 * self.delta)",
 )
 plant(
     "door: seeded noise is not stamped",
-    "mechanisms/base/mechanism.py",
+    "mechanisms/mechanism.py",
     'insecure = source is not None and bool(getattr(source, "insecure", True))',
     "insecure = False",
 )
 plant(
     "door: the release names another price",
-    "mechanisms/base/mechanism.py",
+    "mechanisms/mechanism.py",
     "            loss=self._loss,\n",
     "            loss=__import__('privet').privacy.PureLoss(1e-3, unit=self.unit),\n",
 )
 plant(
     "door: a ledger in force is not asked",
-    "mechanisms/base/mechanism.py",
+    "mechanisms/mechanism.py",
     "return pay(self, value, run, source) if observer is None",
     "return run() if observer is None",
     "tests/ledger",

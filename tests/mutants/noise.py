@@ -5,101 +5,111 @@ from tests.mutants.mutant import Table
 NOISE = Table("tests/noise/test_laws.py", "tests/noise/test_low_bits.py", "tests/noise")
 plant = NOISE.plant
 
-plant("a word keeps its last bit only", "noise/base/coins.py", "point = word * TO_UNIT", "point = (word | 1) % 2 * 0.5")
+plant(
+    "a word keeps its last bit only",
+    "noise/families/coins.py",
+    "point = word * TO_UNIT",
+    "point = (word | 1) % 2 * 0.5",
+)
 plant(
     "coins: the margin counts as heads",
-    "noise/base/coins.py",
+    "noise/families/coins.py",
     "heads = points < chance - margin",
     "heads = points < chance + 4096 * margin",
 )
 plant(
     "coins: exp(-x) becomes 1 - x",
-    "noise/base/coins.py",
+    "noise/families/coins.py",
     "chance = np.exp(-x)\n",
     "chance = 1.0 - np.minimum(x, 1.0)\n",
 )
 plant(
     "coins: fair bits are all tails in the last byte",
-    "noise/base/coins.py",
+    "noise/families/coins.py",
     "return np.unpackbits(octets, count=count).view(np.bool_)",
     "return np.unpackbits(octets & 0x7F, count=count).view(np.bool_)",
 )
 plant(
     "coins: 16 bits decide",
-    "noise/base/coins.py",
+    "noise/families/coins.py",
     "near = np.flatnonzero((prefix >= lo >> 48) & (prefix < hi + 2**48 - 1 >> 48))",
     "near = np.flatnonzero(np.zeros(count, dtype=bool))",
 )
 plant(
     "single coin: the margin is tails",
-    "noise/base/coins.py",
+    "noise/families/coins.py",
     "if point > chance + margin:",
     "if point > chance - margin:",
 )
-plant("refined: ties are heads", "noise/base/refined.py", "if self.value + 1 <= lo:", "if self.value <= lo:")
+plant("refined: ties are heads", "noise/families/refined.py", "if self.value + 1 <= lo:", "if self.value <= lo:")
 plant(
     "refined: no fresh bits",
-    "noise/base/refined.py",
+    "noise/families/refined.py",
     "self.value = self.value << bits | self.stream.bits(bits)",
     "self.value = self.value << bits",
 )
-plant("least: stops one early", "noise/base/refined.py", "while inside - outside > 1:", "while inside - outside > 2:")
+plant(
+    "least: stops one early", "noise/families/refined.py", "while inside - outside > 1:", "while inside - outside > 2:"
+)
 plant(
     "entropy: a constant key",
-    "noise/base/entropy.py",
+    "noise/entropy.py",
     "text = _keystream(self._key or _system(_KEY), _KEY + count)",
     "text = _keystream(self._key or bytes(_KEY), _KEY + count)",
 )
 plant(
     "entropy: the key is kept",
-    "noise/base/entropy.py",
+    "noise/entropy.py",
     "        self._key = bytes(text[:_KEY])\n        return text[_KEY:]\n\n\n@final\nclass _SeededStream",
     "        return text[_KEY:]\n\n\n@final\nclass _SeededStream",
 )
 plant(
     "entropy: a fork keeps the buffer",
-    "noise/base/entropy.py",
+    "noise/entropy.py",
     "        if not self._fresh():\n",
     "        if False:\n",
 )
 plant(
     "entropy: a source can be copied",
-    "noise/base/entropy.py",
+    "noise/entropy.py",
     "    def __reduce_ex__(self, protocol: object) -> NoReturn:\n        raise _no_copy()\n\n\n@final\nclass Secure",
     "    pass\n\n\n@final\nclass Secure",
 )
 plant(
     "entropy: seeded noise calls itself secure",
-    "noise/base/entropy.py",
+    "noise/entropy.py",
     "    insecure = True\n",
     "    insecure = False\n",
 )
 plant(
     "entropy: unused bits shift in as zeros",
-    "noise/base/entropy.py",
+    "noise/entropy.py",
     "return value >> (-count % 64)",
     "return value >> (-count % 64) << 1 >> 1 & ~1",
 )
 plant(
     "rounded: the rest of the centre is dropped",
-    "noise/base/rounded.py",
+    "noise/families/rounded.py",
     "return (2.0 * minus - 1.0) * float_rest(rest)",
     "return 0.0 * minus * float_rest(rest)",
 )
 plant(
     "rounded: saturation of the noise alone",
-    "noise/base/rounded.py",
+    "noise/families/rounded.py",
     "return np.clip(whole + np.clip(values, -_NOISE, _NOISE), -SATURATION, SATURATION)",
     "return whole + np.clip(values, -SATURATION // 2, SATURATION // 2)",
 )
 plant(
     "tails: off by one",
-    "noise/base/tails.py",
+    "noise/families/tails.py",
     "return complement(self.upper(k + 1, bits), bits)",
     "return complement(self.upper(k + 2, bits), bits)",
 )
 plant(
-    "enclosure: the complement is too short", "noise/base/tails.py", "if not hi >> extra:", "if not hi >> extra + 20:"
+    "enclosure: the complement is too short",
+    "noise/families/tails.py",
+    "if not hi >> extra:",
+    "if not hi >> extra + 20:",
 )
 plant(
     "discrete Laplace: minus zero counts",

@@ -233,31 +233,31 @@ plant(
 )
 plant(
     "normal: curve of a smaller mu",
-    "privacy/base/normal.py",
+    "privacy/families/normal.py",
     "below, above = e / mu - mu / 2.0, e / mu + mu / 2.0",
     "below, above = e / mu - mu / 2.1, e / mu + mu / 2.1",
 )
 plant(
     "normal: Renyi divergence halved",
-    "privacy/base/normal_loss.py",
+    "privacy/families/normal_loss.py",
     "orders_of(alphas) * self.zcdp().rho * (1.0 + 4.0 * UNIT_ROUNDOFF)",
     "orders_of(alphas) * self.zcdp().rho / 2.0",
 )
 plant(
     "default zCDP of a pure price",
-    "privacy/base/loss.py",
+    "privacy/loss.py",
     "ZcdpBound(square_up(epsilon) / 2.0, delta)",
     "ZcdpBound(square_up(epsilon) / 8.0, delta)",
 )
 plant(
     "default profile: one direction",
-    "privacy/base/loss.py",
+    "privacy/loss.py",
     'return np.maximum(self.variable("remove").delta(at), self.variable("add").delta(at))',
     'return self.variable("remove").delta(at)',
 )
 plant(
     "default mu of a pure price",
-    "privacy/base/loss.py",
+    "privacy/loss.py",
     "-2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon)))",
     "-1.9 * ndtri(1.0 / (1.0 + math.exp(epsilon)))",
 )
@@ -267,8 +267,8 @@ plant(
     "if self._forward.p_only > 0.0 or self._forward.q_only > 0.0:",
     "if False:",
 )
-plant("unit: relations mix", "privacy/base/unit.py", "if other != first:", "if other.group_size != first.group_size:")
-plant("unit: group sizes mix", "privacy/base/unit.py", "if other != first:", "if other.relation != first.relation:")
+plant("unit: relations mix", "privacy/unit.py", "if other != first:", "if other.group_size != first.group_size:")
+plant("unit: group sizes mix", "privacy/unit.py", "if other != first:", "if other.relation != first.relation:")
 plant(
     "parallel: the cheapest block",
     "privacy/parallel.py",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privet import noise, testing
-from privet.noise.base import Stream
+from privet.noise.entropy import Stream
 from privet.noise.table import Shelf
 
 ALPHA = 1e-6  # false-alarm probability of each statistical test

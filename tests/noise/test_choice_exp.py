@@ -52,7 +52,7 @@ def test_no_tail_is_cut():
     assert units == 1
     heads = Fraction(2) ** proposal.shift * Fraction(math.exp(-50.0))
     assert 0 < heads < 1
-    from privet.noise.base import Refined
+    from privet.noise.families.refined import Refined
 
     stream = noise.Seeded(0).stream()
     edge = math.floor(heads * 2**64)

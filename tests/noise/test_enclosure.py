@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from privet import noise
-from privet.noise.base import Refined, cauchy_above, exp_neg, invert, least, neg_log, normal_above, rational
+from privet.noise.families.enclosure import cauchy_above, exp_neg, neg_log, normal_above, rational
+from privet.noise.families.refined import Refined, invert, least
 from tests.noise.helpers import Scripted, module
 
 BITS = (3, 6, 8, 64, 128, 192, 256)

@@ -11,7 +11,7 @@ import pytest
 
 from privet import noise
 from privet.errors import InvalidParameter
-from privet.noise.base import entropy
+from privet.noise import entropy
 
 WIDE = {"scale": 2**50}  # two draws of this scale do not agree by chance
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privet import noise, testing
-from privet.noise.base import Refined
+from privet.noise.families.refined import Refined
 from tests.noise.helpers import ALPHA, LAWS, Scripted, module
 
 gaussian, laplace = module("rounded_gaussian"), module("rounded_laplace")

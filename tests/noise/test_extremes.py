@@ -89,7 +89,7 @@ def test_the_end_of_the_integers():
     for word, end in ((0, -base.SATURATION), (2**64 - 1, base.SATURATION)):
         stream = Scripted([word, word, word])
         assert (
-            noise.base.draw_rounded(
+            noise.families.rounded.draw_rounded(
                 lambda s, rest: cauchy._one(s, Fraction(2**40), rest), None, 5, None, FromStream(stream), saturate=True
             )
             == end

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from privet import noise
-from privet.noise.base import Refined, coins, exp_neg
+from privet.noise.families import coins
+from privet.noise.families.enclosure import exp_neg
+from privet.noise.families.refined import Refined
 from tests.noise.helpers import ALPHA, Scripted, Sealed, Undecided, module
 
 geometric, gaussian, cauchy = module("geometric"), module("rounded_gaussian"), module("rounded_cauchy")

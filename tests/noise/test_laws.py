@@ -94,10 +94,10 @@ def test_moments_within_five_standard_errors(name, variance):
 
 def test_a_table_is_built_on_demand_and_few_are_kept():
     shelf = Shelf(lambda parameter: parameter)
-    assert shelf.get(noise.base.exact("t", 1), Shelf.WORTH - 1) is None
-    assert shelf.get(noise.base.exact("t", 1), 1) is not None
+    assert shelf.get(noise.parameters.exact("t", 1), Shelf.WORTH - 1) is None
+    assert shelf.get(noise.parameters.exact("t", 1), 1) is not None
     for t in range(2, 40):
-        shelf.get(noise.base.exact("t", t), Shelf.WORTH)
+        shelf.get(noise.parameters.exact("t", t), Shelf.WORTH)
     assert len(shelf._tables) == Shelf.MOST
     shelves = [value for name in SHELVED for value in vars(module(name)).values() if isinstance(value, Shelf)]
     assert len(shelves) * Shelf.MOST <= 32

@@ -9,7 +9,7 @@ import pytest
 
 from privet import noise
 from privet.errors import InvalidData, InvalidParameter, PrivetError
-from privet.noise.base import LARGEST_SCALE, split
+from privet.noise.parameters import LARGEST_SCALE, split
 from tests.noise.helpers import module
 
 SCALED = {

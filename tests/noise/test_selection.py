@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from privet import noise, testing
-from privet.noise.base import Refined, coins, exp_neg, rational
+from privet.noise.families import coins
+from privet.noise.families.enclosure import exp_neg, rational
+from privet.noise.families.refined import Refined
 from tests.noise.helpers import Scripted, module
 
 argmax = module("argmax")
@@ -82,7 +84,7 @@ def test_permutations_are_uniform(monkeypatch):
     check_law([orders[tuple(noise.permutation(4).tolist())] for _ in range(6000)], [1 / 24] * 24)
     # Keys of two bits collide all the time, and ties are broken by further keys.
     words = type(noise.Secure().stream()).words
-    monkeypatch.setattr("privet.noise.base.entropy.Stream.words", lambda self, n: words(self, n) >> np.uint64(62))
+    monkeypatch.setattr("privet.noise.entropy.Stream.words", lambda self, n: words(self, n) >> np.uint64(62))
     check_law([orders[tuple(noise.permutation(4).tolist())] for _ in range(6000)], [1 / 24] * 24)
     assert noise.permutation(0).tolist() == []
 

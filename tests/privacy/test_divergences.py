@@ -6,8 +6,7 @@ from itertools import chain, combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from mpmath import mp, mpf
 
 from privet import privacy

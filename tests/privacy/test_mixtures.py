@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 from privet import accounting, privacy
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy import MixtureOfGaussiansLoss
-from privet.privacy.base import NOTHING, MixturePairLoss, MixtureVariable, binomial_mixture
+from privet.privacy.families.mixture import NOTHING, MixturePairLoss, MixtureVariable, binomial_mixture
 
 PAIRS = [
     (binomial_mixture(3, 0.001, 1.0), NOTHING),

@@ -10,8 +10,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from privet import accounting, privacy
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee

@@ -13,7 +13,7 @@ from privet.accounting import PLD
 from privet.accounting.pld import accountant as pld_accountant
 from privet.errors import NoGuarantee
 from privet.privacy import discrete_gaussian, grouped, parallel
-from privet.privacy.base import sum_of_atoms
+from privet.privacy.atoms import sum_of_atoms
 from privet.privacy.discrete_gaussian import DiscreteNormalVariable
 from tests.oracles import brute_force, closed_forms, sampled_gaussian
 

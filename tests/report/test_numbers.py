@@ -1,9 +1,8 @@
 """Rounding keeps the direction of a bound."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from privet.report.base import percent_down, percent_up, plain, round_down, round_up
+from privet.report.numbers import percent_down, percent_up, plain, round_down, round_up
 
 POSITIVE = st.floats(min_value=1e-300, max_value=1e300)
 

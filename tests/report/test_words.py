@@ -80,8 +80,8 @@ def test_a_price_without_a_pair_is_explained_from_its_one_point(monkeypatch):
 
     from privet.errors import NoGuarantee as accounting_error
 
-    monkeypatch.setattr("privet.report.base.meaning.tradeoff", refuse)
-    monkeypatch.setattr("privet.report.base.meaning.advantage", refuse)
+    monkeypatch.setattr("privet.report.meaning.tradeoff", refuse)
+    monkeypatch.setattr("privet.report.meaning.advantage", refuse)
     meaning = what_it_means(privacy.PureLoss(1.0), epsilon=1.0, delta=0.0)
     assert meaning.advantage == pytest.approx((math.e - 1.0) / (math.e + 1.0))
     assert meaning.tpr == pytest.approx(0.01 * math.e)

@@ -1,66 +1,40 @@
 """What a price means in numbers: pure functions from losses to certified bounds. Keeps no state."""
 
-from privet.accounting import filters, lectures
-from privet.accounting.advanced import Advanced, advanced_epsilon, per_step_epsilon, per_step_epsilon_corollary
-from privet.accounting.base import Accountant, Bound
-from privet.accounting.basic import Basic
-from privet.accounting.calibrate import calibrate
-from privet.accounting.filters import (
-    AdvancedFilter,
-    AnyOf,
-    BasicFilter,
-    Filter,
-    FilterState,
-    GdpFilter,
-    Odometer,
-    RdpFilter,
-    ZcdpFilter,
-    basic_or_zcdp,
-    plan_point,
+from privet._face import face
+from privet.accounting import filters as filters, lectures as lectures
+from privet.accounting.accountant import Accountant as Accountant
+from privet.accounting.advanced import (
+    Advanced as Advanced,
+    advanced_epsilon as advanced_epsilon,
+    per_step_epsilon as per_step_epsilon,
+    per_step_epsilon_corollary as per_step_epsilon_corollary,
 )
-from privet.accounting.gdp import Gdp
-from privet.accounting.optimal import Optimal, optimal_delta, optimal_epsilon
-from privet.accounting.pld import PLD, clear_caches
-from privet.accounting.rdp import Rdp
-from privet.accounting.tightest import Tightest, delta, epsilon
-from privet.accounting.tradeoff import advantage, tpr_at, tradeoff
-from privet.accounting.zcdp import Zcdp, zcdp_epsilon
+from privet.accounting.basic import Basic as Basic
+from privet.accounting.bound import Bound as Bound
+from privet.accounting.calibrate import calibrate as calibrate
+from privet.accounting.filters import (
+    AdvancedFilter as AdvancedFilter,
+    AnyOf as AnyOf,
+    BasicFilter as BasicFilter,
+    Filter as Filter,
+    FilterState as FilterState,
+    GdpFilter as GdpFilter,
+    Odometer as Odometer,
+    RdpFilter as RdpFilter,
+    ZcdpFilter as ZcdpFilter,
+    basic_or_zcdp as basic_or_zcdp,
+    plan_point as plan_point,
+)
+from privet.accounting.gdp import Gdp as Gdp
+from privet.accounting.optimal import (
+    Optimal as Optimal,
+    optimal_delta as optimal_delta,
+    optimal_epsilon as optimal_epsilon,
+)
+from privet.accounting.pld import PLD as PLD, clear_caches as clear_caches
+from privet.accounting.rdp import Rdp as Rdp
+from privet.accounting.tightest import Tightest as Tightest, delta as delta, epsilon as epsilon
+from privet.accounting.tradeoff import advantage as advantage, tpr_at as tpr_at, tradeoff as tradeoff
+from privet.accounting.zcdp import Zcdp as Zcdp, zcdp_epsilon as zcdp_epsilon
 
-__all__ = [
-    "PLD",
-    "Accountant",
-    "Advanced",
-    "AdvancedFilter",
-    "AnyOf",
-    "Basic",
-    "BasicFilter",
-    "Bound",
-    "Filter",
-    "FilterState",
-    "Gdp",
-    "GdpFilter",
-    "Odometer",
-    "Optimal",
-    "Rdp",
-    "RdpFilter",
-    "Tightest",
-    "Zcdp",
-    "ZcdpFilter",
-    "advanced_epsilon",
-    "advantage",
-    "basic_or_zcdp",
-    "calibrate",
-    "clear_caches",
-    "delta",
-    "epsilon",
-    "filters",
-    "lectures",
-    "optimal_delta",
-    "optimal_epsilon",
-    "per_step_epsilon",
-    "per_step_epsilon_corollary",
-    "plan_point",
-    "tpr_at",
-    "tradeoff",
-    "zcdp_epsilon",
-]
+__all__, __dir__ = face(globals(), "filters", "lectures")

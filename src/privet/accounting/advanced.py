@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from privet._numerics import round_down, round_up
 from privet._validate import above, at_least, count, open_fraction
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
-
-__all__ = ["Advanced", "advanced_epsilon", "per_step_epsilon", "per_step_epsilon_corollary"]
 
 
 def advanced_epsilon(epsilon: float, steps: int, delta_prime: float, *, sharp: bool = True) -> float:

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-
-__all__ = ["Basic"]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
 from privet.errors import NoGuarantee
 from privet.privacy import Direction, PrivacyLoss
-from privet.privacy.base import LatticeLaw, deviation, lattice_law
-
-__all__ = ["Blocks"]
+from privet.privacy.families.sums import LatticeLaw, deviation, lattice_law
 
 _MOST_STEPS = 1000
 _NODES = 3000

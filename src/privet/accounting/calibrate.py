@@ -5,15 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from privet._validate import above, finite, fraction, open_fraction
-from privet.accounting.base import Accountant
+from privet.accounting.accountant import Accountant
 from privet.accounting.pld import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import Tightest
 from privet.accounting.tradeoff import tpr_at
 from privet.errors import InvalidParameter, NoGuarantee, Unreachable
 from privet.privacy import PrivacyLoss
-
-__all__ = ["calibrate"]
 
 _CLOSE = 1e-4  # the answer lands within this share below the target
 

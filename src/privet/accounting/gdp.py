@@ -3,12 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-from privet.privacy.base import enclose_gaussian, gaussian_epsilon, gaussian_rounding
-
-__all__ = ["Gdp"]
+from privet.privacy.families.normal import enclose_gaussian, gaussian_epsilon, gaussian_rounding
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,11 @@ import numpy as np
 
 from privet._validate import above, at_least, count, fraction, open_fraction
 from privet.accounting.advanced import advanced_epsilon
-from privet.accounting.base import Bound
+from privet.accounting.bound import Bound
 from privet.accounting.pld import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import Tightest
 from privet.privacy import Approximate, FixedSampled, GaussianLoss, PoissonSampled, PrivacyLoss, Repeated, Unit
-
-__all__ = [
-    "PnSgdPrices",
-    "Rung",
-    "amplify",
-    "ladder",
-    "noisy_gd_price",
-    "noisy_gd_sigma",
-    "pn_sgd_prices",
-    "pn_sgd_sigma",
-]
 
 _SLIDES = (4.0, 0.01, 10_000, 1e-5)
 _PRINTED = {"per step": 1.2, "naive": 12_000.0, "advanced": 360.0, "amplified": 10.0, "moments": 1.25}

@@ -8,11 +8,10 @@ import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, round_down, round_up, special
 from privet._validate import at_least, count, fraction, open_fraction
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-
-__all__ = ["Optimal", "optimal_delta", "optimal_epsilon"]
 
 _MOST_STEPS = 2_000_000
 

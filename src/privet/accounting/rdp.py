@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import round_down, round_up
-from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
+from privet.accounting.renyi import best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-
-__all__ = ["Rdp", "best_order", "epsilon_of_renyi"]
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.accountant import Accountant
 from privet.accounting.basic import Basic
 from privet.accounting.blocks import Blocks
+from privet.accounting.bound import Bound
 from privet.accounting.gdp import Gdp
 from privet.accounting.optimal import Optimal
 from privet.accounting.pld import PLD
@@ -14,9 +15,7 @@ from privet.accounting.rdp import Rdp
 from privet.accounting.zcdp import Zcdp
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import Composed, PrivacyLoss, Repeated
-from privet.privacy.base import DIRECTIONS
-
-__all__ = ["Tightest", "delta", "epsilon"]
+from privet.privacy.variable import DIRECTIONS
 
 _NARROW = 0.02
 _FINE_STEPS = 10_000_000  # up to here the grid is as fine as its tolerance asks

@@ -7,15 +7,13 @@ import numpy as np
 
 from privet._numerics import Array, ndtr, special
 from privet._validate import fraction
-from privet.accounting.base import Bound
+from privet.accounting.bound import Bound
 from privet.accounting.pld import profile_nodes
 from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import delta
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
-from privet.privacy.base import real_numbers
-
-__all__ = ["advantage", "tpr_at", "tradeoff"]
+from privet.privacy.loss import real_numbers
 
 
 @overload

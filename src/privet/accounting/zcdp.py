@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from privet._numerics import minimise, round_down, round_up
 from privet._validate import finite, open_fraction
-from privet.accounting.base import Accountant, Bound, best_order, epsilon_of_renyi, log_delta_of_renyi
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
+from privet.accounting.renyi import best_order, epsilon_of_renyi, log_delta_of_renyi
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, ZcdpBound
-
-__all__ = ["Zcdp", "zcdp_epsilon"]
 
 _PER_OCTAVE = 1 << 16  # a closed form is cheap to ask: orders as dense as that leave nothing to gain
 

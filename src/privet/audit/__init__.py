@@ -8,108 +8,62 @@ An audit can only refute. It returns a bound with its confidence, `violated` or 
 'violated'
 """
 
-from privet.audit.base import (
-    AtLeast,
-    Coins,
-    Counts,
-    CredibleBound,
-    CurveTest,
-    Guesses,
-    LowerBound,
-    Sample,
-    Statistic,
-    Verdict,
+from privet._face import face
+from privet.audit.black_box import MechanismAudit as MechanismAudit, Witness as Witness, mechanism as mechanism
+from privet.audit.certificate import (
+    Certificate as Certificate,
+    certify as certify,
+    new_key as new_key,
+    public_key as public_key,
 )
-from privet.audit.black_box import MechanismAudit, Witness, mechanism
-from privet.audit.certificate import Certificate, certify, new_key, public_key
-from privet.audit.exact import ExactCheck, exact_pair
-from privet.audit.neighbours import Frames, Neighbours, Numbers, Pairs, Persons, Tables, Vectors
-from privet.audit.record import Finding, Replay, replay
+from privet.audit.coins import Coins as Coins
+from privet.audit.counts import Counts as Counts, Guesses as Guesses
+from privet.audit.exact import ExactCheck as ExactCheck, exact_pair as exact_pair
+from privet.audit.neighbours import (
+    Frames as Frames,
+    Neighbours as Neighbours,
+    Numbers as Numbers,
+    Pairs as Pairs,
+    Persons as Persons,
+    Tables as Tables,
+    Vectors as Vectors,
+)
+from privet.audit.record import Finding as Finding, Replay as Replay, replay as replay
+from privet.audit.result import (
+    CredibleBound as CredibleBound,
+    CurveTest as CurveTest,
+    LowerBound as LowerBound,
+    Verdict as Verdict,
+)
+from privet.audit.sample import AtLeast as AtLeast, Sample as Sample
+from privet.audit.statistic import Statistic as Statistic
 from privet.audit.statistics import (
-    BettingTest,
-    Bonferroni,
-    Choice,
-    Curve,
-    Fixed,
-    Gaussian,
-    Point,
-    Selected,
-    Selection,
-    Split,
-    credible_lower,
-    curve_test,
-    family_lower,
-    gaussian_lower,
-    guess,
-    largest_refutable,
-    one_run,
-    one_run_curve,
-    one_run_fdp,
-    one_run_fdp_lower,
-    one_run_lower,
-    one_run_p_value,
-    point_lower,
-    pooled,
+    BettingTest as BettingTest,
+    Bonferroni as Bonferroni,
+    Choice as Choice,
+    Curve as Curve,
+    Fixed as Fixed,
+    Gaussian as Gaussian,
+    Point as Point,
+    Selected as Selected,
+    Selection as Selection,
+    Split as Split,
+    credible_lower as credible_lower,
+    curve_test as curve_test,
+    family_lower as family_lower,
+    gaussian_lower as gaussian_lower,
+    guess as guess,
+    largest_refutable as largest_refutable,
+    one_run as one_run,
+    one_run_curve as one_run_curve,
+    one_run_fdp as one_run_fdp,
+    one_run_fdp_lower as one_run_fdp_lower,
+    one_run_lower as one_run_lower,
+    one_run_p_value as one_run_p_value,
+    point_lower as point_lower,
+    pooled as pooled,
 )
-from privet.audit.training import TrainingAudit, training
-from privet.mechanisms import Counterexample, find_counterexample
+from privet.audit.training import TrainingAudit as TrainingAudit, training as training
+from privet.mechanisms import Counterexample as Counterexample, find_counterexample as find_counterexample
 
-__all__ = [
-    "AtLeast",
-    "BettingTest",
-    "Bonferroni",
-    "Certificate",
-    "Choice",
-    "Coins",
-    "Counterexample",
-    "Counts",
-    "CredibleBound",
-    "Curve",
-    "CurveTest",
-    "ExactCheck",
-    "Finding",
-    "Fixed",
-    "Frames",
-    "Gaussian",
-    "Guesses",
-    "LowerBound",
-    "MechanismAudit",
-    "Neighbours",
-    "Numbers",
-    "Pairs",
-    "Persons",
-    "Point",
-    "Replay",
-    "Sample",
-    "Selected",
-    "Selection",
-    "Split",
-    "Statistic",
-    "Tables",
-    "TrainingAudit",
-    "Vectors",
-    "Verdict",
-    "Witness",
-    "certify",
-    "credible_lower",
-    "curve_test",
-    "exact_pair",
-    "family_lower",
-    "find_counterexample",
-    "gaussian_lower",
-    "guess",
-    "largest_refutable",
-    "mechanism",
-    "new_key",
-    "one_run",
-    "one_run_curve",
-    "one_run_fdp",
-    "one_run_fdp_lower",
-    "one_run_lower",
-    "one_run_p_value",
-    "point_lower",
-    "pooled",
-    "public_key",
-    "replay",
-    "training",
-]
+__all__, __dir__ = face(globals())

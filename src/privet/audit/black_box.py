@@ -10,8 +10,10 @@ import numpy as np
 from privet import accounting, noise
 from privet._numerics import Array
 from privet._validate import count, fraction, open_fraction
-from privet.audit.base import Counts, CurveTest, LowerBound, Verdict, delta_of, explained
+from privet.audit.counts import Counts
+from privet.audit.explain import delta_of, explained
 from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
+from privet.audit.result import CurveTest, LowerBound, Verdict
 from privet.audit.search import (
     KINDS,
     Candidate,
@@ -36,8 +38,6 @@ from privet.audit.statistics.curve import box_test
 from privet.errors import InvalidParameter
 from privet.mechanisms import AdditiveMechanism
 from privet.privacy import PrivacyLoss
-
-__all__ = ["DEPENDS", "SHARES", "MechanismAudit", "Witness", "decide", "measure", "mechanism"]
 
 Columns = dict[str, Array]
 

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.base import Verdict
+from privet.audit.result import Verdict
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
-
-__all__ = ["ExactCheck", "exact_pair"]
 
 _DIGITS = 60
 _GRID = 129

@@ -17,11 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.base import Ending, differing, followed, lane, run_watched, text_of
+from privet.audit.watch import Ending, differing, followed, lane, run_watched, text_of
 from privet.mechanisms import Mechanism, Release, Sensitivity
-from privet.mechanisms.base import observed
-
-__all__ = ["Finding", "Replay", "replay"]
+from privet.mechanisms.mechanism import observed
 
 Lane = tuple[int, ...]
 

@@ -13,7 +13,11 @@ import numpy as np
 from privet import accounting, noise
 from privet._numerics import Array
 from privet._validate import above, count, fraction, open_fraction
-from privet.audit.base import Coins, Counts, CurveTest, Guesses, LowerBound, Verdict, delta_of, extended, selected
+from privet.audit.coins import Coins
+from privet.audit.counts import Counts, Guesses
+from privet.audit.datasets import extended, selected
+from privet.audit.explain import delta_of
+from privet.audit.result import CurveTest, LowerBound, Verdict
 from privet.audit.statistics import (
     BettingTest,
     Curve,
@@ -26,8 +30,6 @@ from privet.audit.statistics import (
 )
 from privet.errors import InternalError, InvalidData, InvalidParameter
 from privet.privacy import PrivacyLoss
-
-__all__ = ["TrainingAudit", "training"]
 
 _PILOT = 0.25  # share of the runs that chooses the threshold of a single canary
 _FEWEST_PILOT, _MOST_PILOT = 8, 50  # pairs of runs

@@ -1,13 +1,15 @@
 """The command line: thin commands that turn arguments into calls of the rooms below."""
 
+from privet._face import face
+from privet.cli import ledger as _ledger  # noqa: F401
+from privet.cli.app import app as app, main as main
+from privet.cli.audit import audit_app as audit_app
+from privet.cli.calibrate import calibrate as calibrate
+from privet.cli.custody import custody_commands as custody_commands
+from privet.cli.demo import demo as demo
+from privet.cli.ledgers import ledger_app as ledger_app
+
 # Importing a command registers it; the order here is the order of the help.
-from privet.cli.price import price
+from privet.cli.price import price as price
 
-from privet.cli.calibrate import calibrate  # isort: skip
-from privet.cli.ledger import ledger_app  # isort: skip
-from privet.cli.custody import custody_commands  # isort: skip
-from privet.cli.audit import audit_app  # isort: skip
-from privet.cli.demo import demo  # isort: skip
-from privet.cli.base import app, main
-
-__all__ = ["app", "audit_app", "calibrate", "custody_commands", "demo", "ledger_app", "main", "price"]
+__all__, __dir__ = face(globals())

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from privet.cli.base import Release, accountant_named, app, check_plot, kind_named, print_json, show_quote, write_plot
-from privet.cli.base import options as o
+from privet.cli import options as o
+from privet.cli.app import app
+from privet.cli.losses import Release, accountant_named, kind_named
+from privet.cli.output import check_plot, print_json, show_quote, write_plot
 from privet.errors import InvalidParameter
-
-__all__ = ["calibrate"]
 
 _EXAMPLES = """\
 Examples:

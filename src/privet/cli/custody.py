@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.base import options as o
-from privet.cli.base import print_json
-from privet.cli.base.ledgers import (
+from privet.cli import options as o
+from privet.cli.ledgers import (
     AnalystOption,
     AnchorOption,
     CustodianOption,
@@ -23,12 +22,12 @@ from privet.cli.base.ledgers import (
     ledger_app,
     open_ledger,
 )
+from privet.cli.output import print_json
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from privet.ledger import Ledger
 
-__all__ = ["custody_commands"]
 
 custody_commands = ledger_app
 

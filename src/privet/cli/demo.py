@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from privet.cli.base import app, show_quote
+from privet.cli.app import app
+from privet.cli.output import show_quote
 
 if TYPE_CHECKING:
     from privet.privacy import PrivacyLoss
-
-__all__ = ["demo"]
 
 
 @app.command(epilog="Example: privet demo")

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.base import Release, check_plot, print_json
-from privet.cli.base import options as o
-from privet.cli.base.ledgers import (
+from privet.cli import options as o
+from privet.cli.ledgers import (
     AnalystOption,
     AnchorOption,
     DeltaOption,
@@ -23,13 +22,12 @@ from privet.cli.base.ledgers import (
     print_facts,
     write_private,
 )
-from privet.cli.base.release import RelationName
+from privet.cli.losses import RelationName, Release
+from privet.cli.output import check_plot, print_json
 from privet.errors import InvalidParameter, LedgerTampered
 
 if TYPE_CHECKING:
     from privet.report import LogRow
-
-__all__ = ["ledger_app"]
 
 
 @ledger_app.command(epilog="Example: privet ledger init visits.ledger --epsilon 3 --delta 1e-6 --dataset visits")

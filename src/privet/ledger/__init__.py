@@ -1,32 +1,25 @@
 """The ledger: the only room with state. Append-only, durable entries, budgets and odometers."""
 
-from privet.ledger.ambient import current
-from privet.ledger.anchor import Anchor, AnchorFile, new_signing_key, public_key_of
-from privet.ledger.base import Entry
-from privet.ledger.budget import Budget
-from privet.ledger.ledger import Ledger
-from privet.ledger.partition import Part, Partition
-from privet.ledger.protocol import Reservation
-from privet.ledger.stores.postgres_roles import grant_roles
-from privet.ledger.verify import verify_export
-from privet.ledger.views import Explanation, Preview, Standing, Verified
+from privet._face import face
+from privet.ledger.ambient import current as current
+from privet.ledger.anchor import (
+    Anchor as Anchor,
+    AnchorFile as AnchorFile,
+    new_signing_key as new_signing_key,
+    public_key_of as public_key_of,
+)
+from privet.ledger.budget import Budget as Budget
+from privet.ledger.entry import Entry as Entry
+from privet.ledger.ledger import Ledger as Ledger
+from privet.ledger.partition import Part as Part, Partition as Partition
+from privet.ledger.protocol import Reservation as Reservation
+from privet.ledger.stores.postgres_roles import grant_roles as grant_roles
+from privet.ledger.verify import verify_export as verify_export
+from privet.ledger.views import (
+    Explanation as Explanation,
+    Preview as Preview,
+    Standing as Standing,
+    Verified as Verified,
+)
 
-__all__ = [
-    "Anchor",
-    "AnchorFile",
-    "Budget",
-    "Entry",
-    "Explanation",
-    "Ledger",
-    "Part",
-    "Partition",
-    "Preview",
-    "Reservation",
-    "Standing",
-    "Verified",
-    "current",
-    "grant_roles",
-    "new_signing_key",
-    "public_key_of",
-    "verify_export",
-]
+__all__, __dir__ = face(globals())

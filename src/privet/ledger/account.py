@@ -18,9 +18,7 @@ from privet.accounting.filters import (
 from privet.accounting.filters.amounts import to_amount
 from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, Unit
-from privet.privacy.base import same_unit
-
-__all__ = ["Account", "FilterAccount", "OdometerAccount", "Room"]
+from privet.privacy.unit import same_unit
 
 _MOST_PRICES = 4096
 

@@ -5,25 +5,13 @@ from typing import Any
 
 from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, LedgerError
+from privet.ledger.amounts import most_sums, plain_sums, read_sums
 from privet.ledger.anchor import Anchor, public_key_of, sign_text
-from privet.ledger.base import DATASET, clean_name, clean_text, most_sums, plain_sums, read_sums
 from privet.ledger.budget import Budget
+from privet.ledger.entry import DATASET, clean_name, clean_text
 from privet.ledger.partition import Partition
 from privet.ledger.policy import Analyst, Policy, above_cap, act_text, lowers, part_scopes, raises, scope_of
 from privet.ledger.session import Session, now
-
-__all__ = [
-    "add_member",
-    "adopt",
-    "anchor_of",
-    "appoint",
-    "change_budget",
-    "change_member",
-    "close",
-    "declare",
-    "lower_budget",
-    "require_names",
-]
 
 
 def _policy(session: Session) -> Policy:

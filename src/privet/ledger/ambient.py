@@ -3,9 +3,7 @@
 from typing import cast
 
 from privet.ledger.ledger import Ledger
-from privet.mechanisms.base import in_force
-
-__all__ = ["current"]
+from privet.mechanisms.payment import in_force
 
 
 def current() -> Ledger | None:

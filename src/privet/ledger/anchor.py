@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from privet.errors import InvalidParameter, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import Entry, canonical
-
-__all__ = ["Anchor", "AnchorFile", "is_signed", "new_signing_key", "public_key_of", "sign_text"]
+from privet.ledger.entry import Entry, canonical
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 Holds = Callable[[int], str | None]  # the hash that a ledger has at a seq

@@ -4,13 +4,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from privet.errors import LedgerTampered
+from privet.ledger.amounts import plain_sums
 from privet.ledger.anchor import Anchor, AnchorFile
-from privet.ledger.base import DATASET, Store, canonical, linked, plain_sums
+from privet.ledger.entry import DATASET, canonical, linked
 from privet.ledger.request import Terms
 from privet.ledger.session import now
+from privet.ledger.store import Store
 from privet.ledger.stores import draft
-
-__all__ = ["begin"]
 
 
 def begin(url: object, terms: Terms, anchor: AnchorFile | None, timeout: float) -> Store:

@@ -25,8 +25,6 @@ from privet.accounting.filters import (
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered, PrivetError
 from privet.privacy import GdpLoss, ZcdpLoss, from_json, to_json
 
-__all__ = ["Budget", "odometer_from_dict", "odometer_to_dict"]
-
 _RULES: dict[str, type[Rule]] = {
     "basic": BasicFilter,
     "advanced": AdvancedFilter,

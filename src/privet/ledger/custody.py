@@ -14,8 +14,6 @@ from privet.ledger.partition import Partition
 from privet.ledger.policy import scope_of
 from privet.ledger.session import Session
 
-__all__ = ["Custody"]
-
 
 class Custody(ABC):
     """The acts of a custodian, as a ledger offers them.

@@ -12,8 +12,6 @@ import numpy as np
 
 from privet.errors import InvalidParameter
 
-__all__ = ["digest_of"]
-
 Feed = Callable[[bytes], None]
 
 

@@ -6,13 +6,13 @@ from typing import Any
 from privet.accounting.filters import Sums
 from privet.accounting.filters.amounts import to_float
 from privet.errors import InvalidParameter, LedgerTampered
-from privet.ledger.base import GENESIS, Entry, Store, read_sums
+from privet.ledger.amounts import read_sums
+from privet.ledger.entry import GENESIS, Entry
 from privet.ledger.policy import Policy
 from privet.ledger.session import check_hash, load_policy
+from privet.ledger.store import Store
 from privet.ledger.views import Explanation
 from privet.mechanisms import Release
-
-__all__ = ["explain", "export"]
 
 
 def explain(store: Store, seq: int) -> Explanation:

@@ -15,11 +15,11 @@ from privet.errors import (
 )
 from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
-from privet.ledger.base import Entry, Store, clean_name, parse_url
 from privet.ledger.begin import begin
 from privet.ledger.budget import Budget
 from privet.ledger.custody import Custody
 from privet.ledger.digest import digest_of
+from privet.ledger.entry import Entry, clean_name
 from privet.ledger.explain import explain, export
 from privet.ledger.migrate import backed_up, moved
 from privet.ledger.policy import Policy
@@ -38,17 +38,18 @@ from privet.ledger.request import Asked, Terms
 from privet.ledger.restore import restored
 from privet.ledger.secret import secret_of
 from privet.ledger.session import Tip, check_seen, load_policy, now, read_tip
+from privet.ledger.store import Store
 from privet.ledger.stores import connect
 from privet.ledger.total import Totals
+from privet.ledger.url import parse_url
 from privet.ledger.verify import verify_store
 from privet.ledger.views import Explanation, Preview, Standing, Verified
 from privet.ledger.within import Within, opened_stream
 from privet.ledger.writing import Writing
 from privet.mechanisms import Release
-from privet.mechanisms.base import STREAM, put_in_force, take_out_of_force
+from privet.mechanisms.mechanism import STREAM
+from privet.mechanisms.payment import put_in_force, take_out_of_force
 from privet.privacy import PrivacyLoss, Unit
-
-__all__ = ["Ledger"]
 
 
 class Ledger(Custody):

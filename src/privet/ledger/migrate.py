@@ -4,14 +4,15 @@ from typing import Any
 
 from privet.errors import InvalidParameter, LedgerError
 from privet.ledger import acts
-from privet.ledger.base import DATASET, Draft, Entry, Reader, Store, canonical, linked, parse_url, plain_sums
+from privet.ledger.amounts import plain_sums
+from privet.ledger.entry import DATASET, Entry, canonical, linked
 from privet.ledger.secret import copy_secret
 from privet.ledger.session import now
+from privet.ledger.store import Draft, Reader, Store
 from privet.ledger.stores import connect, draft
+from privet.ledger.url import parse_url
 from privet.ledger.verify import verify_store
 from privet.ledger.views import Verified
-
-__all__ = ["backed_up", "copy_entries", "moved"]
 
 
 def copy_entries(source: Reader, target: Draft) -> Entry:

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from privet._validate import count
 from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, MixedUnits
-from privet.ledger.base import add_sums, clean_name, largest, minus_sums, total_sums
+from privet.ledger.amounts import add_sums, largest, minus_sums, total_sums
+from privet.ledger.entry import clean_name
 from privet.privacy import PrivacyLoss, Unit, to_replace
-from privet.privacy.base import same_unit
-
-__all__ = ["Part", "Partition", "Parts"]
+from privet.privacy.unit import same_unit
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,12 @@ from typing import Any, NamedTuple
 from privet.accounting.filters import Filter, Odometer, Sums
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, LedgerTampered
 from privet.ledger.account import Account, FilterAccount, OdometerAccount
+from privet.ledger.amounts import add_sums, most_sums, read_sums
 from privet.ledger.anchor import is_signed
-from privet.ledger.base import DATASET, SIGNED, Entry, add_sums, canonical, most_sums, read_sums
 from privet.ledger.budget import Budget, odometer_from_dict
+from privet.ledger.entry import DATASET, SIGNED, Entry, canonical
 from privet.ledger.partition import Part, Partition, Parts
 from privet.privacy import PrivacyLoss, Unit
-
-__all__ = [
-    "Analyst",
-    "Charge",
-    "Policy",
-    "above_cap",
-    "act_text",
-    "charge",
-    "lowers",
-    "part_scopes",
-    "raises",
-    "read_balance",
-    "scope_of",
-]
 
 
 class Analyst(NamedTuple):

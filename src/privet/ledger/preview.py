@@ -4,14 +4,12 @@ from collections.abc import Mapping
 
 from privet.accounting.filters import Sums
 from privet.errors import BudgetExceeded
-from privet.ledger.base import DATASET
+from privet.ledger.entry import DATASET
 from privet.ledger.policy import charge, read_balance, scope_of
 from privet.ledger.request import Asked
 from privet.ledger.session import Tip
 from privet.ledger.views import Preview, Standing
 from privet.privacy import PrivacyLoss
-
-__all__ = ["preview", "standing", "standings"]
 
 
 def standing(what: str, tip: Tip) -> Standing:

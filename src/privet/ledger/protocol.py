@@ -10,28 +10,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, PrivetError, ReleaseFailed
-from privet.ledger.base import Entry, Store
+from privet.ledger.entry import Entry
 from privet.ledger.partition import Part
 from privet.ledger.policy import charge
 from privet.ledger.quiet import quiet
 from privet.ledger.request import Asked
 from privet.ledger.session import SOFTWARE, Session, check_hash, now
+from privet.ledger.store import Store
 from privet.mechanisms import Mechanism, Release
-from privet.mechanisms.base import paid_for
+from privet.mechanisms.payment import paid_for
 from privet.privacy import PrivacyLoss, to_json
-
-__all__ = [
-    "Reservation",
-    "check_input",
-    "drawn",
-    "payment_of",
-    "priced",
-    "record_in",
-    "recorded",
-    "refuse_insecure",
-    "reserve_in",
-    "run",
-]
 
 _FAILED = (
     "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "

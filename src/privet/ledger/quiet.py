@@ -5,8 +5,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["quiet"]
-
 _lock = threading.Lock()
 _running = 0
 _IGNORE = ("ignore", None, Warning, None, 0)

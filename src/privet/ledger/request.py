@@ -11,14 +11,12 @@ from typing import Any, NamedTuple, NoReturn
 from privet._validate import open_fraction
 from privet.accounting.filters import Odometer, Sums
 from privet.errors import InvalidParameter, LedgerError
-from privet.ledger.base import clean_name, clean_text
 from privet.ledger.budget import Budget, odometer_to_dict
+from privet.ledger.entry import clean_name, clean_text
 from privet.ledger.partition import Part
 from privet.ledger.policy import Policy, raises
 from privet.ledger.session import SOFTWARE, now
 from privet.privacy import PrivacyLoss, Unit, to_json
-
-__all__ = ["Asked", "Terms"]
 
 
 class Asked(NamedTuple):

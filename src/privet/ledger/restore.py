@@ -3,15 +3,15 @@
 from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, LedgerError
 from privet.ledger import acts
+from privet.ledger.amounts import most_sums
 from privet.ledger.anchor import Anchor, AnchorFile
-from privet.ledger.base import DATASET, Store, clean_text, most_sums
+from privet.ledger.entry import DATASET, clean_text
 from privet.ledger.migrate import copy_entries
 from privet.ledger.secret import copy_secret
 from privet.ledger.session import Session, now
+from privet.ledger.store import Store
 from privet.ledger.stores import connect, draft
 from privet.ledger.verify import verify_store
-
-__all__ = ["restored"]
 
 
 def restored(

@@ -4,9 +4,9 @@ import secrets
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from privet.ledger.base import SECRET_BYTES, Store, parse_url, secret_beside
-
-__all__ = ["copy_secret", "secret_of"]
+from privet.ledger.secret_file import SECRET_BYTES, secret_beside
+from privet.ledger.store import Store
+from privet.ledger.url import parse_url
 
 _known: "WeakKeyDictionary[Store, bytes]" = WeakKeyDictionary()
 

@@ -8,25 +8,10 @@ from typing import Any, NamedTuple
 
 from privet.accounting.filters import Sums
 from privet.errors import LedgerError, LedgerTampered
-from privet.ledger.base import (
-    ADMIN,
-    DATASET,
-    Entry,
-    Reader,
-    Store,
-    Txn,
-    canonical,
-    hash_of,
-    linked,
-    object_text,
-    plain_sums,
-    read_sums,
-    sums_text,
-)
+from privet.ledger.amounts import plain_sums, read_sums, sums_text
+from privet.ledger.entry import ADMIN, DATASET, Entry, canonical, hash_of, linked, object_text
 from privet.ledger.policy import Policy, read_balance
-
-__all__ = ["SOFTWARE", "Session", "Tip", "check_hash", "check_seen", "load_policy", "now", "read_tip"]
-
+from privet.ledger.store import Reader, Store, Txn
 
 # By name: the package names the rooms for type checkers, and an import of it would count as one of all of them.
 SOFTWARE = f"privet {import_module('privet').__version__}"

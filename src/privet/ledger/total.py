@@ -4,11 +4,9 @@ from collections import Counter
 
 from privet.accounting import Bound, epsilon
 from privet.errors import NoGuarantee
-from privet.ledger.base import Store
 from privet.ledger.policy import Policy
+from privet.ledger.store import Store
 from privet.privacy import Composed, Parallel, PrivacyLoss, Repeated, from_json, to_replace
-
-__all__ = ["Totals"]
 
 Where = tuple[str, str] | None
 

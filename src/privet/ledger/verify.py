@@ -6,26 +6,14 @@ from typing import Any
 from privet.accounting.filters import Offers, Sums
 from privet.errors import LedgerTampered, PrivetError
 from privet.ledger.account import Account
-from privet.ledger.base import (
-    ADMIN,
-    DATASET,
-    GENESIS,
-    KINDS,
-    Entry,
-    Store,
-    add_sums,
-    canonical,
-    hash_of,
-    plain_sums,
-    read_sums,
-)
+from privet.ledger.amounts import add_sums, plain_sums, read_sums
 from privet.ledger.budget import Budget
+from privet.ledger.entry import ADMIN, DATASET, GENESIS, KINDS, Entry, canonical, hash_of
 from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
+from privet.ledger.store import Store
 from privet.ledger.views import Verified
 from privet.privacy import PrivacyLoss, from_json
-
-__all__ = ["Auditor", "verify_export", "verify_store"]
 
 _MOST = 4096  # texts remembered at once
 _SLACK = 10**9  # prices may differ by a relative 1e-9 between machines

@@ -11,8 +11,6 @@ from privet.accounting.filters import Sums
 from privet.ledger.account import Account
 from privet.privacy import ApproxLoss, PrivacyLoss
 
-__all__ = ["Explanation", "Preview", "Standing", "Verified"]
-
 
 class Standing(Mapping[str, float]):
     """Amounts by rule and currency, for reading; `sums` holds the exact integers in units of 10^-40.

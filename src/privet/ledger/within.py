@@ -6,9 +6,7 @@ from typing import Any
 from privet.errors import ReleaseFailed
 from privet.ledger.protocol import payment_of
 from privet.mechanisms import Release
-from privet.mechanisms.base import paid_for
-
-__all__ = ["Within", "opened_stream"]
+from privet.mechanisms.payment import paid_for
 
 
 @dataclass(frozen=True)

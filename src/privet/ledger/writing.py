@@ -6,8 +6,6 @@ from typing import Any
 from privet.ledger import acts
 from privet.ledger.session import Session
 
-__all__ = ["Writing"]
-
 
 class Writing:
     """One transaction: lock, read the head, compare it with the anchor, do, commit, remember the head, anchor it.

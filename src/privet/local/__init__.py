@@ -1,3 +1,6 @@
 """Local privacy: clients that randomise, a server that estimates."""
 
-__all__: list[str] = []
+from privet._face import face, not_in_this_version
+
+__all__, __dir__ = face(globals())
+__getattr__ = not_in_this_version(__name__)

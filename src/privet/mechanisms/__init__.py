@@ -1,101 +1,59 @@
 """Mechanisms: a loss and a release, from Laplace to above-threshold. They know no tables, ledgers or counts."""
 
-from privet.mechanisms.above_threshold import AboveThreshold, ThresholdStream
-from privet.mechanisms.base import (
-    AdditiveMechanism,
-    ErrorBar,
-    Estimate,
-    Example,
-    Mechanism,
-    Release,
-    ResponseMechanism,
-    SelectionMechanism,
-    Sensitivity,
-    register,
-    registered_mechanisms,
+from privet._face import face
+from privet.mechanisms.above_threshold import AboveThreshold as AboveThreshold, ThresholdStream as ThresholdStream
+from privet.mechanisms.bounded_mean import BoundedMean as BoundedMean
+from privet.mechanisms.bounded_sum import BoundedSum as BoundedSum
+from privet.mechanisms.bounded_variance import BoundedVariance as BoundedVariance
+from privet.mechanisms.count import Count as Count
+from privet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+from privet.mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from privet.mechanisms.error_bar import ErrorBar as ErrorBar
+from privet.mechanisms.exponential import Exponential as Exponential
+from privet.mechanisms.families.additive import AdditiveMechanism as AdditiveMechanism
+from privet.mechanisms.families.response import Estimate as Estimate, ResponseMechanism as ResponseMechanism
+from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
+from privet.mechanisms.for_error import for_error as for_error
+from privet.mechanisms.gaussian import Gaussian as Gaussian
+from privet.mechanisms.geometric import Geometric as Geometric
+from privet.mechanisms.histogram import Histogram as Histogram
+from privet.mechanisms.krr import KRR as KRR
+from privet.mechanisms.laplace import Laplace as Laplace
+from privet.mechanisms.mechanism import (
+    Example as Example,
+    Mechanism as Mechanism,
+    register as register,
+    registered_mechanisms as registered_mechanisms,
 )
-from privet.mechanisms.bounded_mean import BoundedMean
-from privet.mechanisms.bounded_sum import BoundedSum
-from privet.mechanisms.bounded_variance import BoundedVariance
-from privet.mechanisms.count import Count
-from privet.mechanisms.discrete_gaussian import DiscreteGaussian
-from privet.mechanisms.discrete_laplace import DiscreteLaplace
-from privet.mechanisms.exponential import Exponential
-from privet.mechanisms.for_error import for_error
-from privet.mechanisms.gaussian import Gaussian
-from privet.mechanisms.geometric import Geometric
-from privet.mechanisms.histogram import Histogram
-from privet.mechanisms.krr import KRR
-from privet.mechanisms.laplace import Laplace
-from privet.mechanisms.noisy_max import NoisyMax
-from privet.mechanisms.noisy_max_gap import NoisyMaxGap
-from privet.mechanisms.permute_and_flip import PermuteAndFlip
-from privet.mechanisms.propose_test_release import ProposeTestRelease, StableMedian, StableQuery
-from privet.mechanisms.quantile import Quantile
-from privet.mechanisms.randomized_response import RandomizedResponse
-from privet.mechanisms.row_count import RowCount
+from privet.mechanisms.noisy_max import NoisyMax as NoisyMax
+from privet.mechanisms.noisy_max_gap import NoisyMaxGap as NoisyMaxGap
+from privet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from privet.mechanisms.propose_test_release import (
+    ProposeTestRelease as ProposeTestRelease,
+    StableMedian as StableMedian,
+    StableQuery as StableQuery,
+)
+from privet.mechanisms.quantile import Quantile as Quantile
+from privet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+from privet.mechanisms.release import Release as Release
+from privet.mechanisms.row_count import RowCount as RowCount
 from privet.mechanisms.sensitivities import (
-    count_sensitivity,
-    counts_sensitivity,
-    histogram_sensitivity,
-    mean_sensitivity,
-    sum_sensitivity,
+    count_sensitivity as count_sensitivity,
+    counts_sensitivity as counts_sensitivity,
+    histogram_sensitivity as histogram_sensitivity,
+    mean_sensitivity as mean_sensitivity,
+    sum_sensitivity as sum_sensitivity,
 )
-from privet.mechanisms.sensitivity_search import Counterexample, find_counterexample
-from privet.mechanisms.smallest_budget import smallest_budget
-from privet.mechanisms.smooth_sensitivity import SmoothMedian
-from privet.mechanisms.staircase import Staircase
-from privet.mechanisms.top_k import TopK
-from privet.mechanisms.vector_mean import VectorMean
-from privet.mechanisms.vector_sum import VectorSum
+from privet.mechanisms.sensitivity import Sensitivity as Sensitivity
+from privet.mechanisms.sensitivity_search import (
+    Counterexample as Counterexample,
+    find_counterexample as find_counterexample,
+)
+from privet.mechanisms.smallest_budget import smallest_budget as smallest_budget
+from privet.mechanisms.smooth_sensitivity import SmoothMedian as SmoothMedian
+from privet.mechanisms.staircase import Staircase as Staircase
+from privet.mechanisms.top_k import TopK as TopK
+from privet.mechanisms.vector_mean import VectorMean as VectorMean
+from privet.mechanisms.vector_sum import VectorSum as VectorSum
 
-__all__ = [
-    "Quantile",
-    "ThresholdStream",
-    "AboveThreshold",
-    "AdditiveMechanism",
-    "BoundedMean",
-    "BoundedSum",
-    "BoundedVariance",
-    "Count",
-    "Counterexample",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "ErrorBar",
-    "Estimate",
-    "Example",
-    "Exponential",
-    "Gaussian",
-    "Geometric",
-    "Histogram",
-    "KRR",
-    "Laplace",
-    "Mechanism",
-    "NoisyMax",
-    "NoisyMaxGap",
-    "PermuteAndFlip",
-    "ProposeTestRelease",
-    "RandomizedResponse",
-    "Release",
-    "ResponseMechanism",
-    "RowCount",
-    "SelectionMechanism",
-    "Sensitivity",
-    "SmoothMedian",
-    "Staircase",
-    "StableMedian",
-    "StableQuery",
-    "TopK",
-    "VectorMean",
-    "VectorSum",
-    "count_sensitivity",
-    "counts_sensitivity",
-    "find_counterexample",
-    "for_error",
-    "histogram_sensitivity",
-    "mean_sensitivity",
-    "register",
-    "registered_mechanisms",
-    "sum_sensitivity",
-    "smallest_budget",
-]
+__all__, __dir__ = face(globals())

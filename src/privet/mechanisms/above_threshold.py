@@ -15,28 +15,15 @@ from privet._numerics import Array
 from privet._validate import above, count, finite, flag, fraction, open_fraction
 from privet.accounting import calibrate
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
-from privet.mechanisms.base import (
-    STREAM,
-    ErrorBar,
-    Example,
-    Mechanism,
-    Sensitivity,
-    Source,
-    Target,
-    admit_scores,
-    as_scores,
-    as_sensitivity,
-    check_monotonic,
-    register,
-    scale_for,
-    up,
-)
-from privet.mechanisms.base.columns import is_number
-from privet.mechanisms.base.response import largest_epsilon
-from privet.mechanisms.base.values import whole_steps
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.columns import is_number
+from privet.mechanisms.families.response import largest_epsilon
+from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic, up
+from privet.mechanisms.families.values import whole_steps
+from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, register
+from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.target import Target, scale_for
 from privet.privacy import AboveThresholdLoss, Composed, DiscreteLaplaceLoss, PrivacyLoss, Repeated, Unit
-
-__all__ = ["AboveThreshold", "ThresholdStream"]
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
 ABOVE, UNANSWERED = 1, -1

@@ -6,16 +6,17 @@ from fractions import Fraction
 from typing import Any, final
 
 from privet._numerics import Array
-from privet.mechanisms.base import ErrorBar, Example, Norm, Target, register
-from privet.mechanisms.base.records import (
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.records import (
     FINE,
     exact_total,
     in_steps,
 )
+from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
+from privet.mechanisms.sensitivity import Norm
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["BoundedMean"]
 
 
 @final

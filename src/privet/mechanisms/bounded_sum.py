@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 
 from privet._numerics import Array
-from privet.mechanisms.base import ErrorBar, Example, Norm, Target, register
-from privet.mechanisms.base.records import (
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.records import (
     FINE,
     Missing,
     RecordMechanism,
@@ -21,9 +21,10 @@ from privet.mechanisms.base.records import (
     row_sensitivity,
 )
 from privet.mechanisms.for_error import for_error
+from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms.sensitivity import Norm
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["BoundedSum"]
 
 
 @final

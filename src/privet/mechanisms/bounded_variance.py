@@ -11,18 +11,19 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import NoGuarantee, Unreachable
-from privet.mechanisms.base import ErrorBar, Example, Norm, Sensitivity, Target, register
-from privet.mechanisms.base.records import (
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.records import (
     FINE,
     exact_total,
     half_up,
 )
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
+from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
+from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["BoundedVariance"]
 
 _HALF_FINE = 30  # squares of a record's place have 60 bits
 # Standard deviation of the variance (in units of the squared half width, times n) for unit noise on each total, when

@@ -8,12 +8,11 @@ import numpy as np
 
 from privet._numerics import exact_ratio
 from privet.errors import InvalidData
-from privet.mechanisms.base import Example, Target, register
-from privet.mechanisms.base.columns import admit_column, holds_booleans, is_number, is_typed, read_column
 from privet.mechanisms.counting import CountingMechanism
+from privet.mechanisms.families.columns import admit_column, holds_booleans, is_number, is_typed, read_column
+from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["Count"]
 
 _CONDITION = (
     "a count takes a condition, one yes or no for each record: pass column >= 65, say. For the number of all records take "

@@ -8,13 +8,12 @@ from typing import Any, Self
 
 from privet._validate import count as whole
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms.base import ErrorBar, Mechanism, Source
-from privet.mechanisms.base.records import row_sensitivity
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.records import row_sensitivity
 from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.mechanism import Mechanism, Source
 from privet.privacy import PrivacyLoss, Unit
-
-__all__ = ["CountingMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,21 +12,12 @@ from privet import noise
 from privet._numerics import Array, ndtr, ndtri
 from privet._validate import count
 from privet.errors import InvalidData, NoGuarantee
-from privet.mechanisms.base import (
-    Example,
-    IntegerMechanism,
-    Sensitivity,
-    Source,
-    Target,
-    as_sensitivity,
-    integer_scale,
-    register,
-    smallest_scale,
-)
-from privet.mechanisms.base.values import size_of
+from privet.mechanisms.families.integer import IntegerMechanism, integer_scale
+from privet.mechanisms.families.values import size_of
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.target import Target, smallest_scale
 from privet.privacy import DiscreteGaussianLoss, PrivacyLoss, Unit, ZcdpLoss
-
-__all__ = ["DiscreteGaussian"]
 
 _LISTED = 1e4  # up to this sigma the law is summed term by term; the loss lists it up to 1e5
 _REACH = 40.0

@@ -7,11 +7,11 @@ from typing import final
 
 import numpy as np
 
-from privet.mechanisms.base import Example, Sensitivity, Target, as_sensitivity, register
-from privet.mechanisms.base.two_sided_geometric import TwoSidedGeometric, smallest_geometric_scale
+from privet.mechanisms.families.two_sided_geometric import TwoSidedGeometric, smallest_geometric_scale
+from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["DiscreteLaplace"]
 
 
 @final

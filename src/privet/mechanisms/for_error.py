@@ -4,12 +4,11 @@ from contextlib import suppress
 from fractions import Fraction
 
 from privet.errors import NoGuarantee, Unreachable
-from privet.mechanisms.base import Sensitivity, Target
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["for_error"]
 
 
 def for_error(

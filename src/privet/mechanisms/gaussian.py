@@ -11,21 +11,11 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array, ndtr, ndtri
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms.base import (
-    AdditiveMechanism,
-    Example,
-    Sensitivity,
-    Target,
-    as_sensitivity,
-    ratio_down,
-    register,
-    scale_for,
-)
-from privet.mechanisms.base.additive import noise_scale
-from privet.mechanisms.base.mechanism import Source
+from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.target import Target, ratio_down, scale_for
 from privet.privacy import GaussianLoss, Unit
-
-__all__ = ["Gaussian", "analytic_noise_multiplier"]
 
 
 @final

@@ -10,11 +10,12 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidParameter
-from privet.mechanisms.base import ErrorBar, Example, Sensitivity, Target, as_sensitivity, register
-from privet.mechanisms.base.two_sided_geometric import TwoSidedGeometric, smallest_geometric_scale
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.two_sided_geometric import TwoSidedGeometric, smallest_geometric_scale
+from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["Geometric"]
 
 _WIDEST = 2**62
 

@@ -10,18 +10,17 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count as whole
-from privet._validate import finite
+from privet._validate import count as whole, finite
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
-from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register
-from privet.mechanisms.base.columns import is_number, is_table, moment
-from privet.mechanisms.base.records import admit_records, as_records
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.columns import is_number, is_table, moment
+from privet.mechanisms.families.records import admit_records, as_records
 from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivities import histogram_sensitivity
+from privet.mechanisms.target import Target
 from privet.privacy import PrivacyLoss, Unit
-
-__all__ = ["Histogram"]
 
 _TABLE = "this is a whole table, and a histogram takes one column of it: pass table['column']"
 _NO_COLUMN = "a histogram takes a column or a list of records, one entry each"

@@ -7,11 +7,16 @@ from typing import Any, final
 import numpy as np
 
 from privet._validate import count
-from privet.mechanisms.base import Estimate, Example, ResponseMechanism, Target, register
-from privet.mechanisms.base.response import epsilon_of_truth, largest_epsilon, truth_for
+from privet.mechanisms.families.response import (
+    Estimate,
+    ResponseMechanism,
+    epsilon_of_truth,
+    largest_epsilon,
+    truth_for,
+)
+from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms.target import Target
 from privet.privacy import KRRLoss
-
-__all__ = ["KRR"]
 
 
 @final

@@ -10,23 +10,11 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet.mechanisms.base import (
-    AdditiveMechanism,
-    Example,
-    Sensitivity,
-    Target,
-    as_sensitivity,
-    pure_scale,
-    ratio_down,
-    register,
-    scale_for,
-    smallest_scale,
-)
-from privet.mechanisms.base.additive import noise_scale
-from privet.mechanisms.base.mechanism import Source
+from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.target import Target, pure_scale, ratio_down, scale_for, smallest_scale
 from privet.privacy import LaplaceLoss, Unit
-
-__all__ = ["Laplace"]
 
 
 @final

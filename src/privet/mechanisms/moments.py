@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from privet.errors import InvalidData
-from privet.mechanisms.base import Norm, Sensitivity
-from privet.mechanisms.base.records import (
+from privet.mechanisms.families.records import (
     Missing,
     RecordMechanism,
     as_records,
@@ -18,9 +17,8 @@ from privet.mechanisms.base.records import (
 from privet.mechanisms.for_error import for_error
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
+from privet.mechanisms.sensitivity import Norm, Sensitivity
 from privet.privacy import Unit
-
-__all__ = ["MomentMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.mechanisms.base import Example, SelectionMechanism, Source, Target, register
+from privet.mechanisms.families.selection import SelectionMechanism
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.target import Target
 from privet.privacy import ExponentialLoss, PermuteAndFlipLoss, PrivacyLoss, PureLoss, Unit
-
-__all__ = ["NoisyMax"]
 
 Kind = Literal["laplace", "gumbel", "exponential"]
 _ARGMAX = {

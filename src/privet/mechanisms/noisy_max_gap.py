@@ -12,11 +12,12 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.base import ErrorBar, Example, SelectionMechanism, Source, Target, register, up
-from privet.mechanisms.base.values import whole_steps
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.selection import SelectionMechanism, up
+from privet.mechanisms.families.values import whole_steps
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.target import Target
 from privet.privacy import PrivacyLoss, PureLoss, Unit
-
-__all__ = ["NoisyMaxGap"]
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
 _FARTHEST = 2**61

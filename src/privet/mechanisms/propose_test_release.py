@@ -12,8 +12,8 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count, open_fraction
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
-from privet.mechanisms.base import ErrorBar, Example, Mechanism, Sensitivity, Source, Target, register
-from privet.mechanisms.base.records import (
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.records import (
     FINE,
     Missing,
     admit_records,
@@ -23,11 +23,12 @@ from privet.mechanisms.base.records import (
     public_bounds,
     public_missing,
 )
-from privet.mechanisms.base.values import read_value
+from privet.mechanisms.families.values import read_value
 from privet.mechanisms.laplace import Laplace
+from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.target import Target
 from privet.privacy import ApproxLoss, Unit
-
-__all__ = ["ProposeTestRelease", "StableMedian", "StableQuery"]
 
 _FARTHEST = 2**40
 

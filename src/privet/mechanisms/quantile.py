@@ -12,12 +12,13 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import above, count, finite, open_fraction
 from privet.errors import InvalidParameter
-from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register, scale_for, smallest_scale, up
-from privet.mechanisms.base.columns import moment
-from privet.mechanisms.base.records import Missing, admit_records, clean_records, missing_note, public_missing
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.columns import moment
+from privet.mechanisms.families.records import Missing, admit_records, clean_records, missing_note, public_missing
+from privet.mechanisms.families.selection import up
+from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.target import Target, scale_for, smallest_scale
 from privet.privacy import ExponentialLoss, Unit
-
-__all__ = ["Quantile"]
 
 _POINTS = 2**16  # of the default grid
 _DENOMINATOR = 10**6  # of q; scores are then whole numbers that doubles hold

@@ -7,11 +7,10 @@ from typing import Any, final
 import numpy as np
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.base import Example, Target, register
-from privet.mechanisms.base.columns import is_number
 from privet.mechanisms.counting import CountingMechanism
-
-__all__ = ["RowCount"]
+from privet.mechanisms.families.columns import is_number
+from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms.target import Target
 
 _ROWS = (
     "records come as a list, a column or a table, one row for each; to protect a number that was counted elsewhere take "

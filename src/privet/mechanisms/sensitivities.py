@@ -7,12 +7,9 @@ from itertools import combinations
 
 from privet._validate import count
 from privet.errors import InvalidParameter
-from privet.mechanisms.base import Norm, Sensitivity
-from privet.mechanisms.base.records import public_bounds, row_sensitivity
-from privet.mechanisms.base.sensitivity import exact
+from privet.mechanisms.families.records import public_bounds, row_sensitivity
+from privet.mechanisms.sensitivity import Norm, Sensitivity, exact
 from privet.privacy import Unit
-
-__all__ = ["count_sensitivity", "counts_sensitivity", "histogram_sensitivity", "mean_sensitivity", "sum_sensitivity"]
 
 
 def count_sensitivity(*, norm: Norm, unit: Unit | None = None, max_rows: int = 1) -> Sensitivity:

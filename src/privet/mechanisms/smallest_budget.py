@@ -5,9 +5,7 @@ from typing import Any
 
 from privet._validate import above, open_fraction
 from privet.errors import InvalidParameter, Unreachable
-from privet.mechanisms.base import Mechanism
-
-__all__ = ["smallest_budget"]
+from privet.mechanisms.mechanism import Mechanism
 
 _LARGEST = 1e6
 _LEAST = 1e-9

@@ -13,8 +13,7 @@ from privet import noise
 from privet._numerics import Array, minimise
 from privet._validate import above, fraction
 from privet.errors import InvalidParameter
-from privet.mechanisms.base import Example, Mechanism, Source, Target, register, smallest_scale
-from privet.mechanisms.base.records import (
+from privet.mechanisms.families.records import (
     FINE,
     admit_records,
     clean_records,
@@ -23,9 +22,9 @@ from privet.mechanisms.base.records import (
     public_bounds,
     public_missing,
 )
+from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.target import Target, smallest_scale
 from privet.privacy import ApproxLoss, PrivacyLoss, PureLoss, Unit
-
-__all__ = ["SmoothMedian"]
 
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
 _SLACK = 2.0**-42  # covers the rounding of the smooth sensitivity, computed in doubles

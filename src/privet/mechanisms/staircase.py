@@ -12,23 +12,12 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import fraction
 from privet.errors import InvalidData
-from privet.mechanisms.base import (
-    AdditiveMechanism,
-    Example,
-    Sensitivity,
-    Target,
-    as_sensitivity,
-    pure_scale,
-    register,
-    scale_for,
-    smallest_scale,
-    up,
-)
-from privet.mechanisms.base.additive import noise_scale
-from privet.mechanisms.base.mechanism import Source
+from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
+from privet.mechanisms.families.selection import up
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
+from privet.mechanisms.target import Target, pure_scale, scale_for, smallest_scale
 from privet.privacy import StaircaseLoss, Unit
-
-__all__ = ["Staircase"]
 
 
 @final

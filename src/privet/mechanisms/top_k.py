@@ -13,10 +13,10 @@ from privet._numerics import Array
 from privet._validate import count
 from privet.accounting import calibrate
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.base import Example, SelectionMechanism, Source, Target, composed_scale, register, up
+from privet.mechanisms.families.selection import SelectionMechanism, up
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.target import Target, composed_scale
 from privet.privacy import ExponentialLoss, PrivacyLoss, Repeated, Unit
-
-__all__ = ["TopK"]
 
 _MANY = 8  # choices from which one Rényi divergence is as good as all accountants
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.mechanisms.base import ErrorBar, Example, Source, Target, register
-from privet.mechanisms.base.records import noisy_totals
-from privet.mechanisms.base.vectors import VectorMechanism, row_reach
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.records import noisy_totals
+from privet.mechanisms.families.vectors import VectorMechanism, row_reach
 from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.target import Target
 from privet.privacy import Unit
-
-__all__ = ["VectorSum"]
 
 
 @final

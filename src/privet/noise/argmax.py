@@ -8,20 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import (
-    TO_UNIT,
-    Refined,
-    Source,
-    Stream,
-    current,
-    fair_bits,
-    gaps_of,
-    neg_log,
-    positive,
-    scores_of,
-)
-
-__all__ = ["argmax_exponential", "argmax_gumbel", "argmax_laplace"]
+from privet.noise.entropy import Source, Stream, current
+from privet.noise.families.coins import TO_UNIT, fair_bits
+from privet.noise.families.enclosure import neg_log
+from privet.noise.families.refined import Refined
+from privet.noise.families.scores import gaps_of, scores_of
+from privet.noise.parameters import positive
 
 Floats = NDArray[np.float64]
 End = Fraction | None  # None: not bounded on this side, so far

@@ -2,15 +2,18 @@
 
 from fractions import Fraction
 
-from privet.noise.base import Draws, Refined, Size, Source, draw, flip, probability, rational
-
-__all__ = ["bernoulli"]
+from privet.noise.draw import Draws, draw
+from privet.noise.entropy import Source
+from privet.noise.families.coins import flip
+from privet.noise.families.enclosure import rational
+from privet.noise.families.refined import Refined
+from privet.noise.parameters import Size, probability
 
 
 def bernoulli(*, p: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:
     """A coin that shows True with probability p; a float is the rational it stands for.
 
-    **Guarantee:** Pr[True] = p exactly. **Reference:** proof note noise/base.
+    **Guarantee:** Pr[True] = p exactly. **Reference:** proof note noise/families/refined.
 
     >>> bernoulli(p=1), bernoulli(p=0, size=2).tolist()
     (True, [False, False])

@@ -7,24 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import (
-    Draws,
-    Enclosure,
-    Size,
-    Source,
-    Stream,
-    accept,
-    accept_one,
-    current,
-    draw,
-    exact,
-    exp_neg,
-    flip,
-    matching_shape,
-    pieces,
-)
-
-__all__ = ["bernoulli_exp"]
+from privet.noise.draw import Draws, draw, pieces
+from privet.noise.entropy import Source, Stream, current
+from privet.noise.families.coins import accept, accept_one, flip
+from privet.noise.families.enclosure import Enclosure, exp_neg
+from privet.noise.parameters import Size, exact, matching_shape
 
 
 def bernoulli_exp(
@@ -33,7 +20,7 @@ def bernoulli_exp(
     """A coin that shows True with probability exp(-x) for x >= 0; an array x gives one coin for each element.
 
     **Guarantee:** Pr[True] = exp(-x) exactly, each double taken as the rational it is.
-    **Reference:** proof note noise/base.
+    **Reference:** proof note noise/families/refined.
 
     >>> bernoulli_exp(x=0), bernoulli_exp(x=np.array([0.0, 1e6])).tolist()
     (True, [True, False])

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from privet.noise.base import Draws, Size, Source
 from privet.noise.choice_exp import choice_exp
-
-__all__ = ["choice_log"]
+from privet.noise.draw import Draws
+from privet.noise.entropy import Source
+from privet.noise.parameters import Size
 
 
 def choice_log(log_weights: Any, *, size: Size = None, source: Source | None = None) -> Draws:

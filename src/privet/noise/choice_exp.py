@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import Draws, Refined, Size, Source, Stream, draw, exp_neg, gaps_of, positive, scores_of
+from privet.noise.draw import Draws, draw
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.enclosure import exp_neg
+from privet.noise.families.refined import Refined
+from privet.noise.families.scores import gaps_of, scores_of
+from privet.noise.parameters import Size, positive
 from privet.noise.uniform_int import below
-
-__all__ = ["choice_exp"]
 
 _BITS = 60  # the weights are laid out on about 2^60 units; a sum of them fits int64
 _MARGIN = 2.0**-40  # relative error of a float weight is below 2^-41: see `_Proposal`

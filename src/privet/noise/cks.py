@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidParameter
-from privet.noise.base import Draws, Size, Source, Stream, draw, fair_bits, positive
+from privet.noise.draw import Draws, draw
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import fair_bits
+from privet.noise.parameters import Size, positive
 from privet.noise.uniform_int import below
-
-__all__ = ["cks_discrete_gaussian", "cks_discrete_laplace"]
 
 Bools = NDArray[np.bool_]
 

@@ -9,11 +9,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.noise.base import Draws, Enclosure, Size, Source, Stream, Tails, accept, accept_one, draw, exp_neg, positive
 from privet.noise.discrete_laplace import one_laplace, sample_laplace
+from privet.noise.draw import Draws, draw
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import accept, accept_one
+from privet.noise.families.enclosure import Enclosure, exp_neg
+from privet.noise.families.tails import Tails
+from privet.noise.parameters import Size, positive
 from privet.noise.table import Shelf, from_tails
-
-__all__ = ["DiscreteGaussianTails", "discrete_gaussian"]
 
 TABLE_SIGMA = 1024
 

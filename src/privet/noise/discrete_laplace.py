@@ -7,11 +7,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.noise.base import Draws, Size, Source, Stream, Tails, draw, exp_neg, fair_bits, positive, powers
+from privet.noise.draw import Draws, draw
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import fair_bits
+from privet.noise.families.enclosure import exp_neg
+from privet.noise.families.tails import Tails, powers
 from privet.noise.geometric import TABLE_SCALE, one_geometric, sample_geometric
+from privet.noise.parameters import Size, positive
 from privet.noise.table import Shelf, from_tails
-
-__all__ = ["LaplaceTails", "discrete_laplace", "one_laplace", "sample_laplace"]
 
 
 def discrete_laplace(*, scale: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:

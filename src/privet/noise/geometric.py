@@ -8,27 +8,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.noise.base import (
-    TO_UNIT,
-    Draws,
-    Enclosure,
-    Refined,
-    Size,
-    Source,
-    Stream,
-    Tails,
-    accept,
-    accept_one,
-    draw,
-    exp_neg,
-    least,
-    positive,
-    powers,
-    short_words,
-)
+from privet.noise.draw import Draws, draw
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import TO_UNIT, accept, accept_one, short_words
+from privet.noise.families.enclosure import Enclosure, exp_neg
+from privet.noise.families.refined import Refined, least
+from privet.noise.families.tails import Tails, powers
+from privet.noise.parameters import Size, positive
 from privet.noise.table import Shelf, from_tails
-
-__all__ = ["GeometricTails", "geometric", "one_geometric", "sample_geometric"]
 
 TABLE_SCALE = 64  # tables serve scales up to here, and the leading part of larger ones
 FILTER_SCALE = 2**20  # up to here one word through a logarithm decides nearly every draw

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from privet._numerics import Array
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.base import as_rational, exact, positive
-
-__all__ = ["Grid"]
+from privet.noise.parameters import as_rational, exact, positive
 
 _MOST = 2**62
 _DATA = "data for the grid must be finite numbers within 2^62 steps of zero"

@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._validate import count as whole
-from privet.noise.base import Source, Stream, current
-
-__all__ = ["permutation"]
+from privet.noise.entropy import Source, Stream, current
 
 
 def permutation(n: int, *, source: Source | None = None) -> NDArray[np.int64]:

@@ -7,26 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.noise.base import (
-    SATURATION,
-    TO_UNIT,
-    Center,
-    Draws,
-    Refined,
-    Rest,
-    Size,
-    Source,
-    Stream,
-    cauchy_above,
-    complement,
-    draw_rounded,
-    exact_rest,
-    float_rest,
-    invert,
-    positive,
-)
-
-__all__ = ["rounded_cauchy"]
+from privet.noise.draw import Draws
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import TO_UNIT
+from privet.noise.families.enclosure import cauchy_above, complement
+from privet.noise.families.refined import Refined, invert
+from privet.noise.families.rounded import SATURATION, Rest, draw_rounded, exact_rest, float_rest
+from privet.noise.parameters import Center, Size, positive
 
 FIRST = 2**44
 MARGIN = 2.0**-42  # of scale (1 + |x|): the cell, and 64 ulp of the tangent; |x| < 2^19

@@ -9,34 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import ndtr, ndtri, special
-from privet.noise.base import (
-    TO_UNIT,
-    Center,
-    Draws,
-    Enclosure,
-    Refined,
-    Rest,
-    Size,
-    Source,
-    Stream,
-    Tails,
-    accept,
-    complement,
-    draw_rounded,
-    exact_rest,
-    exp_neg,
-    fair_bits,
-    float_rest,
-    invert,
-    normal_above,
-    oriented,
-    positive,
-    rational,
-    signed,
-)
+from privet.noise.draw import Draws
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import TO_UNIT, accept, fair_bits
+from privet.noise.families.enclosure import Enclosure, complement, exp_neg, normal_above, rational
+from privet.noise.families.refined import Refined, invert
+from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, float_rest, oriented, signed
+from privet.noise.families.tails import Tails
+from privet.noise.parameters import Center, Size, positive
 from privet.noise.table import InversionTable, Shelf, from_floats
-
-__all__ = ["NormalCells", "rounded_gaussian"]
 
 TABLE_SIGMA = 1024
 CELL_SIGMA = 64  # standard deviations in cells, at most, when a draw is split into a cell and a place in it

@@ -7,28 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.noise.base import (
-    Center,
-    Draws,
-    Enclosure,
-    Rest,
-    Size,
-    Source,
-    Stream,
-    compare,
-    compare_one,
-    complement,
-    draw_rounded,
-    exact_rest,
-    exp_neg,
-    fair_bits,
-    oriented,
-    positive,
-    signed,
-)
+from privet.noise.draw import Draws
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import compare, compare_one, fair_bits
+from privet.noise.families.enclosure import Enclosure, complement, exp_neg
+from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, oriented, signed
 from privet.noise.geometric import one_geometric, sample_geometric
-
-__all__ = ["rounded_laplace"]
+from privet.noise.parameters import Center, Size, positive
 
 _TINY = 2.0**-9
 

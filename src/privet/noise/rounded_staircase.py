@@ -10,28 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidParameter
-from privet.noise.base import (
-    LARGEST_SCALE,
-    TO_UNIT,
-    Center,
-    Draws,
-    Refined,
-    Rest,
-    Size,
-    Source,
-    Stream,
-    draw_rounded,
-    exact_rest,
-    exp_neg,
-    fair_bits,
-    flip,
-    float_rest,
-    positive,
-    probability,
-)
+from privet.noise.draw import Draws
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import TO_UNIT, fair_bits, flip
+from privet.noise.families.enclosure import exp_neg
+from privet.noise.families.refined import Refined
+from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, float_rest
 from privet.noise.geometric import one_geometric, sample_geometric
-
-__all__ = ["rounded_staircase"]
+from privet.noise.parameters import LARGEST_SCALE, Center, Size, positive, probability
 
 _HALF = Fraction(1, 2)
 _MARGIN = 2.0**-46  # relative to the magnitude of the noise: a few roundings of 2^-53 and the width 2^-64 of a word

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InternalError
-from privet.noise.base import Refined, Stream, Tails, invert, short_words
-
-__all__ = ["InversionTable", "Shelf", "from_floats", "from_tails"]
+from privet.noise.entropy import Stream
+from privet.noise.families.coins import short_words
+from privet.noise.families.refined import Refined, invert
+from privet.noise.families.tails import Tails
 
 Key = tuple[int, int]
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InvalidParameter
-from privet.noise.base import Draws, Size, Source, Stream, draw, short_words, whole
-
-__all__ = ["below", "uniform_int"]
+from privet.noise.draw import Draws, draw
+from privet.noise.entropy import Source, Stream
+from privet.noise.families.coins import short_words
+from privet.noise.parameters import Size, whole
 
 
 def uniform_int(*, bound: int, size: Size = None, source: Source | None = None) -> Draws:

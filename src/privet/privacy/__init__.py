@@ -1,97 +1,54 @@
 """What things cost: frozen prices, their combinators, divergences and the JSON form. No data, no randomness."""
 
-from privet.privacy import divergences
-from privet.privacy.above_threshold import AboveThresholdLoss
-from privet.privacy.approx import ApproxLoss
-from privet.privacy.base import (
-    Approximate,
-    AtomicVariable,
-    Direction,
-    LossVariable,
-    OpaqueLoss,
-    PrivacyLoss,
-    RdpCurve,
-    Relation,
-    Unit,
-    ZcdpBound,
-    from_json,
-    register,
-    registered_kinds,
-    to_json,
+from privet._face import face
+from privet.privacy import divergences as divergences
+from privet.privacy.above_threshold import AboveThresholdLoss as AboveThresholdLoss
+from privet.privacy.approx import ApproxLoss as ApproxLoss
+from privet.privacy.composed import Composed as Composed, Repeated as Repeated
+from privet.privacy.discrete_gaussian import DiscreteGaussianLoss as DiscreteGaussianLoss
+from privet.privacy.discrete_laplace import DiscreteLaplaceLoss as DiscreteLaplaceLoss
+from privet.privacy.drawn_sampled import WithReplacementSampled as WithReplacementSampled
+from privet.privacy.exponential import ExponentialLoss as ExponentialLoss
+from privet.privacy.finite_pair import FinitePairLoss as FinitePairLoss
+from privet.privacy.fixed_sampled import FixedSampled as FixedSampled
+from privet.privacy.gaussian import GaussianLoss as GaussianLoss
+from privet.privacy.gdp import GdpLoss as GdpLoss
+from privet.privacy.geometric import GeometricLoss as GeometricLoss
+from privet.privacy.grouped import Grouped as Grouped, to_replace as to_replace
+from privet.privacy.k_rr import KRRLoss as KRRLoss
+from privet.privacy.laplace import LaplaceLoss as LaplaceLoss
+from privet.privacy.loss import (
+    Approximate as Approximate,
+    PrivacyLoss as PrivacyLoss,
+    RdpCurve as RdpCurve,
+    ZcdpBound as ZcdpBound,
 )
-from privet.privacy.composed import Composed, Repeated
-from privet.privacy.discrete_gaussian import DiscreteGaussianLoss
-from privet.privacy.discrete_laplace import DiscreteLaplaceLoss
-from privet.privacy.drawn_sampled import WithReplacementSampled
-from privet.privacy.exponential import ExponentialLoss
-from privet.privacy.finite_pair import FinitePairLoss
-from privet.privacy.fixed_sampled import FixedSampled
-from privet.privacy.gaussian import GaussianLoss
-from privet.privacy.gdp import GdpLoss
-from privet.privacy.geometric import GeometricLoss
-from privet.privacy.grouped import Grouped, to_replace
-from privet.privacy.k_rr import KRRLoss
-from privet.privacy.laplace import LaplaceLoss
-from privet.privacy.mixture_of_gaussians import MixtureOfGaussiansLoss
-from privet.privacy.parallel import Parallel
-from privet.privacy.permute_and_flip import PermuteAndFlipLoss
-from privet.privacy.poisson_sampled import PoissonSampled
-from privet.privacy.pure import PureLoss
-from privet.privacy.random_allocation import RandomAllocation
-from privet.privacy.randomized_response import RandomizedResponseLoss
-from privet.privacy.rdp import RdpLoss
-from privet.privacy.selected import Selected
-from privet.privacy.skellam import SkellamLoss
-from privet.privacy.staircase import StaircaseLoss
-from privet.privacy.tree_aggregation import TreeAggregationLoss
-from privet.privacy.truncated_sampled import TruncatedPoissonSampled
-from privet.privacy.zcdp import ZcdpLoss
+from privet.privacy.mixture_of_gaussians import MixtureOfGaussiansLoss as MixtureOfGaussiansLoss
+from privet.privacy.parallel import Parallel as Parallel
+from privet.privacy.permute_and_flip import PermuteAndFlipLoss as PermuteAndFlipLoss
+from privet.privacy.poisson_sampled import PoissonSampled as PoissonSampled
+from privet.privacy.pure import PureLoss as PureLoss
+from privet.privacy.random_allocation import RandomAllocation as RandomAllocation
+from privet.privacy.randomized_response import RandomizedResponseLoss as RandomizedResponseLoss
+from privet.privacy.rdp import RdpLoss as RdpLoss
+from privet.privacy.selected import Selected as Selected
+from privet.privacy.serial import (
+    OpaqueLoss as OpaqueLoss,
+    from_json as from_json,
+    register as register,
+    registered_kinds as registered_kinds,
+    to_json as to_json,
+)
+from privet.privacy.skellam import SkellamLoss as SkellamLoss
+from privet.privacy.staircase import StaircaseLoss as StaircaseLoss
+from privet.privacy.tree_aggregation import TreeAggregationLoss as TreeAggregationLoss
+from privet.privacy.truncated_sampled import TruncatedPoissonSampled as TruncatedPoissonSampled
+from privet.privacy.unit import Relation as Relation, Unit as Unit
+from privet.privacy.variable import (
+    AtomicVariable as AtomicVariable,
+    Direction as Direction,
+    LossVariable as LossVariable,
+)
+from privet.privacy.zcdp import ZcdpLoss as ZcdpLoss
 
-__all__ = [
-    "AboveThresholdLoss",
-    "ApproxLoss",
-    "Approximate",
-    "AtomicVariable",
-    "Composed",
-    "Direction",
-    "DiscreteGaussianLoss",
-    "DiscreteLaplaceLoss",
-    "ExponentialLoss",
-    "FinitePairLoss",
-    "FixedSampled",
-    "GaussianLoss",
-    "GdpLoss",
-    "GeometricLoss",
-    "Grouped",
-    "KRRLoss",
-    "LaplaceLoss",
-    "LossVariable",
-    "MixtureOfGaussiansLoss",
-    "OpaqueLoss",
-    "Parallel",
-    "PermuteAndFlipLoss",
-    "PoissonSampled",
-    "PrivacyLoss",
-    "PureLoss",
-    "RandomAllocation",
-    "RandomizedResponseLoss",
-    "RdpCurve",
-    "RdpLoss",
-    "Relation",
-    "Repeated",
-    "Selected",
-    "SkellamLoss",
-    "StaircaseLoss",
-    "TreeAggregationLoss",
-    "TruncatedPoissonSampled",
-    "Unit",
-    "WithReplacementSampled",
-    "ZcdpBound",
-    "ZcdpLoss",
-    "divergences",
-    "from_json",
-    "register",
-    "registered_kinds",
-    "to_json",
-    "to_replace",
-]
+__all__, __dir__ = face(globals(), "divergences")

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from privet._validate import at_least, count
-from privet.privacy.base import PrivacyLoss, register
-
-__all__ = ["AboveThresholdLoss"]
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
 
 
 @register

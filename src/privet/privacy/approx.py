@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from privet._validate import at_least, fraction
 from privet.errors import InvalidParameter
-from privet.privacy.base import Approximate, PrivacyLoss, register
-
-__all__ = ["ApproxLoss"]
+from privet.privacy.loss import Approximate, PrivacyLoss
+from privet.privacy.serial import register
 
 
 @register

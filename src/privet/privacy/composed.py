@@ -11,26 +11,14 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array, round_up, square_up, sum_up
 from privet._validate import count
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy.base import (
-    Approximate,
-    Direction,
-    LossVariable,
-    NormalVariable,
-    PrivacyLoss,
-    RdpCurve,
-    Unit,
-    ZcdpBound,
-    any_failure,
-    binary_variable,
-    from_dict,
-    orders_of,
-    register,
-    same_unit,
-    sum_of_atoms,
-    variable_of_sum,
-)
-
-__all__ = ["Composed", "Repeated", "Total"]
+from privet.privacy.atoms import any_failure, sum_of_atoms
+from privet.privacy.binary import binary_variable
+from privet.privacy.families.normal import NormalVariable
+from privet.privacy.families.sums import variable_of_sum
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
+from privet.privacy.serial import from_dict, register
+from privet.privacy.unit import Unit, same_unit
+from privet.privacy.variable import Direction, LossVariable
 
 Parts = tuple[tuple[PrivacyLoss, int], ...]
 

@@ -6,22 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from privet._cache import remember
 from privet._numerics import Array, ndtri, ratio_up, square_up
 from privet._validate import above, count
 from privet.errors import NoGuarantee
-from privet.privacy.base import (
-    AtomicVariable,
-    Direction,
-    Enclosure,
-    LossVariable,
-    PrivacyLoss,
-    SymmetricVariable,
-    ZcdpBound,
-    register,
-    remember,
-)
-
-__all__ = ["DiscreteGaussianLoss", "DiscreteNormalVariable"]
+from privet.privacy.loss import PrivacyLoss, ZcdpBound
+from privet.privacy.serial import register
+from privet.privacy.variable import AtomicVariable, Direction, Enclosure, LossVariable, SymmetricVariable
 
 _LISTED_SIGMA = 500.0  # up to here the outcomes are listed one by one
 _MOST_OUTCOMES = 1_000_000

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from privet._numerics import ratio_up
 from privet._validate import above, count
-from privet.privacy.base import MOST_ATOMS, Direction, LossVariable, PrivacyLoss, register, shifted_geometric
-
-__all__ = ["DiscreteLaplaceLoss"]
+from privet.privacy.families.integer import MOST_ATOMS, shifted_geometric
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 
 @register

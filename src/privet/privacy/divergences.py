@@ -16,15 +16,6 @@ from privet._numerics import Array
 from privet._validate import above, finite, fraction
 from privet.errors import InvalidParameter
 
-__all__ = [
-    "contraction",
-    "hockey_stick",
-    "is_approximate_dp",
-    "push_forward",
-    "renyi",
-    "total_variation",
-]
-
 Number: TypeAlias = float | Fraction | str
 Distribution: TypeAlias = Sequence[Number] | Array
 Channel: TypeAlias = Sequence[Distribution] | Array

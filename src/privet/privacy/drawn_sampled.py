@@ -6,23 +6,16 @@ from functools import cached_property
 
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.base import (
-    Approximate,
-    Direction,
-    FlaggedVariable,
-    LossVariable,
-    PrivacyLoss,
-    ZcdpBound,
-    after_sampling,
-    binary_variable,
-    binomial_mixture,
-    register,
-    variable_of_envelope,
-)
+from privet.privacy.binary import binary_variable
+from privet.privacy.curve import variable_of_envelope
+from privet.privacy.families.flagged import FlaggedVariable
+from privet.privacy.families.mixture import binomial_mixture
+from privet.privacy.families.sampling import after_sampling
 from privet.privacy.fixed_sampled import SplicedVariable
 from privet.privacy.grouped import Grouped
-
-__all__ = ["WithReplacementSampled"]
+from privet.privacy.loss import Approximate, PrivacyLoss, ZcdpBound
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 _LEFT_OUT = 1e-280  # probability of drawing a record more often than is looked at; a chain of groups is dearer
 _LEFT_OUT_OF_A_CHAIN = 1e-40

@@ -7,22 +7,11 @@ import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, square_up
 from privet._validate import at_least, flag
-from privet.privacy.base import (
-    HAIR,
-    Direction,
-    Enclosure,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    SymmetricVariable,
-    ZcdpBound,
-    binary_rdp,
-    binary_variable,
-    orders_of,
-    register,
-)
-
-__all__ = ["BoundedRangeVariable", "ExponentialLoss"]
+from privet.privacy.binary import binary_rdp, binary_variable
+from privet.privacy.families.sampling import HAIR
+from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, Enclosure, LossVariable, SymmetricVariable
 
 _WIDEST = 600.0  # beyond, exponentials overflow and the pure statement serves
 

@@ -10,19 +10,11 @@ import numpy as np
 from privet._numerics import Array, round_up
 from privet._validate import fraction
 from privet.errors import InvalidParameter
-from privet.privacy.base import (
-    AtomicVariable,
-    Direction,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    orders_of,
-    register,
-    renyi_of_variable,
-    variable_of_envelope,
-)
-
-__all__ = ["FinitePairLoss"]
+from privet.privacy.curve import variable_of_envelope
+from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
+from privet.privacy.renyi import renyi_of_variable
+from privet.privacy.serial import register
+from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _LEAST = 1e-290  # a smaller mass would vanish among floats, and its loss with it
 

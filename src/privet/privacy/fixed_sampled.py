@@ -9,30 +9,19 @@ import numpy as np
 from privet._numerics import Array, round_up, square_up
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.base import (
+from privet.privacy.binary import binary_variable
+from privet.privacy.curve import variable_of_envelope
+from privet.privacy.families.sampling import (
     HAIR,
-    Approximate,
-    Atoms,
-    Direction,
-    Enclosure,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    SymmetricVariable,
-    ZcdpBound,
     after_sampling,
     before_sampling,
-    best_zcdp,
-    binary_variable,
     enclose_sampled,
     epsilon_after_sampling,
-    orders_of,
-    register,
-    renyi_of_variable,
-    variable_of_envelope,
 )
-
-__all__ = ["FixedSampled", "SplicedVariable"]
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
+from privet.privacy.renyi import renyi_of_variable
+from privet.privacy.serial import register
+from privet.privacy.variable import Atoms, Direction, Enclosure, LossVariable, SymmetricVariable
 
 _FINEST_NOISE = 0.05
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from privet._numerics import ratio_down, ratio_up
 from privet._validate import above
-from privet.privacy.base import NormalLoss, PrivacyLoss, register
-
-__all__ = ["GaussianLoss"]
+from privet.privacy.families.normal_loss import NormalLoss
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
 
 
 @register

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from privet._numerics import product_up
 from privet._validate import at_least
-from privet.privacy.base import NormalLoss, PrivacyLoss, register
-
-__all__ = ["GdpLoss"]
+from privet.privacy.families.normal_loss import NormalLoss
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
 
 
 @register

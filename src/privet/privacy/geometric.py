@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from privet._numerics import product_up, round_up
 from privet._validate import count, open_fraction
-from privet.privacy.base import MOST_ATOMS, Direction, LossVariable, PrivacyLoss, register, shifted_geometric
-
-__all__ = ["GeometricLoss"]
+from privet.privacy.families.integer import MOST_ATOMS, shifted_geometric
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 
 @register

@@ -9,22 +9,12 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array, log1mexp, product_up
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.base import (
-    Approximate,
-    Direction,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    Relation,
-    Unit,
-    ZcdpBound,
-    binary_rdp,
-    orders_of,
-    register,
-    variable_of_symmetric_curve,
-)
-
-__all__ = ["Grouped", "to_replace"]
+from privet.privacy.binary import binary_rdp
+from privet.privacy.curve import variable_of_symmetric_curve
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
+from privet.privacy.serial import register
+from privet.privacy.unit import Relation, Unit
+from privet.privacy.variable import Direction, LossVariable
 
 _NODES = 601
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from privet._validate import at_least, count
-from privet.privacy.base import AtomicVariable, Direction, LossVariable, PrivacyLoss, Unit, binary_variable, register
-
-__all__ = ["KRRLoss"]
+from privet.privacy.binary import binary_variable
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
+from privet.privacy.unit import Unit
+from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 
 @register

@@ -7,21 +7,10 @@ import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, ratio_down, ratio_up
 from privet._validate import above
-from privet.privacy.base import (
-    HAIR,
-    AtomicVariable,
-    Atoms,
-    Direction,
-    Enclosure,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    SymmetricVariable,
-    orders_of,
-    register,
-)
-
-__all__ = ["LaplaceLoss", "LaplaceVariable"]
+from privet.privacy.families.sampling import HAIR
+from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
+from privet.privacy.serial import register
+from privet.privacy.variable import AtomicVariable, Atoms, Direction, Enclosure, LossVariable, SymmetricVariable
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,18 +8,10 @@ from functools import cached_property
 from privet._numerics import Array
 from privet._validate import above, at_least, fraction
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.base import (
-    NOTHING,
-    Direction,
-    LossVariable,
-    MixturePairLoss,
-    PrivacyLoss,
-    RdpCurve,
-    ZcdpBound,
-    register,
-)
-
-__all__ = ["MixtureOfGaussiansLoss"]
+from privet.privacy.families.mixture import NOTHING, MixturePairLoss
+from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 
 @register

@@ -10,20 +10,11 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import flag
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.base import (
-    Approximate,
-    Direction,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    Unit,
-    ZcdpBound,
-    register,
-    same_unit,
-    variable_of_envelope,
-)
-
-__all__ = ["Parallel"]
+from privet.privacy.curve import variable_of_envelope
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
+from privet.privacy.serial import register
+from privet.privacy.unit import Unit, same_unit
+from privet.privacy.variable import Direction, LossVariable
 
 
 @register

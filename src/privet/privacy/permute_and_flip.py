@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from privet._numerics import Array
 from privet._validate import at_least
-from privet.privacy.base import Direction, LossVariable, PrivacyLoss, RdpCurve, register
 from privet.privacy.laplace import LaplaceLoss
-
-__all__ = ["PermuteAndFlipLoss"]
+from privet.privacy.loss import PrivacyLoss, RdpCurve
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 _WIDEST = 1e300  # a smaller epsilon is priced as if it were 1e-300
 

@@ -8,32 +8,19 @@ import numpy as np
 from privet._numerics import Array, product_up, special, square_up
 from privet._validate import fraction
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
-from privet.privacy.base import (
+from privet.privacy.binary import binary_variable
+from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
+from privet.privacy.families.sampling import (
     HAIR,
-    NOTHING,
-    Approximate,
-    Atoms,
-    Direction,
-    Enclosure,
-    LossVariable,
-    MixturePairLoss,
-    PrivacyLoss,
-    RdpCurve,
-    ZcdpBound,
     after_sampling,
     before_sampling,
-    best_zcdp,
-    binary_variable,
-    binomial_mixture,
     enclose_sampled,
     epsilon_after_sampling,
-    log_excess_moment,
-    orders_of,
-    register,
-    renyi_of_variable,
 )
-
-__all__ = ["PoissonSampled", "SampledVariable"]
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
+from privet.privacy.renyi import renyi_of_variable
+from privet.privacy.serial import register
+from privet.privacy.variable import Atoms, Direction, Enclosure, LossVariable
 
 _FINEST_NOISE = 0.05  # below this multiplier sampling no longer helps the Rényi bound
 _LEAST_RATE = 1e-30

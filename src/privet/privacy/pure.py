@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from privet._numerics import product_up
 from privet._validate import at_least
-from privet.privacy.base import PrivacyLoss, register
-
-__all__ = ["PureLoss"]
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
 
 
 @register

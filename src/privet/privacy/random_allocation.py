@@ -9,18 +9,9 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.base import (
-    Approximate,
-    AtomicVariable,
-    Direction,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    ZcdpBound,
-    register,
-)
-
-__all__ = ["RandomAllocation"]
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
+from privet.privacy.serial import register
+from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _MOST_STEPS = 100_000
 _NODES = 800  # of a sum of ratios

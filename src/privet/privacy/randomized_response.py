@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from privet._numerics import round_up
 from privet._validate import at_least, open_fraction
 from privet.errors import InvalidParameter
-from privet.privacy.base import PrivacyLoss, Unit, register
-
-__all__ = ["RandomizedResponseLoss"]
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 
 
 @register

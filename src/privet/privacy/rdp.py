@@ -9,20 +9,11 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import at_least, finite, fraction
 from privet.errors import InvalidParameter
-from privet.privacy.base import (
-    HAIR,
-    Approximate,
-    Direction,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    ZcdpBound,
-    orders_of,
-    register,
-    variable_of_rdp,
-)
-
-__all__ = ["RdpLoss"]
+from privet.privacy.families.sampling import HAIR
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
+from privet.privacy.renyi import variable_of_rdp
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 
 @register

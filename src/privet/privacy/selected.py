@@ -10,21 +10,12 @@ import numpy as np
 from privet._numerics import Array, minimise, product_up, square_up, sum_up
 from privet._validate import above, finite, flag
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy.base import (
-    HAIR,
-    Direction,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    ZcdpBound,
-    binary_rdp,
-    delta_of_rdp,
-    orders_of,
-    register,
-    variable_of_rdp,
-)
-
-__all__ = ["Selected"]
+from privet.privacy.binary import binary_rdp
+from privet.privacy.families.sampling import HAIR
+from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
+from privet.privacy.renyi import delta_of_rdp, variable_of_rdp
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 _ROUNDING = 1e-13  # absolute error of a profile
 _ORDERS = 1.0 + np.geomspace(1e-2, 1e5, 71)

@@ -9,18 +9,10 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet._validate import above, count
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy.base import (
-    AtomicVariable,
-    Direction,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    log_excess_moment,
-    orders_of,
-    register,
-)
-
-__all__ = ["SkellamLoss"]
+from privet.privacy.families.mixture import log_excess_moment
+from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
+from privet.privacy.serial import register
+from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _LARGEST_VARIANCE = 4e6  # up to here outcomes are listed one by one
 _REACH = 39.0  # standard deviations

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._validate import above, fraction
-from privet.privacy.base import AtomicVariable, Direction, LossVariable, PrivacyLoss, register
-
-__all__ = ["StaircaseLoss"]
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
+from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _LARGEST = 600.0
 

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 from privet._validate import above, count
-from privet.privacy.base import NormalLoss, PrivacyLoss, register
-
-__all__ = ["TreeAggregationLoss"]
+from privet.privacy.families.normal_loss import NormalLoss
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.serial import register
 
 
 @register

@@ -9,25 +9,16 @@ import numpy as np
 from privet._numerics import Array, special
 from privet._validate import count, fraction
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.base import (
-    Approximate,
-    Direction,
-    FlaggedVariable,
-    LossVariable,
-    PrivacyLoss,
-    RdpCurve,
-    ZcdpBound,
-    after_sampling,
-    binary_variable,
-    orders_of,
-    register,
-    variable_of_envelope,
-)
+from privet.privacy.binary import binary_variable
+from privet.privacy.curve import variable_of_envelope
+from privet.privacy.families.flagged import FlaggedVariable
+from privet.privacy.families.sampling import after_sampling
 from privet.privacy.fixed_sampled import SplicedVariable, spliced_gaussian_rdp
 from privet.privacy.grouped import to_replace
+from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.poisson_sampled import PoissonSampled, SampledVariable, sampled_gaussian_rdp
-
-__all__ = ["TruncatedPoissonSampled"]
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 
 @register

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from privet._numerics import product_up
 from privet._validate import at_least
-from privet.privacy.base import Direction, LossVariable, PrivacyLoss, ZcdpBound, register, variable_of_rdp
-
-__all__ = ["ZcdpLoss"]
+from privet.privacy.loss import PrivacyLoss, ZcdpBound
+from privet.privacy.renyi import variable_of_rdp
+from privet.privacy.serial import register
+from privet.privacy.variable import Direction, LossVariable
 
 
 @register

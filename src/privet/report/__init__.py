@@ -1,56 +1,27 @@
 """Reports: tables, plots and plain words for what a release costs."""
 
-from privet.report.audit import audit_facts, audit_page, zoo_table
-from privet.report.base import Meaning, Step, describe, ladder_of, posterior, save_figure, what_it_means
-from privet.report.calibration import Calibration, calibration
-from privet.report.ladder import ladder_figure
+from privet._face import face
+from privet.report.audit import audit_facts as audit_facts, audit_page as audit_page, zoo_table as zoo_table
+from privet.report.calibration import Calibration as Calibration, calibration as calibration
+from privet.report.figure import save_figure as save_figure
+from privet.report.ladder import ladder_figure as ladder_figure
 from privet.report.ledger import (
-    LedgerStatus,
-    accounts_table,
-    budget_figure,
-    explanation_facts,
-    ledger_status,
-    remaining_in_words,
+    LedgerStatus as LedgerStatus,
+    accounts_table as accounts_table,
+    budget_figure as budget_figure,
+    explanation_facts as explanation_facts,
+    ledger_status as ledger_status,
+    remaining_in_words as remaining_in_words,
 )
-from privet.report.ledger_log import LogRow, ledger_csv, ledger_log
-from privet.report.ledger_page import ledger_page
-from privet.report.profile import profile_figure
-from privet.report.quote import Quote, quote
-from privet.report.table import facts_table, ladder_notes, ladder_table
-from privet.report.tradeoff import tradeoff_figure
-from privet.report.words import answer_in_words, meaning_in_words
+from privet.report.ledger_log import LogRow as LogRow, ledger_csv as ledger_csv, ledger_log as ledger_log
+from privet.report.ledger_page import ledger_page as ledger_page
+from privet.report.meaning import Meaning as Meaning, posterior as posterior, what_it_means as what_it_means
+from privet.report.price import describe as describe
+from privet.report.profile import profile_figure as profile_figure
+from privet.report.quote import Quote as Quote, quote as quote
+from privet.report.rungs import Step as Step, ladder_of as ladder_of
+from privet.report.table import facts_table as facts_table, ladder_notes as ladder_notes, ladder_table as ladder_table
+from privet.report.tradeoff import tradeoff_figure as tradeoff_figure
+from privet.report.words import answer_in_words as answer_in_words, meaning_in_words as meaning_in_words
 
-__all__ = [
-    "Calibration",
-    "LedgerStatus",
-    "LogRow",
-    "Meaning",
-    "Quote",
-    "Step",
-    "accounts_table",
-    "answer_in_words",
-    "audit_facts",
-    "audit_page",
-    "budget_figure",
-    "calibration",
-    "describe",
-    "explanation_facts",
-    "facts_table",
-    "ladder_figure",
-    "ladder_of",
-    "ladder_notes",
-    "ladder_table",
-    "ledger_csv",
-    "ledger_log",
-    "ledger_page",
-    "ledger_status",
-    "meaning_in_words",
-    "posterior",
-    "profile_figure",
-    "quote",
-    "remaining_in_words",
-    "save_figure",
-    "tradeoff_figure",
-    "what_it_means",
-    "zoo_table",
-]
+__all__, __dir__ = face(globals())

@@ -10,14 +10,14 @@ from privet._numerics import Array
 from privet.audit import Certificate
 from privet.audit.statistics import rate_above
 from privet.privacy import PrivacyLoss, from_json
-from privet.report.base import accent, describe, muted, strong
+from privet.report.figure import accent, muted, strong
+from privet.report.price import describe
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from privet.testing.zoo import ScoreCard
 
-__all__ = ["audit_facts", "audit_page", "zoo_table"]
 
 _MODEST = (
     "An audit can refute a claim; it can never prove one. “Not refuted” is not “private”: another input, another event "

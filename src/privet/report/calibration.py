@@ -9,9 +9,7 @@ from privet import accounting
 from privet.accounting import Accountant
 from privet.errors import InternalError, InvalidParameter
 from privet.privacy import PrivacyLoss
-from privet.report.base import plain, round_down, round_up
-
-__all__ = ["Calibration", "calibration"]
+from privet.report.numbers import plain, round_down, round_up
 
 _DIGITS = 6
 _NUDGE = 5e-5  # relative; the search decides on a finer grid than a plain price is computed on

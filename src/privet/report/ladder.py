@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from privet.errors import InvalidParameter
-from privet.report.base import Figure, Step, accent, label, new_figure, plain, round_up, strong, title
-
-__all__ = ["ladder_figure"]
+from privet.report.figure import Figure, accent, label, new_figure, strong, title
+from privet.report.numbers import plain, round_up
+from privet.report.rungs import Step
 
 _WIDE = 20.0  # from this ratio on a linear scale would hide the small bars
 _PALE = "#c8d3cd"
@@ -19,7 +19,7 @@ def ladder_figure(steps: Sequence[Step], *, name: str = "") -> Figure:
 
     **Guarantee:** bars are what each method proves; diamonds are quotations.
 
-    >>> from privet.report.base import Step
+    >>> from privet.report.rungs import Step
     >>> steps = [Step("naive", 12000.0, 11996.3, 11996.3, 0.1, ""), Step("tight", None, None, 0.947, 1e-5, "")]
     >>> len(ladder_figure(steps).axes[0].patches)
     2

@@ -11,31 +11,13 @@ from typing import TYPE_CHECKING, Any
 from privet.errors import InvalidParameter
 from privet.ledger import Explanation, Ledger, Standing
 from privet.privacy import GaussianLoss, LaplaceLoss, Unit, from_json
-from privet.report.base import (
-    Figure,
-    accent,
-    describe,
-    label,
-    muted,
-    new_figure,
-    percent_up,
-    plain,
-    round_down,
-    round_up,
-    title,
-)
+from privet.report.figure import Figure, accent, label, muted, new_figure, title
+from privet.report.numbers import percent_up, plain, round_down, round_up
+from privet.report.price import describe
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "LedgerStatus",
-    "accounts_table",
-    "budget_figure",
-    "explanation_facts",
-    "ledger_status",
-    "remaining_in_words",
-]
 
 _RADII = tuple(digit * 10**power for power in range(6) for digit in (1, 2, 3, 5, 8))
 _MANY = (100, 10)  # counts to promise, the larger number while its radius stays below _WIDE

@@ -11,9 +11,8 @@ from typing import Any
 from privet.errors import PrivetError
 from privet.ledger import Entry, Ledger
 from privet.privacy import from_json
-from privet.report.base import describe, plain, round_up
-
-__all__ = ["LogRow", "ledger_csv", "ledger_log"]
+from privet.report.numbers import plain, round_up
+from privet.report.price import describe
 
 _ACTS = ("budget", "analyst", "partition", "close", "adopt", "anchor", "moved", "custodian", "open", "checkpoint")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from privet.errors import LedgerTampered
 from privet.ledger import Ledger
-from privet.report.base import accent, muted, percent_up, plain, posterior, round_up, strong
+from privet.report.figure import accent, muted, strong
 from privet.report.ledger import LedgerStatus, ledger_status
 from privet.report.ledger_log import LogRow, ledger_log
-
-__all__ = ["ledger_page"]
+from privet.report.meaning import posterior
+from privet.report.numbers import percent_up, plain, round_up
 
 _ALARM = "#b3541e"
 _MOST = 1000  # rows of a table; the CSV has all

@@ -8,9 +8,8 @@ from privet._validate import open_fraction
 from privet.accounting import Tightest
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
-from privet.report.base import PALETTE, Figure, label, new_figure, plain, round_up, strong, title
-
-__all__ = ["profile_figure", "profile_points"]
+from privet.report.figure import PALETTE, Figure, label, new_figure, strong, title
+from privet.report.numbers import plain, round_up
 
 _COUNTED = Tightest(tol=5e-4)  # finer than a line is wide
 _POINTS = 24

@@ -10,9 +10,8 @@ from privet._validate import at_least, fraction
 from privet.accounting import Accountant, Bound
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss, Unit, to_json
-from privet.report.base import Meaning, Step, ladder_of, what_it_means
-
-__all__ = ["FORMAT", "Quote", "quote"]
+from privet.report.meaning import Meaning, what_it_means
+from privet.report.rungs import Step, ladder_of
 
 FORMAT = 1  # of the JSON document; described in docs/how-to/read-prices-as-json.md
 

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privet.report.base import Step, plain, round_up
+from privet.report.numbers import plain, round_up
+from privet.report.rungs import Step
 
 if TYPE_CHECKING:
     from rich.box import Box
     from rich.table import Table
-
-__all__ = ["facts_table", "ladder_notes", "ladder_table"]
 
 
 def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
@@ -17,7 +16,7 @@ def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
 
     With claims in it the table is wide, and what each method assumes goes into `ladder_notes`.
 
-    >>> from privet.report.base import Step
+    >>> from privet.report.rungs import Step
     >>> table = ladder_table([Step("tight", None, None, 0.947, 1e-5, "composes the worst pair")], delta=1e-5)
     >>> [column.header for column in table.columns]
     ['method', 'proved', 'how']
@@ -45,7 +44,7 @@ def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
 def ladder_notes(steps: Sequence[Step]) -> "Table | None":
     """What each line of a wide ladder stands for and assumes; None where the table says it itself.
 
-    >>> from privet.report.base import Step
+    >>> from privet.report.rungs import Step
     >>> ladder_notes([Step("naive", 12000.0, 11996.3, 11996.3, 0.1, "T epsilon, T delta")]).row_count
     1
     """

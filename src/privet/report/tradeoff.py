@@ -7,21 +7,8 @@ import numpy as np
 from privet import accounting
 from privet._validate import open_fraction
 from privet.privacy import PrivacyLoss
-from privet.report.base import (
-    Figure,
-    accent,
-    label,
-    muted,
-    new_figure,
-    percent_down,
-    percent_up,
-    plain,
-    round_up,
-    strong,
-    title,
-)
-
-__all__ = ["tradeoff_figure"]
+from privet.report.figure import Figure, accent, label, muted, new_figure, strong, title
+from privet.report.numbers import percent_down, percent_up, plain, round_up
 
 
 def tradeoff_figure(loss: PrivacyLoss, *, name: str = "", fpr: float = 0.01) -> Figure:

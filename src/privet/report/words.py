@@ -2,9 +2,8 @@
 
 from privet.accounting import Bound
 from privet.privacy import Unit
-from privet.report.base import Meaning, percent_up, plain, round_down, round_up
-
-__all__ = ["answer_in_words", "meaning_in_words"]
+from privet.report.meaning import Meaning
+from privet.report.numbers import percent_up, plain, round_down, round_up
 
 _NO_LIMIT = 20.0  # beyond this epsilon even one in a million grows to near certainty
 
@@ -23,7 +22,7 @@ def meaning_in_words(meaning: Meaning, unit: Unit) -> tuple[str, ...]:
     would be false. **Reference:** Kairouz, Oh & Viswanath 2015; Kifer et al. 2022 on explaining it.
 
     >>> from privet import privacy
-    >>> from privet.report.base import what_it_means
+    >>> from privet.report.meaning import what_it_means
     >>> loss = privacy.PureLoss(1.0)
     >>> print(meaning_in_words(what_it_means(loss, epsilon=1.0, delta=0.0), loss.unit)[0])
     Odds: whatever is published, it changes anyone's odds that you are in the data by a factor of at most 2.719

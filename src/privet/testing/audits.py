@@ -5,12 +5,9 @@ import time
 
 from privet import accounting
 from privet._validate import above
-from privet.audit import Pairs
-from privet.audit import mechanism as audit_mechanism
+from privet.audit import Pairs, mechanism as audit_mechanism
 from privet.mechanisms import Example, registered_mechanisms
 from privet.privacy import ApproxLoss, GaussianLoss, PrivacyLoss, PureLoss
-
-__all__ = ["assert_every_mechanism_has_examples", "check_audit_can_fail", "check_survives_audit", "weaker_claim"]
 
 _FEWEST, _MOST, _PILOT = 3_000, 20_000, 300
 _SECONDS = 0.15  # of CPU time for one world

@@ -11,13 +11,6 @@ from privet.privacy import PrivacyLoss, Relation, Unit
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = [
-    "Family",
-    "assert_every_kind_has_examples",
-    "example_families",
-    "example_losses",
-    "loss_strategy",
-]
 
 _REPLACE = Unit("replace")
 

@@ -22,32 +22,9 @@ from privet.errors import InvalidData
 from privet.mechanisms import Example, Mechanism, Release, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import PrivacyLoss, from_json, to_json
-from privet.testing.base import (
-    check_error_bars_cover,
-    check_every_coin_is_from_noise,
-    check_nothing_private_is_said,
-    differ,
-    same_value,
-)
-
-__all__ = [
-    "MECHANISM_LAWS",
-    "check_behaviour_is_public",
-    "check_equal_numbers_are_one_input",
-    "check_error_bar_is_public",
-    "check_error_bars_cover",
-    "check_every_coin_is_from_noise",
-    "check_meets_its_budget",
-    "check_nothing_private_is_said",
-    "check_parameters_are_frozen",
-    "check_price_is_a_value",
-    "check_release_round_trip",
-    "check_runs_are_independent",
-    "check_seed_is_stamped",
-    "check_simulation_is_the_release",
-    "example_mechanisms",
-    "same_value",
-]
+from privet.testing.conduct import check_error_bars_cover, check_every_coin_is_from_noise, check_nothing_private_is_said
+from privet.testing.same import same_value
+from privet.testing.two_sample import differ
 
 _LEAST_USED = 0.99  # of a budget
 _RELEASES, _SIMULATED = 800, 4_000

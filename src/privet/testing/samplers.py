@@ -10,19 +10,6 @@ import numpy as np
 from privet._numerics import Array, ndtr, special
 from privet.errors import InvalidData, InvalidParameter
 
-__all__ = [
-    "GTest",
-    "check_samples",
-    "g_test",
-    "pmf_discrete_gaussian",
-    "pmf_discrete_laplace",
-    "pmf_geometric",
-    "pmf_rounded_cauchy",
-    "pmf_rounded_gaussian",
-    "pmf_rounded_laplace",
-    "pmf_rounded_staircase",
-]
-
 _WIDEST = 64 * 4**8
 
 

@@ -7,7 +7,7 @@ import pytest
 import privet as pv
 from privet.accounting.filters import basic_or_zcdp
 from privet.errors import LedgerTampered
-from privet.ledger.base import Entry, canonical, linked
+from privet.ledger.entry import Entry, canonical, linked
 from privet.ledger.verify import Auditor
 from privet.privacy import GaussianLoss, PureLoss, Unit
 

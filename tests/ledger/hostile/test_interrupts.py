@@ -14,7 +14,7 @@ import pytest
 import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import LedgerBusy
-from privet.ledger.base import HeldSignals, give_way
+from privet.ledger.signals import HeldSignals, give_way
 from privet.privacy import PureLoss
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import Fresh

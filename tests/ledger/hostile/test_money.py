@@ -4,8 +4,7 @@ import contextlib
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import privet as pv
 from privet.accounting.filters import BasicFilter, basic_zcdp_or_gdp

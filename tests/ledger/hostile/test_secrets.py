@@ -12,7 +12,7 @@ import pytest
 
 import privet as pv
 from privet.errors import BudgetExceeded, KeyConflict, LedgerUnavailable, NotPrivate, PrivetError, ReleaseFailed
-from privet.ledger.base import parse_url, secrets_for
+from privet.ledger.url import parse_url, secrets_for
 from tests.ledger.hostile.checks import SECRET, everything_about
 from tests.ledger.hostile.conftest import Fresh
 from tests.ledger.hostile.probe import Coin

@@ -13,12 +13,11 @@ import privet.ledger.session as session_module
 from privet.accounting.filters.amounts import to_amount, to_float
 from privet.errors import ReleaseFailed
 from privet.ledger.account import FilterAccount
-from privet.ledger.base import DATASET, add_sums
+from privet.ledger.amounts import add_sums
+from privet.ledger.entry import DATASET
 from privet.ledger.ledger import Ledger
 from privet.ledger.policy import read_balance
-from privet.ledger.stores import postgres as postgres_module
-from privet.ledger.stores import sqlite as sqlite_module
-from privet.ledger.stores import sqlite_file
+from privet.ledger.stores import postgres as postgres_module, sqlite as sqlite_module, sqlite_file
 from privet.ledger.verify import Auditor
 
 Plant = Callable[[Any, str, Any], None]

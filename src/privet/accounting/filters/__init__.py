@@ -5,48 +5,35 @@ holds although the next loss depends on what was released before. Rules are froz
 immutable `FilterState`, of which the ledger keeps the latest. For losses fixed in advance ask `accounting.epsilon`.
 """
 
-from privet.accounting.filters.any_of import AnyOf, basic_or_zcdp, basic_zcdp_or_gdp
-from privet.accounting.filters.base import Balance, Filter, FilterState, Offers, Rule, Sums, settle, sums_after
-from privet.accounting.filters.odometer import Odometer, OdometerState
-from privet.accounting.filters.plans import best_order_for, plan_point, pld_filter
-from privet.accounting.filters.points import point_at
-from privet.accounting.filters.rules import (
-    AdvancedFilter,
-    ApproxGdpFilter,
-    BasicFilter,
-    GdpFilter,
-    RdpFilter,
-    ZcdpFilter,
+from privet.accounting.filters.any_of import (
+    AnyOf as AnyOf,
+    basic_or_zcdp as basic_or_zcdp,
+    basic_zcdp_or_gdp as basic_zcdp_or_gdp,
 )
-from privet.accounting.filters.slots import SlotsFilter, dominated
-from privet.accounting.filters.statements import MuFilter, RhoFilter
-
-__all__ = [
-    "AdvancedFilter",
-    "AnyOf",
-    "ApproxGdpFilter",
-    "Balance",
-    "BasicFilter",
-    "Filter",
-    "FilterState",
-    "GdpFilter",
-    "MuFilter",
-    "Odometer",
-    "OdometerState",
-    "Offers",
-    "RdpFilter",
-    "RhoFilter",
-    "Rule",
-    "SlotsFilter",
-    "Sums",
-    "ZcdpFilter",
-    "basic_or_zcdp",
-    "basic_zcdp_or_gdp",
-    "best_order_for",
-    "dominated",
-    "pld_filter",
-    "plan_point",
-    "point_at",
-    "settle",
-    "sums_after",
-]
+from privet.accounting.filters.filter import (
+    Balance as Balance,
+    Filter as Filter,
+    FilterState as FilterState,
+    Offers as Offers,
+    Rule as Rule,
+    Sums as Sums,
+    settle as settle,
+    sums_after as sums_after,
+)
+from privet.accounting.filters.odometer import Odometer as Odometer, OdometerState as OdometerState
+from privet.accounting.filters.plans import (
+    best_order_for as best_order_for,
+    plan_point as plan_point,
+    pld_filter as pld_filter,
+)
+from privet.accounting.filters.points import point_at as point_at
+from privet.accounting.filters.rules import (
+    AdvancedFilter as AdvancedFilter,
+    ApproxGdpFilter as ApproxGdpFilter,
+    BasicFilter as BasicFilter,
+    GdpFilter as GdpFilter,
+    RdpFilter as RdpFilter,
+    ZcdpFilter as ZcdpFilter,
+)
+from privet.accounting.filters.slots import SlotsFilter as SlotsFilter, dominated as dominated
+from privet.accounting.filters.statements import MuFilter as MuFilter, RhoFilter as RhoFilter

@@ -4,8 +4,6 @@ import math
 
 from privet.errors import InternalError
 
-__all__ = ["COMPUTED", "Amount", "add", "to_amount", "to_float"]
-
 Amount = int | None  # None is infinite: no such guarantee is known
 
 COMPUTED = 1.0 - 1e-12  # limits that come out of a formula or a bisection give this much away

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from privet._validate import open_fraction
 from privet.accounting.filters.amounts import COMPUTED
-from privet.accounting.filters.base import Filter, Rule
+from privet.accounting.filters.filter import Filter, Rule
 from privet.accounting.filters.rules import ApproxGdpFilter, BasicFilter, ZcdpFilter
 from privet.errors import InvalidParameter
-
-__all__ = ["AnyOf", "basic_or_zcdp", "basic_zcdp_or_gdp"]
 
 _SHARES = (0.25, 0.30, 0.45)  # of delta, for basic, zCDP and GDP
 _ASIDE = 0.05  # of delta, that zCDP and GDP each set aside for pairs (epsilon, delta)

@@ -3,15 +3,12 @@
 import math
 from dataclasses import dataclass, field, replace
 
-from privet._validate import above, at_least, open_fraction
-from privet._validate import count as whole_number
-from privet.accounting.base import Bound
+from privet._validate import above, at_least, count as whole_number, open_fraction
+from privet.accounting.bound import Bound
 from privet.accounting.filters.amounts import to_amount, to_float
 from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, Unit
-from privet.privacy.base import same_unit
-
-__all__ = ["Odometer", "OdometerState"]
+from privet.privacy.unit import same_unit
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from typing import NoReturn
 import numpy as np
 
 from privet._validate import above, open_fraction
-from privet.accounting.rdp import best_order, epsilon_of_renyi
+from privet.accounting.renyi import best_order, epsilon_of_renyi
 from privet.accounting.tightest import epsilon as fixed_epsilon
 from privet.errors import NoGuarantee
 from privet.privacy import ApproxLoss, PrivacyLoss
-
-__all__ = ["best_order_for", "plan_point", "pld_filter"]
 
 
 def best_order_for(loss: PrivacyLoss, *, epsilon: float, delta: float) -> float:

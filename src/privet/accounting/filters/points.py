@@ -8,8 +8,6 @@ from privet.accounting.tightest import epsilon as fixed_epsilon
 from privet.errors import NoGuarantee
 from privet.privacy import ApproxLoss, PrivacyLoss
 
-__all__ = ["point_at"]
-
 
 def point_at(loss: PrivacyLoss, at: float) -> ApproxLoss | None:
     """The tight (epsilon, at) of a loss, as a loss; None where no finite epsilon is known.

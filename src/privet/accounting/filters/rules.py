@@ -8,14 +8,12 @@ import numpy as np
 from privet._numerics import invert_decreasing, ndtr, square_up
 from privet._validate import above, at_least
 from privet.accounting.filters.amounts import COMPUTED
-from privet.accounting.filters.base import Rule
-from privet.accounting.rdp import epsilon_of_renyi
+from privet.accounting.filters.filter import Rule
+from privet.accounting.renyi import epsilon_of_renyi
 from privet.accounting.zcdp import zcdp_epsilon
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss, PureLoss
-from privet.privacy.base import enclose_gaussian
-
-__all__ = ["AdvancedFilter", "ApproxGdpFilter", "BasicFilter", "GdpFilter", "RdpFilter", "ZcdpFilter"]
+from privet.privacy.families.normal import enclose_gaussian
 
 
 @dataclass(frozen=True)

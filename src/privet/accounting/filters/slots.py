@@ -4,15 +4,12 @@ import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from privet._validate import count as whole_number
-from privet._validate import open_fraction
-from privet.accounting.filters.base import Rule
+from privet._validate import count as whole_number, open_fraction
+from privet.accounting.filters.filter import Rule
 from privet.accounting.filters.rules import pure_of_square
 from privet.accounting.tightest import epsilon as fixed_epsilon
 from privet.errors import InvalidParameter
 from privet.privacy import ApproxLoss, LaplaceLoss, PoissonSampled, PrivacyLoss, PureLoss, Repeated
-
-__all__ = ["SlotsFilter", "dominated"]
 
 _MARGIN = 1.0 + 1e-9  # the same computation on another machine may end a little higher
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 
 from privet._numerics import square_up
 from privet._validate import above, at_least
-from privet.accounting.filters.base import Rule
+from privet.accounting.filters.filter import Rule
 from privet.accounting.filters.rules import pure_of_square
 from privet.privacy import PrivacyLoss
-
-__all__ = ["MuFilter", "RhoFilter"]
 
 
 @dataclass(frozen=True)

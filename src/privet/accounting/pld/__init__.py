@@ -1,6 +1,4 @@
 """Two-sided numerical composition of privacy-loss distributions."""
 
-from privet.accounting.pld.accountant import PLD, profile_nodes
-from privet.accounting.pld.engine import clear_caches
-
-__all__ = ["PLD", "clear_caches", "profile_nodes"]
+from privet.accounting.pld.accountant import PLD as PLD, profile_nodes as profile_nodes
+from privet.accounting.pld.engine import clear_caches as clear_caches

@@ -7,15 +7,15 @@ import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet._validate import open_fraction
-from privet.accounting.base import Accountant, Bound
+from privet.accounting.accountant import Accountant
+from privet.accounting.bound import Bound
 from privet.accounting.pld.bundle import gathered
 from privet.accounting.pld.engine import Mode, delta_interval, epsilon_interval, profile_curves
 from privet.accounting.pld.single import pair_delta, pair_epsilon, without_grid
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
-from privet.privacy.base import DIRECTIONS, any_failure
-
-__all__ = ["PLD", "profile_nodes"]
+from privet.privacy.atoms import any_failure
+from privet.privacy.variable import DIRECTIONS
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.compose import BandLaw, ComposedLaw, Sum
 
-__all__ = ["BandProfile", "Layers", "Profile", "Side", "profile_of"]
-
 Side = Literal["upper", "lower"]
 
 _LARGEST_EXPONENT = 600.0

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.rounding import GridLaw
-from privet.privacy.base import remember
-
-__all__ = ["Tilted", "cut_frequency", "low_frequencies", "tilted_law"]
 
 _HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a hill, as shares of its top
 _THICKNESS = _HEIGHTS - np.append(_HEIGHTS[1:], 0.0)

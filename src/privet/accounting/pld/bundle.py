@@ -10,9 +10,7 @@ from functools import cached_property
 
 from privet.accounting.pld.plan import Parts, Priced
 from privet.privacy import Direction, LossVariable, PrivacyLoss
-from privet.privacy.base import sum_of_atoms
-
-__all__ = ["Bundle", "gathered"]
+from privet.privacy.atoms import sum_of_atoms
 
 _MOST_OUTCOMES = 2048
 _MOST_ATOMS = 48  # of one part

@@ -13,29 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet.accounting.pld.band import CACHES as caches_of_band
-from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law
+from privet.accounting.pld.band import CACHES as caches_of_band, cut_frequency, low_frequencies, tilted_law
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
-from privet.privacy.base import remember
-
-__all__ = [
-    "CACHES",
-    "NEGLIGIBLE",
-    "BandLaw",
-    "ComposedLaw",
-    "Laws",
-    "Moment",
-    "Sum",
-    "compose",
-    "inverted",
-    "known_of",
-    "product",
-    "smooth_length",
-    "transform_of",
-    "window_of",
-]
 
 NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed

@@ -6,8 +6,6 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["contract_in_turn"]
-
 _NEAR = 256  # cells that are looked at first
 
 

@@ -6,19 +6,15 @@ from typing import Any, Literal
 
 from privet._numerics import Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
-from privet.accounting.pld.compose import CACHES as caches_of_compose
-from privet.accounting.pld.compose import ComposedLaw, compose
+from privet.accounting.pld.compose import CACHES as caches_of_compose, ComposedLaw, compose
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.jumps import JumpSearch
 from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail, summary_of
-from privet.accounting.pld.rounding import CACHES as caches_of_rounding
-from privet.accounting.pld.rounding import lower_law, upper_law
+from privet.accounting.pld.rounding import CACHES as caches_of_rounding, lower_law, upper_law
 from privet.accounting.pld.single import single_delta, single_epsilon
 from privet.errors import InternalError
 from privet.privacy import Direction, LossVariable
-from privet.privacy.base import DIRECTIONS
-
-__all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
+from privet.privacy.variable import DIRECTIONS
 
 _MOST_NODES = 1 << 22
 _WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / std of one loss)^2

@@ -16,8 +16,6 @@ from privet._numerics import Array
 from privet.accounting.pld.plan import Parts, Plan, Summary, summary_of
 from privet.privacy import Direction
 
-__all__ = ["HeavyPlan", "Outline", "heavy_plan", "outline_of"]
-
 _TAIL = 1e-6  # share of delta that all steps together may send to infinity
 _SPENT = 1e-6  # share of delta that a window may lose
 _NOISE = 4e-14  # rounding noise of one step, roughly

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Interval", "intersected", "larger_of"]
-
 
 @dataclass(frozen=True)
 class Interval:

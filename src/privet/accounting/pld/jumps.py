@@ -11,8 +11,6 @@ from privet.accounting.pld.plan import Parts
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.privacy import Direction
 
-__all__ = ["JumpSearch"]
-
 _PASSES = 7
 _FAIR = 5e-4
 _FIRST = 16.0  # a first look may be this much less accurate

@@ -28,8 +28,6 @@ from privet.accounting.pld.heavy import HeavyPlan
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 
-__all__ = ["compose_levels"]
-
 _ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and the exponential, per expected jump
 _HALF = 0.5
 _RARE_FACTOR = 1e-2  # a factor that occurs once is bounded by at least this

@@ -11,8 +11,6 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["lattice_places", "walls_between"]
-
 _MOST_NODES = 1 << 18
 _FEW = 48  # below this many nodes all of them are kept
 _REFERENCE = 0.4  # density of a normal law at its centre, in units of 1/std: from here downwards cells get wider

@@ -10,11 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
+from privet._cache import remember
 from privet._numerics import Array
 from privet.privacy import Direction, LossVariable
-from privet.privacy.base import remember
-
-__all__ = ["Parts", "Plan", "Priced", "Summary", "make_plan", "step_tail", "summary_of"]
 
 _POINTS, _MANY_POINTS = 80, 200
 _LONG_TAILED = 80.0  # standard deviations

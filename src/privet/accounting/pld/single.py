@@ -2,9 +2,8 @@
 
 from privet.accounting.pld.plan import Parts, Priced
 from privet.privacy import LossVariable
-from privet.privacy.base import DIRECTIONS, sum_of_atoms
-
-__all__ = ["Pair", "pair_delta", "pair_epsilon", "single_delta", "single_epsilon", "without_grid"]
+from privet.privacy.atoms import sum_of_atoms
+from privet.privacy.variable import DIRECTIONS
 
 _FEW = 2000
 

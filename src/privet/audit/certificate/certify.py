@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.base import CurveTest, Guesses, LowerBound
 from privet.audit.black_box import SHARES, MechanismAudit
 from privet.audit.certificate.document import Certificate
+from privet.audit.counts import Guesses
 from privet.audit.exact import ExactCheck
 from privet.audit.record import Replay
+from privet.audit.result import CurveTest, LowerBound
 from privet.audit.training import TrainingAudit
 from privet.errors import InvalidParameter
 from privet.privacy import to_json
-
-__all__ = ["certify"]
 
 Audit = MechanismAudit | TrainingAudit | CurveTest | LowerBound | ExactCheck | Replay
 _NAMES = {"Clopper-Pearson": "point", "Gaussian": "gaussian", "one run, f-DP": "one run f-DP", "one run (": "one run"}

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.base import Counts, CurveTest
 from privet.audit.certificate import signature as signing
 from privet.audit.certificate.recompute import recomputed, test_of
+from privet.audit.counts import Counts
+from privet.audit.result import CurveTest
 from privet.audit.statistics import point_lower
 from privet.audit.statistics.curve import box_test
 from privet.errors import PrivetError, SerialisationError
 from privet.privacy import PrivacyLoss, from_json, to_json
-
-__all__ = ["SCHEMA", "Certificate"]
 
 SCHEMA = "privet-audit/2"
 _FIRST = "privet-audit/1"

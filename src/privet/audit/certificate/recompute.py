@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.base import Counts, CurveTest, Guesses, LowerBound
+from privet.audit.counts import Counts, Guesses
 from privet.audit.exact import ExactCheck, exact_pair
+from privet.audit.result import CurveTest, LowerBound
 from privet.audit.statistics import (
     BettingTest,
     curve_test,
@@ -22,8 +23,6 @@ from privet.audit.statistics import (
 from privet.audit.statistics.curve import box_test
 from privet.errors import SerialisationError
 from privet.privacy import PrivacyLoss, Unit
-
-__all__ = ["Recomputed", "bound_of", "recomputed", "test_of"]
 
 _TESTS: dict[str, Callable[..., CurveTest]] = {"curve": curve_test, "box": box_test, "one run": one_run_curve}
 _BOUNDS: dict[str, Callable[..., LowerBound]] = {

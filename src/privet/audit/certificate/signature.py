@@ -5,8 +5,6 @@ from typing import Any
 
 from privet.errors import InvalidParameter, SerialisationError
 
-__all__ = ["new_key", "public_key", "sign", "verify"]
-
 _ALGORITHM = "Ed25519"
 Key = Any  # an Ed25519 key of `cryptography`, its raw 32 bytes, their hexadecimal text, or the path of a file with one
 

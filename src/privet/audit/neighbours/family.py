@@ -13,8 +13,6 @@ from privet._validate import count
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy import Relation, Unit
 
-__all__ = ["Neighbours", "Pairs", "pairs_for"]
-
 
 class Neighbours(ABC):
     """Base of the families of input pairs."""

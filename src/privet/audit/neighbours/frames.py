@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-from privet.audit.base import ADD_REMOVE
 from privet.audit.neighbours.family import Neighbours, several
 from privet.audit.neighbours.numbers import BOUNDARY_VALUES
+from privet.audit.result import ADD_REMOVE
 from privet.errors import InvalidParameter, MissingExtra, MixedUnits
 from privet.privacy import Relation, Unit
-
-__all__ = ["Frames"]
 
 _SAMPLES = 3
 Kind = Literal["columns", "rows", "pandas", "polars"]

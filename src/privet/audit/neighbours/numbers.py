@@ -10,8 +10,6 @@ from privet.audit.neighbours.family import Neighbours
 from privet.errors import InvalidParameter
 from privet.privacy import Relation
 
-__all__ = ["BOUNDARY_VALUES", "Numbers", "Vectors"]
-
 BOUNDARY_VALUES: tuple[float, ...] = (
     0.0, -0.0, 5e-324, 2.2e-308, 1.0, -1.0, 0.5, 1e-3, 127.0, 255.0, 32_767.0, 65_535.0, 2.0**24, 2.0**31 - 1.0,
     2.0**31, 2.0**32 - 1.0, 2.0**50, 2.0**53, 2.0**63, 1e9, -1e9, -128.0, -32_768.0, -(2.0**31),

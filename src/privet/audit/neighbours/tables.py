@@ -10,8 +10,6 @@ from privet.audit.neighbours.family import Neighbours, several
 from privet.errors import InvalidParameter
 from privet.privacy import Relation
 
-__all__ = ["Persons", "Tables"]
-
 _NO_NULL = "zero_out pairs need the public null record: name it with null=..., or give them by hand with Pairs"
 _MISSING = object()
 

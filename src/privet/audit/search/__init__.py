@@ -1,47 +1,32 @@
 """Searching for a violation: runs, what can be seen in them, events."""
 
-from privet.audit.search.choosing import Candidate, Tallies
-from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, Tree, learn
-from privet.audit.search.encoder import Encoder, fit, targets_of
-from privet.audit.search.events import KINDS, RELATIONS, Event, Tally, kind_of, tally
-from privet.audit.search.features import lowest_set_bit
-from privet.audit.search.independence import dependence, differs, twin_of
-from privet.audit.search.reading import Reading, read
-from privet.audit.search.rows import Marks
-from privet.audit.search.running import Subject, observe, observe_both, reusable, runner_of
-from privet.audit.search.strain import Strain
-from privet.audit.search.worlds import Part, World
-
-__all__ = [
-    "Candidate",
-    "Classifier",
-    "Encoder",
-    "Event",
-    "KINDS",
-    "Learned",
-    "Marks",
-    "Part",
-    "RELATIONS",
-    "Reading",
-    "Strain",
-    "Subject",
-    "Tallies",
-    "Tally",
-    "TimeGivenValue",
-    "Tree",
-    "World",
-    "dependence",
-    "differs",
-    "fit",
-    "kind_of",
-    "learn",
-    "lowest_set_bit",
-    "observe",
-    "observe_both",
-    "read",
-    "reusable",
-    "runner_of",
-    "tally",
-    "targets_of",
-    "twin_of",
-]
+from privet.audit.search.choosing import Candidate as Candidate, Tallies as Tallies
+from privet.audit.search.classifier import (
+    Classifier as Classifier,
+    Learned as Learned,
+    TimeGivenValue as TimeGivenValue,
+    Tree as Tree,
+    learn as learn,
+)
+from privet.audit.search.encoder import Encoder as Encoder, fit as fit, targets_of as targets_of
+from privet.audit.search.events import (
+    KINDS as KINDS,
+    RELATIONS as RELATIONS,
+    Event as Event,
+    Tally as Tally,
+    kind_of as kind_of,
+    tally as tally,
+)
+from privet.audit.search.features import lowest_set_bit as lowest_set_bit
+from privet.audit.search.independence import dependence as dependence, differs as differs, twin_of as twin_of
+from privet.audit.search.reading import Reading as Reading, read as read
+from privet.audit.search.rows import Marks as Marks
+from privet.audit.search.running import (
+    Subject as Subject,
+    observe as observe,
+    observe_both as observe_both,
+    reusable as reusable,
+    runner_of as runner_of,
+)
+from privet.audit.search.strain import Strain as Strain
+from privet.audit.search.worlds import Part as Part, World as World

@@ -10,8 +10,6 @@ from privet._numerics import Array
 from privet.audit.search.events import RELATIONS, Event, Tally, kind_of, tally
 from privet.audit.search.strain import Strain
 
-__all__ = ["Candidate", "Tallies"]
-
 Score = Callable[[Array, Array, int, int], Array]
 _SMOOTH = 5  # thresholds: a broad peak is worth more than a lucky point
 _OFTEN = 50  # an event that is seen, and missed, at least once in so many runs

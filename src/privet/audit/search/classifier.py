@@ -8,8 +8,6 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["Classifier", "Learned", "TimeGivenValue", "Tree", "learn"]
-
 _FEWEST = 100  # runs of each world to learn from
 _MOST = 20_000
 _BINS = 24

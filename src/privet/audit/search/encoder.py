@@ -17,8 +17,6 @@ from privet.audit.search.strain import Strain
 from privet.audit.search.worlds import Part, World
 from privet.errors import InvalidParameter
 
-__all__ = ["Encoder", "fit", "targets_of"]
-
 _FIRST, _BEST = 8, 64  # coordinates that are always looked at; those kept after the screen
 _WIDEST = 16_384  # coordinates that are screened; of longer outputs a random sample
 _SCREENED = 1_000  # runs of a world that screen

@@ -8,8 +8,6 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["KINDS", "RELATIONS", "Event", "Tally", "kind_of", "tally"]
-
 Relation = Literal["at least", "at most", "equal to", "between"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _THRESHOLDS = 96

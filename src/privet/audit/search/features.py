@@ -4,8 +4,6 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["exponent", "first_true", "lowest_set_bit", "row_marks", "special"]
-
 _ODD = 2 * np.random.default_rng(0).integers(0, 2**62, size=1 << 14, dtype=np.int64) + 1  # fixed: part of a feature
 
 

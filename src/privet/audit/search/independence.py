@@ -14,8 +14,6 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["LEVEL", "apart", "dependence", "differs", "twin_of"]
-
 LEVEL = 1e-9  # of each single comparison
 _COLUMNS = 6
 _MISSING = -1.2345e306  # equal to itself, unlike NaN

@@ -6,8 +6,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Set
-from collections.abc import Sequence as SequenceABC
+from collections.abc import Callable, Mapping, Sequence as SequenceABC, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -18,8 +17,6 @@ import numpy as np
 from privet._numerics import Array
 from privet.audit.search.rows import Marks, rows_of
 from privet.audit.search.unwrap import MOST_LEAVES, WAYS, is_function
-
-__all__ = ["Marks", "Reading", "beyond_doubles", "read"]
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

@@ -11,8 +11,6 @@ import numpy as np
 from privet._numerics import Array
 from privet.audit.search.unwrap import MOST_LEAVES, frame
 
-__all__ = ["Marks", "rows_of"]
-
 _EXACT = 2**53
 
 

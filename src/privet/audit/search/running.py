@@ -21,8 +21,6 @@ from privet.audit.search.rows import Marks
 from privet.audit.search.worlds import Look, World, join, scattered, stack, world_of_array
 from privet.errors import InvalidParameter
 
-__all__ = ["Iterated", "Subject", "observe", "observe_both", "reusable", "runner_of"]
-
 Runner = Callable[[Any], Any]
 _MOST_NUMBERS = 4_000_000  # held at once: longer simulations come in several batches
 _MOST_SINGLE = 10_000  # runs one by one that are held at once

@@ -6,8 +6,6 @@ import numpy as np
 
 from privet._numerics import Array
 
-__all__ = ["Strain"]
-
 _REFINED = 24
 
 

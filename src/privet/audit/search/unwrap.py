@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MOST_LEAVES", "WAYS", "frame", "is_function"]
-
 MOST_LEAVES = 20_000  # of one nested output, beside whole arrays of numbers
 
 

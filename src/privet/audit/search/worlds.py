@@ -10,8 +10,6 @@ import numpy as np
 from privet._numerics import Array
 from privet.audit.search.reading import Reading, beyond_doubles
 
-__all__ = ["Look", "Part", "World", "join", "stack", "world_of_array"]
-
 _MOST_NAMES = 4_096  # single numbers and marks of different names in one batch; the most frequent are kept
 
 

@@ -6,10 +6,9 @@ import numpy as np
 
 from privet._numerics import Array, special
 from privet._validate import at_least, fraction, open_fraction
-from privet.audit.base import ADD_REMOVE, Counts, CredibleBound
+from privet.audit.counts import Counts
+from privet.audit.result import ADD_REMOVE, CredibleBound
 from privet.privacy import Unit
-
-__all__ = ["credible_lower", "posterior"]
 
 _PANELS, _NODES = 24, 16  # of a composite Gauss-Legendre rule: small rules cost nothing to set up
 _TAIL = 1e-14  # posterior mass of the false-positive rate left out at each end

@@ -7,10 +7,9 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet._validate import count
-from privet.audit.base import Coins, Guesses
+from privet.audit.coins import Coins
+from privet.audit.counts import Guesses
 from privet.errors import InvalidData, InvalidParameter
-
-__all__ = ["guess", "pooled"]
 
 
 def guess(

@@ -6,10 +6,10 @@ import numpy as np
 
 from privet._numerics import Array, special
 from privet._validate import count, flag, fraction, open_fraction
-from privet.audit.base import ADD_REMOVE, Counts, LowerBound, Statistic
+from privet.audit.counts import Counts
+from privet.audit.result import ADD_REMOVE, LowerBound
+from privet.audit.statistic import Statistic
 from privet.privacy import Unit
-
-__all__ = ["Point", "largest_refutable", "point_epsilon", "point_lower", "rate_above", "rate_below"]
 
 _ROUNDING = 1e-12  # relative error granted to the quantiles of the beta law, always to the safe side
 

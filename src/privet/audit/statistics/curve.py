@@ -9,14 +9,14 @@ import numpy as np
 from privet import accounting
 from privet._numerics import Array
 from privet._validate import above, fraction, open_fraction
-from privet.audit.base import Counts, CurveTest, LowerBound, Statistic
+from privet.audit.counts import Counts
+from privet.audit.result import CurveTest, LowerBound
+from privet.audit.statistic import Statistic
 from privet.audit.statistics.clopper_pearson import rate_above
 from privet.audit.statistics.gaussian import gaussian_mu
 from privet.audit.statistics.supremum import LEAST, supremum_p_value
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
-
-__all__ = ["Curve", "box_p_value", "box_test", "curve_refutes", "curve_test", "family_lower"]
 
 _LEAST = -600.0  # ln of the smallest p-value that is told apart from 0
 _GRID = 64

@@ -8,13 +8,13 @@ import numpy as np
 
 from privet._numerics import Array, special
 from privet._validate import flag, open_fraction
-from privet.audit.base import ADD_REMOVE, Counts, LowerBound, Statistic
+from privet.audit.counts import Counts
+from privet.audit.result import ADD_REMOVE, LowerBound
+from privet.audit.statistic import Statistic
 from privet.audit.statistics.clopper_pearson import rate_above
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
-from privet.privacy.base import gaussian_epsilon
-
-__all__ = ["GDP_ASSUMPTION", "Gaussian", "epsilon_of_mu", "gaussian_lower", "gaussian_mu"]
+from privet.privacy.families.normal import gaussian_epsilon
 
 GDP_ASSUMPTION = "the trade-off curve is that of a Gaussian mechanism (GDP)"
 

@@ -7,12 +7,12 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array, special
 from privet._validate import at_least, fraction, open_fraction
-from privet.audit.base import ADD_REMOVE, Coins, Guesses, LowerBound
+from privet.audit.coins import Coins
+from privet.audit.counts import Guesses
+from privet.audit.result import ADD_REMOVE, LowerBound
 from privet.audit.statistics.canaries import guess
 from privet.audit.statistics.clopper_pearson import rate_below
 from privet.privacy import Unit
-
-__all__ = ["one_run", "one_run_lower", "one_run_p_value"]
 
 _REACH = 14.0  # standard deviations; the binomial mass beyond is below 1e-30 and is charged as such
 _BEYOND = 1e-25

@@ -7,13 +7,13 @@ import numpy as np
 from privet import accounting, noise
 from privet._numerics import Array, special
 from privet._validate import open_fraction
-from privet.audit.base import ADD_REMOVE, Coins, CurveTest, Guesses, LowerBound
+from privet.audit.coins import Coins
+from privet.audit.counts import Guesses
+from privet.audit.result import ADD_REMOVE, CurveTest, LowerBound
 from privet.audit.statistics.canaries import guess
 from privet.audit.statistics.gaussian import GDP_ASSUMPTION, epsilon_of_mu
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss, Unit
-
-__all__ = ["one_run_curve", "one_run_fdp", "one_run_fdp_lower", "one_run_mu", "one_run_rejects"]
 
 _TABLE = 2048
 _LEVELS = 10.0 ** np.linspace(0.0, -9.0, 37)

@@ -9,10 +9,10 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import count, flag, open_fraction
-from privet.audit.base import AtLeast, Counts, Event, R, Sample, Statistic
+from privet.audit.counts import Counts
+from privet.audit.sample import AtLeast, Event, Sample
+from privet.audit.statistic import R, Statistic
 from privet.errors import InvalidData, InvalidParameter, ReusedData
-
-__all__ = ["Bonferroni", "Choice", "Fixed", "Selected", "Selection", "Split"]
 
 _STRICTER = 100.0  # many events are looked at while choosing: demand more of each, so that luck does not choose
 _CUTS = 400  # thresholds per tail, evenly spaced in the logarithm of the rank

@@ -8,11 +8,9 @@ import numpy as np
 from privet import accounting
 from privet._numerics import Array
 from privet._validate import at_least, flag, fraction, open_fraction
-from privet.audit.base import ADD_REMOVE, Verdict
+from privet.audit.result import ADD_REMOVE, Verdict
 from privet.errors import InvalidData, InvalidParameter
 from privet.privacy import PrivacyLoss, Unit
-
-__all__ = ["BettingTest"]
 
 _PRIOR = 1.0  # weight of the imagined past that keeps the first bets small
 

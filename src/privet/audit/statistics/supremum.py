@@ -6,10 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from privet._numerics import Array, special
-from privet.audit.base import Counts
+from privet.audit.counts import Counts
 from privet.audit.statistics.clopper_pearson import rate_above, rate_below
-
-__all__ = ["LEAST", "distance", "supremum_p_value"]
 
 Rates = Callable[[Array], Array]
 

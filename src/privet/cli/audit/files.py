@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet.cli import options as o
 from privet.cli.audit.own import ClaimOption, DeltaOption, EpsilonOption, WhichOption
 from privet.cli.audit.shared import FileOption, KeyOption, audit_app, claimed, read, show, write
-from privet.cli.base import options as o
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from privet.audit import Coins
 
-__all__ = ["exact", "key", "one_run", "verify"]
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
 

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet.cli import options as o
 from privet.cli.audit.shared import AlphaOption, FileOption, RunsOption, audit_app, show, write
-from privet.cli.base import options as o
-from privet.cli.base import print_json
+from privet.cli.output import print_json
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from privet.audit import MechanismAudit
 
-__all__ = ["mechanism", "zoo"]
 
 _CENTRES = (0, 1, -1, 2**24, 2**40)  # integer mechanisms are tried here; the others choose for themselves
 
@@ -87,7 +86,7 @@ def _audits(
 ) -> "list[MechanismAudit]":
     from privet import audit
     from privet.mechanisms import AdditiveMechanism, registered_mechanisms
-    from privet.mechanisms.base import IntegerMechanism
+    from privet.mechanisms.families.integer import IntegerMechanism
 
     kinds = registered_mechanisms()
     if name not in kinds:

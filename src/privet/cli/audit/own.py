@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privet.cli import options as o
 from privet.cli.audit.shared import (
     AlphaOption,
     FileOption,
@@ -15,11 +16,8 @@ from privet.cli.audit.shared import (
     show,
     value,
 )
-from privet.cli.base import options as o
-from privet.cli.base.release import RelationName
+from privet.cli.losses import RelationName
 from privet.errors import InvalidParameter
-
-__all__ = ["function", "replay"]
 
 Place = Annotated[
     str, typer.Argument(metavar="MODULE:NAME", help="A function of one input, or an object with release.")

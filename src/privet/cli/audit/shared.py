@@ -8,26 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.base import app, print_json
+from privet.cli.app import app
+from privet.cli.output import print_json
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from privet.audit import Certificate
     from privet.privacy import PrivacyLoss
 
-__all__ = [
-    "AlphaOption",
-    "FileOption",
-    "KeyOption",
-    "RunsOption",
-    "audit_app",
-    "claimed",
-    "loaded",
-    "read",
-    "show",
-    "value",
-    "write",
-]
 
 audit_app = typer.Typer(
     no_args_is_help=True,

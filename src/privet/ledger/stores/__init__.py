@@ -1,9 +1,8 @@
 """Stores: memory, SQLite, PostgreSQL. Each is loaded when an address asks for it."""
 
 from privet.errors import LedgerError
-from privet.ledger.base import Draft, Store, parse_url
-
-__all__ = ["connect", "draft"]
+from privet.ledger.store import Draft, Store
+from privet.ledger.url import parse_url
 
 
 def connect(url: object, *, timeout: float = 60.0, read_only: bool = False, adopting: bool = False) -> Store:

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from privet.errors import LedgerTampered, LedgerUnavailable
 
-__all__ = ["Head", "HeadFile"]
-
 _SLOT = 128
 _SYNC_EVERY = 64  # writes; the page cache keeps the others, which is enough for anything but loss of power
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from privet.errors import LedgerError
-from privet.ledger.base import Draft, Entry, Held, HeldSignals, Reader, Store, Txn, acquire
-
-__all__ = ["MemoryDraft", "MemoryStore"]
+from privet.ledger.entry import Entry
+from privet.ledger.signals import HeldSignals
+from privet.ledger.store import Draft, Held, Reader, Store, Txn, acquire
 
 
 class MemoryStore(Store):

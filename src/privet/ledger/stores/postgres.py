@@ -16,10 +16,10 @@ from privet.errors import (
     LedgerUnavailable,
     PrivetError,
 )
-from privet.ledger.base import Address, Entry, Held, Reader, Store, Txn, abandon, locked
+from privet.ledger.entry import Entry
+from privet.ledger.store import Held, Reader, Store, Txn, abandon, locked
 from privet.ledger.stores.postgres_link import connected, driver, require_durable
-
-__all__ = ["SCHEMA", "PostgresRows", "PostgresStore", "PostgresTxn"]
+from privet.ledger.url import Address
 
 _COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
 _CHUNK = 2000

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from privet.errors import LedgerError
-from privet.ledger.base import Address, Draft, Entry
+from privet.ledger.entry import Entry
+from privet.ledger.store import Draft
 from privet.ledger.stores.postgres import SCHEMA, PostgresStore, PostgresTxn
 from privet.ledger.stores.postgres_link import connected, plainly, require_durable
-
-__all__ = ["PostgresDraft"]
+from privet.ledger.url import Address
 
 
 class PostgresDraft(Draft):

@@ -8,9 +8,8 @@ from functools import cache
 from typing import Any
 
 from privet.errors import LedgerBusy, LedgerUnavailable, MissingExtra
-from privet.ledger.base import give_way, secrets_for
-
-__all__ = ["connected", "driver", "plainly", "require_durable"]
+from privet.ledger.signals import give_way
+from privet.ledger.url import secrets_for
 
 _GRACE = 1.0  # seconds that an answer may come later than the server's own limits allow
 

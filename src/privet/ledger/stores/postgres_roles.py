@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from privet.errors import InvalidParameter
-from privet.ledger.base import SECRET_BYTES, parse_url
+from privet.ledger.secret_file import SECRET_BYTES
 from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.stores.postgres_link import connected, plainly
-
-__all__ = ["grant_roles"]
+from privet.ledger.url import parse_url
 
 _ROLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _SPENDING = "('reserve', 'release', 'checkpoint')"

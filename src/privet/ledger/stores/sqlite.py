@@ -15,7 +15,8 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import Address, Reader, Store, Txn, abandon, give_way, locked
+from privet.ledger.signals import give_way
+from privet.ledger.store import Reader, Store, Txn, abandon, locked
 from privet.ledger.stores.head import Head, HeadFile
 from privet.ledger.stores.sqlite_file import (
     NETWORK_FILESYSTEMS,
@@ -27,8 +28,7 @@ from privet.ledger.stores.sqlite_file import (
     translated,
 )
 from privet.ledger.stores.turn import Turn
-
-__all__ = ["SqliteStore", "refuse_places"]
+from privet.ledger.url import Address
 
 _SLICE_MS = 100  # how long SQLite waits for somebody else's lock before we look for Ctrl-C
 _CHECKPOINT_PAGES = 256  # of the log: some fifty charges

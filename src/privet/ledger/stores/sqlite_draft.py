@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from privet.errors import LedgerError, LedgerUnavailable
-from privet.ledger.base import Address, Draft, Entry, HeldSignals
+from privet.ledger.entry import Entry
+from privet.ledger.signals import HeldSignals
+from privet.ledger.store import Draft
 from privet.ledger.stores.head import Head, HeadFile
 from privet.ledger.stores.sqlite import SqliteStore, refuse_places
 from privet.ledger.stores.sqlite_file import SqliteTxn, make_tables, translated
 from privet.ledger.stores.turn import Turn
-
-__all__ = ["SqliteDraft"]
+from privet.ledger.url import Address
 
 _MODE = 0o600  # requests and answers are for whoever holds the budget
 
@@ -24,7 +25,7 @@ class SqliteDraft(Draft):
     **Guarantee:** a file that is there is never touched; one that appears is whole and synchronised.
 
     >>> import tempfile
-    >>> from privet.ledger.base import parse_url
+    >>> from privet.ledger.url import parse_url
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     draft = SqliteDraft(parse_url(folder + "/a.ledger"))
     ...     draft.abandon()

@@ -8,20 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import Entry, Held, Reader, Txn
-
-__all__ = [
-    "NETWORK_FILESYSTEMS",
-    "SCHEMA",
-    "SqliteRows",
-    "SqliteTxn",
-    "entry_of",
-    "filesystem_of",
-    "is_busy",
-    "make_tables",
-    "recognise",
-    "translated",
-]
+from privet.ledger.entry import Entry
+from privet.ledger.store import Held, Reader, Txn
 
 APPLICATION = 0x70726976  # "priv", in the header of the file
 VERSION = 1

@@ -10,14 +10,13 @@ import threading
 import time
 
 from privet.errors import LedgerBusy, LedgerUnavailable
-from privet.ledger.base import give_way
+from privet.ledger.signals import give_way
 
 try:
     import fcntl
 except ImportError:  # no such locks there: SQLite's own have to do
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Turn"]
 
 _SLICE = 0.1  # how long a wait goes on before it looks for Ctrl-C
 

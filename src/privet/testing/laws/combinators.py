@@ -11,23 +11,8 @@ from privet import privacy
 from privet.accounting import Basic
 from privet.errors import MixedUnits, PrivetError
 from privet.privacy import PrivacyLoss, Unit
-from privet.privacy.base import DIRECTIONS
-from privet.testing.base import DELTA, epsilon_of, variable_of
-
-__all__ = [
-    "check_fixed_amplification",
-    "check_fixed_needs_replace",
-    "check_group_of_one",
-    "check_groups_cost_more",
-    "check_mixed_units_raise",
-    "check_nested_sampling_multiplies",
-    "check_parallel_is_the_worst_block",
-    "check_parallel_needs_fixed_blocks",
-    "check_poisson_amplification",
-    "check_sampling_identity",
-    "check_sampling_once_differs",
-    "check_selection_costs_more",
-]
+from privet.privacy.variable import DIRECTIONS
+from privet.testing.ask import DELTA, epsilon_of, variable_of
 
 _EPSILONS = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
 _RATES = (0.01, 0.3, 0.9)

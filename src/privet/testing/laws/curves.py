@@ -8,23 +8,8 @@ import numpy as np
 from privet import privacy
 from privet._numerics import Array
 from privet.privacy import Direction, LossVariable, PrivacyLoss
-from privet.privacy.base import gaussian_delta
-from privet.testing.base import variable_of
-
-__all__ = [
-    "check_cells",
-    "check_enclosure",
-    "check_masses",
-    "check_mirror",
-    "check_post_processing",
-    "check_profile_is_the_larger",
-    "check_profile_shape",
-    "check_renyi_covers_pair",
-    "check_renyi_shape",
-    "check_span",
-    "check_statements_cover_pair",
-    "check_total_variation",
-]
+from privet.privacy.families.normal import gaussian_delta
+from privet.testing.ask import variable_of
 
 _EPSILONS = np.linspace(-4.0, 4.0, 81)
 _ORDERS = 1.0 + np.geomspace(1e-2, 60.0, 25)

@@ -12,10 +12,8 @@ from privet import privacy
 from privet._numerics import Array
 from privet.errors import InvalidParameter, PrivetError
 from privet.privacy import LossVariable, PrivacyLoss
-from privet.privacy.base import DIRECTIONS
-from privet.testing.base import variable_of
-
-__all__ = ["check_bad_questions_are_refused", "check_fields_matter", "check_groups_scale", "check_to_replace"]
+from privet.privacy.variable import DIRECTIONS
+from privet.testing.ask import variable_of
 
 _ORDERS = np.array([1.5, 2.0, 16.0])
 _SAME = 1e-9

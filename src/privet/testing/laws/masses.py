@@ -6,10 +6,8 @@ import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.privacy import LossVariable, PrivacyLoss
-from privet.privacy.base import DIRECTIONS
-from privet.testing.base import variable_of
-
-__all__ = ["check_mass_error"]
+from privet.privacy.variable import DIRECTIONS
+from privet.testing.ask import variable_of
 
 _OWN = 4e-14  # what the quadrature of this law loses itself
 _PANELS = 96

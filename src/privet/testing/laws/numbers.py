@@ -7,19 +7,9 @@ from typing import Any
 from privet import privacy
 from privet.accounting import PLD, Accountant, Bound, Optimal, Tightest
 from privet.privacy import PrivacyLoss
-from privet.testing.base import DELTA, Labelled, accountants, delta_of, enclose_delta, epsilon_of, variable_of
-
-__all__ = [
-    "check_answers_where_it_can",
-    "check_bounds",
-    "check_costs_nothing",
-    "check_counts",
-    "check_never_costs_more",
-    "check_not_below_pld",
-    "check_question_round_trip",
-    "check_sound",
-    "check_targets_monotone",
-]
+from privet.testing.ask import DELTA, accountants, delta_of, epsilon_of, variable_of
+from privet.testing.labelled import Labelled
+from privet.testing.oracle import enclose_delta
 
 _CLOSED = 1e-6  # relative: the order of a Rényi bound is searched numerically
 

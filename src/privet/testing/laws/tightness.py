@@ -10,8 +10,6 @@ from privet import privacy
 from privet.accounting import Accountant, Tightest
 from privet.privacy import PrivacyLoss
 
-__all__ = ["check_inverse", "check_monotone", "check_narrow", "region", "sampled_gaussian"]
-
 Point = tuple[float, float, int, float]
 
 _RATES = (1e-5, 3e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 3e-3)

@@ -8,15 +8,6 @@ from privet import privacy
 from privet.errors import PrivetError
 from privet.privacy import PrivacyLoss
 
-__all__ = [
-    "check_equal_is_interchangeable",
-    "check_hashable",
-    "check_json_round_trip",
-    "check_nested_is_flat",
-    "check_order_does_not_matter",
-    "check_singles_are_one_fold",
-]
-
 
 def _same(one: PrivacyLoss, other: PrivacyLoss, law: str) -> None:
     assert one == other, f"{law}: {one!r} != {other!r}"

@@ -7,9 +7,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.privacy import GaussianLoss, LaplaceLoss, PoissonSampled, PureLoss, Unit
-from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, Law, clipped, laplace
-
-__all__ = ["AMOUNTS"]
+from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, clipped, laplace
 
 
 def _shift(scale: float) -> Law:

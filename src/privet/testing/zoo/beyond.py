@@ -6,9 +6,7 @@ from typing import Any, final
 
 from privet import accounting, mechanisms
 from privet.privacy import ApproxLoss, GaussianLoss
-from privet.testing.zoo.base import ONE, STEP, Entry, laplace
-
-__all__ = ["BEYOND"]
+from privet.testing.zoo.entry import ONE, STEP, Entry, laplace
 
 _CLASSIC = math.sqrt(2.0 * math.log(1.25 / 1e-5)) / 16.0
 

@@ -10,9 +10,9 @@ from privet._validate import count, open_fraction
 from privet.audit.search import KINDS
 from privet.privacy import ApproxLoss, PrivacyLoss
 from privet.testing.zoo.amounts import AMOUNTS
-from privet.testing.zoo.base import ANY, Entry, Simulated
 from privet.testing.zoo.beyond import BEYOND
 from privet.testing.zoo.choices import CHOICES
+from privet.testing.zoo.entry import ANY, Entry, Simulated
 from privet.testing.zoo.local import LOCAL
 from privet.testing.zoo.outputs import OUTPUTS
 from privet.testing.zoo.ragged import RAGGED
@@ -21,8 +21,6 @@ from privet.testing.zoo.states import STATES
 from privet.testing.zoo.tables import TABLES
 from privet.testing.zoo.texts import TEXTS
 from privet.testing.zoo.vectors import VECTORS
-
-__all__ = ["Outcome", "ScoreCard", "Verdicts", "run_entry", "run_zoo", "zoo"]
 
 _TIMED_RUNS = 4_000  # one by one, but hardly a run is needed where the clock tells the noise
 _CALLED_RUNS = 20_000  # one by one

@@ -8,9 +8,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.privacy import PureLoss, Unit
-from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, Law, laplace, reports
-
-__all__ = ["CHOICES"]
+from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, laplace, reports
 
 _K, _MANY = 4, 16
 _CHEAP = (0.5, 0.1)  # probability of reporting 1, by the truth

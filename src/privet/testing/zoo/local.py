@@ -9,9 +9,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.privacy import PureLoss, Unit
-from privet.testing.zoo.base import SWAP, Entry, Law
-
-__all__ = ["LOCAL"]
+from privet.testing.zoo.entry import SWAP, Entry, Law
 
 _PRIME = 257
 

@@ -5,9 +5,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.audit.search import World
-from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, laplace
-
-__all__ = ["OUTPUTS"]
+from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, laplace
 
 
 def _forms(form: str, runs: int) -> Array:

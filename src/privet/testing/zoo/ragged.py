@@ -8,9 +8,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.privacy import ApproxLoss
-from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, Law, laplace
-
-__all__ = ["RAGGED"]
+from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, laplace
 
 _DELTA = 0.01
 _CUT = 1 + math.ceil(math.log(1.0 / (2.0 * _DELTA)))  # a key of one person is shown with probability below delta

@@ -4,9 +4,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet.testing.zoo.base import ONE, STEP, Entry, laplace
-
-__all__ = ["SAMPLERS"]
+from privet.testing.zoo.entry import ONE, STEP, Entry, laplace
 
 _BIG = 2**28 + 16  # single precision knows multiples of 32 here; this one is a tie and goes down
 

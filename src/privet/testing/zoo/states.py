@@ -9,9 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from privet.testing.zoo.base import ONE, STEP, Entry, Noise
-
-__all__ = ["STATES"]
+from privet.testing.zoo.entry import ONE, STEP, Entry, Noise
 
 Build = Callable[[], Callable[[Any], Any]]
 

@@ -8,9 +8,7 @@ from privet import noise
 from privet._numerics import Array
 from privet.audit import Numbers, Tables
 from privet.privacy import ApproxLoss
-from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, Law, clipped, laplace
-
-__all__ = ["TABLES"]
+from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, clipped, laplace
 
 _ROWS = 12
 

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from privet import noise
-from privet.testing.zoo.base import ONE, STEP, SWAP, Entry, Law, laplace
-
-__all__ = ["TEXTS"]
+from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, laplace
 
 
 @final

@@ -7,9 +7,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.privacy import GaussianLoss
-from privet.testing.zoo.base import ONE, STEP, Entry, Law, laplace
-
-__all__ = ["VECTORS"]
+from privet.testing.zoo.entry import ONE, STEP, Entry, Law, laplace
 
 _LONG = 1000
 _FEW = 4_000  # runs of a long answer: more would only fill the memory

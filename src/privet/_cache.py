@@ -1,0 +1,75 @@
+"""A cache that counts bytes: the arrays behind a price may be tiny or huge."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+
+def _size(value: object) -> int:
+    """Bytes of the arrays inside, and a little for the rest."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, tuple):
+        return sum(_size(item) for item in value)
+    inner = getattr(value, "__dict__", {})
+    return 200 + sum(_size(item) for item in inner.values())
+
+
+def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator: keep the latest results of a pure function, at most `most_bytes` in all.
+
+    Arguments are hashable; one that has a `token` is known by that, and is not kept alive by the cache.
+    Safe for threads: the book-keeping is done under a lock, the function itself runs outside it (two threads may then
+    compute the same result, which does no harm).
+
+    >>> @remember(1000)
+    ... def square(x: int) -> int:
+    ...     return x * x
+    >>> square(3), square(3)
+    (9, 9)
+    >>> square.cache_clear()
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        results: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        lock = Lock()
+        held = 0  # bytes
+
+        @wraps(function)
+        def remembering(*args: Any) -> Any:
+            nonlocal held
+            key = tuple(getattr(arg, "token", arg) for arg in args)  # a token stands for arrays, without holding them
+            with lock:
+                known = results.get(key)
+                if known is not None:
+                    results.move_to_end(key)
+                    return known[0]
+            result = function(*args)
+            size = _size(result)
+            if size <= most_bytes // 4:
+                with lock:
+                    before = results.pop(key, None)  # another thread may have been quicker
+                    held += size - (before[1] if before else 0)
+                    results[key] = (result, size)
+                    while held > most_bytes:
+                        held -= results.popitem(last=False)[1][1]
+            return result
+
+        def clear() -> None:
+            nonlocal held
+            with lock:
+                results.clear()
+                held = 0
+
+        def size() -> int:
+            return held
+
+        remembering.cache_clear = clear  # type: ignore[attr-defined]
+        remembering.cache_bytes = size  # type: ignore[attr-defined]
+        return remembering
+
+    return decorate

@@ -1,0 +1,79 @@
+"""What commands print and draw. Everything that computes lies in `privet.report`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from privet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from privet.report import Calibration, Quote
+
+
+_MARGIN = 11  # width of the names on the left, so that all facts line up
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """One JSON document on stdout, and nothing else there."""
+    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def check_plot(path: Path | None) -> None:
+    """Refuse before computing when the picture could not be drawn or written."""
+    if path is None:
+        return
+    from privet.report.figure import require_plotting
+
+    require_plotting(path)
+    if not path.absolute().parent.is_dir():
+        raise InvalidParameter(f"cannot write {path.name!r}: its folder does not exist")
+
+
+def write_plot(quote: "Quote", path: Path | None, picture: str) -> None:
+    """Draw the chosen picture of a quote; the note about it goes to stderr, so that --json stays clean."""
+    if path is None:
+        return
+    from privet import report
+
+    name = report.describe(quote.loss)
+    if picture == "profile":
+        figure = report.profile_figure({name: quote.loss}, mark=[(quote.epsilon, quote.delta)])
+    elif picture == "tradeoff":
+        figure = report.tradeoff_figure(quote.loss, name=name, fpr=quote.meaning.fpr)
+    elif quote.ladder:
+        figure = report.ladder_figure(quote.ladder, name=f"{name}, δ = {quote.delta:g}")
+    else:
+        raise InvalidParameter("the ladder compares epsilons at one delta; ask with --delta and --accountant auto")
+    report.save_figure(figure, path)
+    typer.echo(f"wrote {path}", err=True)
+
+
+def show_quote(quote: "Quote", found: "Calibration | None" = None) -> None:
+    """A quote for a reader: what is priced, the ladder, the certified answer, what it means for one person."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from privet import report
+
+    out = Console(highlight=False)
+    unit = quote.bound.unit
+    out.print(Text(report.describe(quote.loss), style="bold"))
+    out.print(Text(f"One person: {unit.describe()}.\n"))
+    if found is not None:
+        out.print(report.facts_table(found.facts()), "")
+    if quote.ladder:
+        out.print(report.ladder_table(quote.ladder, delta=quote.delta))
+        if (notes := report.ladder_notes(quote.ladder)) is not None:
+            out.print(Text("What each line stands for", style="bold"))
+            out.print(notes, "")
+    answer = "epsilon" if quote.asked == "delta" else "delta"
+    words = report.answer_in_words(quote.bound, answer=answer, asked=quote.asked, given=quote.given)
+    out.print(report.facts_table([("Answer", words), ("Method", quote.bound.method)], width=_MARGIN))
+    out.print(Text("\nWhat this means for one person", style="bold"))
+    sentences = report.meaning_in_words(quote.meaning, unit)
+    facts = [
+        (head, rest[:1].upper() + rest[1:]) for head, _, rest in (sentence.partition(": ") for sentence in sentences)
+    ]
+    out.print(report.facts_table(facts, width=_MARGIN))

@@ -1,0 +1,184 @@
+"""Adding continuous noise on a grid: the exact value plus noise, rounded once, with nothing lost on the way."""
+
+import math
+import sys
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import above, count, open_fraction
+from privet.errors import InvalidParameter
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.values import (
+    FARTHEST,
+    Numbers,
+    Steps,
+    admit_value,
+    grid_double,
+    read_value,
+    split_ratio,
+)
+from privet.mechanisms.mechanism import Mechanism, Source
+from privet.mechanisms.sensitivity import Sensitivity
+
+_FINER = 20  # the grid is 2^20 times finer than the noise
+_COARSEST = 50  # a rest of so many bits is a double
+_LARGEST_SCALE = 2.0**100
+_LARGEST = sys.float_info.max
+_PIECE = 2**16  # numbers worked on at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveMechanism(Mechanism[Any, Any]):
+    """Base of the mechanisms that add continuous noise and round the sum to a public grid.
+
+    The released number is `step * floor((x + noise)/step + 1/2)`, drawn exactly: rounding a continuous release is
+    post-processing, so the price is that of continuous noise, in every dimension, for every number x whatever its type
+    (an int, a float, a Fraction or a Decimal is the rational that it is), without any enlargement of the sensitivity.
+    NaN and what is missing counts as 0. Beyond 2^1000 steps, or the doubles, a release saturates (no two values move
+    apart by that); it then says so and carries no bar.
+
+    **Sensitivity:** of the exact function that produced the value, as a real number: sum in integers (`BoundedSum`),
+    not in floats, where order matters.
+    """
+
+    scale: float
+    sensitivity: Sensitivity = field()
+    at: float | None = field(default=None, repr=False)
+
+    @cached_property
+    def step(self) -> float:
+        """The grid: a power of two, about a millionth of the noise."""
+        return math.ldexp(1.0, self._exponent)
+
+    @cached_property
+    def _exponent(self) -> int:
+        return min(math.frexp(self.scale)[1] - 1 - _FINER, _COARSEST)
+
+    @abstractmethod
+    def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
+        """floor(center + noise + 1/2), elementwise, for noise of that scale."""
+
+    @abstractmethod
+    def _noise_cdf(self, x: Array) -> Array:
+        """Distribution function of the noise."""
+
+    @abstractmethod
+    def _quantile(self, tail: float) -> float:
+        """The radius that one coordinate's noise leaves with probability `tail`."""
+
+    @property
+    @abstractmethod
+    def standard_deviation(self) -> float:
+        """Standard deviation of the noise in one coordinate."""
+
+    def _admit(self, value: Any) -> None:
+        admit_value(value)
+
+    def _prepare(self, value: Any) -> Numbers:
+        return read_value(value)
+
+    def _draw(self, prepared: Numbers, runs: int, source: Source) -> Array:
+        if prepared.array is not None:
+            return self._draw_array(prepared.array, runs, source)
+        assert prepared.ratios is not None
+        if prepared.shape == ():  # one centre for all runs
+            whole, rest = split_ratio(*prepared.ratios[0], self._exponent)
+            drawn = self._noisy(rest, self._steps, source, size=runs)
+            return np.array([grid_double(whole + noise, self._exponent) for noise in drawn.tolist()])
+        steps = Steps.of_ratios(prepared.ratios, self._exponent)
+        centers = np.broadcast_to(steps.rest, (runs, len(steps.whole)))
+        total = self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))
+        return total.reshape(runs, *prepared.shape)
+
+    def _draw_array(self, array: Array, runs: int, source: Source) -> Array:
+        """In pieces, so that memory is that of the result."""
+        flat, size = array.reshape(-1), max(1, array.size)
+        out = np.empty((runs, array.size))
+        for start in range(0, array.size, _PIECE):
+            steps = Steps.of_array(flat[start : start + _PIECE], self._exponent)
+            wide, many = len(steps.whole), max(1, _PIECE // size)
+            for first in range(0, runs, many):
+                block = out[first : first + many, start : start + wide]
+                drawn = np.asarray(self._noisy(np.broadcast_to(steps.rest, block.shape), self._steps, source))
+                block[:] = self._finished(steps.plus(drawn))
+        return out.reshape(runs, *array.shape)
+
+    def _finished(self, total: Array) -> Array:
+        with np.errstate(over="ignore"):
+            released = np.ldexp(total, self._exponent)
+        return np.clip(released, -_LARGEST, _LARGEST)
+
+    @cached_property
+    def _steps(self) -> Fraction:
+        return Fraction(self.scale) / Fraction(self.step)
+
+    def _protect(self, value: Fraction, runs: int, source: Source) -> list[Fraction]:
+        """Noise on a rational number, rounded to the grid, `runs` times: for mechanisms that build on this one."""
+        size = Fraction(self.step)
+        whole = round(value / size)
+        noisy = self._noisy(value / size - whole, self._steps, source, size=runs)
+        return [(whole + steps) * size for steps in noisy.tolist()]
+
+    def _error_given(self, drawn: Any, prepared: Numbers) -> ErrorBar | None:
+        """The quantile of the noise, and half the distance of doubles where the released ones are large."""
+        bar, largest = self._bar(max(1, prepared.size)), _largest(drawn)
+        if largest < self.step * 2.0**53:
+            return bar
+        # a double beyond 1e76 says no more than its size
+        return replace(bar, radius=bar.radius + math.ulp(largest) / 2.0) if largest < min(self._end, 1e76) else None
+
+    @cached_property
+    def _end(self) -> float:
+        """Where a release has saturated, or may have."""
+        return min(2.0 ** min(FARTHEST - 1 + self._exponent, 1023), _LARGEST)
+
+    def _notes(self, drawn: Any) -> tuple[str, ...]:
+        return ("saturated",) if _largest(drawn) >= self._end else ()
+
+    def _bar(self, dimension: int) -> ErrorBar:
+        """The bar at 95%, computed once for each number of coordinates."""
+        bars: dict[int, ErrorBar] = self.__dict__.setdefault("_bars", {})
+        if dimension not in bars:
+            bars[dimension] = self.error(dimension=dimension)
+        return bars[dimension]
+
+    def error(self, confidence: float = 0.95, *, dimension: int = 1) -> ErrorBar:
+        """The exact quantile of the noise, jointly for all coordinates.
+
+        **Error:** every coordinate lies within `radius` of its exact value with probability `confidence`.
+        """
+        k = count("dimension", dimension, 1)
+        tail = -math.expm1(math.log(open_fraction("confidence", confidence)) / k)
+        of = "the value" if k == 1 else f"each of {k} coordinates at once"
+        return ErrorBar(self._quantile(tail) + self.step / 2.0, confidence, of, self._expected(k))
+
+    @abstractmethod
+    def _expected(self, dimension: int) -> float:
+        """Expected l1 error over all coordinates."""
+
+    def exact_cdf(self, value: float, points: Array) -> Array:
+        """Pr[release <= point] for the exact value: for tests and audits, not releasable."""
+        edges = (np.floor(np.asarray(points) / self.step) + 0.5) * self.step
+        return self._noise_cdf(edges - value)
+
+
+def _largest(drawn: Any) -> float:
+    return abs(drawn) if isinstance(drawn, float) else float(np.max(np.abs(drawn), initial=0.0))
+
+
+def noise_scale(name: str, value: object) -> float:
+    """A scale whose noise can be drawn: positive and not astronomically large, checked when the mechanism is made.
+
+    >>> noise_scale("scale", 2)
+    2.0
+    """
+    scale = above(name, value, 0.0)
+    if scale > _LARGEST_SCALE:
+        raise InvalidParameter(f"{name} must be at most 2^100, got {scale:g}; measure the data in larger units")
+    return scale

@@ -1,0 +1,190 @@
+"""Answering a question about oneself with deniability: what binary and k-ary randomized response share.
+
+The probability that runs is a fraction, and the price is computed from that fraction. Both are rounded towards privacy.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array, ndtri
+from privet._validate import count, open_fraction
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.values import admit_value, read_value
+from privet.mechanisms.mechanism import Mechanism, Source
+from privet.mechanisms.sensitivity import exact
+from privet.mechanisms.target import Target, smallest_scale
+from privet.privacy import PrivacyLoss, Unit
+
+_DENOMINATOR = 31  # bits of the probability, unless that is too coarse: coins with short fractions are quick
+_FINE = 24  # bits of relative precision of epsilon
+_MOST = 4000.0  # epsilon; its fractions have 6,000 bits
+_ENOUGH = 25.0  # variance of a count from which the normal law is a good approximation
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the collected reports say: the estimate and its error bar (noise of the reports alone).
+
+    >>> Estimate(0.25, ErrorBar(0.01, 0.95)).value
+    0.25
+    """
+
+    value: Any
+    error: ErrorBar
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseMechanism(Mechanism[Any, Any]):
+    """Base of the mechanisms in which each person reports the own value with probability `truth`, else another one.
+
+    An array holds one value per person, and each person's report is protected at the full price: `loss` is what one
+    person spends. A number is rounded and clamped to 0, ..., k - 1, and what is no number counts as 0: by itself, so
+    that no value is ever refused.
+    """
+
+    truth: Fraction
+    unit: Unit = field(default=Unit("replace"))
+    at: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        truth = exact("truth", self.truth)
+        if not Fraction(1, self._k) <= truth < 1:
+            raise InvalidParameter(
+                f"truth must lie between 1/{self._k} (says nothing) and 1 (hides nothing), 1 excluded"
+            )
+        object.__setattr__(self, "truth", truth)
+        if not isinstance(self.unit, Unit) or self.unit.relation != "replace" or self.unit.group_size != 1:
+            raise InvalidParameter("a report protects a person's value: the unit must be Unit('replace')")
+
+    @property
+    @abstractmethod
+    def _k(self) -> int:
+        """The number of possible values."""
+
+    @property
+    def lie(self) -> Fraction:
+        """The probability of each single other value."""
+        return (1 - self.truth) / (self._k - 1)
+
+    def _admit(self, value: Any) -> None:
+        admit_value(value)
+
+    def _prepare(self, value: Any) -> Array:
+        """Whole numbers, half up, clamped to 0, ..., k - 1: each value by itself, and none is refused."""
+        numbers = read_value(value)
+        if numbers.array is not None:
+            array = numbers.array
+            if array.dtype.kind == "b" and self._k == 2:
+                return array
+            if array.dtype.kind == "f":
+                array = np.floor(np.where(np.isnan(array), 0.0, np.clip(array, -1.0, float(self._k))) + 0.5)
+            return np.clip(array, 0, self._k - 1).astype(np.int64)
+        assert numbers.ratios is not None
+        wholes = ((2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios)
+        codes = np.array([min(max(whole, 0), self._k - 1) for whole in wholes], dtype=np.int64)
+        # a yes or no comes back as a yes or no
+        kind = np.bool_ if self._k == 2 and isinstance(value, bool | np.bool_) else np.int64
+        return codes.reshape(numbers.shape).astype(kind)
+
+    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
+        true, size = prepared.astype(np.int64), (runs, *prepared.shape)
+        honest = noise.bernoulli(p=self.truth, size=size, source=source)
+        other = noise.uniform_int(bound=self._k - 1, size=size, source=source)
+        other = other + (other >= true)  # a lie is never the true value by accident
+        return np.where(honest, true, other).astype(prepared.dtype)
+
+    def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
+        """How far the estimated shares of `people` reports may be from the true ones.
+
+        **Error:** noise of the reports alone. The normal approximation with a correction for whole counts; where few
+        lies are expected, Bernstein's and Hoeffding's inequalities. For k > 2, all shares at once (union bound).
+        """
+        n, p, q = count("people", people, 1), self.truth, self.lie
+        if self.truth == self.lie:
+            raise InvalidParameter("reports that do not depend on the value allow no estimate; raise the budget")
+        tail = (1.0 - open_fraction("confidence", confidence)) / (1 if self._k == 2 else self._k)
+        least, most = sorted((float(p * (1 - p)), float(q * (1 - q))))
+        radius = _count_radius(n, most, least, tail)
+        of = "estimated share" if self._k == 2 else f"each of {self._k} estimated shares"
+        return ErrorBar(radius / float(n * (p - q)), confidence, of, around=False)
+
+    def _error_of(self, prepared: Array) -> ErrorBar | None:
+        return self.error(people=max(1, prepared.size)) if self.truth > self.lie else None
+
+    def _shares(self, reports: Any, confidence: float) -> tuple[Array, ErrorBar]:
+        """Unbiased shares of all k values, and how far they may be off."""
+        self._admit(reports)
+        array = self._prepare(reports).ravel()
+        if not array.size or self.truth == self.lie:
+            raise InvalidData("an estimate needs at least one report, and reports that depend on the value")
+        seen = np.bincount(array.astype(np.int64), minlength=self._k) / array.size
+        shares = (seen - float(self.lie)) / float(self.truth - self.lie)
+        return shares, replace(self.error(confidence, people=array.size), around=True)
+
+
+def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
+    """How far a sum of n independent indicators leaves its mean with probability `tail`."""
+    if n * least >= _ENOUGH:
+        return -ndtri(tail / 2.0) * math.sqrt(n * variance) + 0.5
+    log = math.log(2.0 / tail)
+    bernstein = log / 3.0 + math.sqrt(log * log / 9.0 + 2.0 * n * variance * log)
+    return min(bernstein, math.sqrt(n * log / 2.0))
+
+
+def largest_epsilon(make_loss: Callable[[float], PrivacyLoss], target: Target) -> float:
+    """The largest pure epsilon whose price the target covers.
+
+    >>> from privet.privacy import PureLoss
+    >>> largest_epsilon(PureLoss, Target(epsilon=0.1))
+    0.1
+    """
+    if target.epsilon is not None and target.delta == 0.0:
+        return target.epsilon
+    return 1.0 / smallest_scale(lambda scale: make_loss(1.0 / scale), target)
+
+
+def truth_for(epsilon: float, k: int) -> Fraction:
+    """A fraction just below e^epsilon/(e^epsilon + k - 1): the lie is rounded up.
+
+    >>> truth_for(math.log(3.0), 2)
+    Fraction(3, 4)
+    """
+    if epsilon > _MOST:
+        raise InvalidParameter(
+            f"epsilon must be at most {_MOST:g}: beyond, a lie is so rare that the report is the truth"
+        )
+    above_chance = math.log2(-math.expm1(-epsilon) / k)  # truth - 1/k and 1 - truth, in bits, up to a factor of k
+    below_one = math.log2(k - 1) - epsilon / math.log(2.0) - math.log2(k)
+    bits = max(_DENOMINATOR, _FINE + 1 - math.floor(min(above_chance, below_one)))
+    with localcontext() as context:
+        context.prec = 40 + bits // 3
+        odds = (k - 1) * (-Decimal(epsilon)).exp()
+        lie = math.ceil(Fraction(odds / (1 + odds)) * 2**bits)
+    while lie < 2**bits and epsilon_of_truth(1 - Fraction(lie, 2**bits), k) > epsilon:
+        lie += 1  # the 40 spare digits make this a formality
+    return 1 - Fraction(lie, 2**bits)
+
+
+def epsilon_of_truth(truth: Fraction, k: int) -> float:
+    """ln(truth/lie) of the fraction that runs, rounded up to a double.
+
+    >>> epsilon_of_truth(Fraction(3, 4), 2)
+    1.0986122886681098
+    """
+    odds = truth * (k - 1) / (1 - truth)
+    if odds == 1:
+        return 0.0
+    with localcontext() as context:
+        context.prec = 80 + odds.denominator.bit_length() // 3  # odds may be as close to 1 as their denominator allows
+        log = (Decimal(odds.numerator) / Decimal(odds.denominator)).ln() * (1 + Decimal("1e-70"))
+        nearest = float(log)
+        return nearest if Decimal(nearest) >= log else math.nextafter(nearest, math.inf)

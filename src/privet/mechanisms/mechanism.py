@@ -1,0 +1,259 @@
+"""The abstract mechanism: a price that needs no data, and a release whose noise is the noise that was priced."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, Generic, Self, TypeVar, final
+
+import numpy as np
+
+from privet._validate import count
+from privet.errors import InvalidParameter
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.payment import pay, refuse_unpaid_runs
+from privet.mechanisms.release import Release
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.target import Target
+from privet.noise import Source as _Source
+from privet.privacy import PrivacyLoss, Unit
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+Source = _Source | None
+STREAM = object()  # what a hook sees as the value of a release that is a stream: its questions are still to come
+
+Observer = Callable[["Mechanism[Any, Any]", Any, Callable[[], Release[Any]]], Release[Any]]
+
+_OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
+_REGISTRY: dict[str, "type[Mechanism[Any, Any]]"] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A mechanism with two neighbouring inputs that strain it: what laws, audits and the documentation run on.
+
+    `target` is the budget that `for_budget` was given, where the mechanism came from there. `detects` is the share of the
+    price that an audit on this pair refutes when it is claimed instead; less than half needs an argument, and 0 says that
+    none is refuted within the suite's runs.
+
+    >>> from privet.mechanisms import Laplace
+    >>> example = next(iter(Laplace.examples()))
+    >>> example.left, example.right, example.target.epsilon
+    (0.0, 1.0, 1.0)
+    """
+
+    mechanism: "Mechanism[Any, Any]"
+    left: Any
+    right: Any
+    target: Target | None = None
+    detects: float = 0.5
+
+
+class Mechanism(ABC, Generic[In, Out]):
+    """A loss and a release. Subclasses are frozen dataclasses of public parameters, final, one file each.
+
+    A subclass answers five questions: `loss`; `_admit` (refuse an input by its type, dtype, shape or length, without
+    looking at a value); `_prepare` (the input in the form that is drawn from); `_draw` (exact noise from
+    `privet.noise`); `error`. `release` and `simulate` are the same for all and not overridden: one is a single run of
+    `_draw`, the other many, so that what an audit runs is what a user gets.
+
+    `at` is the delta at which an (epsilon, delta) rule charges the mechanism: the one that `for_budget` was given, where
+    it was made use of, else None.
+
+    **Guarantee:** `release` satisfies `loss`, for every input that `check` accepts.
+
+    >>> from privet.mechanisms import Gaussian, Laplace
+    >>> mechanism = Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    >>> mechanism.loss.pure(), mechanism.release(42).mechanism
+    (1.0, 'laplace')
+    >>> mechanism.at, Gaussian.for_budget(epsilon=1.0, delta=1e-6, sensitivity=1.0).at
+    (None, 1e-06)
+    """
+
+    name: ClassVar[str]
+    at: float | None = None  # a field of the mechanisms that can be made for a delta
+
+    @property
+    @abstractmethod
+    def loss(self) -> PrivacyLoss:
+        """The price of one release, of the law that really runs."""
+
+    @abstractmethod
+    def _prepare(self, value: In) -> Any:
+        """The input in the form that `_draw` takes. Equal numbers of different types give equal forms."""
+
+    @abstractmethod
+    def _draw(self, prepared: Any, runs: int, source: Source) -> Sequence[Out] | np.ndarray[Any, Any]:
+        """`runs` protected values, independent of each other, the run first. One run is a release: no branch of its own."""
+
+    @abstractmethod
+    def error(self, confidence: float = 0.95) -> ErrorBar | None:
+        """How far a release may be from the exact answer, from public parameters alone."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> Iterable[Example]:
+        """Small instances, each with a pair of neighbouring inputs: every law and audit runs on them."""
+
+    def _admit(self, value: In) -> None:
+        """Raise `InvalidData` for an input of the wrong type, dtype, shape or length. Values must not matter."""
+
+    @final
+    def check(self, value: In) -> None:
+        """Refuse what this mechanism cannot take, before anything is paid or drawn: the reason is public.
+
+        The answer depends on type, dtype, shape and length alone (lengths where the contract makes them public), never on
+        a value, so that it may be shown. What passes will be released.
+
+        >>> from privet.mechanisms import Laplace
+        >>> Laplace.for_budget(epsilon=1.0, sensitivity=1.0).check(42)
+        """
+        self._admit(value)
+
+    @final
+    def release(self, value: In, *, source: Source = None) -> Release[Out]:
+        """Protect one value. Calling it twice is two releases, each at the full price.
+
+        `source` is for tests: a `noise.Seeded` stream stamps the release as insecure.
+        """
+        try:
+            return self._pass(value, partial(self._release, value, source), source)
+        finally:
+            del value  # frames outlive an error, and the data with them
+
+    @final
+    def simulate(self, value: In, runs: int, *, source: Source = None) -> Sequence[Out] | np.ndarray[Any, Any]:
+        """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to
+        anybody else, every single one of them would have to be paid for.
+        """
+        refuse_unpaid_runs()
+        self._admit(value)
+        return self._draw(self._prepare(value), count("runs", runs, 1), source)
+
+    @final
+    def _pass(self, value: Any, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
+        """The one door: every public release, and every stream that is opened, goes through here."""
+        observer = _OBSERVER.get()
+        try:
+            return pay(self, value, run, source) if observer is None else observer(self, value, run)
+        finally:
+            del value, run
+
+    @final
+    def _release(self, value: In, source: Source) -> Release[Out]:
+        self._admit(value)
+        prepared = self._prepare(value)
+        drawn = self._draw(prepared, 1, source)[0]
+        if isinstance(drawn, np.generic):
+            drawn = drawn.item()
+        return self._made(drawn, self._error_given(drawn, prepared), source, self._notes(drawn))
+
+    @final
+    def _made(self, value: Any, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:
+        # A source that does not say that it is secure is not.
+        insecure = source is not None and bool(getattr(source, "insecure", True))
+        return Release(
+            value,
+            loss=self._loss,
+            error=error,
+            mechanism=self.name,
+            insecure=insecure,
+            provenance=(self.name, *notes),
+        )
+
+    @cached_property
+    def _loss(self) -> PrivacyLoss:
+        return self.loss  # computed once: a mechanism is frozen
+
+    def _notes(self, drawn: Out) -> tuple[str, ...]:
+        """Remarks for the provenance, from public parameters and the protected value alone."""
+        return ()
+
+    def _error_of(self, prepared: Any) -> ErrorBar | None:
+        """The error bar of this release; only the shape of the input may enter."""
+        return self.error()
+
+    def _error_given(self, drawn: Out, prepared: Any) -> ErrorBar | None:
+        """The error bar once the protected value is known: a bar computed from it alone is post-processing."""
+        return self._error_of(prepared)
+
+    def _charged_at(self, target: Target) -> Self:
+        """This mechanism with the delta of its target, where the price needs it: without, it costs more epsilon."""
+        if target.epsilon is None or target.delta == 0.0 or self.loss.pure() <= target.epsilon:
+            return self
+        return replace(self, at=target.delta)  # type: ignore[type-var]
+
+    @property
+    def unit(self) -> Unit:
+        """The privacy unit of the price."""
+        return self.loss.unit
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public parameters, exactly: what a ledger compares when a release key is used again."""
+        public = [f.name for f in fields(self) if f.name != "at" or self.at is not None]  # type: ignore[arg-type]
+        return {"mechanism": self.name} | {name: _plain(getattr(self, name)) for name in public}
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """While open, every release goes through `observer(mechanism, value, run)`: how an audit records and replays.
+
+    >>> from privet.mechanisms import Laplace
+    >>> with observed(lambda mechanism, value, run: Release(value, mechanism.loss, insecure=True)):
+    ...     Laplace.for_budget(epsilon=1.0, sensitivity=1.0).release(5.0).value
+    5.0
+    """
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
+
+
+def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any]]":
+    """Class decorator: the laws, the audit and the documentation find the mechanism by its name.
+
+    >>> from privet.mechanisms import Laplace, registered_mechanisms
+    >>> registered_mechanisms()["laplace"] is Laplace
+    True
+    """
+    name = getattr(mechanism, "name", None)
+    if not isinstance(name, str) or not name:
+        raise InvalidParameter(f"{mechanism.__name__} needs a class attribute `name`")
+    known = _REGISTRY.setdefault(name, mechanism)
+    if known is not mechanism and known.__qualname__ != mechanism.__qualname__:
+        raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
+    _REGISTRY[name] = mechanism
+    return mechanism
+
+
+def registered_mechanisms() -> "dict[str, type[Mechanism[Any, Any]]]":
+    """All registered mechanisms by name.
+
+    >>> "gaussian" in registered_mechanisms()
+    True
+    """
+    return dict(sorted(_REGISTRY.items()))
+
+
+def _plain(value: Any) -> Any:
+    """JSON for a parameter, with nothing lost: fractions and floats as text."""
+    if isinstance(value, Mechanism | Unit):
+        return value.to_dict()
+    if isinstance(value, Sensitivity):
+        return {"value": str(value.value), "norm": value.norm, "unit": value.unit.to_dict()}
+    if isinstance(value, PrivacyLoss):
+        return value.to_dict()
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float | np.floating):
+        return repr(float(value))
+    if isinstance(value, tuple | list | np.ndarray):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return repr(value)

@@ -1,0 +1,178 @@
+"""Who pays for a release: the innermost `with ledger:` block, for the whole of it, once.
+
+Blocks are kept per thread and per task (a context variable) and, besides, for the whole process: a thread of a pool
+starts with an empty context, and what it releases must not pass unpaid. Where it is not clear who pays, nobody draws.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any
+
+from privet.errors import LedgerError
+from privet.mechanisms.release import Release
+
+Run = Callable[[], Release[Any]]
+Payer = Any  # has `pay_for(mechanism, value, run, source)`; a ledger, which is a room above this one
+
+_MARK = "PRIVET_LEDGER_IN_FORCE"
+
+
+class _Block:
+    """One `with` statement that is open."""
+
+    __slots__ = ("frame", "open", "payer", "place")
+
+    def __init__(self, payer: Payer, frame: FrameType | None) -> None:
+        self.payer, self.frame, self.open, self.place = payer, frame, True, _place()
+
+
+def _place() -> tuple[int, object]:
+    """The thread and the task that run here."""
+    asyncio = sys.modules.get("asyncio")
+    try:
+        task = None if asyncio is None else asyncio.current_task()
+    except RuntimeError:
+        task = None
+    return threading.get_ident(), task and id(task)
+
+
+_BLOCKS: ContextVar[tuple[_Block, ...]] = ContextVar("privet_paying", default=())
+_PAID: ContextVar[int | None] = ContextVar("privet_paid", default=None)  # how many blocks were open when it was paid
+_ACTIVE: list[_Block] = []  # of the whole process
+_LOCK = threading.Lock()
+_STARTED_WITHIN = os.environ.get(_MARK) not in (None, str(os.getpid()))  # by a process that had a ledger in force
+
+
+def put_in_force(payer: Payer) -> None:
+    """From here to `take_out_of_force` every release of this context is paid by `payer`.
+
+    >>> put_in_force("somebody")
+    >>> in_force()
+    'somebody'
+    >>> take_out_of_force("somebody")
+    """
+    block = _Block(payer, _frame_of_with())
+    with _LOCK:
+        _ACTIVE.append(block)
+        os.environ[_MARK] = str(os.getpid())  # for processes that are started now and do not inherit memory
+    _BLOCKS.set((*(each for each in _BLOCKS.get() if each.open), block))
+
+
+def _frame_of_with() -> FrameType | None:
+    """The function that holds the `with` statement."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and (
+        frame.f_code.co_name in ("__enter__", "enter_context") or frame.f_globals.get("__name__") == "contextlib"
+    ):
+        frame = frame.f_back
+    return frame
+
+
+def take_out_of_force(payer: Payer) -> None:
+    """End the innermost block of `payer`, in whatever thread or task this runs."""
+    blocks = _BLOCKS.get()
+    mine = [each for each in blocks if each.payer is payer and each.open]
+    with _LOCK:
+        ended = mine or [each for each in _ACTIVE if each.payer is payer]
+        if ended:
+            ended[-1].open, ended[-1].frame = False, None
+            _ACTIVE.remove(ended[-1])
+        if not _ACTIVE:
+            os.environ.pop(_MARK, None)
+    if mine:
+        _BLOCKS.set(tuple(each for each in blocks if each is not mine[-1]))
+
+
+def in_force() -> Payer | None:
+    """Who pays for a release here: None where no ledger is in force, an error where it is not clear.
+
+    >>> in_force() is None
+    True
+    """
+    blocks = _BLOCKS.get()
+    if blocks:
+        if not blocks[-1].open:
+            raise LedgerError(
+                "the `with ledger:` block that this was started in has ended; nothing was released. Wait for tasks and "
+                "generators inside the block, or open a block of their own"
+            )
+        return _innermost([each for each in blocks if each.open])
+    with _LOCK:
+        payers = list({id(each.payer): each.payer for each in _ACTIVE}.values())
+    if len(payers) > 1:
+        raise LedgerError(
+            "several ledgers are in force in this process, and none of them in this thread; nothing was released. Open the "
+            "block `with ledger:` in the thread, or use ledger.release(mechanism, data)"
+        )
+    if not payers and _STARTED_WITHIN:
+        raise LedgerError(
+            "this process was started inside a `with ledger:` block of another one and does not know the ledger; nothing "
+            "was released. Open the ledger here, or use ledger.release(mechanism, data)"
+        )
+    return payers[0] if payers else None
+
+
+def _innermost(blocks: list[_Block]) -> Payer:
+    """The block whose `with` statement is nearest on the stack of calls. The last one entered may be another: that of a
+    generator which is suspended inside its block, or of whoever moves such a generator on.
+    """
+    here = _place()
+    if len({id(each.payer) for each in blocks}) == 1 or blocks[-1].place != here:  # else inherited, as it was then
+        return blocks[-1].payer
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        for each in reversed(blocks):
+            if each.frame is frame:
+                return each.payer
+        frame = frame.f_back
+    raise LedgerError(
+        "it is not clear which ledger pays: several are in force here, and no `with` statement that is being run says "
+        "which; nothing was released. Use ledger.release(mechanism, data)"
+    )
+
+
+@contextmanager
+def paid_for() -> Iterator[None]:
+    """While open, releases are parts of a whole that is paid for.
+
+    >>> with paid_for():
+    ...     pay(None, 0, lambda: "drawn")
+    'drawn'
+    """
+    token = _PAID.set(len(_BLOCKS.get()))
+    try:
+        yield
+    finally:
+        _PAID.reset(token)
+
+
+def refuse_unpaid_runs() -> None:
+    """Refuse to simulate where a ledger is in force: its runs would be releases that nobody pays for.
+
+    >>> refuse_unpaid_runs()
+    """
+    if _PAID.get() is None and in_force() is not None:
+        raise LedgerError(
+            "simulate draws many outputs that nobody pays for, and a ledger is in force here; nothing was drawn. It is for "
+            "tests and audits on made-up data: call it outside of the `with ledger:` block"
+        )
+
+
+def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
+    """Run a release, paid by the ledger in force; as it is where there is none, or within a whole that is paid for."""
+    try:
+        paid = _PAID.get()
+        if paid is not None and len(_BLOCKS.get()) <= paid:
+            return run()
+        payer = in_force()
+        if payer is None:
+            return run()
+        made: Release[Any] = payer.pay_for(mechanism, value, run, source)
+        return made
+    finally:
+        del value, run  # frames outlive an error, and the data with them

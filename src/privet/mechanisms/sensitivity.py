@@ -1,0 +1,78 @@
+"""Sensitivity as an object: how far one unit of privacy can move the exact answer, in which norm."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+
+from privet._numerics import BEYOND, exact_ratio
+from privet._validate import at_least, finite
+from privet.errors import InvalidParameter
+from privet.privacy import Unit
+
+Norm = Literal["l1", "l2", "score"]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest distance between the exact answers of two neighbours: l1 or l2 length, or the largest change of a
+    score. The number is kept as an exact fraction; a float means the double that it is.
+
+    **Guarantee:** none by itself: it is a promise about a function. `find_counterexample` attacks it.
+    **Sensitivity:** with respect to `unit`; the same function has another one under another relation.
+
+    >>> Sensitivity(1, norm="l1")
+    Sensitivity(value=Fraction(1, 1), norm='l1', unit=Unit(relation='add_remove', group_size=1, person=None))
+    """
+
+    value: Fraction
+    norm: Norm = field(kw_only=True)
+    unit: Unit = field(default=Unit(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        number = exact("sensitivity", self.value)
+        if number <= 0:
+            raise InvalidParameter(
+                f"sensitivity must be greater than 0, got {float(number):g}; an answer that no record can move is a "
+                "public constant and needs no mechanism"
+            )
+        at_least("sensitivity", float(number), 0.0)
+        object.__setattr__(self, "value", number)
+        if self.norm not in get_args(Norm):
+            raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {self.norm!r}")
+        if not isinstance(self.unit, Unit):
+            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(self.unit).__name__}")
+
+    def times(self, factor: object) -> "Sensitivity":
+        """The sensitivity of the same answer in other units."""
+        return Sensitivity(self.value * exact("factor", factor), norm=self.norm, unit=self.unit)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+def as_sensitivity(value: object, *, norm: Norm, unit: Unit | None = None) -> Sensitivity:
+    """A bare number is read in the mechanism's own norm; a `Sensitivity` must already be in that norm.
+
+    >>> as_sensitivity(2.0, norm="l2").value
+    Fraction(2, 1)
+    """
+    if not isinstance(value, Sensitivity):
+        return Sensitivity(exact("sensitivity", value), norm=norm, unit=Unit() if unit is None else unit)
+    if value.norm != norm:
+        raise InvalidParameter(
+            f"this mechanism needs the {norm} sensitivity, got one in {value.norm}: compute the {norm} bound of the "
+            "same function and pass that"
+        )
+    if unit is not None and unit != value.unit:
+        raise InvalidParameter("unit contradicts the unit of the sensitivity; give it once")
+    return value
+
+
+def exact(name: str, value: object) -> Fraction:
+    """A number of any type as the exact fraction that it is."""
+    ratio = None if isinstance(value, bool | np.bool_) else exact_ratio(value)
+    if ratio is None or abs(ratio[0]) == BEYOND:
+        return Fraction(finite(name, value))  # which says what is wrong
+    return Fraction(*ratio)

@@ -1,0 +1,166 @@
+"""A budget for one mechanism as a target, and calibration on the safe side of it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from privet._numerics import minimise
+from privet._validate import above, fraction
+from privet.errors import InvalidParameter, Unreachable
+from privet.privacy import PrivacyLoss
+
+_CLEARLY = 0.7
+_SAFETY = 1e-5  # of epsilon: accountants look for the best order by themselves, and may stop beside it
+
+
+@dataclass(frozen=True)
+class Target:
+    """What `for_budget` must stay within: (epsilon, delta), or rho (zCDP), or mu (GDP); exactly one of them.
+
+    >>> from privet.privacy import GaussianLoss
+    >>> Target(rho=0.5).covers(GaussianLoss(1.0)), Target(rho=0.5).covers(GaussianLoss(0.9))
+    (True, False)
+    """
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+    mu: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in ("epsilon", "rho", "mu") if getattr(self, name) is not None}
+        if len(given) != 1:
+            raise InvalidParameter("give exactly one of epsilon (with or without delta), rho or mu")
+        ((name, value),) = given.items()
+        object.__setattr__(self, name, above(name, value, 0.0))
+        object.__setattr__(self, "delta", fraction("delta", self.delta))
+        if self.delta >= 1.0:
+            raise InvalidParameter("delta must be below 1: delta = 1 promises nothing")
+        if self.delta > 0.0 and self.epsilon is None:
+            raise InvalidParameter("delta goes with epsilon; rho and mu are complete by themselves")
+
+    def covers(self, loss: PrivacyLoss) -> bool:
+        """Whether a single release at this price stays within the target."""
+        if self.rho is not None:
+            return loss.zcdp().rho <= self.rho and loss.zcdp()[1] == 0.0
+        if self.mu is not None:
+            return loss.gdp() <= self.mu
+        assert self.epsilon is not None
+        return loss.pure() <= self.epsilon if self.delta == 0.0 else bool(loss.profile(self.epsilon) <= self.delta)
+
+
+def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Target, *, start: float = 1.0) -> float:
+    """The smallest double that meets the target (with a delta, up to 4e-9 of it); the price must fall as the scale grows.
+
+    >>> from privet.privacy import LaplaceLoss
+    >>> smallest_scale(lambda scale: LaplaceLoss(scale=scale), Target(epsilon=0.5))
+    2.0
+    """
+    low = high = start
+    while not target.covers(make_loss(high)):
+        low, high = high, 2.0 * high
+        if high > 1e50:
+            raise Unreachable("no scale of this mechanism meets the target; allow a delta, or ask for more epsilon")
+    while low == high or target.covers(make_loss(low)):
+        low, high = low / 2.0, low
+        if low < 1e-50:
+            raise Unreachable("the target is so large that hardly any noise is needed; ask for less")
+    middle = math.sqrt(low) * math.sqrt(high)
+    while low < middle < high:
+        low, high = (low, middle) if target.covers(make_loss(middle)) else (middle, high)
+        middle = low + (high - low) / 2.0
+    # Where a curve passes through (epsilon, delta), `accounting` certifies it up to 1e-9: stay on its safe side too.
+    if target.delta > 0.0:
+        return high * (1.0 + 2.0**-28)
+    # mu is rounded up within a few units, which need not be monotone from one double to the next
+    return high if target.mu is None else high * (1.0 + 2.0**-48)
+
+
+def scale_for(multiplier: float, sensitivity: Fraction) -> float:
+    """multiplier times sensitivity as a double, rounded up.
+
+    >>> scale_for(3.0, Fraction(1, 10)) >= Fraction(3, 10)
+    True
+    """
+    product = Fraction(multiplier) * sensitivity
+    nearest = float(product)
+    return nearest if nearest >= product else math.nextafter(nearest, math.inf)
+
+
+def pure_scale(scale: float, sensitivity: Fraction, target: Target) -> float:
+    """The first double from `scale` on whose price (of scale over sensitivity, rounded down) keeps a pure target.
+
+    >>> pure_scale(2.0, Fraction(1), Target(0.5)), pure_scale(1.999, Fraction(1), Target(rho=0.5))
+    (2.0, 1.999)
+    """
+    if target.epsilon is not None and target.delta == 0.0:
+        while Fraction(target.epsilon) * Fraction(ratio_down(scale, sensitivity)) < 1:
+            scale = math.nextafter(scale, math.inf)
+    return scale
+
+
+def ratio_down(scale: float | Fraction, sensitivity: Fraction) -> float:
+    """scale over sensitivity as a double, rounded down: the price of what runs is never too low.
+
+    >>> ratio_down(1.0, Fraction(3)) <= Fraction(1, 3)
+    True
+    """
+    ratio = Fraction(scale) / sensitivity
+    nearest = float(ratio)
+    return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)
+
+
+def composed_scale(price: Callable[[float], PrivacyLoss], target: Target, start: float) -> float | None:
+    """The scale at which a long composition meets (epsilon, delta), by its Rényi divergence at one order chosen well: some
+    fifteen divergences instead of whole accountants. None where that is not clearly less noise than the pure epsilon
+    asks for: there a divergence is not the best of the accountants.
+
+    `start` is a scale that is about right; the price must fall like 1/scale, as its pure epsilon does.
+
+    >>> from privet.privacy import ExponentialLoss, Repeated
+    >>> round(composed_scale(lambda scale: Repeated(ExponentialLoss(2.0 / scale), 20), Target(1.0, 1e-6), 20.0), 2)
+    19.6
+    """
+    assert target.epsilon is not None
+    goal, delta = target.epsilon * (1.0 - _SAFETY), target.delta
+    rho = price(start).zcdp().rho
+    order = 1.0 + math.sqrt(math.log(1.0 / delta) / rho)  # the best one if the divergence were rho times the order
+    rough = _root(lambda scale: _at_order(price(scale), order, delta), goal, start, 1e-2)
+    loss, middle = price(rough), math.log(order - 1.0)
+    better, _ = minimise(lambda e: _at_order(loss, 1.0 + math.exp(e), delta), middle - 0.8, middle + 0.8, 5)
+    scale = _root(lambda scale: _at_order(price(scale), 1.0 + math.exp(better), delta), goal, rough, 1e-6)
+    return scale if scale < _CLEARLY * price(1.0).pure() / target.epsilon else None
+
+
+def _at_order(loss: PrivacyLoss, order: float, delta: float) -> float:
+    """The epsilon that the divergence of one order proves (Canonne, Kamath & Steinke 2020)."""
+    divergence = loss.rdp(np.array([order]))
+    rest = delta - divergence.delta0
+    if rest <= 0.0:
+        return math.inf
+    return float(divergence.values[0]) + math.log1p(-1.0 / order) - math.log(order * rest) / (order - 1.0)
+
+
+def _root(cost: Callable[[float], float], goal: float, start: float, tolerance: float) -> float:
+    """The least scale seen at which a falling cost is at most the goal; secants in logarithms, else bisection."""
+    low, high, x = 0.0, math.inf, start
+    before: tuple[float, float] | None = None
+    for _ in range(60):
+        y = cost(x)
+        low, high = (x, high) if y > goal else (low, x)
+        if high <= low * (1.0 + tolerance):
+            return high
+        here, slope = (math.log(x), math.log(y / goal)) if 0.0 < y < math.inf else (math.log(x), math.nan), -1.0
+        if before is not None and here[1] == here[1] and here[0] != before[0]:
+            slope = (here[1] - before[1]) / (here[0] - before[0])
+        before = here
+        guess = x * math.exp(-here[1] / slope) if slope < -0.05 and abs(here[1]) < 50.0 else math.nan
+        aside = tolerance / 3.0  # land beside the root, now on one side of it and now on the other
+        guess *= 1.0 + aside if y > goal else 1.0 - aside
+        if not low < guess < high:
+            guess = 2.0 * x if high == math.inf else x / 2.0 if low == 0.0 else math.sqrt(low * high)
+        x = guess
+    return high

@@ -1,0 +1,268 @@
+"""`PrivacyLoss`: what one release costs, as a frozen value that needs no data and no randomness."""
+
+import json
+import math
+from abc import ABC
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from privet._numerics import UNIT_ROUNDOFF, Array, ndtri, square_up
+from privet.errors import InvalidParameter, NoGuarantee
+from privet.privacy.binary import binary_rdp, binary_variable
+from privet.privacy.renyi import renyi_of_variable
+from privet.privacy.unit import Unit
+from privet.privacy.variable import DIRECTIONS, Direction, LossVariable
+
+
+class Approximate(NamedTuple):
+    """An (epsilon, delta) statement."""
+
+    epsilon: float
+    delta: float
+
+
+class RdpCurve(NamedTuple):
+    """Rényi divergence bounds at the orders asked for; they hold outside an event of probability `delta0`."""
+
+    values: Array
+    delta0: float
+
+
+class ZcdpBound(NamedTuple):
+    """rho-zCDP outside an event of probability `delta0`."""
+
+    rho: float
+    delta0: float
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
+    """The price of a release: a frozen, hashable, serialisable value that answers questions.
+
+    Each question has a safe default derived from the others, so a new kind overrides only what it knows better.
+    An answer of infinity means "no such guarantee is known", never "free".
+
+    **Guarantee:** every answer is an upper bound on the true cost of every mechanism with this price, for the
+    neighbouring relation `unit`. **Sensitivity:** scales are in units of the sensitivity under that relation.
+    **Reference:** Zhu, Dong & Wang 2022 for dominating pairs as a common language.
+
+    >>> from privet import privacy
+    >>> privacy.LaplaceLoss(scale=2.0).pure()
+    0.5
+    """
+
+    kind: ClassVar[str] = ""
+    exact: ClassVar[bool] = False  # is the pair of `variable` attained by a mechanism that has this price?
+
+    attained_by_groups: ClassVar[bool] = True  # does `grouped` keep the pair attained?
+    attained_by_exchange: ClassVar[bool] = False  # does `exchanged`?
+
+    silent_fields: ClassVar[tuple[str, ...]] = ()  # parameters that do not change the pair of `variable`
+
+    unit: Unit = field(default=Unit(), kw_only=True)
+
+    def pure(self) -> float:
+        """Smallest epsilon known with delta = 0 (infinity when there is none)."""
+        return math.inf
+
+    def approximate(self) -> Approximate:
+        """One (epsilon, delta) statement for the classical composition theorems."""
+        return Approximate(self.pure(), 0.0)
+
+    def zcdp(self) -> ZcdpBound:
+        """Zero-concentrated DP: Rényi divergence of order a at most rho * a, for all a > 1.
+
+        Pure epsilon gives epsilon^2 / 2 (Bun & Steinke 2016, proposition 3.3).
+        """
+        epsilon, delta = self.approximate()
+        return ZcdpBound(square_up(epsilon) / 2.0, delta)
+
+    def gdp(self) -> float:
+        """mu such that the trade-off curve is nowhere below that of N(0, 1) against N(mu, 1).
+
+        Default from pure DP: the corner of the randomized-response curve lies on the curve of this mu, and a chord of a
+        convex curve lies above it.
+        """
+        epsilon = self.pure()
+        if epsilon < 1e-6:  # the quantile near 1/2, expanded: mu = epsilon sqrt(2 pi)/2, and a little more
+            return epsilon * math.sqrt(math.pi / 2.0) * (1.0 + 1e-9)
+        return math.inf if epsilon > 700.0 else -2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon))) * (1.0 + 1e-9)
+
+    def gaussian(self) -> float | None:
+        """mu when the worst pair is exactly that of two unit normals mu apart, else None."""
+        return None
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        """Rényi divergence bound, the larger of both directions, at each order in `alphas` (all > 1)."""
+        orders = orders_of(alphas)
+        epsilon, delta = self.approximate()
+        rho = self.zcdp()
+        lines = np.full(orders.shape, math.inf)
+        if math.isfinite(rho.rho):
+            lines = orders * rho.rho * (1.0 + 4.0 * UNIT_ROUNDOFF)
+        if rho.delta0 != delta:  # never mix statements that set different events aside
+            return RdpCurve(lines, rho.delta0)
+        if delta == 0.0 and 0.0 < epsilon < math.inf:  # a bounded loss: read the divergence off the pair itself
+            both = [renyi_of_variable(self.variable(direction), orders) for direction in DIRECTIONS]
+            lines = np.minimum(lines, np.maximum(*both))
+        return RdpCurve(np.minimum(binary_rdp(epsilon, orders), lines), delta)
+
+    def variable(self, direction: Direction) -> LossVariable:
+        """The privacy-loss random variable of the worst pair, in one direction."""
+        epsilon, delta = self.approximate()
+        if not math.isfinite(epsilon) or delta >= 1.0:
+            raise NoGuarantee(f"no pair of distributions is known for the loss {self.kind!r}; ask for rdp() or zcdp()")
+        return binary_variable(epsilon, delta)
+
+    def profile(self, epsilon: Array | float, direction: Direction | None = None) -> Array:
+        """delta(epsilon): hockey-stick divergence for one direction, or the larger of both."""
+        at = real_numbers("epsilon", epsilon)
+        if direction is not None:
+            if direction not in DIRECTIONS:
+                raise InvalidParameter(f"direction must be one of {', '.join(DIRECTIONS)}, got {direction!r:.40}")
+            return self.variable(direction).delta(at)
+        return np.maximum(self.variable("remove").delta(at), self.variable("add").delta(at))
+
+    def grouped(self, size: int) -> "PrivacyLoss | None":
+        """The loss for `size` records at once when it has a closed form of the same family (same unit), else None."""
+        return None
+
+    def exchanged(self, size: int) -> "PrivacyLoss | None":
+        """The loss when `size` records leave and as many others join at once (closed form, same unit), else None.
+
+        One after the other is a group of twice the size; for a sampled release the pair is another one.
+        """
+        return self.grouped(2 * size)
+
+    def parts(self) -> "tuple[tuple[PrivacyLoss, int], ...]":
+        """Independent parts with their counts. Only the combinators override this."""
+        return ((self, 1),)
+
+    def stated_orders(self) -> tuple[float, ...]:
+        """Rényi orders at which the curve was given as numbers: beyond the last nothing is known, so it is tried itself."""
+        return ()
+
+    def alternatives(self) -> "tuple[PrivacyLoss, ...]":
+        """Losses of which this one is the worst: only `Parallel` has several."""
+        return (self,)
+
+    # --- value semantics -------------------------------------------------------------------------------------------
+
+    def body(self) -> dict[str, Any]:
+        """The fields as plain JSON values, without kind and unit."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "unit"}
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
+        """Rebuild from `body()`; a field that is missing takes its default (the old meaning)."""
+        return cls(**body, unit=unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The normal form as a plain dictionary: kind, unit and fields.
+
+        Whatever consists of parts is written as its parts, sorted, with their counts; a single part once is that part.
+        """
+        parts = self.parts()
+        head = {"unit": self.unit.to_dict()}
+        if len(parts) == 1:
+            part, times = parts[0]
+            if part is self:
+                return {"kind": self.kind, **head, **self.body()}
+            return part.to_dict() if times == 1 else {"kind": "repeated", **head, "of": part.to_dict(), "times": times}
+        return {"kind": "composed", **head, "parts": [{"of": part.to_dict(), "times": n} for part, n in parts]}
+
+    def simplest(self) -> "PrivacyLoss":
+        """The single part that this price is, if it is one; else itself."""
+        parts = self.parts()
+        return parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else self
+
+    @cached_property
+    def key(self) -> str:
+        """Canonical text: equal losses have equal keys, whatever the order and nesting they were built in."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PrivacyLoss) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def _set(self, **values: object) -> None:
+        """Store cleaned values during construction (the dataclass is frozen afterwards)."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def real_numbers(name: str, values: object) -> Array:
+    """Numbers as an array of floats; texts, truth values, NaN and other things are refused.
+
+    >>> real_numbers("epsilon", [0, 0.5]).tolist()
+    [0.0, 0.5]
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        array = values.astype(float, copy=False)
+    else:
+        array = _floats(name, values)
+    if np.isnan(array).any():
+        raise InvalidParameter(f"{name} must not be NaN")
+    return array
+
+
+def _floats(name: str, values: object) -> Array:
+    flat = np.asarray(values, dtype=object)
+    for value in flat.ravel():
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+            raise InvalidParameter(f"{name} must be a real number or an array of them, got {type(value).__name__}")
+    try:
+        return flat.astype(float)
+    except (OverflowError, ValueError):
+        raise InvalidParameter(f"{name} is too large for a float") from None
+
+
+def orders_of(alphas: object) -> Array:
+    """Rényi orders as an array: real numbers above 1.
+
+    >>> orders_of([1.5, 2]).tolist()
+    [1.5, 2.0]
+    """
+    orders = real_numbers("alphas", alphas)
+    if not np.all((orders > 1.0) & (orders < np.inf)):
+        raise InvalidParameter("alphas must be finite orders greater than 1")
+    return orders
+
+
+def best_zcdp(*bounds: ZcdpBound) -> ZcdpBound:
+    """The statement to keep of several: finite, then with the least failure probability, then with the least rho.
+
+    >>> best_zcdp(ZcdpBound(0.1, 1e-6), ZcdpBound(0.2, 0.0))
+    ZcdpBound(rho=0.2, delta0=0.0)
+    """
+    return min(bounds, key=lambda bound: (not math.isfinite(bound.rho), bound.delta0, bound.rho))
+
+
+def renyi_of_pure(epsilon: float, alphas: Array) -> Array:
+    """Rényi divergence of the worst pure epsilon-DP pair (randomized response).
+
+    >>> renyi_of_pure(1.0, np.array([2.0])).round(6).tolist()
+    [0.735326]
+    """
+    return binary_rdp(epsilon, np.asarray(alphas, dtype=float))
+
+
+def _plain(value: object) -> object:
+    """JSON form of a field: infinity as text, tuples as lists, nested losses as dictionaries, rationals as 'p/q'."""
+    if isinstance(value, PrivacyLoss):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return "inf" if math.isinf(value) else value
+    if value is None or isinstance(value, (int, str)):
+        return value
+    if hasattr(value, "numerator") and hasattr(value, "denominator"):
+        return f"{value.numerator}/{value.denominator}"
+    raise InvalidParameter(f"a loss cannot hold a {type(value).__name__}")

@@ -1,0 +1,156 @@
+"""The JSON form of prices, versioned. The rules of its evolution are written in docs/develop/json-form.md.
+
+Kinds and fields are never removed and never change their meaning; a new field comes with a default equal to the old
+meaning; an unknown kind loads as `OpaqueLoss`, whose every answer refuses.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from privet.errors import InvalidParameter, MixedUnits, NoGuarantee, SerialisationError
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.unit import Unit
+
+FORMAT = 1
+
+_KINDS: dict[str, type[PrivacyLoss]] = {}
+_UNIT = Unit
+
+Kind = TypeVar("Kind", bound=type[PrivacyLoss])
+
+
+def register(cls: Kind) -> Kind:
+    """Class decorator: make a kind known to `from_json` (and to the laws, which run over every registered kind).
+
+    >>> "gaussian" in registered_kinds()
+    True
+    """
+    known = _KINDS.setdefault(cls.kind, cls)
+    if not cls.kind or known is not cls:
+        raise InvalidParameter(f"the kind {cls.kind!r} is empty or already taken")
+    cls.__init__ = _checked(cls.__init__)  # type: ignore[method-assign]
+    return cls
+
+
+def _checked(construct: Callable[..., None]) -> Callable[..., None]:
+    """Construction that ends in one clear error: for what is no unit, no loss or no sequence, and for units that clash."""
+
+    @wraps(construct)
+    def __init__(self: PrivacyLoss, *args: Any, **kwargs: Any) -> None:
+        unit = kwargs.get("unit")
+        if unit is not None and not isinstance(unit, _UNIT):
+            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(unit).__name__}")
+        try:
+            construct(self, *args, **kwargs)
+        except TypeError as error:
+            if "argument" in str(error):  # a call that does not fit the signature is a mistake of another sort
+                raise
+            raise InvalidParameter(f"{type(self).__name__} cannot be built from this: {error}") from None
+        if not isinstance(self.unit, _UNIT):
+            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(self.unit).__name__}")
+        if unit is not None and self.unit != unit:
+            raise MixedUnits(f"{type(self).__name__} speaks about {self.unit.describe()}, not {unit.describe()}")
+
+    return __init__
+
+
+def registered_kinds() -> dict[str, type[PrivacyLoss]]:
+    """Every registered kind by name.
+
+    >>> registered_kinds()["pure"].__name__
+    'PureLoss'
+    """
+    return dict(_KINDS)
+
+
+def to_json(loss: PrivacyLoss) -> str:
+    """Canonical JSON text: equal prices give equal texts, so a hash of the text identifies a price.
+
+    >>> from privet import privacy
+    >>> privacy.to_json(privacy.PureLoss(0.5))
+    '{"epsilon":0.5,"kind":"pure","privet":1,"unit":{"group_size":1,"relation":"add_remove"}}'
+    """
+    return json.dumps({"privet": FORMAT, **loss.to_dict()}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def from_json(text: str) -> PrivacyLoss:
+    """Read a price back; inverse of `to_json`.
+
+    >>> from privet import privacy
+    >>> privacy.from_json(privacy.to_json(privacy.PureLoss(0.5))) == privacy.PureLoss(0.5)
+    True
+    """
+    try:
+        data = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise SerialisationError("this is not a JSON text; expected what privacy.to_json wrote") from None
+    version = data.pop("privet", None) if isinstance(data, dict) else None
+    if version != FORMAT or isinstance(version, bool):
+        raise SerialisationError(f'expected an object with "privet": {FORMAT}; upgrade privet to read newer formats')
+    return from_dict(data)
+
+
+def from_dict(data: object) -> PrivacyLoss:
+    """Rebuild a price from `PrivacyLoss.to_dict`.
+
+    >>> from_dict({"kind": "pure", "unit": {"relation": "replace"}, "epsilon": 1.0}).unit.relation
+    'replace'
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+        raise SerialisationError("a price needs a field 'kind'")
+    body = dict(data)
+    kind = body.pop("kind")
+    try:
+        unit = Unit(**body.pop("unit", {}))
+        cls = _KINDS.get(kind)
+        if cls is None:
+            return OpaqueLoss(kind, json.dumps(body, sort_keys=True), unit=unit)
+        loss = cls.from_body({name: _revive(value) for name, value in body.items()}, unit)
+    except KeyError as error:
+        raise SerialisationError(f"the price of kind {kind!r} lacks the field {error}") from None
+    except RecursionError:
+        raise SerialisationError("the price is nested too deeply to be read") from None
+    except (InvalidParameter, MixedUnits, NoGuarantee, TypeError, AttributeError) as error:
+        raise SerialisationError(f"the price of kind {kind!r} cannot be read: {error}") from None
+    if loss.unit != unit:
+        raise SerialisationError(f"the price of kind {kind!r} speaks about {unit.describe()}, its parts do not")
+    return loss
+
+
+def _revive(value: object) -> object:
+    """Inverse of the plain JSON form of one field."""
+    if isinstance(value, dict) and "kind" in value:
+        return from_dict(value)
+    if isinstance(value, list):
+        return tuple(_revive(item) for item in value)
+    return math.inf if value == "inf" else value
+
+
+class OpaqueLoss(PrivacyLoss):
+    """A price of a kind that this version does not know: it can be stored and compared, but every answer refuses.
+
+    >>> from privet import privacy
+    >>> loss = privacy.from_json('{"privet": 1, "kind": "from the future", "unit": {}, "x": 1}')
+    >>> loss.pure()
+    Traceback (most recent call last):
+        ...
+    privet.errors.NoGuarantee: the price 'from the future' is unknown to this version of privet; upgrade to read it
+    """
+
+    def __init__(self, unknown_kind: str, text: str, *, unit: Unit) -> None:
+        self._set(unknown_kind=unknown_kind, text=text, unit=unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The dictionary that was read, unchanged."""
+        return {"kind": vars(self)["unknown_kind"], "unit": self.unit.to_dict(), **json.loads(vars(self)["text"])}
+
+    def _refuse(self, *_: object) -> Any:  # it never returns
+        raise NoGuarantee(
+            f"the price {vars(self)['unknown_kind']!r} is unknown to this version of privet; upgrade to read it"
+        )
+
+    pure = approximate = zcdp = gdp = gaussian = _refuse
+    rdp = variable = profile = grouped = _refuse  # type: ignore[assignment]

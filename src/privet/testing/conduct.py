@@ -1,0 +1,164 @@
+"""How a mechanism conducts itself: where its coins come from, whether its bars hold, and what it says.
+
+>>> from privet import mechanisms, testing
+>>> testing.check_every_coin_is_from_noise(next(iter(mechanisms.Laplace.examples())))
+"""
+
+import contextlib
+import io
+import logging
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array, special
+from privet.errors import PrivetError
+from privet.mechanisms import Example, SelectionMechanism
+from privet.noise import Seeded, Source
+from privet.noise.entropy import Stream
+from privet.testing.same import same_value
+
+_RUNS = 150
+_RELEASES = 400
+_LEVEL = 1e-8
+_SECRET = 73_519_482.0625  # a value that nothing public would show by chance
+_WORD = "Zaphod-73519482"
+
+
+class _Nameless(Source):
+    """A source that does not say whether it is secure."""
+
+    def stream(self) -> Stream:
+        return Seeded(3).stream()
+
+
+def check_every_coin_is_from_noise(example: Example) -> None:
+    """With a given source the outputs repeat, run for run: no coin comes from anywhere else. 150 runs leave no luck.
+
+    A source that does not say that it is secure is stamped insecure.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_every_coin_is_from_noise(next(iter(Laplace.examples())))
+    """
+    mechanism = example.mechanism
+    for value in (example.left, example.right):
+
+        def many(value: Any = value) -> Any:
+            return mechanism.simulate(value, _RUNS, source=Seeded(11))
+
+        def single(value: Any = value) -> Any:
+            return [mechanism.release(value, source=Seeded(i)).value for i in range(40)]
+
+        assert _repeats(many), f"{mechanism.name}: many runs use coins from outside the given source"
+        assert _repeats(single), f"{mechanism.name}: a release uses coins from outside the given source"
+    assert mechanism.release(example.left, source=_Nameless()).insecure, (
+        f"{mechanism.name}: a source that does not say that it is secure counts as secure"
+    )
+
+
+def _repeats(runs: Callable[[], Any]) -> bool:
+    """Whether the same source gives the same outputs. A sampler may turn to a table once it has been asked often, which
+    reads the bits otherwise: then the next two agree."""
+    return any(all(same_value(*pair) for pair in zip(runs(), runs(), strict=True)) for _ in range(3))
+
+
+def check_error_bars_cover(example: Example) -> None:
+    """Of 400 releases about as many lie within their bars as the bars say: a bar of half the width is noticed.
+
+    The exact answer is taken as the middle of 4,000 further runs; for choices, the scores are known.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_error_bars_cover(next(iter(Laplace.examples())))
+    """
+    mechanism = example.mechanism
+    releases = [mechanism.release(example.left) for _ in range(_RELEASES)]
+    if any(release.error is None for release in releases):
+        return
+    if isinstance(mechanism, SelectionMechanism) and not releases[0].error.around:  # type: ignore[union-attr]
+        inside = [_fell_short(mechanism, example.left, release) for release in releases]
+    elif all(release.error.around for release in releases):  # type: ignore[union-attr]
+        runs = [_measured(run, releases[0].error) for run in mechanism.simulate(example.left, 4_000)]
+        middle = np.nanmedian(np.array(runs, dtype=float), axis=0)  # a refusal is NaN
+        inside = [
+            bool(np.all(np.abs(_measured(r.value, r.error) - middle) <= r.error.radius * (1.0 + 1e-9)))  # type: ignore[union-attr]
+            for r in releases
+        ]
+    else:
+        return
+    confidence = releases[0].error.confidence  # type: ignore[union-attr]
+    # Pr[fewer than this many of 400 inside] at the stated confidence, by the binomial law
+    chance = float(special().bdtr(sum(inside), _RELEASES, confidence))
+    assert chance > _LEVEL, f"{mechanism.name}: {sum(inside)} of {_RELEASES} releases within bars of {confidence:g}"
+
+
+def _measured(value: Any, bar: Any) -> Array:
+    """The numbers that a bar speaks about: of several named values the one in `of`, or all of them."""
+    if isinstance(value, dict):
+        value = value[bar.of] if bar.of in value else [item for item in value.values() if not isinstance(item, str)]
+    return np.atleast_1d(np.asarray(value, dtype=float))
+
+
+def _fell_short(mechanism: SelectionMechanism, scores: Any, release: Any) -> bool:
+    known = list(range(len(scores))) if mechanism.candidates is None else list(mechanism.candidates)
+    chosen = release.value if isinstance(release.value, tuple | list) else [release.value]
+    worst = min(float(scores[known.index(item)]) for item in chosen)
+    best = sorted(map(float, scores))[-len(chosen)]
+    return best - worst <= release.error.radius
+
+
+def check_nothing_private_is_said(example: Example) -> None:
+    """Whatever is handed in, no message, warning, log line or print repeats a value of it; a refusal is one of ours.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_nothing_private_is_said(next(iter(Laplace.examples())))
+    """
+    mechanism: Any = example.mechanism
+    for value in _marked(example.left):
+        said, refusal = _overheard(mechanism, value)
+        kind = type(value).__name__
+        assert refusal is None or isinstance(refusal, PrivetError), (
+            f"{mechanism.name}: a {kind} raises a bare {type(refusal).__name__}"
+        )
+        spoken = any(mark in said for mark in ("73519482", "73_519_482", "73,519,482", "7351948", _WORD))
+        assert not spoken, f"{mechanism.name}: a {kind} is repeated in what is said"
+
+
+def _marked(value: Any) -> Iterator[Any]:
+    """Inputs of many wrong kinds, and some of the right one, that hold a value which can be recognised."""
+    yield from (_SECRET, int(_SECRET), _WORD, [_SECRET, _WORD], [[_SECRET], [_SECRET, 1.0]], {_WORD: _SECRET}, {_WORD})
+    yield from (np.array([_SECRET, math.nan]), np.array([_WORD]), np.array([_SECRET, None], dtype=object))
+    yield from (np.array([[_SECRET]]), np.float32(_SECRET), (item for item in (_SECRET, None)), [10**400, _SECRET])
+    yield from ([None, _SECRET, math.inf], complex(_SECRET, 1.0), object(), None)
+    if isinstance(value, list | tuple) and value:
+        yield [*value[:-1], _SECRET]
+        yield [*value[:-1], _WORD]
+
+
+def _overheard(mechanism: Any, value: Any) -> tuple[str, BaseException | None]:
+    """What is printed, logged, warned of or raised during one release, as one text, and what was raised."""
+    out, log = io.StringIO(), io.StringIO()
+    handler = logging.StreamHandler(log)
+    logging.getLogger().addHandler(handler)
+    refusal: BaseException | None = None
+    try:
+        with (
+            warnings.catch_warnings(record=True) as warned,
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(out),
+        ):
+            warnings.simplefilter("always")
+            try:
+                mechanism.release(value)
+            except Exception as raised:
+                refusal = raised
+    finally:
+        logging.getLogger().removeHandler(handler)
+    texts = [out.getvalue(), log.getvalue(), *(str(warning.message) for warning in warned)]
+    link: BaseException | None = refusal
+    while link is not None:
+        texts.append(f"{link!r} {link}")
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return "\n".join(texts), refusal
