@@ -106,3 +106,16 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidParameter(f"{name} must be True or False, got {type(value).__name__}")
     return value
+
+
+def set_frozen(record: object, **values: object) -> None:
+    """Store cleaned fields of a frozen dataclass, from its `__post_init__`; nothing else may change it.
+
+    >>> from privet.privacy import Unit
+    >>> unit = Unit()
+    >>> set_frozen(unit, group_size=2)
+    >>> unit.group_size
+    2
+    """
+    for name, value in values.items():
+        object.__setattr__(record, name, value)

@@ -13,7 +13,7 @@ import pytest
 from privet import mechanisms, noise, privacy, testing
 from privet.errors import InvalidData
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
-from privet.mechanisms.target import Target
+from privet.privacy import Guarantee
 
 EXAMPLES = list(testing.example_mechanisms())
 IDS = [f"{example.mechanism.name}-{i}" for i, example in enumerate(EXAMPLES)]
@@ -57,7 +57,7 @@ class Coin(Mechanism):
 
     @classmethod
     def examples(cls):
-        yield Example(cls(), 0, 1, Target(1.0))
+        yield Example(cls(), 0, 1, Guarantee(1.0))
 
 
 class RandomPrice(Coin):
@@ -202,8 +202,8 @@ def pair(twin, target=None):
     [
         (testing.check_price_is_a_value, pair(RandomPrice())),
         (testing.check_parameters_are_frozen, pair(Mutable())),
-        (testing.check_meets_its_budget, pair(Coin(1.0), Target(0.9))),
-        (testing.check_meets_its_budget, pair(Coin(0.5), Target(1.0))),
+        (testing.check_meets_its_budget, pair(Coin(1.0), Guarantee(0.9))),
+        (testing.check_meets_its_budget, pair(Coin(0.5), Guarantee(1.0))),
         (testing.check_behaviour_is_public, pair(TellingType())),
         (testing.check_seed_is_stamped, pair(OwnSource())),
         (testing.check_seed_is_stamped, pair(ForgetsStamp())),
@@ -281,7 +281,7 @@ def test_a_stream_with_less_noise_than_its_list_is_caught(bug, monkeypatch):
 
 @pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
 def test_sound_twin_passes(check_law):
-    check_law(pair(Coin(), Target(1.0)))
+    check_law(pair(Coin(), Guarantee(1.0)))
 
 
 def test_a_bar_of_the_full_width_passes():

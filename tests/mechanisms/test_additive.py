@@ -19,8 +19,7 @@ from privet.mechanisms import (
     for_error,
 )
 from privet.mechanisms.gaussian import analytic_noise_multiplier
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Unit
 
 EPSILONS = (0.1, 0.5, 1, 2, 3, 5, 8, 10)
 SIGMAS = {
@@ -63,7 +62,7 @@ def test_analytic_sigma_is_on_the_safe_side_by_a_hair(epsilon, delta):
 
 def test_a_calibration_on_the_unsafe_side_would_be_seen():
     twin = analytic_noise_multiplier(1.0, 1e-5) * (1 - 1e-6)  # a bisection that returns its lower end
-    assert not Target(1.0, 1e-5).covers(privacy.GaussianLoss(twin))
+    assert not Guarantee(1.0, 1e-5).covers(privacy.GaussianLoss(twin))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +153,7 @@ def test_the_discrete_gaussian_has_its_own_price(sigma, epsilon, exact, continuo
 
 def test_a_discrete_gaussian_priced_by_the_continuous_curve_would_be_seen():
     continuous = Gaussian.for_budget(epsilon=1.0, delta=0.126936737507, sensitivity=1.0).sigma
-    assert not Target(1.0, 0.126936737507).covers(DiscreteGaussian(scale=continuous, sensitivity=1).loss)
+    assert not Guarantee(1.0, 0.126936737507).covers(DiscreteGaussian(scale=continuous, sensitivity=1).loss)
     assert DiscreteGaussian.for_budget(epsilon=1.0, delta=0.126936737507, sensitivity=1).sigma > continuous * 1.01
 
 

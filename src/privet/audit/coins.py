@@ -9,7 +9,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.audit.datasets import extended, selected
 from privet.audit.watch import text_of
 from privet.errors import InvalidData, InvalidParameter
@@ -40,7 +40,7 @@ class Coins:
     _first: list[tuple[int, int]] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "included", np.array(self.included, dtype=bool))
+        set_frozen(self, included=np.array(self.included, dtype=bool))
         self.included.setflags(write=False)
         if (self.top is None) != (self.bottom is None):
             raise InvalidParameter("fix both top and bottom, or neither")

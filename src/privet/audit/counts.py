@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 
 
@@ -31,7 +31,7 @@ class Counts:
                 f"an event cannot happen more often than it was tried: got tp={self.tp} of {n}, fp={self.fp} of {n_out}"
             )
         for name, value in values.items():
-            object.__setattr__(self, name, value)
+            set_frozen(self, **{name: value})
 
     @property
     def fn(self) -> int:
@@ -76,4 +76,4 @@ class Guesses:
                 f"got {correct} correct, {made} made, {canaries} canaries"
             )
         for name, value in (("canaries", canaries), ("made", made), ("correct", correct)):
-            object.__setattr__(self, name, value)
+            set_frozen(self, **{name: value})

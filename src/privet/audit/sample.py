@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import finite
+from privet._validate import finite, set_frozen
 from privet.audit.counts import Counts
 from privet.errors import InvalidData, InvalidParameter
 
@@ -26,7 +26,7 @@ class AtLeast:
     threshold: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", finite("threshold", self.threshold))
+        set_frozen(self, threshold=finite("threshold", self.threshold))
 
     def __call__(self, outputs: Array) -> Array:
         return np.asarray(outputs) >= self.threshold
@@ -56,7 +56,7 @@ class Sample:
             outputs = np.asarray(getattr(self, name))
             if outputs.ndim == 0 or len(outputs) == 0:
                 raise InvalidData(f"{name} must be an array with one output a run, and at least one run")
-            object.__setattr__(self, name, outputs)
+            set_frozen(self, **{name: outputs})
 
     def part(self, start: float, stop: float) -> "Sample":
         """The runs between two shares of the whole, the same shares in both worlds."""

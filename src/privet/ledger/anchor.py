@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from privet._validate import set_frozen
 from privet.errors import InvalidParameter, LedgerTampered, LedgerUnavailable
 from privet.ledger.entry import Entry, canonical
 
@@ -105,7 +106,7 @@ class AnchorFile:
     def __post_init__(self) -> None:
         for name in ("path", "key"):  # a handle that travels to another folder finds the same files
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else os.path.abspath(value))
+            set_frozen(self, **{name: None if value is None else os.path.abspath(value)})
 
     @staticmethod
     def of(anchor: Any) -> "AnchorFile | None":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from privet._validate import at_least, open_fraction
+from privet._validate import at_least, open_fraction, set_frozen
 from privet.accounting import Gdp, Zcdp
 from privet.accounting.filters import (
     AdvancedFilter,
@@ -76,7 +76,7 @@ class Budget:
             self._statement(rule, delta)
         else:
             self._target(rule, delta)
-        object.__setattr__(self, "rule", rule)
+        set_frozen(self, rule=rule)
 
     def _default(self, delta: float) -> Filter:
         if self.rho is not None:
@@ -97,8 +97,8 @@ class Budget:
             raise InvalidParameter("a rule in rho or mu has no epsilon of its own; give delta alone and read .epsilon")
         self._same("rho", self.rho, getattr(rule, "rho", None))
         self._same("mu", self.mu, getattr(rule, "mu", None))
-        object.__setattr__(self, "epsilon", converted)
-        object.__setattr__(self, "delta", delta)
+        set_frozen(self, epsilon=converted)
+        set_frozen(self, delta=delta)
 
     def _target(self, rule: Filter, delta: float) -> None:
         promised = (float(rule.epsilon), float(rule.delta))  # type: ignore[attr-defined]
@@ -107,12 +107,12 @@ class Budget:
         self._same("epsilon", self.epsilon, promised[0])
         if delta and abs(delta - promised[1]) > 1e-12 * delta:
             raise InvalidParameter(f"the rule promises delta {promised[1]:g}, the budget says {delta:g}")
-        object.__setattr__(self, "delta", delta or promised[1])
+        set_frozen(self, delta=delta or promised[1])
 
     def _same(self, name: str, said: float | None, promised: float | None) -> None:
         if said is not None and float(said) != promised:
             raise InvalidParameter(f"the rule promises {name} {promised}, the budget says {said}")
-        object.__setattr__(self, name, promised)
+        set_frozen(self, **{name: promised})
 
     @property
     def filter(self) -> Filter:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, MixedUnits
 from privet.ledger.amounts import add_sums, largest, minus_sums, total_sums
@@ -49,8 +49,8 @@ class Partition:
         parts = tuple(clean_name("the name of a part", part) for part in self.parts)
         if len(parts) < 2 or len(set(parts)) != len(parts):
             raise InvalidParameter("a partition declares at least two parts, each once, before the first charge")
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "per_person", count("per_person", self.per_person, 1))
+        set_frozen(self, parts=parts)
+        set_frozen(self, per_person=count("per_person", self.per_person, 1))
 
     def __getitem__(self, part: str) -> Part:
         if part not in self.parts:

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn, Unpack, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above, count, finite, flag, fraction, open_fraction
+from privet._validate import above, count, finite, flag, fraction, open_fraction, set_frozen
 from privet.accounting import calibrate
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
@@ -22,8 +22,17 @@ from privet.mechanisms.families.selection import admit_scores, as_scores, check_
 from privet.mechanisms.families.values import whole_steps
 from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target, scale_for
-from privet.privacy import AboveThresholdLoss, Composed, DiscreteLaplaceLoss, PrivacyLoss, Repeated, Unit
+from privet.mechanisms.target import scale_for
+from privet.privacy import (
+    AboveThresholdLoss,
+    Composed,
+    DiscreteLaplaceLoss,
+    Guarantee,
+    PrivacyLoss,
+    Promise,
+    Repeated,
+    Unit,
+)
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
 ABOVE, UNANSWERED = 1, -1
@@ -76,10 +85,10 @@ class AboveThreshold(Mechanism[Any, Any]):
     def __post_init__(self) -> None:
         for name in ("threshold_scale", "query_scale", "answer_scale"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, above(name, getattr(self, name), 0.0))
-        object.__setattr__(self, "threshold", finite("threshold", self.threshold))
-        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="score"))
-        object.__setattr__(self, "positives", count("positives", self.positives, 1))
+                set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
+        set_frozen(self, threshold=finite("threshold", self.threshold))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="score"))
+        set_frozen(self, positives=count("positives", self.positives, 1))
         check_monotonic(self.monotonic, self.sensitivity.unit)
         if flag("gaps", self.gaps) and self.answer_scale is not None:
             raise InvalidParameter(
@@ -97,10 +106,6 @@ class AboveThreshold(Mechanism[Any, Any]):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: float | Fraction | Sensitivity,
         threshold: float,
         unit: Unit | None = None,
@@ -108,12 +113,13 @@ class AboveThreshold(Mechanism[Any, Any]):
         monotonic: bool = False,
         answer_share: float = 0.0,
         gaps: bool = False,
+        **promise: Unpack[Promise],
     ) -> "AboveThreshold":
         """The best split of the budget between threshold and queries, 1 : (2c)^(2/3), or 1 : c^(2/3) when monotonic.
 
         `answer_share` is the part of epsilon that is kept for numbers; 0 means signs only.
         """
-        target = Target(epsilon, delta, rho, mu)
+        target = Guarantee(**promise)
         share = Fraction(fraction("answer_share", answer_share))
         if share == 1:
             raise InvalidParameter("answer_share must be below 1: the signs need a budget too")
@@ -220,15 +226,15 @@ class AboveThreshold(Mechanism[Any, Any]):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         plain = cls.for_budget(epsilon=3.0, sensitivity=1, threshold=0.0, unit=Unit("replace"))
-        yield Example(plain, [-1.0] * 8 + [1.0], [0.0] * 9, Target(3.0))
+        yield Example(plain, [-1.0] * 8 + [1.0], [0.0] * 9, Guarantee(3.0))
         counts = cls.for_budget(epsilon=2.0, sensitivity=1, threshold=5, positives=2, monotonic=True)
         # Threshold and two positives strain the price together only on streams that end this way once in thousands of runs.
-        yield Example(counts, [4, 5, 5], [5, 6, 6], Target(2.0), detects=0.25)
+        yield Example(counts, [4, 5, 5], [5, 6, 6], Guarantee(2.0), detects=0.25)
         numbers = cls.for_budget(epsilon=2.0, sensitivity=0.5, threshold=1.0, answer_share=0.25)
         # The number shows when the second query is above, and that hardly depends on the world: an eighth of the price.
-        yield Example(numbers, [0.5, 1.0], [0.0, 1.5], Target(2.0), detects=0.25)
+        yield Example(numbers, [0.5, 1.0], [0.0, 1.5], Guarantee(2.0), detects=0.25)
         leads = cls.for_budget(epsilon=1.0, sensitivity=1, threshold=0.0, gaps=True)
-        yield Example(leads, [1.0, -1.0], [0.0, 0.0], Target(1.0))
+        yield Example(leads, [1.0, -1.0], [0.0, 0.0], Guarantee(1.0))
 
 
 @final

@@ -15,8 +15,7 @@ from privet.mechanisms.families.records import (
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Unit
 
 
 @final
@@ -85,7 +84,7 @@ class BoundedMean(MomentMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), [10.0, 1.0, 2.0], [1.0, 2.0], Target(1.0))
+        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), [10.0, 1.0, 2.0], [1.0, 2.0], Guarantee(1.0))
         ages = cls.for_budget(epsilon=1.0, delta=1e-5, bounds=(0, 110), unit=Unit("replace"), n=3)
-        yield Example(ages, [30, 41, 110], [30, 41, 0], Target(1.0, 1e-5))
-        yield Example(cls.for_budget(mu=0.5, bounds=(-1, 1)), [], [1.0], Target(mu=0.5))
+        yield Example(ages, [30, 41, 110], [30, 41, 0], Guarantee(1.0, 1e-5))
+        yield Example(cls.for_budget(mu=0.5, bounds=(-1, 1)), [], [1.0], Guarantee(mu=0.5))

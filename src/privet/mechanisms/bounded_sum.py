@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
+from typing import Unpack, final
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from privet.mechanisms.families.records import (
 from privet.mechanisms.for_error import for_error
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Norm
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 
 @final
@@ -54,19 +53,16 @@ class BoundedSum(RecordMechanism):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         bounds: tuple[float, float],
         unit: Unit | None = None,
         missing: Missing | None = None,
         max_rows: int = 1,
+        **promise: Unpack[Promise],
     ) -> "BoundedSum":
         """The least noise that stays within the budget; the bounds are public and never read from data."""
         moves = _moves(public_bounds(bounds), Unit() if unit is None else unit, several=max_rows != 1)
         l1, l2 = (row_sensitivity(moves, norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        noise = for_error(epsilon=epsilon, delta=delta, rho=rho, mu=mu, l1=l1, l2=l2)
+        noise = for_error(**promise, l1=l1, l2=l2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows)
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
@@ -91,10 +87,10 @@ class BoundedSum(RecordMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, bounds=(-2, 5)), [5.0, 1.0, math.inf], [5.0, 1.0], Target(1.0))
+        yield Example(cls.for_budget(epsilon=1.0, bounds=(-2, 5)), [5.0, 1.0, math.inf], [5.0, 1.0], Guarantee(1.0))
         private = cls.for_budget(epsilon=1.0, delta=1e-5, bounds=(0, 10), unit=Unit("replace"))
-        yield Example(private, [3, None, 10], [3, None, 0], Target(1.0, 1e-5))
-        yield Example(cls.for_budget(rho=0.1, bounds=(0, 1), max_rows=3), [], [1, 1, 1], Target(rho=0.1))
+        yield Example(private, [3, None, 10], [3, None, 0], Guarantee(1.0, 1e-5))
+        yield Example(cls.for_budget(rho=0.1, bounds=(0, 1), max_rows=3), [], [1, 1, 1], Guarantee(rho=0.1))
 
 
 def _moves(bounds: tuple[float, float], unit: Unit, *, several: bool) -> Fraction:

@@ -22,8 +22,7 @@ from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm, Sensitivity
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 _HALF_FINE = 30  # squares of a record's place have 60 bits
 # Standard deviation of the variance (in units of the squared half width, times n) for unit noise on each total, when
@@ -67,16 +66,16 @@ class BoundedVariance(MomentMechanism):
         return 3 if counted else 2
 
     @classmethod
-    def _best_noise(cls, budget: dict[str, Any], l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
+    def _best_noise(cls, promise: Promise, l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
         """By the spread of the variance itself, at records that are spread evenly: the two vectors count differently."""
         if not counted:
-            return super()._best_noise(budget, l1, l2, counted)
+            return super()._best_noise(promise, l1, l2, counted)
         found: list[tuple[float, Laplace | Gaussian]] = []
         with suppress(Unreachable):
-            laplace = Laplace.for_budget(**budget, sensitivity=l1)
+            laplace = Laplace.for_budget(**promise, sensitivity=l1)
             found.append((_EVEN_SUMS * laplace.standard_deviation, laplace))
         with suppress(NoGuarantee):  # Gaussian noise needs a delta
-            gaussian = Gaussian.for_budget(**budget, sensitivity=l2)
+            gaussian = Gaussian.for_budget(**promise, sensitivity=l2)
             found.append((_EVEN_MOMENTS * gaussian.standard_deviation, gaussian))
         if not found:
             raise Unreachable("neither Laplace nor Gaussian noise meets this budget; allow a larger one")
@@ -160,10 +159,10 @@ class BoundedVariance(MomentMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), [10.0, 1.0, 2.0], [1.0, 2.0], Target(1.0))
+        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), [10.0, 1.0, 2.0], [1.0, 2.0], Guarantee(1.0))
         ages = cls.for_budget(epsilon=1.0, delta=1e-5, bounds=(0, 110), unit=Unit("replace"), n=3)
-        yield Example(ages, [30, 41, 110], [30, 41, 0], Target(1.0, 1e-5))
-        yield Example(cls.for_budget(rho=0.1, bounds=(-1, 1)), [], [1.0], Target(rho=0.1))
+        yield Example(ages, [30, 41, 110], [30, 41, 0], Guarantee(1.0, 1e-5))
+        yield Example(cls.for_budget(rho=0.1, bounds=(-1, 1)), [], [1.0], Guarantee(rho=0.1))
 
 
 def _wide_total(squares: Array) -> int:

@@ -11,8 +11,7 @@ from privet.errors import InvalidData
 from privet.mechanisms.counting import CountingMechanism
 from privet.mechanisms.families.columns import admit_column, holds_booleans, is_number, is_typed, read_column
 from privet.mechanisms.mechanism import Example, register
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Unit
 
 _CONDITION = (
     "a count takes a condition, one yes or no for each record: pass column >= 65, say. For the number of all records take "
@@ -63,7 +62,7 @@ class Count(CountingMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0), [True, False, True], [True, False], Target(1.0))
+        yield Example(cls.for_budget(epsilon=1.0), [True, False, True], [True, False], Guarantee(1.0))
         private = cls.for_budget(epsilon=0.5, delta=1e-6, unit=Unit("replace"))
-        yield Example(private, [1, 0, None], [1, 0, 1], Target(0.5, 1e-6))
-        yield Example(cls.for_budget(rho=0.1, max_rows=4), [], [1, 1, 1, 1], Target(rho=0.1))
+        yield Example(private, [1, 0, None], [1, 0, 1], Guarantee(0.5, 1e-6))
+        yield Example(cls.for_budget(rho=0.1, max_rows=4), [], [1, 1, 1, 1], Guarantee(rho=0.1))

@@ -4,16 +4,16 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
-from privet._validate import count as whole
+from privet._validate import count as whole, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.records import row_sensitivity
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Mechanism, Source
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import PrivacyLoss, Promise, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class CountingMechanism(Mechanism[Any, int]):
     max_rows: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_rows", whole("max_rows", self.max_rows, 1))
+        set_frozen(self, max_rows=whole("max_rows", self.max_rows, 1))
         bound = self.noise.sensitivity
         if bound.value < self.max_rows * bound.unit.group_size:
             raise InvalidParameter("the noise was made for a smaller sensitivity than this count has; use for_budget")
@@ -38,19 +38,15 @@ class CountingMechanism(Mechanism[Any, int]):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         unit: Unit | None = None,
         max_rows: int = 1,
+        **promise: Unpack[Promise],
     ) -> Self:
         """The least noise that stays within the budget."""
-        budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
         l1, l2 = (row_sensitivity(Fraction(1), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        found = [cls(noise=DiscreteLaplace.for_budget(**budget, sensitivity=l1), max_rows=max_rows)]
+        found = [cls(noise=DiscreteLaplace.for_budget(**promise, sensitivity=l1), max_rows=max_rows)]
         with suppress(NoGuarantee):  # Gaussian noise needs a delta
-            found.append(cls(noise=Gaussian.for_budget(**budget, sensitivity=l2), max_rows=max_rows))
+            found.append(cls(noise=Gaussian.for_budget(**promise, sensitivity=l2), max_rows=max_rows))
         return min(found, key=lambda mechanism: mechanism.error().radius)
 
     @property

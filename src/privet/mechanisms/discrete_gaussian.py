@@ -4,20 +4,20 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array, ndtr, ndtri
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidData, NoGuarantee
 from privet.mechanisms.families.integer import IntegerMechanism, integer_scale
 from privet.mechanisms.families.values import size_of
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target, smallest_scale
-from privet.privacy import DiscreteGaussianLoss, PrivacyLoss, Unit, ZcdpLoss
+from privet.mechanisms.target import smallest_scale
+from privet.privacy import DiscreteGaussianLoss, Guarantee, PrivacyLoss, Promise, Unit, ZcdpLoss
 
 _LISTED = 1e4  # up to this sigma the law is summed term by term; the loss lists it up to 1e5
 _REACH = 40.0
@@ -50,9 +50,9 @@ class DiscreteGaussian(IntegerMechanism):
     dimension: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", integer_scale("sigma", self.scale))
-        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l2"))
-        object.__setattr__(self, "dimension", count("dimension", self.dimension, 1))
+        set_frozen(self, scale=integer_scale("sigma", self.scale))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l2"))
+        set_frozen(self, dimension=count("dimension", self.dimension, 1))
 
     @property
     def sigma(self) -> float:
@@ -63,16 +63,13 @@ class DiscreteGaussian(IntegerMechanism):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: float | Fraction | Sensitivity,
         unit: Unit | None = None,
         dimension: int = 1,
+        **promise: Unpack[Promise],
     ) -> "DiscreteGaussian":
         """The smallest sigma that stays within the budget."""
-        target = Target(epsilon, delta, rho, mu)
+        target = Guarantee(**promise)
         if target.mu is not None or (target.epsilon is not None and target.delta == 0.0):
             raise NoGuarantee(
                 "discrete Gaussian noise has neither a pure nor a GDP guarantee: give rho, or epsilon with a delta > 0; "
@@ -130,11 +127,11 @@ class DiscreteGaussian(IntegerMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, delta=1e-5, sensitivity=1), 0, 1, Target(1.0, 1e-5))
-        yield Example(cls.for_budget(rho=0.5, sensitivity=2, unit=Unit("replace")), 7, 5, Target(rho=0.5))
+        yield Example(cls.for_budget(epsilon=1.0, delta=1e-5, sensitivity=1), 0, 1, Guarantee(1.0, 1e-5))
+        yield Example(cls.for_budget(rho=0.5, sensitivity=2, unit=Unit("replace")), 7, 5, Guarantee(rho=0.5))
         corners = np.array([3, 0, 1, 2]), np.array([4, 1, 0, 3])
         several = cls.for_budget(epsilon=1.0, delta=1e-5, sensitivity=2, dimension=4)
-        yield Example(several, *corners, Target(1.0, 1e-5))
+        yield Example(several, *corners, Guarantee(1.0, 1e-5))
 
 
 def _price(sigma: float, sensitivity: Sensitivity, dimension: int) -> PrivacyLoss:

@@ -3,15 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Unpack, final
 
 import numpy as np
 
 from privet.mechanisms.families.two_sided_geometric import TwoSidedGeometric, smallest_geometric_scale
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 
 @final
@@ -40,20 +39,17 @@ class DiscreteLaplace(TwoSidedGeometric):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: int | Fraction | Sensitivity,
         unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "DiscreteLaplace":
         """The smallest scale that stays within the budget."""
-        target, bound = Target(epsilon, delta, rho, mu), as_sensitivity(sensitivity, norm="l1", unit=unit)
+        target, bound = Guarantee(**promise), as_sensitivity(sensitivity, norm="l1", unit=unit)
         return cls(scale=smallest_geometric_scale(target, bound), sensitivity=bound)._charged_at(target)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, sensitivity=1), 0, 1, Target(1.0))
-        yield Example(cls.for_budget(rho=0.1, sensitivity=2, unit=Unit("replace")), 5, 3, Target(rho=0.1))
+        yield Example(cls.for_budget(epsilon=1.0, sensitivity=1), 0, 1, Guarantee(1.0))
+        yield Example(cls.for_budget(rho=0.1, sensitivity=2, unit=Unit("replace")), 5, 3, Guarantee(rho=0.1))
         vectors = np.array([4, 0, 9]), np.array([3, 1, 9])
-        yield Example(cls.for_budget(epsilon=1.0, delta=1e-3, sensitivity=2), *vectors, Target(1.0, 1e-3))
+        yield Example(cls.for_budget(epsilon=1.0, delta=1e-3, sensitivity=2), *vectors, Guarantee(1.0, 1e-3))

@@ -11,8 +11,7 @@ from privet import noise
 from privet._numerics import Array
 from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import Target
-from privet.privacy import ExponentialLoss, Unit
+from privet.privacy import ExponentialLoss, Guarantee, Unit
 
 
 @final
@@ -59,8 +58,8 @@ class Exponential(SelectionMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         vaccines = cls.for_budget(epsilon=1.0, sensitivity=1.0, candidates=("A", "B"), unit=Unit("replace"))
-        yield Example(vaccines, [10.0, 14.0], [11.0, 13.0], Target(1.0))
+        yield Example(vaccines, [10.0, 14.0], [11.0, 13.0], Guarantee(1.0))
         counts = cls.for_budget(rho=0.1, sensitivity=1, monotonic=True, candidates=range(4))
-        yield Example(counts, [3, 2, 2, 0], [3, 3, 2, 1], Target(rho=0.1))
+        yield Example(counts, [3, 2, 2, 0], [3, 3, 2, 1], Guarantee(rho=0.1))
         loose = cls.for_budget(epsilon=0.5, delta=1e-3, sensitivity=0.5, candidates=range(3))
-        yield Example(loose, [0.0, 2.0, 2.0], [0.5, 1.5, 1.5], Target(0.5, 1e-3))
+        yield Example(loose, [0.0, 2.0, 2.0], [0.5, 1.5, 1.5], Guarantee(0.5, 1e-3))

@@ -2,26 +2,24 @@
 
 from contextlib import suppress
 from fractions import Fraction
+from typing import Unpack
 
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.sensitivity import Sensitivity
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Promise, Unit, spelt_out
 
 
+@spelt_out
 def for_error(
     *,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    rho: float | None = None,
-    mu: float | None = None,
     l1: float | Fraction | Sensitivity,
     l2: float | Fraction | Sensitivity,
     unit: Unit | None = None,
     dimension: int = 1,
     confidence: float = 0.95,
+    **promise: Unpack[Promise],
 ) -> Laplace | Gaussian:
     """The mechanism whose error bar at `confidence`, jointly over `dimension` coordinates, is smaller.
 
@@ -34,12 +32,12 @@ def for_error(
     >>> for_error(epsilon=1.0, delta=1e-6, l1=100, l2=10, dimension=100).name
     'gaussian'
     """
-    Target(epsilon, delta, rho, mu)
+    Guarantee(**promise)
     found: list[Laplace | Gaussian] = []
     with suppress(Unreachable):
-        found.append(Laplace.for_budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu, sensitivity=l1, unit=unit))
+        found.append(Laplace.for_budget(**promise, sensitivity=l1, unit=unit))
     with suppress(NoGuarantee):  # Gaussian noise needs a delta
-        found.append(Gaussian.for_budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu, sensitivity=l2, unit=unit))
+        found.append(Gaussian.for_budget(**promise, sensitivity=l2, unit=unit))
     if not found:
         raise Unreachable("neither Laplace nor Gaussian noise meets this budget; allow a larger one")
     return min(found, key=lambda mechanism: mechanism.error(confidence, dimension=dimension).radius)

@@ -4,18 +4,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array, ndtr, ndtri
+from privet._validate import set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target, ratio_down, scale_for
-from privet.privacy import GaussianLoss, Unit
+from privet.mechanisms.target import ratio_down, scale_for
+from privet.privacy import GaussianLoss, Guarantee, Promise, Unit
 
 
 @final
@@ -41,8 +42,8 @@ class Gaussian(AdditiveMechanism):
     name = "gaussian"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", noise_scale("sigma", self.scale))
-        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l2"))
+        set_frozen(self, scale=noise_scale("sigma", self.scale))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l2"))
 
     @property
     def sigma(self) -> float:
@@ -53,15 +54,12 @@ class Gaussian(AdditiveMechanism):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: float | Fraction | Sensitivity,
         unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "Gaussian":
         """The smallest sigma that stays within the budget, by the exact privacy curve (analytic Gaussian)."""
-        target = Target(epsilon, delta, rho, mu)
+        target = Guarantee(**promise)
         bound = as_sensitivity(sensitivity, norm="l2", unit=unit)
         return cls(scale=scale_for(_multiplier(target), bound.value), sensitivity=bound)._charged_at(target)
 
@@ -76,7 +74,7 @@ class Gaussian(AdditiveMechanism):
         >>> round(Gaussian.classic(epsilon=0.5, delta=1e-5, sensitivity=1.0).sigma, 10)
         9.6896105252
         """
-        target = Target(epsilon, delta)
+        target = Guarantee(epsilon, delta)
         if target.epsilon is None or target.epsilon >= 1.0 or target.delta == 0.0:
             raise InvalidParameter(
                 "the classic formula is proved for 0 < epsilon < 1 and 0 < delta < 1 only; Gaussian.for_budget has no "
@@ -111,12 +109,12 @@ class Gaussian(AdditiveMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, delta=1e-5, sensitivity=1.0), 0.0, 1.0, Target(1.0, 1e-5))
-        yield Example(cls.for_budget(rho=0.5, sensitivity=2.0, unit=Unit("replace")), -1.0, 1.0, Target(rho=0.5))
-        yield Example(cls.for_budget(mu=0.5, sensitivity=1.0), np.zeros(4), np.full(4, 0.5), Target(mu=0.5))
+        yield Example(cls.for_budget(epsilon=1.0, delta=1e-5, sensitivity=1.0), 0.0, 1.0, Guarantee(1.0, 1e-5))
+        yield Example(cls.for_budget(rho=0.5, sensitivity=2.0, unit=Unit("replace")), -1.0, 1.0, Guarantee(rho=0.5))
+        yield Example(cls.for_budget(mu=0.5, sensitivity=1.0), np.zeros(4), np.full(4, 0.5), Guarantee(mu=0.5))
 
 
-def _multiplier(target: Target) -> float:
+def _multiplier(target: Guarantee) -> float:
     """The smallest noise multiplier for the target, rounded up by less than 1e-12."""
     if target.mu is not None:
         return (1.0 + 2.0**-50) / target.mu  # the price is rounded up as well

@@ -3,19 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.two_sided_geometric import TwoSidedGeometric, smallest_geometric_scale
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 _WIDEST = 2**62
 
@@ -45,22 +44,19 @@ class Geometric(TwoSidedGeometric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", _whole_bounds(self.bounds))
+            set_frozen(self, bounds=_whole_bounds(self.bounds))
 
     @classmethod
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: int | Fraction | Sensitivity = 1,
         unit: Unit | None = None,
         bounds: tuple[int, int] | None = None,
+        **promise: Unpack[Promise],
     ) -> "Geometric":
         """The smallest scale that stays within the budget."""
-        target, bound = Target(epsilon, delta, rho, mu), as_sensitivity(sensitivity, norm="l1", unit=unit)
+        target, bound = Guarantee(**promise), as_sensitivity(sensitivity, norm="l1", unit=unit)
         scale = smallest_geometric_scale(target, bound)
         return cls(scale=scale, sensitivity=bound, bounds=bounds)._charged_at(target)
 
@@ -88,9 +84,9 @@ class Geometric(TwoSidedGeometric):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0), 10, 11, Target(1.0))
-        yield Example(cls.for_budget(epsilon=0.5, bounds=(0, 8)), 0, 1, Target(0.5))
-        yield Example(cls.for_budget(mu=1.0, bounds=(0, 50), unit=Unit("replace")), 49, 50, Target(mu=1.0))
+        yield Example(cls.for_budget(epsilon=1.0), 10, 11, Guarantee(1.0))
+        yield Example(cls.for_budget(epsilon=0.5, bounds=(0, 8)), 0, 1, Guarantee(0.5))
+        yield Example(cls.for_budget(mu=1.0, bounds=(0, 50), unit=Unit("replace")), 49, 50, Guarantee(mu=1.0))
 
 
 def _whole_bounds(bounds: object) -> tuple[int, int]:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count as whole, finite
+from privet._validate import count as whole, finite, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
@@ -19,8 +19,7 @@ from privet.mechanisms.families.records import admit_records, as_records
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivities import histogram_sensitivity
-from privet.mechanisms.target import Target
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 
 _TABLE = "this is a whole table, and a histogram takes one column of it: pass table['column']"
 _NO_COLUMN = "a histogram takes a column or a list of records, one entry each"
@@ -61,10 +60,10 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
         if (self.labels is None) == (self.edges is None):
             raise InvalidParameter("give either labels=, the public categories, or edges=, the public ends of the bins")
         if self.labels is not None:
-            object.__setattr__(self, "labels", _public_labels(self.labels))
+            set_frozen(self, labels=_public_labels(self.labels))
         else:
-            object.__setattr__(self, "edges", _public_edges(self.edges))
-        object.__setattr__(self, "max_rows", whole("max_rows", self.max_rows, 1))
+            set_frozen(self, edges=_public_edges(self.edges))
+        set_frozen(self, max_rows=whole("max_rows", self.max_rows, 1))
         bound = self.noise.sensitivity
         if bound.value < histogram_sensitivity(norm=bound.norm, unit=bound.unit, max_rows=self.max_rows).value:
             raise InvalidParameter("the noise was made for a smaller sensitivity than a histogram has; use for_budget")
@@ -73,22 +72,18 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         labels: Sequence[Any] | None = None,
         edges: Sequence[float] | None = None,
         unit: Unit | None = None,
         max_rows: int = 1,
+        **promise: Unpack[Promise],
     ) -> "Histogram":
         """The least noise, jointly over the bins, that stays within the budget."""
-        budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
         shape: dict[str, Any] = {"labels": labels, "edges": edges, "max_rows": max_rows}
         l1, l2 = (histogram_sensitivity(norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        found = [cls(noise=DiscreteLaplace.for_budget(**budget, sensitivity=l1), **shape)]
+        found = [cls(noise=DiscreteLaplace.for_budget(**promise, sensitivity=l1), **shape)]
         with suppress(NoGuarantee):  # Gaussian noise needs a delta
-            found.append(cls(noise=Gaussian.for_budget(**budget, sensitivity=l2), **shape))
+            found.append(cls(noise=Gaussian.for_budget(**promise, sensitivity=l2), **shape))
         return min(found, key=lambda mechanism: mechanism.error().radius)
 
     @property
@@ -155,11 +150,11 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         wards = cls.for_budget(epsilon=1.0, labels=("A", "B"))
-        yield Example(wards, ["A", "B"], ["A", "B", "B"], Target(1.0))
+        yield Example(wards, ["A", "B"], ["A", "B", "B"], Guarantee(1.0))
         moved = cls.for_budget(epsilon=1.0, delta=1e-5, edges=(0, 10, 20, 30), unit=Unit("replace"))
-        yield Example(moved, [5, 15, 30], [5, 25, 30], Target(1.0, 1e-5))
+        yield Example(moved, [5, 15, 30], [5, 25, 30], Guarantee(1.0, 1e-5))
         people = cls.for_budget(rho=0.05, labels=(1, 2), max_rows=3)
-        yield Example(people, [1], [1, 2, 2, 2], Target(rho=0.05))
+        yield Example(people, [1], [1, 2, 2, 2], Guarantee(rho=0.05))
 
 
 def _public_labels(labels: Any) -> tuple[Any, ...]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.mechanisms.families.response import (
     Estimate,
     ResponseMechanism,
@@ -15,8 +15,7 @@ from privet.mechanisms.families.response import (
     truth_for,
 )
 from privet.mechanisms.mechanism import Example, register
-from privet.mechanisms.target import Target
-from privet.privacy import KRRLoss
+from privet.privacy import Guarantee, KRRLoss, Promise
 
 
 @final
@@ -43,7 +42,7 @@ class KRR(ResponseMechanism):
     k: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", count("k", self.k, 2))
+        set_frozen(self, k=count("k", self.k, 2))
         super().__post_init__()
 
     @classmethod
@@ -51,13 +50,10 @@ class KRR(ResponseMechanism):
         cls,
         *,
         k: int,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
+        **promise: Unpack[Promise],
     ) -> "KRR":
         """The most truthful report within the budget, its probability rounded towards 1/k."""
-        size, target = count("k", k, 2), Target(epsilon, delta, rho, mu)
+        size, target = count("k", k, 2), Guarantee(**promise)
         best = largest_epsilon(lambda e: KRRLoss(k=size, epsilon=e), target)
         return cls(k=size, truth=truth_for(best, size))._charged_at(target)
 
@@ -75,5 +71,5 @@ class KRR(ResponseMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(k=4, epsilon=1.0), 0, 3, Target(1.0))
-        yield Example(cls.for_budget(k=3, rho=0.2), np.array([0, 2]), np.array([0, 1]), Target(rho=0.2))
+        yield Example(cls.for_budget(k=4, epsilon=1.0), 0, 3, Guarantee(1.0))
+        yield Example(cls.for_budget(k=3, rho=0.2), np.array([0, 2]), np.array([0, 1]), Guarantee(rho=0.2))

@@ -4,17 +4,18 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target, pure_scale, ratio_down, scale_for, smallest_scale
-from privet.privacy import LaplaceLoss, Unit
+from privet.mechanisms.target import pure_scale, ratio_down, scale_for, smallest_scale
+from privet.privacy import Guarantee, LaplaceLoss, Promise, Unit
 
 
 @final
@@ -42,22 +43,19 @@ class Laplace(AdditiveMechanism):
     name = "laplace"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", noise_scale("scale", self.scale))
-        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l1"))
+        set_frozen(self, scale=noise_scale("scale", self.scale))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))
 
     @classmethod
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: float | Fraction | Sensitivity,
         unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "Laplace":
         """The smallest scale that stays within the budget."""
-        target = Target(epsilon, delta, rho, mu)
+        target = Guarantee(**promise)
         bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
         multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
         scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
@@ -86,7 +84,7 @@ class Laplace(AdditiveMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0, sensitivity=1.0), 0.0, 1.0, Target(1.0))
-        yield Example(cls.for_budget(epsilon=0.5, sensitivity=3.0, unit=Unit("replace")), -1.5, 1.5, Target(0.5))
+        yield Example(cls.for_budget(epsilon=1.0, sensitivity=1.0), 0.0, 1.0, Guarantee(1.0))
+        yield Example(cls.for_budget(epsilon=0.5, sensitivity=3.0, unit=Unit("replace")), -1.5, 1.5, Guarantee(0.5))
         vectors = np.zeros(3), np.array([0.5, -0.5, 0.0])
-        yield Example(cls.for_budget(epsilon=2.0, delta=1e-3, sensitivity=1.0), *vectors, Target(2.0, 1e-3))
+        yield Example(cls.for_budget(epsilon=2.0, delta=1e-3, sensitivity=1.0), *vectors, Guarantee(2.0, 1e-3))

@@ -17,9 +17,8 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.payment import pay, refuse_unpaid_runs
 from privet.mechanisms.release import Release
 from privet.mechanisms.sensitivity import Sensitivity
-from privet.mechanisms.target import Target
 from privet.noise import Source as _Source
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import Guarantee, PrivacyLoss, Unit, spelt_out
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -49,7 +48,7 @@ class Example:
     mechanism: "Mechanism[Any, Any]"
     left: Any
     right: Any
-    target: Target | None = None
+    target: Guarantee | None = None
     detects: float = 0.5
 
 
@@ -76,6 +75,11 @@ class Mechanism(ABC, Generic[In, Out]):
 
     name: ClassVar[str]
     at: float | None = None  # a field of the mechanisms that can be made for a delta
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "for_budget" in vars(cls):
+            spelt_out(vars(cls)["for_budget"].__func__)
 
     @property
     @abstractmethod
@@ -181,7 +185,7 @@ class Mechanism(ABC, Generic[In, Out]):
         """The error bar once the protected value is known: a bar computed from it alone is post-processing."""
         return self._error_of(prepared)
 
-    def _charged_at(self, target: Target) -> Self:
+    def _charged_at(self, target: Guarantee) -> Self:
         """This mechanism with the delta of its target, where the price needs it: without, it costs more epsilon."""
         if target.epsilon is None or target.delta == 0.0 or self.loss.pure() <= target.epsilon:
             return self

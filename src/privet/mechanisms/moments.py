@@ -3,8 +3,9 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
+from privet._validate import set_frozen
 from privet.errors import InvalidData
 from privet.mechanisms.families.records import (
     Missing,
@@ -18,7 +19,7 @@ from privet.mechanisms.for_error import for_error
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.sensitivity import Norm, Sensitivity
-from privet.privacy import Unit
+from privet.privacy import Promise, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class MomentMechanism(RecordMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "n", check_public_count(self.n, self.noise.sensitivity.unit, self.max_rows))
+        set_frozen(self, n=check_public_count(self.n, self.noise.sensitivity.unit, self.max_rows))
 
     def _admit(self, value: Any) -> None:
         super()._admit(value)
@@ -64,9 +65,9 @@ class MomentMechanism(RecordMechanism):
         """How many coordinates the choice of noise has in mind; `counted` where their number is released as well."""
 
     @classmethod
-    def _best_noise(cls, budget: dict[str, Any], l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
+    def _best_noise(cls, promise: Promise, l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
         """Laplace or Gaussian noise, whichever is smaller on the totals."""
-        return for_error(**budget, l1=l1, l2=l2, dimension=cls._judged(counted))
+        return for_error(**promise, l1=l1, l2=l2, dimension=cls._judged(counted))
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
         return self._shift(norm, unit)
@@ -75,15 +76,12 @@ class MomentMechanism(RecordMechanism):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         bounds: tuple[float, float],
         unit: Unit | None = None,
         n: int | None = None,
         missing: Missing | None = None,
         max_rows: int = 1,
+        **promise: Unpack[Promise],
     ) -> Self:
         """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
         public_bounds(bounds)
@@ -91,5 +89,5 @@ class MomentMechanism(RecordMechanism):
         l1, l2 = (
             row_sensitivity(cls._shift(norm, whose), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2")
         )
-        noise = cls._best_noise({"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}, l1, l2, n is None)
+        noise = cls._best_noise(promise, l1, l2, n is None)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)

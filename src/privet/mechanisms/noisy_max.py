@@ -13,8 +13,7 @@ from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import Target
-from privet.privacy import ExponentialLoss, PermuteAndFlipLoss, PrivacyLoss, PureLoss, Unit
+from privet.privacy import ExponentialLoss, Guarantee, PermuteAndFlipLoss, PrivacyLoss, PureLoss, Unit
 
 Kind = Literal["laplace", "gumbel", "exponential"]
 _ARGMAX = {
@@ -82,7 +81,7 @@ class NoisyMax(SelectionMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         teachers = cls.for_budget(epsilon=1.0, sensitivity=1, candidates=("cat", "dog", "fox"), unit=Unit("replace"))
-        yield Example(teachers, [5, 9, 9], [6, 8, 8], Target(1.0))
+        yield Example(teachers, [5, 9, 9], [6, 8, 8], Guarantee(1.0))
         for kind in ("gumbel", "exponential"):
             counts = cls.for_budget(epsilon=2.0, sensitivity=1, monotonic=True, candidates=range(3), noise=kind)
-            yield Example(counts, [4, 2, 2], [4, 3, 3], Target(2.0))
+            yield Example(counts, [4, 2, 2], [4, 3, 3], Guarantee(2.0))

@@ -16,8 +16,7 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.selection import SelectionMechanism, up
 from privet.mechanisms.families.values import whole_steps
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import Target
-from privet.privacy import PrivacyLoss, PureLoss, Unit
+from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
 _FARTHEST = 2**61
@@ -71,7 +70,7 @@ class NoisyMaxGap(SelectionMechanism):
         moved = math.ceil(self._steps(self.sensitivity.value))
         return self._price(up(self._reach * moved / self._steps(self.scale)))
 
-    def _multiplier(self, target: Target) -> float:
+    def _multiplier(self, target: Guarantee) -> float:
         moved = math.ceil(self._steps(self.sensitivity.value)) / self._steps(self.sensitivity.value)
         return (
             math.nextafter(super()._multiplier(target) * float(moved), math.inf)
@@ -121,6 +120,6 @@ class NoisyMaxGap(SelectionMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         votes = cls.for_budget(epsilon=1.0, sensitivity=1, candidates=("cat", "dog", "fox"), unit=Unit("replace"))
-        yield Example(votes, [5, 5, 0], [4, 6, 0], Target(1.0))
+        yield Example(votes, [5, 5, 0], [4, 6, 0], Guarantee(1.0))
         counts = cls.for_budget(epsilon=2.0, sensitivity=1, monotonic=True, candidates=range(3))
-        yield Example(counts, [3, 3, 2], [4, 3, 2], Target(2.0))
+        yield Example(counts, [3, 3, 2], [4, 3, 2], Guarantee(2.0))

@@ -11,8 +11,7 @@ from privet import noise
 from privet._numerics import Array
 from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import Target
-from privet.privacy import PermuteAndFlipLoss, Unit
+from privet.privacy import Guarantee, PermuteAndFlipLoss, Unit
 
 
 @final
@@ -64,6 +63,6 @@ class PermuteAndFlip(SelectionMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         vaccines = cls.for_budget(epsilon=1.0, sensitivity=1.0, candidates=("A", "B"), unit=Unit("replace"))
-        yield Example(vaccines, [10.0, 14.0], [11.0, 13.0], Target(1.0))
+        yield Example(vaccines, [10.0, 14.0], [11.0, 13.0], Guarantee(1.0))
         quick = cls.for_budget(epsilon=2.0, sensitivity=1, monotonic=True, candidates=range(3))
-        yield Example(quick, [4, 2, 2], [4, 3, 3], Target(2.0))
+        yield Example(quick, [4, 2, 2], [4, 3, 3], Guarantee(2.0))

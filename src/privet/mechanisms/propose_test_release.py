@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count, open_fraction
+from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.records import (
@@ -27,8 +27,7 @@ from privet.mechanisms.families.values import read_value
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
-from privet.mechanisms.target import Target
-from privet.privacy import ApproxLoss, Unit
+from privet.privacy import ApproxLoss, Guarantee, Unit
 
 _FARTHEST = 2**40
 
@@ -83,8 +82,8 @@ class StableMedian(StableQuery):
     max_rows: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", public_bounds(self.bounds))
-        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds, self.unit))
+        set_frozen(self, bounds=public_bounds(self.bounds))
+        set_frozen(self, missing=public_missing(self.missing, self.bounds, self.unit))
         if self.unit.relation not in ("add_remove", "replace") or self.unit.group_size != 1:
             raise InvalidParameter("the median's distance is known for one record under add_remove or replace")
         if count("max_rows", self.max_rows, 1) > 1 and self.unit.relation == "replace":
@@ -162,7 +161,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
         cls, *, epsilon: float, delta: float, query: StableQuery, proposal: float | Fraction, test_share: float = 0.5
     ) -> "ProposeTestRelease":
         """Spend `test_share` of epsilon on the test and the rest on the value; `proposal` is a public guess."""
-        target = Target(epsilon, delta)
+        target = Guarantee(epsilon, delta)
         if target.delta == 0.0 or target.epsilon is None:
             raise NoGuarantee("propose-test-release can fail: it needs a delta > 0")
         first = open_fraction("test_share", test_share) * target.epsilon
@@ -225,7 +224,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        budget, proposal = Target(2.0, 1e-2), Fraction(1)
+        budget, proposal = Guarantee(2.0, 1e-2), Fraction(1)
         # A refusal costs part of delta, which is too rare to be seen; under add/remove nothing else moves.
         for unit, right, seen in ((Unit(), [5.0] * 9, 0.0), (Unit("replace"), [5.0] * 9 + [0.0], 0.25)):
             query = StableMedian(bounds=(0, 10), unit=unit)

@@ -4,21 +4,21 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Unpack, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above, count, finite, open_fraction
+from privet._validate import above, count, finite, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import moment
 from privet.mechanisms.families.records import Missing, admit_records, clean_records, missing_note, public_missing
 from privet.mechanisms.families.selection import up
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
-from privet.mechanisms.target import Target, scale_for, smallest_scale
-from privet.privacy import ExponentialLoss, Unit
+from privet.mechanisms.target import scale_for, smallest_scale
+from privet.privacy import ExponentialLoss, Guarantee, Promise, Unit
 
 _POINTS = 2**16  # of the default grid
 _DENOMINATOR = 10**6  # of q; scores are then whole numbers that doubles hold
@@ -98,7 +98,7 @@ class Quantile(Mechanism[Any, float]):
             "max_rows": count("max_rows", self.max_rows, 1),
         }
         for name, value in clean.items():
-            object.__setattr__(self, name, value)
+            set_frozen(self, **{name: value})
         if not 0 < self.q < 1:
             raise InvalidParameter(f"q must lie at least {1 / _DENOMINATOR:g} away from 0 and 1")
         if not 2 <= self.points <= 2**52:
@@ -108,19 +108,16 @@ class Quantile(Mechanism[Any, float]):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         q: float | Fraction,
         bounds: tuple[float, float],
         step: float | None = None,
         missing: Missing | None = None,
         unit: Unit | None = None,
         max_rows: int = 1,
+        **promise: Unpack[Promise],
     ) -> "Quantile":
         """The smallest scale that stays within the budget."""
-        target, whose = Target(epsilon, delta, rho, mu), Unit() if unit is None else unit
+        target, whose = Guarantee(**promise), Unit() if unit is None else unit
         shape = cls(q=q, bounds=bounds, scale=1.0, step=step, missing=missing, unit=whose, max_rows=max_rows)  # type: ignore[arg-type]
         ratio = smallest_scale(lambda ratio: ExponentialLoss(up(2 / Fraction(ratio))), target)
         scale = scale_for(ratio, shape.sensitivity)
@@ -246,12 +243,12 @@ class Quantile(Mechanism[Any, float]):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         ages = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 8.0), step=1.0)
-        yield Example(ages, [1.0, 2.0, 2.0, 7.0], [1.0, 2.0, 2.0, 7.0, 8.0], Target(1.0))
+        yield Example(ages, [1.0, 2.0, 2.0, 7.0], [1.0, 2.0, 2.0, 7.0, 8.0], Guarantee(1.0))
         upper = cls.for_budget(rho=0.1, q=0.9, bounds=(-1.0, 1.0), step=0.125, unit=Unit("replace"))
         # Few records: the weights of both worlds hardly differ, and no share of the price is refuted yet.
-        yield Example(upper, [-1.0, 0.5], [0.5, 1.0], Target(rho=0.1), detects=0.0)
+        yield Example(upper, [-1.0, 0.5], [0.5, 1.0], Guarantee(rho=0.1), detects=0.0)
         people = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 3.0), step=1.0, max_rows=3)
-        yield Example(people, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 3.0, 3.0, 3.0], Target(1.0))
+        yield Example(people, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 3.0, 3.0, 3.0], Guarantee(1.0))
 
 
 def _interval(bounds: Any) -> tuple[float, float]:

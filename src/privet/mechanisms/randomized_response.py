@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from privet.mechanisms.families.response import (
     truth_for,
 )
 from privet.mechanisms.mechanism import Example, register
-from privet.mechanisms.target import Target
-from privet.privacy import RandomizedResponseLoss, Unit
+from privet.privacy import Guarantee, Promise, RandomizedResponseLoss, Unit
 
 
 @final
@@ -45,11 +44,9 @@ class RandomizedResponse(ResponseMechanism):
         return cls(truth=Fraction(3, 4))
 
     @classmethod
-    def for_budget(
-        cls, *, epsilon: float | None = None, delta: float = 0.0, rho: float | None = None, mu: float | None = None
-    ) -> "RandomizedResponse":
+    def for_budget(cls, **promise: Unpack[Promise]) -> "RandomizedResponse":
         """The most truthful report within the budget, its probability rounded towards 1/2."""
-        target = Target(epsilon, delta, rho, mu)
+        target = Guarantee(**promise)
         return cls(truth=truth_for(largest_epsilon(RandomizedResponseLoss, target), 2))._charged_at(target)
 
     @property
@@ -67,7 +64,7 @@ class RandomizedResponse(ResponseMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0), 0, 1, Target(1.0))
-        yield Example(cls.for_budget(epsilon=0.5, delta=1e-3), True, False, Target(0.5, 1e-3))
+        yield Example(cls.for_budget(epsilon=1.0), 0, 1, Guarantee(1.0))
+        yield Example(cls.for_budget(epsilon=0.5, delta=1e-3), True, False, Guarantee(0.5, 1e-3))
         people = np.array([0, 1, 1]), np.array([0, 1, 0])
         yield Example(cls(truth=Fraction(2, 3), unit=Unit("replace", person="id")), *people)

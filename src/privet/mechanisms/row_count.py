@@ -10,7 +10,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.counting import CountingMechanism
 from privet.mechanisms.families.columns import is_number
 from privet.mechanisms.mechanism import Example, register
-from privet.mechanisms.target import Target
+from privet.privacy import Guarantee
 
 _ROWS = (
     "records come as a list, a column or a table, one row for each; to protect a number that was counted elsewhere take "
@@ -56,5 +56,5 @@ class RowCount(CountingMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=1.0), ["x", None, 3], ["x", None], Target(1.0))
-        yield Example(cls.for_budget(rho=0.01, max_rows=4), [], [1, 2, 3, 4], Target(rho=0.01))
+        yield Example(cls.for_budget(epsilon=1.0), ["x", None, 3], ["x", None], Guarantee(1.0))
+        yield Example(cls.for_budget(rho=0.01, max_rows=4), [], [1, 2, 3, 4], Guarantee(rho=0.01))

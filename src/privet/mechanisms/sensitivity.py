@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from privet._numerics import BEYOND, exact_ratio
-from privet._validate import at_least, finite
+from privet._validate import at_least, finite, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
 
@@ -38,7 +38,7 @@ class Sensitivity:
                 "public constant and needs no mechanism"
             )
         at_least("sensitivity", float(number), 0.0)
-        object.__setattr__(self, "value", number)
+        set_frozen(self, value=number)
         if self.norm not in get_args(Norm):
             raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {self.norm!r}")
         if not isinstance(self.unit, Unit):

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array, minimise
-from privet._validate import above, fraction
+from privet._validate import above, fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.records import (
     FINE,
@@ -23,8 +23,8 @@ from privet.mechanisms.families.records import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
-from privet.mechanisms.target import Target, smallest_scale
-from privet.privacy import ApproxLoss, PrivacyLoss, PureLoss, Unit
+from privet.mechanisms.target import smallest_scale
+from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
 _SLACK = 2.0**-42  # covers the rounding of the smooth sensitivity, computed in doubles
@@ -69,11 +69,11 @@ class SmoothMedian(Mechanism[Any, float]):
     unit: Unit = field(default=Unit("replace"))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", public_bounds(self.bounds))
-        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds, self.unit))
+        set_frozen(self, bounds=public_bounds(self.bounds))
+        set_frozen(self, missing=public_missing(self.missing, self.bounds, self.unit))
         for name in ("epsilon", "beta", "share"):
-            object.__setattr__(self, name, above(name, getattr(self, name), 0.0))
-        object.__setattr__(self, "delta", fraction("delta", self.delta))
+            set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
+        set_frozen(self, delta=fraction("delta", self.delta))
         if self.unit.relation != "replace" or self.unit.group_size != 1:
             raise InvalidParameter(
                 'smooth sensitivity counts replacements of one record: the unit must be Unit("replace")'
@@ -85,16 +85,13 @@ class SmoothMedian(Mechanism[Any, float]):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         bounds: tuple[float, float],
         missing: float | None = None,
         unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "SmoothMedian":
         """The split between share and beta that is best for evenly spread records."""
-        target = Target(epsilon, delta, rho, mu)
+        target = Guarantee(**promise)
         price = target.epsilon
         if price is None:  # rho and mu: the largest pure price within them
             price = 1.0 / smallest_scale(lambda inverse: PureLoss(1.0 / inverse), target)
@@ -159,12 +156,12 @@ class SmoothMedian(Mechanism[Any, float]):
     def examples(cls) -> Iterable[Example]:
         tight, loose = [1.0, 2.0, 2.0, 3.0, 7.0], [1.0, 2.0, 9.0, 3.0, 7.0]
         # Noise far wider than the bounds: what one record moves drowns in it, and no share of the price is refuted yet.
-        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), tight, loose, Target(1.0), detects=0.0)
+        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), tight, loose, Guarantee(1.0), detects=0.0)
         yield Example(
-            cls.for_budget(rho=0.5, bounds=(0, 10)), [5.0] * 5, [5.0] * 4 + [0.0], Target(rho=0.5), detects=0.35
+            cls.for_budget(rho=0.5, bounds=(0, 10)), [5.0] * 5, [5.0] * 4 + [0.0], Guarantee(rho=0.5), detects=0.35
         )
         private = cls.for_budget(epsilon=1.0, delta=1e-3, bounds=(0, 10))
-        yield Example(private, tight, loose, Target(1.0, 1e-3), detects=0.0)
+        yield Example(private, tight, loose, Guarantee(1.0, 1e-3), detects=0.0)
 
 
 def _smooth_sensitivity(padded: Array, middle: int, beta: float) -> float:

@@ -4,20 +4,20 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import fraction
+from privet._validate import fraction, set_frozen
 from privet.errors import InvalidData
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
 from privet.mechanisms.families.selection import up
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target, pure_scale, scale_for, smallest_scale
-from privet.privacy import StaircaseLoss, Unit
+from privet.mechanisms.target import pure_scale, scale_for, smallest_scale
+from privet.privacy import Guarantee, Promise, StaircaseLoss, Unit
 
 
 @final
@@ -48,23 +48,20 @@ class Staircase(AdditiveMechanism):
     gamma: float = field()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", noise_scale("scale", self.scale))
-        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l1"))
-        object.__setattr__(self, "gamma", fraction("gamma", self.gamma))
+        set_frozen(self, scale=noise_scale("scale", self.scale))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))
+        set_frozen(self, gamma=fraction("gamma", self.gamma))
 
     @classmethod
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: float | Fraction | Sensitivity,
         unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "Staircase":
         """The largest epsilon within the budget, and the gamma with the least expected error."""
-        target = Target(epsilon, delta, rho, mu)
+        target = Guarantee(**promise)
         bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
         multiplier = smallest_scale(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target)
         scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
@@ -140,6 +137,6 @@ class Staircase(AdditiveMechanism):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls.for_budget(epsilon=2.0, sensitivity=1.0), 0.0, 1.0, Target(2.0))
-        yield Example(cls.for_budget(epsilon=0.5, sensitivity=3.0, unit=Unit("replace")), -1.5, 1.5, Target(0.5))
-        yield Example(cls.for_budget(rho=2.0, sensitivity=0.5), 0.0, 0.5, Target(rho=2.0))
+        yield Example(cls.for_budget(epsilon=2.0, sensitivity=1.0), 0.0, 1.0, Guarantee(2.0))
+        yield Example(cls.for_budget(epsilon=0.5, sensitivity=3.0, unit=Unit("replace")), -1.5, 1.5, Guarantee(0.5))
+        yield Example(cls.for_budget(rho=2.0, sensitivity=0.5), 0.0, 0.5, Guarantee(rho=2.0))

@@ -2,61 +2,23 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from privet._numerics import minimise
-from privet._validate import above, fraction
-from privet.errors import InvalidParameter, Unreachable
-from privet.privacy import PrivacyLoss
+from privet.errors import Unreachable
+from privet.privacy import Guarantee, PrivacyLoss
 
 _CLEARLY = 0.7
 _SAFETY = 1e-5  # of epsilon: accountants look for the best order by themselves, and may stop beside it
 
 
-@dataclass(frozen=True)
-class Target:
-    """What `for_budget` must stay within: (epsilon, delta), or rho (zCDP), or mu (GDP); exactly one of them.
-
-    >>> from privet.privacy import GaussianLoss
-    >>> Target(rho=0.5).covers(GaussianLoss(1.0)), Target(rho=0.5).covers(GaussianLoss(0.9))
-    (True, False)
-    """
-
-    epsilon: float | None = None
-    delta: float = 0.0
-    rho: float | None = None
-    mu: float | None = None
-
-    def __post_init__(self) -> None:
-        given = {name: getattr(self, name) for name in ("epsilon", "rho", "mu") if getattr(self, name) is not None}
-        if len(given) != 1:
-            raise InvalidParameter("give exactly one of epsilon (with or without delta), rho or mu")
-        ((name, value),) = given.items()
-        object.__setattr__(self, name, above(name, value, 0.0))
-        object.__setattr__(self, "delta", fraction("delta", self.delta))
-        if self.delta >= 1.0:
-            raise InvalidParameter("delta must be below 1: delta = 1 promises nothing")
-        if self.delta > 0.0 and self.epsilon is None:
-            raise InvalidParameter("delta goes with epsilon; rho and mu are complete by themselves")
-
-    def covers(self, loss: PrivacyLoss) -> bool:
-        """Whether a single release at this price stays within the target."""
-        if self.rho is not None:
-            return loss.zcdp().rho <= self.rho and loss.zcdp()[1] == 0.0
-        if self.mu is not None:
-            return loss.gdp() <= self.mu
-        assert self.epsilon is not None
-        return loss.pure() <= self.epsilon if self.delta == 0.0 else bool(loss.profile(self.epsilon) <= self.delta)
-
-
-def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Target, *, start: float = 1.0) -> float:
+def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Guarantee, *, start: float = 1.0) -> float:
     """The smallest double that meets the target (with a delta, up to 4e-9 of it); the price must fall as the scale grows.
 
     >>> from privet.privacy import LaplaceLoss
-    >>> smallest_scale(lambda scale: LaplaceLoss(scale=scale), Target(epsilon=0.5))
+    >>> smallest_scale(lambda scale: LaplaceLoss(scale=scale), Guarantee(epsilon=0.5))
     2.0
     """
     low = high = start
@@ -90,10 +52,10 @@ def scale_for(multiplier: float, sensitivity: Fraction) -> float:
     return nearest if nearest >= product else math.nextafter(nearest, math.inf)
 
 
-def pure_scale(scale: float, sensitivity: Fraction, target: Target) -> float:
+def pure_scale(scale: float, sensitivity: Fraction, target: Guarantee) -> float:
     """The first double from `scale` on whose price (of scale over sensitivity, rounded down) keeps a pure target.
 
-    >>> pure_scale(2.0, Fraction(1), Target(0.5)), pure_scale(1.999, Fraction(1), Target(rho=0.5))
+    >>> pure_scale(2.0, Fraction(1), Guarantee(0.5)), pure_scale(1.999, Fraction(1), Guarantee(rho=0.5))
     (2.0, 1.999)
     """
     if target.epsilon is not None and target.delta == 0.0:
@@ -113,7 +75,7 @@ def ratio_down(scale: float | Fraction, sensitivity: Fraction) -> float:
     return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)
 
 
-def composed_scale(price: Callable[[float], PrivacyLoss], target: Target, start: float) -> float | None:
+def composed_scale(price: Callable[[float], PrivacyLoss], target: Guarantee, start: float) -> float | None:
     """The scale at which a long composition meets (epsilon, delta), by its Rényi divergence at one order chosen well: some
     fifteen divergences instead of whole accountants. None where that is not clearly less noise than the pure epsilon
     asks for: there a divergence is not the best of the accountants.
@@ -121,7 +83,7 @@ def composed_scale(price: Callable[[float], PrivacyLoss], target: Target, start:
     `start` is a scale that is about right; the price must fall like 1/scale, as its pure epsilon does.
 
     >>> from privet.privacy import ExponentialLoss, Repeated
-    >>> round(composed_scale(lambda scale: Repeated(ExponentialLoss(2.0 / scale), 20), Target(1.0, 1e-6), 20.0), 2)
+    >>> round(composed_scale(lambda scale: Repeated(ExponentialLoss(2.0 / scale), 20), Guarantee(1.0, 1e-6), 20.0), 2)
     19.6
     """
     assert target.epsilon is not None

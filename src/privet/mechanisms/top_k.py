@@ -10,13 +10,13 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.accounting import calibrate
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.selection import SelectionMechanism, up
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import Target, composed_scale
-from privet.privacy import ExponentialLoss, PrivacyLoss, Repeated, Unit
+from privet.mechanisms.target import composed_scale
+from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
 _MANY = 8  # choices from which one Rényi divergence is as good as all accountants
 
@@ -49,7 +49,7 @@ class TopK(SelectionMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", count("k", self.k, 1))
+        set_frozen(self, k=count("k", self.k, 1))
         if self.candidates is not None and self.k > len(self.candidates):
             raise InvalidParameter("k must not exceed the number of candidates")
 
@@ -58,7 +58,7 @@ class TopK(SelectionMechanism):
         one = ExponentialLoss(2.0 * epsilon if self.monotonic else epsilon, self.monotonic, unit=unit)
         return Repeated(one, self.k)
 
-    def _multiplier(self, target: Target) -> float:
+    def _multiplier(self, target: Guarantee) -> float:
         if target.delta == 0.0:
             return super()._multiplier(target)
         assert target.epsilon is not None
@@ -113,6 +113,6 @@ class TopK(SelectionMechanism):
     def examples(cls) -> Iterable[Example]:
         ranked = cls.for_budget(epsilon=1.0, sensitivity=1, k=2, candidates=tuple("abcd"), unit=Unit("replace"))
         # Each of k choices has its own worst pair; one pair strains some of them only.
-        yield Example(ranked, [3, 2, 2, 0], [2, 3, 1, 1], Target(1.0), detects=0.25)
+        yield Example(ranked, [3, 2, 2, 0], [2, 3, 1, 1], Guarantee(1.0), detects=0.25)
         counts = cls.for_budget(rho=0.1, sensitivity=1, k=3, monotonic=True, candidates=range(5))
-        yield Example(counts, [3, 2, 2, 0, 5], [4, 2, 3, 0, 5], Target(rho=0.1), detects=0.0)
+        yield Example(counts, [3, 2, 2, 0, 5], [4, 2, 3, 0, 5], Guarantee(rho=0.1), detects=0.0)

@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.records import check_public_count, noisy_totals
 from privet.mechanisms.families.vectors import VectorMechanism, row_reach
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 
 @final
@@ -46,7 +46,7 @@ class VectorMean(VectorMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         bound = self.noise.sensitivity  # type: ignore[attr-defined]
-        object.__setattr__(self, "n", check_public_count(self.n, bound.unit, self.max_rows))
+        set_frozen(self, n=check_public_count(self.n, bound.unit, self.max_rows))
         if bound.value < row_reach(self.clip_norm, bound.unit, self.max_rows, square=self._square).value:
             raise InvalidParameter("the noise was made for a smaller clipping norm than this; use for_budget")
 
@@ -59,19 +59,16 @@ class VectorMean(VectorMechanism):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         clip_norm: float,
         dimension: int,
         n: int | None = None,
         unit: Unit | None = None,
         max_rows: int = 1,
+        **promise: Unpack[Promise],
     ) -> "VectorMean":
         """The least Gaussian noise that stays within the budget; a pure epsilon has none."""
         reach = row_reach(clip_norm, unit, max_rows, square=2 if n is None else 1)
-        noise = Gaussian.for_budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu, sensitivity=reach)
+        noise = Gaussian.for_budget(**promise, sensitivity=reach)
         return cls(clip_norm=clip_norm, dimension=dimension, noise=noise, max_rows=max_rows, n=n, at=noise.at)
 
     def _admit(self, value: Any) -> None:
@@ -123,6 +120,6 @@ class VectorMean(VectorMechanism):
     def examples(cls) -> Iterable[Example]:
         fixed = cls.for_budget(epsilon=1.0, delta=1e-5, clip_norm=1.0, dimension=2, n=2, unit=Unit("replace"))
         left, right = np.array([[0.3, 0.1], [3.0, 4.0]]), np.array([[0.3, 0.1], [-3.0, -4.0]])
-        yield Example(fixed, left, right, Target(1.0, 1e-5))
+        yield Example(fixed, left, right, Guarantee(1.0, 1e-5))
         free = cls.for_budget(mu=0.5, clip_norm=2.0, dimension=1)
-        yield Example(free, np.array([[1.0]]), np.array([[1.0], [2.0]]), Target(mu=0.5))
+        yield Example(free, np.array([[1.0]]), np.array([[1.0], [2.0]]), Guarantee(mu=0.5))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import Unpack, final
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from privet.mechanisms.families.records import noisy_totals
 from privet.mechanisms.families.vectors import VectorMechanism, row_reach
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import Target
-from privet.privacy import Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 
 @final
@@ -47,18 +46,15 @@ class VectorSum(VectorMechanism):
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         clip_norm: float,
         dimension: int,
         unit: Unit | None = None,
         max_rows: int = 1,
+        **promise: Unpack[Promise],
     ) -> "VectorSum":
         """The least Gaussian noise that stays within the budget; a pure epsilon has none."""
         reach = row_reach(clip_norm, unit, max_rows)
-        noise = Gaussian.for_budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu, sensitivity=reach)
+        noise = Gaussian.for_budget(**promise, sensitivity=reach)
         return cls(clip_norm=clip_norm, dimension=dimension, noise=noise, max_rows=max_rows, at=noise.at)
 
     def _prepare(self, value: Array) -> list[int]:
@@ -76,6 +72,6 @@ class VectorSum(VectorMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         plain = cls.for_budget(epsilon=1.0, delta=1e-5, clip_norm=1.0, dimension=2)
-        yield Example(plain, np.array([[0.3, 0.1]]), np.array([[0.3, 0.1], [3.0, 4.0]]), Target(1.0, 1e-5))
+        yield Example(plain, np.array([[0.3, 0.1]]), np.array([[0.3, 0.1], [3.0, 4.0]]), Guarantee(1.0, 1e-5))
         moved = cls.for_budget(rho=0.5, clip_norm=2.0, dimension=3, unit=Unit("replace"))
-        yield Example(moved, np.array([[5.0, 0.0, 0.0]]), np.array([[-5.0, 0.0, 0.0]]), Target(rho=0.5))
+        yield Example(moved, np.array([[5.0, 0.0, 0.0]]), np.array([[-5.0, 0.0, 0.0]]), Guarantee(rho=0.5))

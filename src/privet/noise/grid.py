@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.noise.parameters import as_rational, exact, positive
 
@@ -39,7 +40,7 @@ class Grid:
             raise InvalidParameter(f"exponent must be an integer, got {type(self.exponent).__name__}")
         if not _LOWEST <= self.exponent <= _HIGHEST:
             raise InvalidParameter(f"exponent must lie between {_LOWEST} and {_HIGHEST}, got {self.exponent}")
-        object.__setattr__(self, "exponent", int(self.exponent))
+        set_frozen(self, exponent=int(self.exponent))
 
     @classmethod
     def for_sensitivity(cls, value: int | float | Fraction) -> "Grid":

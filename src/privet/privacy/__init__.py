@@ -15,6 +15,7 @@ from privet.privacy.gaussian import GaussianLoss as GaussianLoss
 from privet.privacy.gdp import GdpLoss as GdpLoss
 from privet.privacy.geometric import GeometricLoss as GeometricLoss
 from privet.privacy.grouped import Grouped as Grouped, to_replace as to_replace
+from privet.privacy.guarantee import Guarantee as Guarantee, Promise as Promise, spelt_out as spelt_out
 from privet.privacy.k_rr import KRRLoss as KRRLoss
 from privet.privacy.laplace import LaplaceLoss as LaplaceLoss
 from privet.privacy.loss import (

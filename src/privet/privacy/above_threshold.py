@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from privet._validate import at_least, count
+from privet._validate import at_least, count, set_frozen
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 
@@ -29,7 +29,9 @@ class AboveThresholdLoss(PrivacyLoss):
     positives: int = 1
 
     def __post_init__(self) -> None:
-        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), positives=count("positives", self.positives, 1))
+        set_frozen(
+            self, epsilon=at_least("epsilon", self.epsilon, 0.0), positives=count("positives", self.positives, 1)
+        )
 
     def pure(self) -> float:
         return self.epsilon

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from privet._validate import at_least, fraction
+from privet._validate import at_least, fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.loss import Approximate, PrivacyLoss
 from privet.privacy.serial import register
@@ -30,7 +30,7 @@ class ApproxLoss(PrivacyLoss):
     delta: float
 
     def __post_init__(self) -> None:
-        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), delta=fraction("delta", self.delta))
+        set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0), delta=fraction("delta", self.delta))
         if self.delta == 1.0:
             raise InvalidParameter("delta = 1 promises nothing; expected delta < 1")
 

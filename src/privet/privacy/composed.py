@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, round_up, square_up, sum_up
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.atoms import any_failure, sum_of_atoms
 from privet.privacy.binary import binary_variable
@@ -163,7 +163,7 @@ class Composed(Total):
             if not isinstance(item, PrivacyLoss):
                 raise InvalidParameter(f"Composed takes losses, got {type(item).__name__}")
         units = [item.unit for item in items] + ([unit] if unit is not None else [])
-        self._set(losses=items, unit=same_unit(units) if units else Unit())
+        set_frozen(self, losses=items, unit=same_unit(units) if units else Unit())
 
     @cached_property
     def _parts(self) -> Parts:
@@ -199,7 +199,7 @@ class Repeated(Total):
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"Repeated takes a loss, got {type(self.of).__name__}")
-        self._set(times=count("times", self.times), unit=self.of.unit)
+        set_frozen(self, times=count("times", self.times), unit=self.of.unit)
 
     @cached_property
     def _parts(self) -> Parts:

@@ -8,7 +8,7 @@ import numpy as np
 
 from privet._cache import remember
 from privet._numerics import Array, ndtri, ratio_up, square_up
-from privet._validate import above, count
+from privet._validate import above, count, set_frozen
 from privet.errors import NoGuarantee
 from privet.privacy.loss import PrivacyLoss, ZcdpBound
 from privet.privacy.serial import register
@@ -45,7 +45,8 @@ class DiscreteGaussianLoss(PrivacyLoss):
     dimension: int = 1
 
     def __post_init__(self) -> None:
-        self._set(
+        set_frozen(
+            self,
             sigma=above("sigma", self.sigma, 0.0),
             sensitivity=count("sensitivity", self.sensitivity, 1),
             dimension=count("dimension", self.dimension, 1),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from privet._numerics import ratio_up
-from privet._validate import above, count
+from privet._validate import above, count, set_frozen
 from privet.privacy.families.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -28,7 +28,7 @@ class DiscreteLaplaceLoss(PrivacyLoss):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        self._set(scale=above("scale", self.scale, 0.0), sensitivity=count("sensitivity", self.sensitivity, 1))
+        set_frozen(self, scale=above("scale", self.scale, 0.0), sensitivity=count("sensitivity", self.sensitivity, 1))
 
     @property
     def exact(self) -> bool:  # type: ignore[override]

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
@@ -53,7 +53,7 @@ class WithReplacementSampled(PrivacyLoss):
                 "drawing with replacement is priced for replacing one record; build the base loss with "
                 'unit=privacy.Unit("replace") and the sensitivity of a replacement'
             )
-        self._set(of=self.of.simplest(), m=count("m", self.m), n=count("n", self.n, 1), unit=self.of.unit)
+        set_frozen(self, of=self.of.simplest(), m=count("m", self.m), n=count("n", self.n, 1), unit=self.of.unit)
 
     @property
     def p(self) -> float:

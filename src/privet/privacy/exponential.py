@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, square_up
-from privet._validate import at_least, flag
+from privet._validate import at_least, flag, set_frozen
 from privet.privacy.binary import binary_rdp, binary_variable
 from privet.privacy.families.sampling import HAIR
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -79,7 +79,7 @@ class ExponentialLoss(PrivacyLoss):
     monotonic: bool = False
 
     def __post_init__(self) -> None:
-        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0), monotonic=flag("monotonic", self.monotonic))
+        set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0), monotonic=flag("monotonic", self.monotonic))
 
     @property
     def range(self) -> float:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import Array, round_up
-from privet._validate import fraction
+from privet._validate import fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
@@ -43,7 +43,7 @@ class FinitePairLoss(PrivacyLoss):
         p, q = _distribution("p", self.p), _distribution("q", self.q)
         if len(p) != len(q):
             raise InvalidParameter(f"p and q must list the same outcomes, got {len(p)} and {len(q)} probabilities")
-        self._set(p=p, q=q)
+        set_frozen(self, p=p, q=q)
 
     def pure(self) -> float:
         if self._forward.p_only > 0.0 or self._forward.q_only > 0.0:

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from privet._numerics import Array, round_up, square_up
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
@@ -147,7 +147,7 @@ class FixedSampled(PrivacyLoss):
         m, n = count("m", self.m), count("n", self.n, 1)
         if m > n:
             raise InvalidParameter(f"cannot draw m={m} of n={n} records without replacement")
-        self._set(of=self.of.simplest(), m=m, n=n, unit=self.of.unit)
+        set_frozen(self, of=self.of.simplest(), m=m, n=n, unit=self.of.unit)
 
     @property
     def q(self) -> float:

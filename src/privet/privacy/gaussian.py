@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from privet._numerics import ratio_down, ratio_up
-from privet._validate import above
+from privet._validate import above, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -31,7 +31,7 @@ class GaussianLoss(NormalLoss):
 
     def __post_init__(self) -> None:
         if self.noise_multiplier != math.inf:
-            self._set(noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
+            set_frozen(self, noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
 
     @property
     def mu(self) -> float:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from privet._numerics import product_up
-from privet._validate import at_least
+from privet._validate import at_least, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -26,7 +26,7 @@ class GdpLoss(NormalLoss):
     mu: float
 
     def __post_init__(self) -> None:
-        self._set(mu=at_least("mu", self.mu, 0.0))
+        set_frozen(self, mu=at_least("mu", self.mu, 0.0))
 
     def gaussian(self) -> float:
         return self.mu

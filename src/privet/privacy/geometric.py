@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from privet._numerics import product_up, round_up
-from privet._validate import count, open_fraction
+from privet._validate import count, open_fraction, set_frozen
 from privet.privacy.families.integer import MOST_ATOMS, shifted_geometric
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -30,7 +30,9 @@ class GeometricLoss(PrivacyLoss):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        self._set(ratio=open_fraction("ratio", self.ratio), sensitivity=count("sensitivity", self.sensitivity, 1))
+        set_frozen(
+            self, ratio=open_fraction("ratio", self.ratio), sensitivity=count("sensitivity", self.sensitivity, 1)
+        )
 
     @property
     def exact(self) -> bool:  # type: ignore[override]

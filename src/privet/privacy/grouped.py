@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, log1mexp, product_up
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.binary import binary_rdp
 from privet.privacy.curve import variable_of_symmetric_curve
@@ -57,7 +57,7 @@ class Grouped(PrivacyLoss):
                 "the only restatement that holds is: replacing one record = removing one and adding one, "
                 'Grouped(loss, 2, relation="replace") for a loss under add_remove or zero_out'
             )
-        self._set(of=self.of.simplest(), size=size, unit=unit)
+        set_frozen(self, of=self.of.simplest(), size=size, unit=unit)
 
     @cached_property
     def _known(self) -> PrivacyLoss | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet._validate import at_least, count
+from privet._validate import at_least, count, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -33,7 +33,7 @@ class KRRLoss(PrivacyLoss):
     unit: Unit = field(default=Unit("replace"), kw_only=True)
 
     def __post_init__(self) -> None:
-        self._set(k=count("k", self.k, 2), epsilon=at_least("epsilon", self.epsilon, 0.0))
+        set_frozen(self, k=count("k", self.k, 2), epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     def pure(self) -> float:
         return self.epsilon

@@ -191,11 +191,6 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def __hash__(self) -> int:
         return hash(self.key)
 
-    def _set(self, **values: object) -> None:
-        """Store cleaned values during construction (the dataclass is frozen afterwards)."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
 
 def real_numbers(name: str, values: object) -> Array:
     """Numbers as an array of floats; texts, truth values, NaN and other things are refused.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from privet._numerics import Array
-from privet._validate import above, at_least, fraction
+from privet._validate import above, at_least, fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound
@@ -63,7 +63,7 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
                 merged.setdefault(shift, []).append(weight)
         order = sorted(merged)
         totals = tuple(math.fsum(merged[shift]) for shift in order)
-        self._set(sigma=sigma, sensitivities=tuple(order), probabilities=totals)
+        set_frozen(self, sigma=sigma, sensitivities=tuple(order), probabilities=totals)
 
     @cached_property
     def _pair(self) -> MixturePairLoss:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import flag
+from privet._validate import flag, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
@@ -52,7 +52,7 @@ class Parallel(PrivacyLoss):
                 "public attribute that neighbours share"
             )
         unique = tuple(sorted(set(items), key=lambda item: item.key))
-        self._set(blocks=unique, fixed_blocks=fixed_blocks, unit=shared)
+        set_frozen(self, blocks=unique, fixed_blocks=fixed_blocks, unit=shared)
 
     def alternatives(self) -> tuple[PrivacyLoss, ...]:
         return self.blocks

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from privet._numerics import Array
-from privet._validate import at_least
+from privet._validate import at_least, set_frozen
 from privet.privacy.laplace import LaplaceLoss
 from privet.privacy.loss import PrivacyLoss, RdpCurve
 from privet.privacy.serial import register
@@ -36,7 +36,7 @@ class PermuteAndFlipLoss(PrivacyLoss):
     epsilon: float
 
     def __post_init__(self) -> None:
-        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0))
+        set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     def pure(self) -> float:
         return self.epsilon

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import Array, product_up, special, square_up
-from privet._validate import fraction
+from privet._validate import fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.binary import binary_variable
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
@@ -144,7 +144,7 @@ class PoissonSampled(PrivacyLoss):
         q = product_up(q, inner.q) if isinstance(inner, PoissonSampled) else q
         if 0.0 < q < _LEAST_RATE:
             raise InvalidParameter(f"nested rates must multiply to 0 or at least {_LEAST_RATE:g}, got {q:g}")
-        self._set(of=outer, q=q, unit=outer.unit)
+        set_frozen(self, of=outer, q=q, unit=outer.unit)
 
     @property
     def exact(self) -> bool:  # type: ignore[override]

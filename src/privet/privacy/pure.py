@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from privet._numerics import product_up
-from privet._validate import at_least
+from privet._validate import at_least, set_frozen
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 
@@ -27,7 +27,7 @@ class PureLoss(PrivacyLoss):
     epsilon: float
 
     def __post_init__(self) -> None:
-        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0))
+        set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     def pure(self) -> float:
         return self.epsilon

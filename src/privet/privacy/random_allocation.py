@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
 from privet.privacy.serial import register
@@ -57,7 +57,7 @@ class RandomAllocation(PrivacyLoss):
         steps = count("steps", self.steps, 1)
         if steps > _MOST_STEPS:
             raise InvalidParameter(f"steps must be at most {_MOST_STEPS}, got {steps}")
-        self._set(of=self.of.simplest(), steps=steps, unit=self.of.unit)
+        set_frozen(self, of=self.of.simplest(), steps=steps, unit=self.of.unit)
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return self.of.parts() if self.steps == 1 or not self.of.parts() else ((self, 1),)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from privet._numerics import round_up
-from privet._validate import at_least, open_fraction
+from privet._validate import at_least, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -30,7 +30,7 @@ class RandomizedResponseLoss(PrivacyLoss):
     unit: Unit = field(default=Unit("replace"), kw_only=True)
 
     def __post_init__(self) -> None:
-        self._set(epsilon=at_least("epsilon", self.epsilon, 0.0))
+        set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     @classmethod
     def from_lie_probability(cls, lie: float, *, unit: Unit | None = None) -> "RandomizedResponseLoss":

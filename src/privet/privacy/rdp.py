@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import at_least, finite, fraction
+from privet._validate import at_least, finite, fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.families.sampling import HAIR
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -44,7 +44,7 @@ class RdpLoss(PrivacyLoss):
             raise InvalidParameter("expected as many values as alphas, at least one")
         if alphas[0] <= 1.0 or any(b <= a for a, b in pairwise(alphas)):
             raise InvalidParameter("alphas must increase and be greater than 1")
-        self._set(alphas=alphas, values=values, delta0=fraction("delta0", self.delta0))
+        set_frozen(self, alphas=alphas, values=values, delta0=fraction("delta0", self.delta0))
 
     def zcdp(self) -> ZcdpBound:
         return ZcdpBound(math.inf, self.delta0)

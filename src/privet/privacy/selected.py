@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import Array, minimise, product_up, square_up, sum_up
-from privet._validate import above, finite, flag
+from privet._validate import above, finite, flag, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp
 from privet.privacy.families.sampling import HAIR
@@ -59,7 +59,7 @@ class Selected(PrivacyLoss):
             raise InvalidParameter(f"eta must be greater than -1, got {eta}")
         if not self.poisson and mean < 1.0:
             raise InvalidParameter(f"the mean number of runs must be at least 1, got {mean}")
-        self._set(eta=eta, mean=mean, poisson=flag("poisson", self.poisson), unit=self.of.unit)
+        set_frozen(self, eta=eta, mean=mean, poisson=flag("poisson", self.poisson), unit=self.of.unit)
 
     def pure(self) -> float:
         return math.inf if self.poisson else product_up(sum_up([(2.0, 1), (self.eta, 1)]), self.of.pure())

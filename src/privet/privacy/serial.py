@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+from privet._validate import set_frozen
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee, SerialisationError
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.unit import Unit
@@ -141,7 +142,7 @@ class OpaqueLoss(PrivacyLoss):
     """
 
     def __init__(self, unknown_kind: str, text: str, *, unit: Unit) -> None:
-        self._set(unknown_kind=unknown_kind, text=text, unit=unit)
+        set_frozen(self, unknown_kind=unknown_kind, text=text, unit=unit)
 
     def to_dict(self) -> dict[str, Any]:
         """The dictionary that was read, unchanged."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet._validate import above, count
+from privet._validate import above, count, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.families.mixture import log_excess_moment
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
@@ -46,7 +46,8 @@ class SkellamLoss(PrivacyLoss):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        self._set(variance=above("variance", self.variance, 0.0), sensitivity=count("sensitivity", self.sensitivity, 1))
+        set_frozen(self, variance=above("variance", self.variance, 0.0))
+        set_frozen(self, sensitivity=count("sensitivity", self.sensitivity, 1))
         if self.variance < 1e-3 or self.variance > 1e12:
             raise InvalidParameter(f"variance must lie between 0.001 and 1e12, got {self.variance}")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._validate import above, fraction
+from privet._validate import above, fraction, set_frozen
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
@@ -37,7 +37,7 @@ class StaircaseLoss(PrivacyLoss):
     def __post_init__(self) -> None:
         epsilon = above("epsilon", self.epsilon, 0.0)
         best = 1.0 / (1.0 + math.exp(min(epsilon, _LARGEST) / 2.0))
-        self._set(epsilon=epsilon, shape=fraction("shape", best if self.shape is None else self.shape))
+        set_frozen(self, epsilon=epsilon, shape=fraction("shape", best if self.shape is None else self.shape))
 
     def pure(self) -> float:
         return self.epsilon

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from privet._validate import above, count
+from privet._validate import above, count, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -33,8 +33,8 @@ class TreeAggregationLoss(NormalLoss):
 
     def __post_init__(self) -> None:
         if self.noise_multiplier != math.inf:
-            self._set(noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
-        self._set(steps=count("steps", self.steps, 1))
+            set_frozen(self, noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
+        set_frozen(self, steps=count("steps", self.steps, 1))
 
     @property
     def levels(self) -> int:

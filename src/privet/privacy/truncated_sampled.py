@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import Array, special
-from privet._validate import count, fraction
+from privet._validate import count, fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
@@ -56,8 +56,8 @@ class TruncatedPoissonSampled(PrivacyLoss):
                 "record and convert afterwards (privacy.to_replace, privacy.Grouped)"
             )
         PoissonSampled(self.of, fraction("q", self.q))  # the same limits
-        self._set(of=self.of.simplest(), q=fraction("q", self.q), unit=self.of.unit)
-        self._set(batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
+        set_frozen(self, of=self.of.simplest(), q=fraction("q", self.q), unit=self.of.unit)
+        set_frozen(self, batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
 
     @cached_property
     def overflow(self) -> float:

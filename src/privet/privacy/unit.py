@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 
 Relation = Literal["add_remove", "replace", "zero_out"]
@@ -32,7 +32,7 @@ class Unit:
     def __post_init__(self) -> None:
         if self.relation not in get_args(Relation):
             raise InvalidParameter(f"relation must be one of {', '.join(get_args(Relation))}, got {self.relation!r}")
-        object.__setattr__(self, "group_size", count("group_size", self.group_size, 1))
+        set_frozen(self, group_size=count("group_size", self.group_size, 1))
         if self.person is not None and not isinstance(self.person, str):
             raise InvalidParameter("person must be the name of a column or None")
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from privet._numerics import product_up
-from privet._validate import at_least
+from privet._validate import at_least, set_frozen
 from privet.privacy.loss import PrivacyLoss, ZcdpBound
 from privet.privacy.renyi import variable_of_rdp
 from privet.privacy.serial import register
@@ -27,7 +27,7 @@ class ZcdpLoss(PrivacyLoss):
     rho: float
 
     def __post_init__(self) -> None:
-        self._set(rho=at_least("rho", self.rho, 0.0))
+        set_frozen(self, rho=at_least("rho", self.rho, 0.0))
 
     def pure(self) -> float:
         return 0.0 if self.rho == 0.0 else math.inf

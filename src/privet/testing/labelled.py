@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.privacy import Approximate, Direction, LossVariable, PrivacyLoss, RdpCurve, ZcdpBound
 
 
@@ -28,7 +29,7 @@ class Labelled(PrivacyLoss):
     label: int
 
     def __post_init__(self) -> None:
-        self._set(unit=self.of.unit)
+        set_frozen(self, unit=self.of.unit)
 
     @property
     def exact(self) -> bool:  # type: ignore[override]

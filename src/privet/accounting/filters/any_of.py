@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from privet._validate import open_fraction
+from privet._validate import open_fraction, set_frozen
 from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.filter import Filter, Rule
 from privet.accounting.filters.rules import ApproxGdpFilter, BasicFilter, ZcdpFilter
@@ -36,7 +36,7 @@ class AnyOf(Filter):
     of: tuple[Rule, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "of", tuple(self.of))
+        set_frozen(self, of=tuple(self.of))
         if not self.of or not all(isinstance(rule, Rule) for rule in self.of):
             raise InvalidParameter("AnyOf takes at least one rule and nothing but rules")
         if self.delta >= 1.0:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-from privet._validate import above, at_least, count as whole_number, open_fraction
+from privet._validate import above, at_least, count as whole_number, open_fraction, set_frozen
 from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
 from privet.accounting.filters.points import point_at
 from privet.errors import BudgetExceeded, InvalidParameter
@@ -88,8 +88,8 @@ class Rule(Filter):
     delta: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", above("epsilon", self.epsilon, 0.0))
-        object.__setattr__(self, "delta", open_fraction("delta", self.delta))
+        set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0))
+        set_frozen(self, delta=open_fraction("delta", self.delta))
 
     @property
     def theorem(self) -> str:

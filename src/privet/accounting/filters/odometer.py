@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 
-from privet._validate import above, at_least, count as whole_number, open_fraction
+from privet._validate import above, at_least, count as whole_number, open_fraction, set_frozen
 from privet.accounting.bound import Bound
 from privet.accounting.filters.amounts import to_amount, to_float
 from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
@@ -38,9 +38,9 @@ class Odometer:
     delta0: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "first_rho", above("first_rho", self.first_rho, 0.0))
-        object.__setattr__(self, "delta", open_fraction("delta", self.delta))
-        object.__setattr__(self, "delta0", at_least("delta0", self.delta0, 0.0))
+        set_frozen(self, first_rho=above("first_rho", self.first_rho, 0.0))
+        set_frozen(self, delta=open_fraction("delta", self.delta))
+        set_frozen(self, delta0=at_least("delta0", self.delta0, 0.0))
         if self.delta + self.delta0 >= 1.0:
             raise InvalidParameter("delta + delta0 must stay below 1")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from privet._numerics import invert_decreasing, ndtr, square_up
-from privet._validate import above, at_least
+from privet._validate import above, at_least, set_frozen
 from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.filter import Rule
 from privet.accounting.renyi import epsilon_of_renyi
@@ -39,10 +39,10 @@ class BasicFilter(Rule):
 
     def __post_init__(self) -> None:
         if self.delta == 0.0:
-            object.__setattr__(self, "epsilon", above("epsilon", self.epsilon, 0.0))
+            set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0))
         else:
             super().__post_init__()
-        object.__setattr__(self, "at", at_least("at", self.at, 0.0))
+        set_frozen(self, at=at_least("at", self.at, 0.0))
         if self.at > self.delta:
             raise InvalidParameter(f"at is a share of delta = {self.delta:g} and cannot be larger, got {self.at:g}")
 
@@ -162,7 +162,7 @@ class RdpFilter(_Reserving):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "alpha", above("alpha", self.alpha, 1.0))
+        set_frozen(self, alpha=above("alpha", self.alpha, 1.0))
         if self.limits[0] <= 0.0:
             raise InvalidParameter(
                 f"order {self.alpha:g} proves nothing at ({self.epsilon:g}, {self.delta:g}); take a larger order"

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from privet._validate import count as whole_number, open_fraction
+from privet._validate import count as whole_number, open_fraction, set_frozen
 from privet.accounting.filters.filter import Rule
 from privet.accounting.filters.rules import pure_of_square
 from privet.accounting.tightest import epsilon as fixed_epsilon
@@ -77,7 +77,7 @@ class SlotsFilter(Rule):
         super().__post_init__()
         if not isinstance(self.loss, PrivacyLoss):
             raise InvalidParameter(f"loss must be a loss, got {type(self.loss).__name__}")
-        object.__setattr__(self, "count", whole_number("count", self.count, 1))
+        set_frozen(self, count=whole_number("count", self.count, 1))
         cost = _whole(self.loss, self.count, self.delta)
         if not cost <= self.epsilon:
             raise InvalidParameter(

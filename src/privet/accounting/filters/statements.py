@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from privet._numerics import square_up
-from privet._validate import above, at_least
+from privet._validate import above, at_least, set_frozen
 from privet.accounting.filters.filter import Rule
 from privet.accounting.filters.rules import pure_of_square
 from privet.privacy import PrivacyLoss
@@ -31,8 +31,8 @@ class RhoFilter(Rule):
     delta0: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", above("rho", self.rho, 0.0))
-        object.__setattr__(self, "delta0", at_least("delta0", self.delta0, 0.0))
+        set_frozen(self, rho=above("rho", self.rho, 0.0))
+        set_frozen(self, delta0=at_least("delta0", self.delta0, 0.0))
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -64,7 +64,7 @@ class MuFilter(Rule):
     mu: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", above("mu", self.mu, 0.0))
+        set_frozen(self, mu=above("mu", self.mu, 0.0))
 
     @property
     def limits(self) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import Array, special
-from privet._validate import count, flag, fraction, open_fraction
+from privet._validate import count, flag, fraction, open_fraction, set_frozen
 from privet.audit.counts import Counts
 from privet.audit.result import ADD_REMOVE, LowerBound
 from privet.audit.statistic import Statistic
@@ -101,7 +101,7 @@ class Point(Statistic[LowerBound]):
     unit: Unit = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", fraction("delta", self.delta))
+        set_frozen(self, delta=fraction("delta", self.delta))
         flag("two_sided", self.two_sided)
 
     def screen(self, tp: Array, fp: Array, n: int, n_out: int, alpha: float) -> Array:

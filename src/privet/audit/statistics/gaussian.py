@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from privet._numerics import Array, special
-from privet._validate import flag, open_fraction
+from privet._validate import flag, open_fraction, set_frozen
 from privet.audit.counts import Counts
 from privet.audit.result import ADD_REMOVE, LowerBound
 from privet.audit.statistic import Statistic
@@ -70,7 +70,7 @@ class Gaussian(Statistic[LowerBound]):
     def __post_init__(self) -> None:
         if self.delta == 0.0 and not isinstance(self.delta, bool):
             raise InvalidParameter("a Gaussian curve has no finite epsilon at delta = 0; ask at a positive delta")
-        object.__setattr__(self, "delta", 1.0 if self.delta == 1.0 else open_fraction("delta", self.delta))
+        set_frozen(self, delta=1.0 if self.delta == 1.0 else open_fraction("delta", self.delta))
         flag("two_sided", self.two_sided)
 
     def screen(self, tp: Array, fp: Array, n: int, n_out: int, alpha: float) -> Array:

@@ -8,7 +8,7 @@ from typing import Generic
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count, flag, open_fraction
+from privet._validate import count, flag, open_fraction, set_frozen
 from privet.audit.counts import Counts
 from privet.audit.sample import AtLeast, Event, Sample
 from privet.audit.statistic import R, Statistic
@@ -89,7 +89,7 @@ class Bonferroni(Selection):
         choices = tuple(each if isinstance(each, Choice) else Choice(each) for each in self.choices)
         if not choices:
             raise InvalidParameter("choices must list at least one event")
-        object.__setattr__(self, "choices", choices)
+        set_frozen(self, choices=choices)
 
     def run(self, samples: Samples, statistic: Statistic[R], *, alpha: float = 0.05) -> Selected[R]:
         level = open_fraction("alpha", alpha)
@@ -141,7 +141,7 @@ class Split(Selection):
     events: Sequence[Event] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "share", open_fraction("share", self.share))
+        set_frozen(self, share=open_fraction("share", self.share))
         if self.events is not None and not len(self.events):
             raise InvalidParameter("events must list at least one event, or be left out")
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privet._numerics import Array, exact_ratio
-from privet._validate import at_least, count, finite
+from privet._validate import at_least, count, finite, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.columns import admit_column, is_number, is_typed, moment, read_column
@@ -48,9 +48,9 @@ class RecordMechanism(Mechanism[Any, Any]):
     max_rows: int = field(default=1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", public_bounds(self.bounds))
-        object.__setattr__(self, "missing", public_missing(self.missing, self.bounds, self.noise.unit))
-        object.__setattr__(self, "max_rows", count("max_rows", self.max_rows, 1))
+        set_frozen(self, bounds=public_bounds(self.bounds))
+        set_frozen(self, missing=public_missing(self.missing, self.bounds, self.noise.unit))
+        set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
         bound = self.noise.sensitivity
         _records_unit(bound.unit)
         if bound.value < self._moves(bound.norm, bound.unit) * self.max_rows * bound.unit.group_size:

@@ -15,14 +15,14 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, ndtri
-from privet._validate import count, open_fraction
+from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.values import admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import exact
-from privet.mechanisms.target import Target, smallest_scale
-from privet.privacy import PrivacyLoss, Unit
+from privet.mechanisms.target import smallest_scale
+from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 _DENOMINATOR = 31  # bits of the probability, unless that is too coarse: coins with short fractions are quick
 _FINE = 24  # bits of relative precision of epsilon
@@ -61,7 +61,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
             raise InvalidParameter(
                 f"truth must lie between 1/{self._k} (says nothing) and 1 (hides nothing), 1 excluded"
             )
-        object.__setattr__(self, "truth", truth)
+        set_frozen(self, truth=truth)
         if not isinstance(self.unit, Unit) or self.unit.relation != "replace" or self.unit.group_size != 1:
             raise InvalidParameter("a report protects a person's value: the unit must be Unit('replace')")
 
@@ -140,11 +140,11 @@ def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
     return min(bernstein, math.sqrt(n * log / 2.0))
 
 
-def largest_epsilon(make_loss: Callable[[float], PrivacyLoss], target: Target) -> float:
+def largest_epsilon(make_loss: Callable[[float], PrivacyLoss], target: Guarantee) -> float:
     """The largest pure epsilon whose price the target covers.
 
     >>> from privet.privacy import PureLoss
-    >>> largest_epsilon(PureLoss, Target(epsilon=0.1))
+    >>> largest_epsilon(PureLoss, Guarantee(epsilon=0.1))
     0.1
     """
     if target.epsilon is not None and target.delta == 0.0:

@@ -2,25 +2,35 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from privet._numerics import Array, exact_ratio
-from privet._validate import above, count, flag, open_fraction
+from privet._validate import above, count, flag, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import admit_column, is_number, is_typed, read_column
 from privet.mechanisms.families.values import FARTHEST
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target, scale_for, smallest_scale
-from privet.privacy import PrivacyLoss, Unit
+from privet.mechanisms.target import scale_for, smallest_scale
+from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 
 _FAR = 2**FARTHEST
 _SCORES = "scores must be a non-empty one-dimensional array or list of numbers, one for each candidate"
+
+
+class SelectionOptions(Promise, total=False):
+    """The budget and the other fields of a selection, as keywords of `for_budget`."""
+
+    monotonic: bool
+    candidates: Iterable[Any] | None
+    k: int
+    noise: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,32 +50,29 @@ class SelectionMechanism(Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", above("scale", self.scale, 0.0))
-        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="score"))
+        set_frozen(self, scale=above("scale", self.scale, 0.0))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="score"))
         check_monotonic(self.monotonic, self.sensitivity.unit)
         if self.candidates is not None:
-            object.__setattr__(self, "candidates", _public_list(self.candidates))
+            set_frozen(self, candidates=_public_list(self.candidates))
 
     @classmethod
     def for_budget(
         cls,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
         sensitivity: float | Fraction | Sensitivity,
         unit: Unit | None = None,
-        **options: Any,
+        **options: Unpack[SelectionOptions],
     ) -> Self:
         """The smallest scale that stays within the budget; `options` are the other fields of the mechanism."""
-        target = Target(epsilon, delta, rho, mu)
+        given: dict[str, Any] = dict(options)
+        target = Guarantee.taken_from(given)
         bound = as_sensitivity(sensitivity, norm="score", unit=unit)
-        mechanism = cls(scale=1.0, sensitivity=bound, **options)
+        mechanism = cls(scale=1.0, sensitivity=bound, **given)
         made = replace(mechanism, scale=scale_for(mechanism._multiplier(target), bound.value))
         return made._charged_at(target)
 
-    def _multiplier(self, target: Target) -> float:
+    def _multiplier(self, target: Guarantee) -> float:
         """The smallest ratio of scale and sensitivity whose price the target covers."""
         return smallest_scale(lambda ratio: self._price(up(self._reach / Fraction(ratio))), target)
 

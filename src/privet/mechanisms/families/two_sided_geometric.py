@@ -7,11 +7,12 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.mechanisms.families.integer import IntegerMechanism, integer_scale, whole_sensitivity
 from privet.mechanisms.mechanism import Source
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import Target, pure_scale, smallest_scale
-from privet.privacy import DiscreteLaplaceLoss
+from privet.mechanisms.target import pure_scale, smallest_scale
+from privet.privacy import DiscreteLaplaceLoss, Guarantee
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +20,8 @@ class TwoSidedGeometric(IntegerMechanism):
     """Base of the mechanisms whose noise has Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", integer_scale("scale", self.scale))
-        object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l1"))
+        set_frozen(self, scale=integer_scale("scale", self.scale))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))
         whole_sensitivity(self.sensitivity)
 
     @property
@@ -45,10 +46,10 @@ class TwoSidedGeometric(IntegerMechanism):
         return dimension * 2.0 * math.exp(-small) / -math.expm1(-2.0 * small)  # 1/sinh, without overflow
 
 
-def smallest_geometric_scale(target: Target, sensitivity: Sensitivity) -> float:
+def smallest_geometric_scale(target: Guarantee, sensitivity: Sensitivity) -> float:
     """The smallest scale of two-sided geometric noise that meets the target.
 
-    >>> smallest_geometric_scale(Target(0.5), Sensitivity(3, norm="l1"))
+    >>> smallest_geometric_scale(Guarantee(0.5), Sensitivity(3, norm="l1"))
     6.0
     """
     moved = whole_sensitivity(sensitivity)
