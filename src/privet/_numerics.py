@@ -328,3 +328,17 @@ def invert_decreasing(function: Callable[[float], float], target: float, low: fl
         else:
             low = middle
     return high
+
+
+def plain(value: float) -> str:
+    """A number as people write it: thousands set apart, no exponent where none is needed.
+
+    >>> plain(12000.0), plain(0.94692), plain(1e-05), plain(3.5e12), plain(0.0)
+    ('12,000', '0.94692', '1e-05', '3.5e+12', '0')
+    """
+    size = abs(value)
+    if value == 0.0:
+        return "0"
+    if 1e3 <= size < 1e9:
+        return f"{value:,.0f}" if size >= 1e4 or value == int(value) else f"{value:,.1f}"
+    return f"{value:.6g}"

@@ -3,6 +3,7 @@
 import math
 
 from privet import accounting, privacy, testing
+from privet._validate import set_frozen
 from privet.accounting.pld import engine
 from privet.accounting.pld.answer import BandProfile
 from privet.privacy import (
@@ -39,7 +40,7 @@ def _(monkeypatch):
     def keep_smaller(self):
         nested = isinstance(self.of, privacy.PoissonSampled)
         of, q = (self.of.of, min(self.of.q, self.q)) if nested else (self.of, self.q)
-        self._set(of=of, q=q, unit=of.unit)
+        set_frozen(self, of=of, q=q, unit=of.unit)
 
     monkeypatch.setattr(privacy.PoissonSampled, "__post_init__", keep_smaller)
 
@@ -73,7 +74,7 @@ def _(monkeypatch):
 
 @bug("check_fixed_needs_replace", "the relation is not looked at", laplace)
 def _(monkeypatch):
-    monkeypatch.setattr(privacy.FixedSampled, "__post_init__", lambda self: self._set(unit=self.of.unit))
+    monkeypatch.setattr(privacy.FixedSampled, "__post_init__", lambda self: set_frozen(self, unit=self.of.unit))
 
 
 @bug("check_group_of_one", "a group of k counts k + 1", laplace)

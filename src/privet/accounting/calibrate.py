@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from privet._validate import above, finite, fraction, open_fraction
+from privet._validate import finite, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.pld import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.tightest import Tightest
 from privet.accounting.tradeoff import tpr_at
 from privet.errors import InvalidParameter, NoGuarantee, Unreachable
-from privet.privacy import PrivacyLoss
+from privet.privacy import Guarantee, PrivacyLoss
 
 _CLOSE = 1e-4  # the answer lands within this share below the target
 
@@ -27,6 +27,7 @@ def calibrate(
     advantage: float | None = None,
     tpr: float | None = None,
     fpr: float | None = None,
+    rho: float | None = None,
     mu: float | None = None,
     bounds: tuple[float, float] = (1e-6, 1e9),
     integer: bool = False,
@@ -34,7 +35,7 @@ def calibrate(
 ) -> float:
     """The best scalar s whose loss `make(s)` meets the target: the smallest noise, the most steps, the largest q.
 
-    Targets: `epsilon` with `delta` (delta may be left out for pure losses), `advantage`, `tpr` at `fpr`, or `mu` (GDP).
+    Targets: a `Guarantee` (`epsilon` with or without `delta`, `rho`, `mu`), `advantage`, or `tpr` at `fpr`.
     Whether the cost falls or rises with s is found by trying. With `integer=True` s is a whole number.
 
     **Guarantee:** the certified upper bound of make(result), by the same accountant, is at most the target.
@@ -45,7 +46,11 @@ def calibrate(
     >>> round(s, 3)
     3.731
     """
-    goal = _goal(epsilon, delta, advantage, tpr, fpr, mu, accountant)
+    name, value = Guarantee.named(epsilon=epsilon, rho=rho, mu=mu, advantage=advantage, tpr=tpr)
+    if name in ("epsilon", "rho", "mu"):
+        goal = _promised(Guarantee(epsilon, 0.0 if delta is None else delta, rho, mu), accountant)
+    else:
+        goal = _attacked(name, value, fpr, accountant)
     low, high = finite("bounds[0]", bounds[0]), finite("bounds[1]", bounds[1])
     if not 0.0 < low < high:
         raise InvalidParameter(f"bounds must satisfy 0 < low < high, got {bounds}")
@@ -66,40 +71,39 @@ class _Goal:
     judge: Measure
 
 
-def _goal(
-    epsilon: float | None,
-    delta: float | None,
-    advantage: float | None,
-    tpr: float | None,
-    fpr: float | None,
-    mu: float | None,
-    accountant: Accountant | None,
-) -> _Goal:
-    named = {"epsilon": epsilon, "advantage": advantage, "tpr": tpr, "mu": mu}
-    if sum(value is not None for value in named.values()) != 1:
-        raise InvalidParameter("give exactly one target: epsilon (with delta), advantage, tpr (with fpr) or mu")
-    judge = accountant or Tightest()
-    quick = Tightest(two_sided=False) if accountant is None else judge
-    if epsilon is not None:
-        at = fraction("delta", 0.0 if delta is None else delta)
-        rough: Accountant = Rdp() if accountant is None and at > 0.0 else quick
-        return _Goal(
-            "epsilon",
-            above("epsilon", epsilon, 0.0),
-            *(_epsilon_of(method, at) for method in (rough, quick, judge)),
-        )
-    if advantage is not None:
-        measures = [_delta_of(method) for method in (PLD(1e-2), quick, judge)]
-        return _Goal("advantage", open_fraction("advantage", advantage), *measures)
-    if mu is not None:
-        return _Goal("mu", above("mu", mu, 0.0), *(lambda loss: loss.gdp(),) * 3)
+def _methods(accountant: Accountant | None) -> tuple[Accountant, Accountant]:
+    """A quick method and the judge: the one that was named, else the best of all with one end and with two."""
+    return (Tightest(two_sided=False), Tightest()) if accountant is None else (accountant, accountant)
+
+
+def _promised(wanted: Guarantee, accountant: Accountant | None) -> _Goal:
+    """A guarantee as a goal. rho and mu need no accountant: a loss says them itself."""
+    if wanted.rho is not None:
+        return _Goal("rho", wanted.rho, *(_rho_of,) * 3)
+    if wanted.mu is not None:
+        return _Goal("mu", wanted.mu, *(lambda loss: loss.gdp(),) * 3)
+    assert wanted.epsilon is not None
+    quick, judge = _methods(accountant)
+    rough: Accountant = Rdp() if accountant is None and wanted.delta > 0.0 else quick
+    return _Goal("epsilon", wanted.epsilon, *(_epsilon_of(method, wanted.delta) for method in (rough, quick, judge)))
+
+
+def _attacked(name: str, value: float, fpr: float | None, accountant: Accountant | None) -> _Goal:
+    """What no attack may exceed as a goal: an advantage, or a true-positive rate at a false-positive rate."""
+    if name == "advantage":
+        measures = [_delta_of(method) for method in (PLD(1e-2), *_methods(accountant))]
+        return _Goal(name, open_fraction(name, value), *measures)
     if fpr is None:
         raise InvalidParameter("a target tpr needs the fpr at which it holds")
     rate = open_fraction("fpr", fpr)
-    assert tpr is not None
-    if not rate < open_fraction("tpr", tpr):
+    if not rate < open_fraction(name, value):
         raise InvalidParameter(f"every attack reaches tpr = fpr = {rate}; the target tpr must be larger")
-    return _Goal("tpr", tpr, *(lambda loss: tpr_at(loss, rate),) * 3)
+    return _Goal(name, value, *(lambda loss: tpr_at(loss, rate),) * 3)
+
+
+def _rho_of(loss: PrivacyLoss) -> float:
+    bound = loss.zcdp()
+    return bound.rho if bound.delta0 == 0.0 else math.inf
 
 
 def _epsilon_of(accountant: Accountant, delta: float) -> Measure:

@@ -23,7 +23,7 @@ from privet.accounting.filters import (
     basic_zcdp_or_gdp,
 )
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered, PrivetError
-from privet.privacy import GdpLoss, ZcdpLoss, from_json, to_json
+from privet.privacy import GdpLoss, Guarantee, ZcdpLoss, from_json, to_json
 
 _RULES: dict[str, type[Rule]] = {
     "basic": BasicFilter,
@@ -63,11 +63,10 @@ class Budget:
     rule: Filter | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        named = [name for name in ("epsilon", "rho", "mu") if getattr(self, name) is not None]
         if self.rule is not None and not isinstance(self.rule, Filter):
             raise InvalidParameter(f"rule must be a filter such as ZcdpFilter(3.0, delta=1e-6), got {self.rule!r:.60}")
-        if len(named) > 1 or (not named and self.rule is None):
-            raise InvalidParameter("a budget names one of epsilon, rho and mu, or gives a rule")
+        if self.rule is None or any(value is not None for value in (self.epsilon, self.rho, self.mu)):
+            Guarantee.named(epsilon=self.epsilon, rho=self.rho, mu=self.mu)
         delta = at_least("delta", self.delta, 0.0)
         if delta:
             open_fraction("delta", delta)
@@ -120,15 +119,26 @@ class Budget:
         assert self.rule is not None
         return self.rule
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, without the rule that keeps it.
+
+        >>> Budget(rho=0.1, delta=1e-6).guarantee
+        Guarantee(epsilon=None, delta=0.0, rho=0.1, mu=None)
+        """
+        if self.rho is not None or self.mu is not None:
+            return Guarantee(rho=self.rho, mu=self.mu)
+        return Guarantee(self.epsilon, self.delta)
+
     def describe(self) -> str:
         """The promise and its rule, in words."""
         *others, last = dict.fromkeys(rule.name for rule in self.filter.rules)
         names = f"{', '.join(others)} or {last}" if others else last
+        promise = self.guarantee.describe()
         if self.rho is not None or self.mu is not None:
-            promise = f"{self.rho:g}-zCDP" if self.rho is not None else f"{self.mu:g}-GDP"
             follows = "" if self.epsilon is None else f", hence ({self.epsilon:.6g}, {self.delta:g})-DP,"
             return f"{promise}{follows} by adding up {'rho' if self.rho is not None else 'squares of mu'}"
-        return f"({self.epsilon:g}, {self.delta:g})-DP by {names}" if self.delta else f"{self.epsilon:g}-DP by {names}"
+        return f"{promise} by {names}"
 
     def like(self, other: "Budget") -> "Budget":
         """This promise, kept by the rule that was the default when `other` was begun; itself where there is no such

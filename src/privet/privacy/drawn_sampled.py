@@ -45,6 +45,9 @@ class WithReplacementSampled(PrivacyLoss):
     m: int
     n: int
 
+    def _words(self) -> str:
+        return f"{self.of._as_a_whole()} on {self.m:,} draws with replacement from {self.n:,} records"
+
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"WithReplacementSampled takes a loss, got {type(self.of).__name__}")

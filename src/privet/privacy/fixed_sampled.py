@@ -136,6 +136,9 @@ class FixedSampled(PrivacyLoss):
     m: int
     n: int
 
+    def _words(self) -> str:
+        return f"{self.of._as_a_whole()} on {self.m:,} of {self.n:,} records"
+
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"FixedSampled takes a loss, got {type(self.of).__name__}")

@@ -43,6 +43,10 @@ class Grouped(PrivacyLoss):
     size: int
     relation: Relation | None = None
 
+    def _words(self) -> str:
+        read_as = "" if self.relation is None else f", read as {self.relation.replace('_', ' and ')}"
+        return f"{self.of._as_a_whole()} for {self.size} records at once{read_as}"
+
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"Grouped takes a loss, got {type(self.of).__name__}")

@@ -6,11 +6,11 @@ from abc import ABC
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, ndtri, square_up
+from privet._numerics import UNIT_ROUNDOFF, Array, ndtri, plain, square_up
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp, binary_variable
 from privet.privacy.renyi import renyi_of_variable
@@ -149,6 +149,53 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def alternatives(self) -> "tuple[PrivacyLoss, ...]":
         """Losses of which this one is the worst: only `Parallel` has several."""
         return (self,)
+
+    # --- words ---------------------------------------------------------------------------------------------------------
+
+    @final
+    def describe(self) -> str:
+        """The price in one line: its parts with their counts.
+
+        >>> from privet import privacy
+        >>> privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.0), q=0.01), 10_000).describe()
+        '10,000 × gaussian (noise multiplier 4) on a Poisson sample of 1%'
+        >>> print(privacy.Grouped(privacy.PoissonSampled(privacy.LaplaceLoss(2.0), q=0.5), 3))
+        laplace (scale 2) on a Poisson sample of 50% for 3 records at once
+        """
+        parts = self.parts()
+        if len(parts) == 1 and parts[0][1] == 1:
+            return parts[0][0]._words()
+        listed = [f"{times:,} × {part._words()}" for part, times in parts]
+        return " + ".join(listed) if listed else "nothing at all"
+
+    def _words(self) -> str:
+        """A single price in words: the kind and its numbers. Combinators name what they hold."""
+        shown = [
+            f"{name.replace('_', ' ')} {value if isinstance(value, str) else plain(float(value))}"
+            for name, value in self.body().items()
+            if isinstance(value, int | float | str) and not isinstance(value, bool)
+        ]
+        name = self.kind.replace("_", " ")
+        return f"{name} ({', '.join(shown)})" if shown else name
+
+    def _as_a_whole(self) -> str:
+        """`describe`, in brackets where more words follow that speak of all its parts."""
+        parts = self.parts()
+        return self.describe() if len(parts) == 1 and parts[0][1] == 1 else f"({self.describe()})"
+
+    @final
+    def __str__(self) -> str:
+        return self.describe()
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "__repr__" not in vars(cls):  # before `dataclass` writes one that spells out every unit
+            cls.__repr__ = PrivacyLoss.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """As it is typed: the unit is said where it is not the usual one."""
+        told = [f for f in fields(self) if f.name != "unit" or self.unit != Unit()]
+        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in told)})"
 
     # --- value semantics -------------------------------------------------------------------------------------------
 

@@ -39,6 +39,9 @@ class Parallel(PrivacyLoss):
     blocks: tuple[PrivacyLoss, ...]
     fixed_blocks: bool
 
+    def _words(self) -> str:
+        return f"the largest of {' | '.join(block._as_a_whole() for block in self.blocks)}"
+
     def __init__(self, blocks: Iterable[PrivacyLoss], *, fixed_blocks: bool = False, unit: Unit | None = None) -> None:
         items = tuple(blocks)
         if not items or not all(isinstance(item, PrivacyLoss) for item in items):

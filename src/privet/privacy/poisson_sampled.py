@@ -129,6 +129,9 @@ class PoissonSampled(PrivacyLoss):
     of: PrivacyLoss
     q: float
 
+    def _words(self) -> str:
+        return f"{self.of._as_a_whole()} on a Poisson sample of {100.0 * self.q:.4g}%"
+
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"PoissonSampled takes a loss, got {type(self.of).__name__}")

@@ -46,6 +46,9 @@ class RandomAllocation(PrivacyLoss):
     of: PrivacyLoss
     steps: int
 
+    def _words(self) -> str:
+        return f"{self.of._as_a_whole()} in one of {self.steps:,} steps, chosen at random for each record"
+
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"RandomAllocation takes a loss, got {type(self.of).__name__}")

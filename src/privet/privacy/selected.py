@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array, minimise, product_up, square_up, sum_up
+from privet._numerics import Array, minimise, plain, product_up, square_up, sum_up
 from privet._validate import above, finite, flag, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp
@@ -50,6 +50,9 @@ class Selected(PrivacyLoss):
     mean: float
     eta: float = 1.0
     poisson: bool = False
+
+    def _words(self) -> str:
+        return f"the best of about {plain(self.mean)} runs, each {self.of._as_a_whole()}"
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):

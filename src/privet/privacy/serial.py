@@ -148,6 +148,12 @@ class OpaqueLoss(PrivacyLoss):
         """The dictionary that was read, unchanged."""
         return {"kind": vars(self)["unknown_kind"], "unit": self.unit.to_dict(), **json.loads(vars(self)["text"])}
 
+    def _words(self) -> str:
+        return f"{vars(self)['unknown_kind']} (unknown to this version)"
+
+    def __repr__(self) -> str:
+        return f"OpaqueLoss({self.key})"
+
     def _refuse(self, *_: object) -> Any:  # it never returns
         raise NoGuarantee(
             f"the price {vars(self)['unknown_kind']!r} is unknown to this version of privet; upgrade to read it"

@@ -47,6 +47,10 @@ class TruncatedPoissonSampled(PrivacyLoss):
     batch: int
     n: int
 
+    def _words(self) -> str:
+        sample = f"a Poisson sample of {100.0 * self.q:.4g}% of {self.n:,} records, at most {self.batch:,}"
+        return f"{self.of._as_a_whole()} on {sample}"
+
     def __post_init__(self) -> None:
         if not isinstance(self.of, PrivacyLoss):
             raise InvalidParameter(f"TruncatedPoissonSampled takes a loss, got {type(self.of).__name__}")

@@ -8,7 +8,7 @@ from typing import Any
 from privet import accounting
 from privet.accounting import Accountant
 from privet.errors import InternalError, InvalidParameter
-from privet.privacy import PrivacyLoss
+from privet.privacy import Guarantee, PrivacyLoss
 from privet.report.numbers import plain, round_down, round_up
 
 _DIGITS = 6
@@ -71,7 +71,9 @@ def calibration(
     >>> 3.7306 < found.value < 3.732 and 0.999 < found.achieved <= 1.0
     True
     """
-    target, limit = _target(epsilon, advantage, tpr, fpr)
+    target, limit = Guarantee.named(epsilon=epsilon, advantage=advantage, tpr=tpr)
+    if (fpr is None) != (tpr is None):
+        raise InvalidParameter("a true-positive rate is a target at a false-positive rate: give tpr and fpr together")
     keywords: dict[str, Any] = {target: limit, "integer": integer, "accountant": accountant}
     if bounds is not None:
         keywords["bounds"] = bounds
@@ -107,12 +109,3 @@ def _cheaper(value: float, up: bool, integer: bool) -> float:
         step = max(1, round(value * _NUDGE))
         return int(value) + (step if up else -step)
     return _safe(value * (1.0 + _NUDGE if up else 1.0 - _NUDGE), up)
-
-
-def _target(epsilon: float | None, advantage: float | None, tpr: float | None, fpr: float | None) -> tuple[str, float]:
-    given = [(name, v) for name, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr)) if v is not None]
-    if len(given) != 1:
-        raise InvalidParameter("give one target: epsilon, advantage, or tpr with fpr")
-    if (fpr is None) != (tpr is None):
-        raise InvalidParameter("a true-positive rate is a target at a false-positive rate: give tpr and fpr together")
-    return given[0]

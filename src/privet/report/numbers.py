@@ -2,6 +2,8 @@
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from privet._numerics import plain as plain
+
 
 def round_up(value: float, digits: int = 5) -> float:
     """The smallest number of `digits` significant digits that is not below `value`.
@@ -24,20 +26,6 @@ def round_down(value: float, digits: int = 5) -> float:
 def _rounded(value: float, digits: int, rounding: str) -> float:
     # By its shortest decimal form: 2.1 is shown as 2.1 although the float lies a hair above it.
     return float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(float(value)))))
-
-
-def plain(value: float) -> str:
-    """A number as people write it: thousands set apart, no exponent where none is needed.
-
-    >>> plain(12000.0), plain(0.94692), plain(1e-05), plain(3.5e12), plain(0.0)
-    ('12,000', '0.94692', '1e-05', '3.5e+12', '0')
-    """
-    size = abs(value)
-    if value == 0.0:
-        return "0"
-    if 1e3 <= size < 1e9:
-        return f"{value:,.0f}" if size >= 1e4 or value == int(value) else f"{value:,.1f}"
-    return f"{value:.6g}"
 
 
 def percent_up(share: float) -> str:
