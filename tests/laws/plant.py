@@ -71,6 +71,16 @@ def sampled_thrice() -> PrivacyLoss:
 # --- values ----------------------------------------------------------------------------------------------------
 
 
+@bug("check_speaks_for_itself", "a group does not say of what", lambda: (privacy.Grouped(privacy.LaplaceLoss(2.0), 3),))
+def _(monkeypatch):
+    monkeypatch.setattr(privacy.Grouped, "_words", lambda self: f"grouped (size {self.size})")
+
+
+@bug("check_speaks_for_itself", "a repr without its number", laplace)
+def _(monkeypatch):
+    monkeypatch.setattr(privacy.LaplaceLoss, "__repr__", lambda self: "LaplaceLoss(scale=1.0)")
+
+
 @bug("check_hashable", "hash by identity", laplace)
 def _(monkeypatch):
     monkeypatch.setattr(PrivacyLoss, "__hash__", object.__hash__)

@@ -2,7 +2,7 @@
 
 import math
 
-from privet import accounting, privacy, testing
+from privet import accounting, privacy
 from privet._validate import set_frozen
 from privet.accounting.pld import engine
 from privet.accounting.pld.answer import BandProfile
@@ -14,6 +14,7 @@ from privet.privacy import (
 )
 from privet.privacy.binary import binary_variable
 from privet.privacy.poisson_sampled import SampledVariable
+from privet.testing.laws.tightness import sampled_gaussian
 from tests.laws.plant import BUGS, REPLACE, bug, laplace
 
 __all__ = ["BUGS"]
@@ -128,7 +129,7 @@ def _(monkeypatch):
 
 
 def small_rate():
-    return testing.laws.sampled_gaussian(5e-4, 1.0, 6000), 1e-6
+    return sampled_gaussian(5e-4, 1.0, 6000), 1e-6
 
 
 def _newton_leaves_its_bracket(self, delta):
@@ -169,7 +170,7 @@ def _(monkeypatch):
 @bug(
     "check_monotone",
     "a root finder that cycles",
-    lambda: ([testing.laws.sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8),
+    lambda: ([sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8),
 )
 def _(monkeypatch):
     _plant_the_cycle(monkeypatch)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from privet import accounting, privacy, testing
-from privet.testing.laws import region, sampled_gaussian
+from privet.testing.laws.tightness import region, sampled_gaussian
 
 GRID = region()
 SAMPLE = random.Random(8).sample(GRID, 16)

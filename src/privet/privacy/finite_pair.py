@@ -39,6 +39,9 @@ class FinitePairLoss(PrivacyLoss):
     p: tuple[float | Fraction | str, ...]
     q: tuple[float | Fraction | str, ...]
 
+    def _words(self) -> str:
+        return f"finite pair ({len(self.p)} outcomes)"
+
     def __post_init__(self) -> None:
         p, q = _distribution("p", self.p), _distribution("q", self.q)
         if len(p) != len(q):

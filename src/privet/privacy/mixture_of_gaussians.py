@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from privet._numerics import Array
+from privet._numerics import Array, plain
 from privet._validate import above, at_least, fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss
@@ -39,6 +39,9 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
     sigma: float
     sensitivities: tuple[float, ...]
     probabilities: tuple[float, ...]
+
+    def _words(self) -> str:
+        return f"mixture of gaussians (sigma {plain(self.sigma)}, {len(self.sensitivities)} shifts)"
 
     def __post_init__(self) -> None:
         if self.unit.relation == "replace":

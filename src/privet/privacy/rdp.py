@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, plain
 from privet._validate import at_least, finite, fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.families.sampling import HAIR
@@ -36,6 +36,9 @@ class RdpLoss(PrivacyLoss):
     alphas: tuple[float, ...]
     values: tuple[float, ...]
     delta0: float = 0.0
+
+    def _words(self) -> str:
+        return f"rdp (bounds at {len(self.alphas)} orders, delta0 {plain(self.delta0)})"
 
     def __post_init__(self) -> None:
         alphas = tuple(finite("alphas", a) for a in self.alphas)

@@ -19,6 +19,7 @@ from privet.errors import PrivetError
 from privet.mechanisms import Example, SelectionMechanism
 from privet.noise import Seeded, Source
 from privet.noise.entropy import Stream
+from privet.testing.law import law_of
 from privet.testing.same import same_value
 
 _RUNS = 150
@@ -35,6 +36,7 @@ class _Nameless(Source):
         return Seeded(3).stream()
 
 
+@law_of("mechanism")
 def check_every_coin_is_from_noise(example: Example) -> None:
     """With a given source the outputs repeat, run for run: no coin comes from anywhere else. 150 runs leave no luck.
 
@@ -65,6 +67,7 @@ def _repeats(runs: Callable[[], Any]) -> bool:
     return any(all(same_value(*pair) for pair in zip(runs(), runs(), strict=True)) for _ in range(3))
 
 
+@law_of("mechanism")
 def check_error_bars_cover(example: Example) -> None:
     """Of 400 releases about as many lie within their bars as the bars say: a bar of half the width is noticed.
 
@@ -109,6 +112,7 @@ def _fell_short(mechanism: SelectionMechanism, scores: Any, release: Any) -> boo
     return best - worst <= release.error.radius
 
 
+@law_of("mechanism")
 def check_nothing_private_is_said(example: Example) -> None:
     """Whatever is handed in, no message, warning, log line or print repeats a value of it; a refusal is one of ours.
 

@@ -9,7 +9,7 @@
 import copy
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -22,7 +22,7 @@ from privet.errors import InvalidData
 from privet.mechanisms import Example, Mechanism, Release, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import PrivacyLoss, from_json, to_json
-from privet.testing.conduct import check_error_bars_cover, check_every_coin_is_from_noise, check_nothing_private_is_said
+from privet.testing.law import law_of
 from privet.testing.same import same_value
 from privet.testing.two_sample import differ
 
@@ -42,6 +42,7 @@ def example_mechanisms() -> Iterator[Example]:
         yield from mechanism.examples()
 
 
+@law_of("mechanism")
 def check_price_is_a_value(example: Example) -> None:
     """The loss needs neither data nor randomness, is the same each time, and survives JSON.
 
@@ -54,6 +55,7 @@ def check_price_is_a_value(example: Example) -> None:
     assert from_json(to_json(loss)) == loss, f"{example.mechanism.name}: the price changes in JSON"
 
 
+@law_of("mechanism")
 def check_parameters_are_frozen(example: Example) -> None:
     """Nobody can lower the noise of a mechanism that was priced; its public form tells two mechanisms apart.
 
@@ -72,6 +74,7 @@ def check_parameters_are_frozen(example: Example) -> None:
     assert again.loss == mechanism.loss, f"{mechanism.name}: a copy has another price"
 
 
+@law_of("mechanism")
 def check_meets_its_budget(example: Example) -> None:
     """What `for_budget` returns stays within the budget and uses at least 99% of it.
 
@@ -92,6 +95,7 @@ def check_meets_its_budget(example: Example) -> None:
     assert used >= _LEAST_USED, f"{name}: only {used:.4f} of the budget {target} is used"
 
 
+@law_of("mechanism")
 def check_behaviour_is_public(example: Example) -> None:
     """Type, dtype, shape, price and provenance of a release are the same for neighbours.
 
@@ -107,6 +111,7 @@ def check_behaviour_is_public(example: Example) -> None:
     assert left.loss == example.mechanism.loss, f"{example.mechanism.name}: the release names another price"
 
 
+@law_of("mechanism")
 def check_seed_is_stamped(example: Example) -> None:
     """A seeded release repeats itself and says that it protects nobody.
 
@@ -118,6 +123,7 @@ def check_seed_is_stamped(example: Example) -> None:
     assert "INSECURE" in str(first), f"{example.mechanism.name}: the stamp cannot be seen"
 
 
+@law_of("mechanism")
 def check_release_round_trip(example: Example) -> None:
     """A release survives JSON bit for bit.
 
@@ -130,6 +136,7 @@ def check_release_round_trip(example: Example) -> None:
     assert again.error == release.error, f"{example.mechanism.name}: the error bar changes in JSON"
 
 
+@law_of("mechanism")
 def check_error_bar_is_public(example: Example) -> None:
     """The mechanism's own error bar is no smaller at a higher confidence.
 
@@ -143,6 +150,7 @@ def check_error_bar_is_public(example: Example) -> None:
     assert np.isfinite(high.radius), f"{example.mechanism.name}: an infinite error bar"
 
 
+@law_of("mechanism")
 def check_equal_numbers_are_one_input(example: Example) -> None:
     """The same numbers as ints, floats, Fractions, Decimals or numpy's, in one kind of container, are prepared alike:
     whatever type a neighbour's record brings along, it moves nothing but its own value.
@@ -204,6 +212,7 @@ def _same_form(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
+@law_of("mechanism")
 def check_runs_are_independent(example: Example) -> None:
     """Noise is fresh: among many runs, not all outputs are equal unless the output can hardly vary.
 
@@ -214,6 +223,7 @@ def check_runs_are_independent(example: Example) -> None:
     assert any(not same_value(runs[0], value) for value in runs[1:]), f"{example.mechanism.name}: no noise at all"
 
 
+@law_of("mechanism")
 def check_simulation_is_the_release(example: Example) -> None:
     """What is audited is what is released: `simulate` and `release` are the base class's own, and a two-sample test
     cannot tell their outputs apart. Nor those of a stream that is asked the same queries one by one.
@@ -260,20 +270,3 @@ def _form(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return type(value).__name__, [_form(item) for item in value]
     return type(value).__name__
-
-
-MECHANISM_LAWS: tuple[Callable[[Example], None], ...] = (
-    check_price_is_a_value,
-    check_parameters_are_frozen,
-    check_meets_its_budget,
-    check_behaviour_is_public,
-    check_seed_is_stamped,
-    check_release_round_trip,
-    check_error_bar_is_public,
-    check_runs_are_independent,
-    check_simulation_is_the_release,
-    check_equal_numbers_are_one_input,
-    check_every_coin_is_from_noise,
-    check_error_bars_cover,
-    check_nothing_private_is_said,
-)

@@ -13,6 +13,7 @@ from privet.errors import MixedUnits, PrivetError
 from privet.privacy import PrivacyLoss, Unit
 from privet.privacy.variable import DIRECTIONS
 from privet.testing.ask import DELTA, epsilon_of, variable_of
+from privet.testing.law import law_of
 
 _EPSILONS = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
 _RATES = (0.01, 0.3, 0.9)
@@ -36,6 +37,7 @@ def _can_be_fixed_sampled(loss: PrivacyLoss) -> bool:
     return loss.unit.relation == "replace" and loss.unit.group_size == 1
 
 
+@law_of("loss")
 def check_sampling_identity(loss: PrivacyLoss) -> None:
     """Sampling everyone (q = 1, m = n) is the price itself, sampling nobody (q = 0, m = 0) is free.
 
@@ -57,6 +59,7 @@ def check_sampling_identity(loss: PrivacyLoss) -> None:
     assert not np.any(nobody.rdp(np.array([1.5, 2.0, 32.0])).values), f"sampling nobody from {loss!r} has a Rényi cost"
 
 
+@law_of("loss")
 def check_sampling_once_differs(loss: PrivacyLoss, times: int = 2) -> None:
     """Sampling once and releasing k times is not sampling k times: the values differ, and so do their pairs.
 
@@ -75,6 +78,7 @@ def check_sampling_once_differs(loss: PrivacyLoss, times: int = 2) -> None:
         assert np.allclose(found, expected, rtol=1e-9), f"sampling of {loss!r}: pure {found}, expected {expected}"
 
 
+@law_of("loss")
 def check_nested_sampling_multiplies(loss: PrivacyLoss, first: float = 0.5, second: float = 0.25) -> None:
     """Nested independent Poisson sampling is one sampling at the product of the rates.
 
@@ -91,6 +95,7 @@ def check_nested_sampling_multiplies(loss: PrivacyLoss, first: float = 0.5, seco
         assert gap <= 1e-9, f"nested sampling of {loss!r}: the profile is off by {gap}"
 
 
+@law_of("loss")
 def check_poisson_amplification(loss: PrivacyLoss) -> None:
     """Poisson sampling: remove q delta(ln(1 + (g - 1)/q)), add c delta_add(ln(g q/c)) with c = 1 - g (1 - q).
 
@@ -116,6 +121,7 @@ def check_poisson_amplification(loss: PrivacyLoss) -> None:
             assert same, f"Poisson sampling of {loss!r} at {q}: {found}, expected {(expected_epsilon, q * delta)}"
 
 
+@law_of("loss")
 def check_fixed_amplification(loss: PrivacyLoss) -> None:
     """m of n without replacement: q delta(ln(1 + (g - 1)/q)) for g >= 1, with the larger delta of both directions.
 
@@ -136,6 +142,7 @@ def check_fixed_amplification(loss: PrivacyLoss) -> None:
             assert gap >= -1e-9, f"sampling {m} of 10 from {loss!r}: the profile is {-gap} above the amplified one"
 
 
+@law_of("loss")
 def check_group_of_one(loss: PrivacyLoss) -> None:
     """A group of one is the price itself.
 
@@ -152,6 +159,7 @@ def check_group_of_one(loss: PrivacyLoss) -> None:
     assert group == loss, f"a group of one is not equal to {loss!r}"
 
 
+@law_of("loss")
 def check_groups_cost_more(loss: PrivacyLoss, sizes: tuple[int, ...] = (1, 2, 3)) -> None:
     """A larger group never costs less; pure scales with the size; (eps, delta) as e^{k eps} - 1 over e^eps - 1.
 
@@ -183,6 +191,7 @@ def check_groups_cost_more(loss: PrivacyLoss, sizes: tuple[int, ...] = (1, 2, 3)
             )
 
 
+@law_of("loss")
 def check_mixed_units_raise(loss: PrivacyLoss) -> None:
     """Prices about different neighbours never meet in silence.
 
@@ -204,6 +213,7 @@ def check_mixed_units_raise(loss: PrivacyLoss) -> None:
         assert item.unit == loss.unit, f"{type(item).__name__} changes the unit {loss.unit} to {item.unit}"
 
 
+@law_of("loss")
 def check_parallel_needs_fixed_blocks(loss: PrivacyLoss) -> None:
     """Where one change can touch two blocks, `Parallel` wants to hear that it cannot.
 
@@ -216,6 +226,7 @@ def check_parallel_needs_fixed_blocks(loss: PrivacyLoss) -> None:
         assert privacy.Parallel((loss,)).unit == loss.unit
 
 
+@law_of("loss")
 def check_parallel_is_the_worst_block(loss: PrivacyLoss) -> None:
     """Parallel blocks cost at least each block; equal blocks cost what one does.
 
@@ -237,6 +248,7 @@ def check_parallel_is_the_worst_block(loss: PrivacyLoss) -> None:
                 assert float(np.max(gap)) <= 1e-9, f"{law}, {direction}"
 
 
+@law_of("loss")
 def check_fixed_needs_replace(loss: PrivacyLoss) -> None:
     """Fixed-size sampling is priced under replace only, Poisson sampling never; both for single records only.
 
@@ -248,6 +260,7 @@ def check_fixed_needs_replace(loss: PrivacyLoss) -> None:
         _refuses(lambda: privacy.PoissonSampled(loss, 0.1), f"PoissonSampled under {loss.unit}")
 
 
+@law_of("loss")
 def check_selection_costs_more(loss: PrivacyLoss) -> None:
     """The best of several runs costs at least one run, and at most (2 + eta) times the pure price.
 

@@ -10,6 +10,7 @@ from privet._numerics import Array
 from privet.privacy import Direction, LossVariable, PrivacyLoss
 from privet.privacy.families.normal import gaussian_delta
 from privet.testing.ask import variable_of
+from privet.testing.law import law_of
 
 _EPSILONS = np.linspace(-4.0, 4.0, 81)
 _ORDERS = 1.0 + np.geomspace(1e-2, 60.0, 25)
@@ -36,6 +37,7 @@ def _nodes(variable: LossVariable, count: int) -> Array:
     return np.unique(np.concatenate((np.linspace(low - 0.1, high + 0.1, count), [0.0])))
 
 
+@law_of("loss")
 def check_total_variation(loss: PrivacyLoss) -> None:
     """delta(0) is the total variation distance, so both directions agree about it.
 
@@ -48,6 +50,7 @@ def check_total_variation(loss: PrivacyLoss) -> None:
         )
 
 
+@law_of("loss")
 def check_profile_shape(loss: PrivacyLoss) -> None:
     """The profile is decreasing, convex in gamma = e^epsilon, and lies in [max(0, 1 - gamma), 1].
 
@@ -67,6 +70,7 @@ def check_profile_shape(loss: PrivacyLoss) -> None:
         assert np.allclose(single, curve[::16], atol=1e-13), f"{law}: one value at a time differs from all at once"
 
 
+@law_of("loss")
 def check_profile_is_the_larger(loss: PrivacyLoss) -> None:
     """Without a direction the profile is the larger of both.
 
@@ -79,6 +83,7 @@ def check_profile_is_the_larger(loss: PrivacyLoss) -> None:
         assert np.allclose(both, larger, atol=1e-13), f"the profile of {loss!r} is not the larger of its directions"
 
 
+@law_of("loss")
 def check_mirror(loss: PrivacyLoss) -> None:
     """The directions mirror each other: h_add(gamma) = 1 - gamma + gamma h_remove(1/gamma). So does `reversed()`.
 
@@ -96,6 +101,7 @@ def check_mirror(loss: PrivacyLoss) -> None:
             assert gap <= 1e-8, f"mirror: {direction} of {loss!r} and {name} differ by {gap}"
 
 
+@law_of("loss")
 def check_masses(loss: PrivacyLoss) -> None:
     """Cells, atoms and the infinite atom are masses that sum to 1, under P and under Q, however they are cut.
 
@@ -113,6 +119,7 @@ def check_masses(loss: PrivacyLoss) -> None:
                 assert abs(total - 1.0) <= _ROUNDING, f"{law}: sum to {total}"
 
 
+@law_of("loss")
 def check_cells(loss: PrivacyLoss) -> None:
     """Cells agree with each other (cut finer, they add up), with their losses, with the atoms and with the profile.
 
@@ -143,6 +150,7 @@ def check_cells(loss: PrivacyLoss) -> None:
         )
 
 
+@law_of("loss")
 def check_enclosure(loss: PrivacyLoss) -> None:
     """What a variable certifies about its curve contains what its masses say, and is narrow; so for its mirror image.
 
@@ -159,6 +167,7 @@ def check_enclosure(loss: PrivacyLoss) -> None:
                 assert high - low <= 1e-10 * (1.0 + math.exp(epsilon)), f"{law} is wide"
 
 
+@law_of("loss")
 def check_span(loss: PrivacyLoss) -> None:
     """Outside its span the continuous part has at most the mass asked for, on each side, under P and under Q.
 
@@ -175,6 +184,7 @@ def check_span(loss: PrivacyLoss) -> None:
                 assert outside <= tail * (1.0 + 1e-6), f"{law}: {outside} outside, {tail} allowed"
 
 
+@law_of("loss")
 def check_renyi_shape(loss: PrivacyLoss) -> None:
     """The Rényi curve is non-negative; of a true pair it is nondecreasing in the order a, and (a - 1) R(a) is convex.
 
@@ -200,6 +210,7 @@ def check_renyi_shape(loss: PrivacyLoss) -> None:
     assert np.all(np.diff(slopes) >= -1e-6 * np.abs(slopes[1:])), f"{law}: (a - 1) R(a) is not convex"
 
 
+@law_of("loss")
 def check_renyi_covers_pair(loss: PrivacyLoss) -> None:
     """The Rényi bound is at least the divergence of the pair, seen through cells (merging outcomes only lowers it).
 
@@ -237,6 +248,7 @@ def _merged(variable: LossVariable, count: int) -> tuple[Array, Array]:
     return p[seen], q[seen]
 
 
+@law_of("loss")
 def check_statements_cover_pair(loss: PrivacyLoss) -> None:
     """What a price states (pure, approximate, zCDP, GDP) holds for its own pair, where that pair is attained.
 
@@ -262,6 +274,7 @@ def check_statements_cover_pair(loss: PrivacyLoss) -> None:
             assert divergence <= rho * (1.0 + 1e-9) + 1e-12, f"{law}: rho = {rho}, the divergence is {divergence}"
 
 
+@law_of("loss")
 def check_post_processing(loss: PrivacyLoss) -> None:
     """Merging outcomes never costs more: every coarse view of the pair lies under its profile, in both directions.
 

@@ -14,6 +14,7 @@ from privet.errors import InvalidParameter, PrivetError
 from privet.privacy import LossVariable, PrivacyLoss
 from privet.privacy.variable import DIRECTIONS
 from privet.testing.ask import variable_of
+from privet.testing.law import law_of
 
 _ORDERS = np.array([1.5, 2.0, 16.0])
 _SAME = 1e-9
@@ -43,6 +44,7 @@ def _k_apart(loss: PrivacyLoss, size: int) -> PrivacyLoss | None:
     return dataclasses.replace(loss, **{name: getattr(loss, name) * size ** _POWERS[name]})
 
 
+@law_of("loss")
 def check_groups_scale(loss: PrivacyLoss, sizes: tuple[int, ...] = (2, 3, 7)) -> None:
     """Where groups have a closed form it is the same kind k apart: pure k times, rho k^2 times, the largest loss k times.
 
@@ -111,6 +113,7 @@ def _mean_loss(variable: LossVariable) -> float:
     return float(p @ losses + cells @ (0.5 * (nodes[1:] + nodes[:-1])))
 
 
+@law_of("loss")
 def check_to_replace(loss: PrivacyLoss) -> None:
     """Replacing a record is removing one and adding another: a group of two, about the relation replace.
 
@@ -149,6 +152,7 @@ def _changed(value: object) -> Iterator[Any]:
         yield from (value * 1.5, value / 1.5) if value else (0.01,)
 
 
+@law_of("loss")
 def check_fields_matter(loss: PrivacyLoss) -> None:
     """Every parameter shows in the pair: change a field, and the variable of the loss changes, in some direction.
 
@@ -182,6 +186,7 @@ def _changed_shape(loss: PrivacyLoss, name: str, value: Any, top: float) -> list
     return [_shape(pair, top) for pair in pairs if pair is not None] if None not in pairs else None
 
 
+@law_of("loss")
 def check_bad_questions_are_refused(loss: PrivacyLoss) -> None:
     """Orders and epsilons that are no numbers (or orders not above 1) are refused with `InvalidParameter`.
 

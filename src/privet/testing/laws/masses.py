@@ -8,12 +8,14 @@ from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.privacy import LossVariable, PrivacyLoss
 from privet.privacy.variable import DIRECTIONS
 from privet.testing.ask import variable_of
+from privet.testing.law import law_of
 
 _OWN = 4e-14  # what the quadrature of this law loses itself
 _PANELS = 96
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
+@law_of("loss")
 def check_mass_error(loss: PrivacyLoss) -> None:
     """The masses of a pair contradict each other by no more than `mass_error`, in every tail.
 

@@ -9,6 +9,7 @@ from privet.accounting import PLD, Accountant, Bound, Optimal, Tightest
 from privet.privacy import PrivacyLoss
 from privet.testing.ask import DELTA, accountants, delta_of, epsilon_of, variable_of
 from privet.testing.labelled import Labelled
+from privet.testing.law import law_of
 from privet.testing.oracle import enclose_delta
 
 _CLOSED = 1e-6  # relative: the order of a Rényi bound is searched numerically
@@ -34,6 +35,7 @@ def _compatible(one: Bound | None, other: Bound | None, slack: float, law: str) 
     assert near, f"{law}: upper ends {one.upper} and {other.upper}"
 
 
+@law_of("accountant")
 def check_counts(loss: PrivacyLoss, accountant: Accountant, times: int = 3) -> None:
     """n single compositions cost what one n-fold does, for this accountant; so do n singles that cannot be merged.
 
@@ -52,6 +54,7 @@ def check_counts(loss: PrivacyLoss, accountant: Accountant, times: int = 3) -> N
     _compatible(epsilon_of(accountant, labelled), number, _slack(accountant), law)
 
 
+@law_of("accountant")
 def check_bounds(loss: PrivacyLoss, accountant: Accountant) -> None:
     """Every answer is a finite interval in its range, about the unit of the loss; its float is the upper end.
 
@@ -70,6 +73,7 @@ def check_bounds(loss: PrivacyLoss, accountant: Accountant) -> None:
         assert bound.method, f"{law}: names no method"
 
 
+@law_of("accountant")
 def check_targets_monotone(loss: PrivacyLoss, accountant: Accountant) -> None:
     """A larger delta never needs a larger epsilon, a larger epsilon never a larger delta.
 
@@ -90,6 +94,7 @@ def check_targets_monotone(loss: PrivacyLoss, accountant: Accountant) -> None:
             )
 
 
+@law_of("losses")
 def check_never_costs_more(
     make: Callable[[Any], PrivacyLoss], parameters: Sequence[Any], accountant: Accountant
 ) -> None:
@@ -114,6 +119,7 @@ def check_never_costs_more(
             assert cheap.upper <= allowed, f"{law}: {dear.upper} rises to {cheap.upper}"
 
 
+@law_of("losses")
 def check_costs_nothing(loss: PrivacyLoss, accountant: Accountant) -> None:
     """A free price (no steps, q = 0, infinite noise) is free for every question and accountant.
 
@@ -129,6 +135,7 @@ def check_costs_nothing(loss: PrivacyLoss, accountant: Accountant) -> None:
         assert bound.upper == 0.0, f"{law}: costs {bound.upper}"
 
 
+@law_of("accountant")
 def check_answers_where_it_can(loss: PrivacyLoss, accountant: Accountant) -> None:
     """PLD and the default accountant answer whenever every part has a pair that leaves room below the target.
 
@@ -149,6 +156,7 @@ def check_answers_where_it_can(loss: PrivacyLoss, accountant: Accountant) -> Non
         assert delta_of(accountant, loss, 0.3) is not None, f"{law}: refuses the delta at 0.3"
 
 
+@law_of("accountant")
 def check_question_round_trip(loss: PrivacyLoss, accountant: Accountant) -> None:
     """delta(epsilon(delta)) is delta: from the safe end not more, from the lower end not less.
 
@@ -169,6 +177,7 @@ def check_question_round_trip(loss: PrivacyLoss, accountant: Accountant) -> None
         assert below.upper >= DELTA * (1.0 - 1e-6), f"{law}: delta at the lower end is only {below.upper}"
 
 
+@law_of("accountant")
 def check_sound(loss: PrivacyLoss, accountant: Accountant, epsilons: Sequence[float] = (0.0, 0.3, 1.0)) -> None:
     """The exact value, known by enumeration, lies between the ends.
 
@@ -200,6 +209,7 @@ def check_sound(loss: PrivacyLoss, accountant: Accountant, epsilons: Sequence[fl
             assert below[1] >= delta, f"{law}: epsilon({delta}) >= {number.lower} claimed, where delta is {below[1]}"
 
 
+@law_of("loss")
 def check_not_below_pld(loss: PrivacyLoss, others: Sequence[Accountant] | None = None) -> None:
     """No accountant's upper end lies below the certified lower end of PLD, and no lower end above its upper one.
 

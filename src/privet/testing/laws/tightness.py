@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from privet import privacy
 from privet.accounting import Accountant, Tightest
 from privet.privacy import PrivacyLoss
+from privet.testing.law import law_of
 
 Point = tuple[float, float, int, float]
 
@@ -37,6 +38,7 @@ def region() -> list[Point]:
     return [(q, z, max(1, round(epochs / q)), delta) for q, z, epochs, delta in grid]
 
 
+@law_of("losses")
 def check_narrow(
     loss: PrivacyLoss, delta: float, accountant: Accountant | None = None, *, relative: float = 0.01
 ) -> None:
@@ -49,6 +51,7 @@ def check_narrow(
     assert bound.slack <= relative * bound.upper, wide
 
 
+@law_of("losses")
 def check_inverse(loss: PrivacyLoss, delta: float, accountant: Accountant | None = None, *, share: float = 0.9) -> None:
     """delta at the epsilon that is promised for delta comes back: not above it (but for its own slack), nor far below.
 
@@ -64,6 +67,7 @@ def check_inverse(loss: PrivacyLoss, delta: float, accountant: Accountant | None
     assert share * delta <= back.upper <= delta * (2.0 - share), f"the two questions disagree: {text}"
 
 
+@law_of("losses")
 def check_monotone(
     losses: Sequence[PrivacyLoss], delta: float, accountant: Accountant | None = None, *, relative: float = 0.01
 ) -> None:

@@ -2,11 +2,16 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
 
 from privet import privacy
 from privet.errors import PrivetError
 from privet.privacy import PrivacyLoss
+from privet.testing.law import law_of
 
 
 def _same(one: PrivacyLoss, other: PrivacyLoss, law: str) -> None:
@@ -17,6 +22,7 @@ def _same(one: PrivacyLoss, other: PrivacyLoss, law: str) -> None:
     )
 
 
+@law_of("loss")
 def check_hashable(loss: PrivacyLoss) -> None:
     """A price is a frozen value: hashable, equal to its copy, unequal to other things, impossible to change.
 
@@ -34,6 +40,7 @@ def check_hashable(loss: PrivacyLoss) -> None:
         raise AssertionError(f"the field {field.name} of {type(loss).__name__} can be overwritten")
 
 
+@law_of("loss")
 def check_json_round_trip(loss: PrivacyLoss) -> None:
     """Writing and reading gives the same price, the same text and the same answers.
 
@@ -49,6 +56,25 @@ def check_json_round_trip(loss: PrivacyLoss) -> None:
         assert before == after, f"JSON round trip: {question}() of {loss!r} was {before}, is now {after}"
 
 
+@law_of("loss")
+def check_speaks_for_itself(loss: PrivacyLoss) -> None:
+    """A price says in words what it holds, and its repr is what one types to get it.
+
+    >>> check_speaks_for_itself(privacy.Grouped(privacy.LaplaceLoss(2.0), 3))
+    """
+    words = loss.describe()
+    assert words == str(loss), f"{loss!r} prints as {str(loss)!r} and is described as {words!r}"
+    for field in dataclasses.fields(loss) if loss.parts() else ():  # what is free holds nothing
+        held = getattr(loss, field.name)
+        for inner in held if isinstance(held, tuple) else (held,):
+            if isinstance(inner, PrivacyLoss):
+                told = [part.describe() for part, _ in inner.parts()]
+                assert all(each in words for each in told), f"{words!r} does not say that it holds {inner!r}"
+    typed = eval(repr(loss), {**vars(privacy), "inf": math.inf, "Fraction": Fraction, "array": np.array})
+    assert typed == loss, f"{loss!r} does not give {loss.key}"
+
+
+@law_of("loss")
 def check_singles_are_one_fold(loss: PrivacyLoss, times: int = 3) -> None:
     """n single compositions and one n-fold are one price; once is the price itself. (Numbers: `check_counts`.)
 
@@ -61,6 +87,7 @@ def check_singles_are_one_fold(loss: PrivacyLoss, times: int = 3) -> None:
     _same(more, privacy.Repeated(loss, times), "n - 1 and one more are n")
 
 
+@law_of("losses")
 def check_order_does_not_matter(losses: Sequence[PrivacyLoss]) -> None:
     """Every order of the parts of a composition, and of the blocks of a parallel one, is one price.
 
@@ -75,6 +102,7 @@ def check_order_does_not_matter(losses: Sequence[PrivacyLoss]) -> None:
         _same(blocks[0], blocks[1], "order of blocks does not matter")
 
 
+@law_of("losses")
 def check_nested_is_flat(losses: Sequence[PrivacyLoss]) -> None:
     """Compositions of compositions are the flat composition; repetitions of repetitions multiply.
 
@@ -89,6 +117,7 @@ def check_nested_is_flat(losses: Sequence[PrivacyLoss]) -> None:
     _same(privacy.Composed((*losses, privacy.Repeated(losses[0], 0))), flat, "what never happens is no part")
 
 
+@law_of("loss")
 def check_equal_is_interchangeable(loss: PrivacyLoss) -> None:
     """Two spellings of one price give one price inside every combinator.
 
