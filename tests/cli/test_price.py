@@ -51,8 +51,8 @@ def test_the_slides_run_shows_the_ladder_the_interval_and_the_meaning(privet):
     outcome = privet("price", *SLIDES, "--delta", 1e-5)
     assert outcome.code == 0, outcome.err
     text = words(outcome.out)
-    for claim in ("12,000", "360", "1.25"):
-        assert claim in text
+    assert "naive" in text
+    assert "slides" not in text
     upper, lower = (float(re.search(f"{end} (0\\.[0-9]+)", text)[1]) for end in ("epsilon is at most", "and at least"))
     assert lower <= 0.9468668 <= upper  # by contour integration
     assert upper - lower <= 1e-4

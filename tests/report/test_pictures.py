@@ -130,10 +130,18 @@ def test_the_ladder_of_a_generic_loss_falls_and_ends_at_the_tightest():
 
 def test_the_ladder_of_the_slides_keeps_what_each_analysis_claims():
     loss = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.0), q=0.01), 10_000)
-    steps = {step.name: step for step in report.ladder_of(loss, 1e-5)}
+    steps = {step.name: step for step in report.ladder_of(loss, 1e-5, as_lectured=True)}
     assert [step.claimed for step in steps.values() if step.claimed] == [1.2, 12_000.0, 360.0, 10.0, 1.25]
     assert 0.9468 < steps["tight"].sound < 0.9472
     assert not steps["per step"].whole
+
+
+def test_a_price_does_not_speak_of_slides():
+    loss = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.0), q=0.01), 10_000)
+    steps = report.ladder_of(loss, 1e-5)
+    assert [step.name for step in steps] == [step.name for step in report.ladder_of(loss, 1e-5, as_lectured=True)]
+    assert {step.claimed for step in steps} == {step.formula for step in steps} == {None}
+    assert "slides say" not in [column.header for column in report.ladder_table(steps, delta=1e-5).columns]
 
 
 def test_a_method_whose_delta_reaches_one_proves_nothing():

@@ -1,7 +1,7 @@
 """What a price means in numbers: pure functions from losses to certified bounds. Keeps no state."""
 
 from privet._face import face
-from privet.accounting import filters as filters, lectures as lectures
+from privet.accounting import filters as filters
 from privet.accounting.accountant import Accountant as Accountant
 from privet.accounting.advanced import (
     Advanced as Advanced,
@@ -37,4 +37,4 @@ from privet.accounting.tightest import Tightest as Tightest, delta as delta, eps
 from privet.accounting.tradeoff import advantage as advantage, tpr_at as tpr_at, tradeoff as tradeoff
 from privet.accounting.zcdp import Zcdp as Zcdp, zcdp_epsilon as zcdp_epsilon
 
-__all__, __dir__ = face(globals(), "filters", "lectures")
+__all__, __dir__ = face(globals(), "filters")

@@ -1,6 +1,7 @@
 """Reports: tables, plots and plain words for what a release costs."""
 
 from privet._face import face
+from privet.report import lectures as lectures
 from privet.report.audit import audit_facts as audit_facts, audit_page as audit_page, zoo_table as zoo_table
 from privet.report.calibration import Calibration as Calibration, calibration as calibration
 from privet.report.figure import save_figure as save_figure
@@ -24,4 +25,4 @@ from privet.report.table import facts_table as facts_table, ladder_notes as ladd
 from privet.report.tradeoff import tradeoff_figure as tradeoff_figure
 from privet.report.words import answer_in_words as answer_in_words, meaning_in_words as meaning_in_words
 
-__all__, __dir__ = face(globals())
+__all__, __dir__ = face(globals(), "lectures")

@@ -56,8 +56,9 @@ def sampled_gaussian(loss: PrivacyLoss) -> tuple[float, float, int] | None:
     return None
 
 
-def ladder_of(loss: PrivacyLoss, delta: float) -> tuple[Step, ...]:
-    """The ladder in epsilon at delta: the lectures' own for DP-SGD, otherwise every method that proves something.
+def ladder_of(loss: PrivacyLoss, delta: float, *, as_lectured: bool = False) -> tuple[Step, ...]:
+    """The ladder in epsilon at delta, from naive to tight: the analyses of DP-SGD in the order of their years, otherwise
+    every method that proves something. `as_lectured` adds what lecture slides claim, for pages about the lectures.
 
     >>> from privet import privacy
     >>> sorted(step.name for step in ladder_of(privacy.Repeated(privacy.PureLoss(0.1), 100), 1e-6)[-2:])
@@ -66,8 +67,8 @@ def ladder_of(loss: PrivacyLoss, delta: float) -> tuple[Step, ...]:
     shape = sampled_gaussian(loss)
     if shape is not None and delta > 0.0 and shape[2] > 1:
         try:
-            return _lectured(*shape, delta)
-        except NoGuarantee:  # noise so small that the slides' formulas overflow
+            return _dp_sgd(*shape, delta, as_lectured)
+        except NoGuarantee:  # noise so small that the old formulas overflow
             pass
     if len(loss.alternatives()) > 1:  # blocks side by side: the dearest counts, whichever that is for each method
         return ()
@@ -75,16 +76,16 @@ def ladder_of(loss: PrivacyLoss, delta: float) -> tuple[Step, ...]:
     return tuple(sorted(found, key=lambda step: -(step.sound or 0.0)))
 
 
-def _lectured(noise_multiplier: float, q: float, steps: int, delta: float) -> tuple[Step, ...]:
-    """The lectures' ladder. Where the failure probabilities add up to 1 a method proves nothing."""
-    from privet.accounting.lectures import ladder  # only here: most prices have no lecture
+def _dp_sgd(noise_multiplier: float, q: float, steps: int, delta: float, as_lectured: bool) -> tuple[Step, ...]:
+    """Ten years of analyses of one run. Where the failure probabilities add up to 1 a method proves nothing."""
+    from privet.report.lectures import ladder  # only here: most prices are no DP-SGD
 
     rungs = ladder(noise_multiplier, q=q, steps=steps, delta=delta)
     return tuple(
         Step(
             rung.name,
-            rung.claimed,
-            rung.as_formula,
+            rung.claimed if as_lectured else None,
+            rung.as_formula if as_lectured else None,
             rung.sound.upper if rung.delta < 1.0 else None,
             rung.delta,
             rung.note,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
     """The ladder from naive to tight; the columns of claims, formulas and other deltas appear only where there are any.
 
-    With claims in it the table is wide, and what each method assumes goes into `ladder_notes`.
+    With several deltas in it the table is wide, and what each method assumes goes into `ladder_notes`.
 
     >>> from privet.report.rungs import Step
     >>> table = ladder_table([Step("tight", None, None, 0.947, 1e-5, "composes the worst pair")], delta=1e-5)
@@ -27,7 +27,8 @@ def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
     wide = _is_wide(steps)
     table = Table(box=_lines(), title=f"epsilon at delta {plain(delta)}, from naive to tight", title_justify="left")
     table.add_column("method", no_wrap=True)
-    headers = ["slides say", "formula", "proved", "at delta"] if wide else ["proved"]
+    lectured = any(step.claimed is not None or step.formula is not None for step in steps)
+    headers = [*(["slides say", "formula"] if lectured else []), "proved", *(["at delta"] if wide else [])]
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     if not wide:
@@ -35,8 +36,8 @@ def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
     best = min((step.sound for step in steps if step.whole and step.sound is not None), default=None)
     for step in steps:
         proved = _number(step.sound, up=True)
-        claims = [_number(step.claimed), _number(step.formula), proved, plain(step.delta)]
-        cells = [step.name, *claims] if wide else [step.name, proved, step.note]
+        claims = [_number(step.claimed), _number(step.formula)] if lectured else []
+        cells = [step.name, *claims, proved, plain(step.delta) if wide else step.note]
         table.add_row(*map(Text, cells), style="bold green" if step.whole and step.sound == best else None)
     return table
 
@@ -52,7 +53,7 @@ def ladder_notes(steps: Sequence[Step]) -> "Table | None":
 
 
 def _is_wide(steps: Sequence[Step]) -> bool:
-    return any(step.claimed is not None or step.formula is not None for step in steps)
+    return len({step.delta for step in steps}) > 1
 
 
 def facts_table(facts: Sequence[tuple[str, str]], *, width: int = 0) -> "Table":

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from privet import privacy
 from privet.errors import PrivetError
 from privet.privacy import PrivacyLoss
@@ -70,7 +68,8 @@ def check_speaks_for_itself(loss: PrivacyLoss) -> None:
             if isinstance(inner, PrivacyLoss):
                 told = [part.describe() for part, _ in inner.parts()]
                 assert all(each in words for each in told), f"{words!r} does not say that it holds {inner!r}"
-    typed = eval(repr(loss), {**vars(privacy), "inf": math.inf, "Fraction": Fraction, "array": np.array})
+    kinds = {kind.__name__: kind for kind in privacy.registered_kinds().values()}
+    typed = eval(repr(loss), {**kinds, "Unit": privacy.Unit, "Fraction": Fraction, "inf": math.inf})
     assert typed == loss, f"{loss!r} does not give {loss.key}"
 
 

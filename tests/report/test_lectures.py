@@ -5,7 +5,8 @@ import math
 import pytest
 
 from privet import accounting, privacy
-from privet.accounting.lectures import (
+from privet.errors import InvalidParameter
+from privet.report.lectures import (
     Rung,
     amplify,
     ladder,
@@ -14,7 +15,6 @@ from privet.accounting.lectures import (
     pn_sgd_prices,
     pn_sgd_sigma,
 )
-from privet.errors import InvalidParameter
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._validate import above, at_least, count, fraction, open_fraction
-from privet.accounting.advanced import advanced_epsilon
-from privet.accounting.bound import Bound
-from privet.accounting.pld import PLD
-from privet.accounting.rdp import Rdp
-from privet.accounting.tightest import Tightest
+from privet.accounting import PLD, Bound, Rdp, Tightest, advanced_epsilon
 from privet.privacy import Approximate, FixedSampled, GaussianLoss, PoissonSampled, PrivacyLoss, Repeated, Unit
 
 _SLIDES = (4.0, 0.01, 10_000, 1e-5)
