@@ -1,8 +1,31 @@
 """One exception tree for the whole library.
 
-Every message says what was wrong, what was expected and what to do, and never contains a private value.
-Catch `PrivetError` to catch everything that privet raises on purpose.
+    PrivetError
+    ├── InvalidParameter (also ValueError)      a public parameter is outside its domain
+    ├── InvalidData (also ValueError)           data of a type or shape that cannot be taken
+    ├── SerialisationError (also ValueError)    a text that is no price
+    ├── MixedUnits                              prices about different neighbours meet
+    ├── NoGuarantee                             a question without a finite answer
+    ├── Unreachable                             a target that no parameter meets
+    ├── BudgetExceeded                          a charge that a filter or ledger refuses
+    ├── NotPrivate                              seeded noise where only secure noise is allowed
+    ├── NoEntropy                               the system's random generator is stuck
+    ├── ReleaseFailed                           a mechanism failed after it was paid for
+    ├── ReusedData                              a test on runs that its event was chosen on
+    ├── MissingExtra (also ImportError)         an optional package is not installed
+    ├── InternalError                           two computations disagree: a bug of privet
+    └── LedgerError
+        ├── LedgerBusy                          another writer held the ledger too long
+        ├── LedgerUnavailable                   the store cannot be read or written
+        ├── LedgerTampered                      chain, sums or anchor do not match
+        └── KeyConflict                         a release key was used for another request
+
+Every message says what was wrong, what was expected and what to do, and never contains a private value. What a program
+may want to read off it (`spent`, `requested`, `remaining`, `seq`, `column`, `key`) are attributes, None where it is not
+known. Catch `PrivetError` to catch everything that privet raises on purpose.
 """
+
+from typing import Any
 
 
 class PrivetError(Exception):
@@ -16,146 +39,114 @@ class PrivetError(Exception):
     epsilon must be at least 0, got -1.0
     """
 
+    def __init__(self, message: object = "", **facts: Any) -> None:
+        super().__init__(message)
+        for name, value in facts.items():
+            if not hasattr(type(self), name):
+                raise TypeError(f"{type(self).__name__} has no fact {name!r}")
+            setattr(self, name, value)
+
 
 class InvalidParameter(PrivetError, ValueError):
-    """A public parameter is outside its domain (negative, NaN, wrong type, ...).
-
-    >>> issubclass(InvalidParameter, ValueError)
-    True
-    """
+    """A public parameter is outside its domain (negative, NaN, wrong type, ...)."""
 
 
 class MixedUnits(PrivetError):
-    """Losses with different privacy units meet where one unit is needed; convert them explicitly first.
-
-    >>> issubclass(MixedUnits, PrivetError)
-    True
-    """
+    """Losses with different privacy units meet where one unit is needed; convert them explicitly first."""
 
 
 class NoGuarantee(PrivetError):
-    """The question has no finite answer for this loss; privet refuses rather than returning infinity.
-
-    >>> issubclass(NoGuarantee, PrivetError)
-    True
-    """
+    """The question has no finite answer for this loss; privet refuses rather than returning infinity."""
 
 
 class Unreachable(PrivetError):
-    """A calibration target cannot be met by any value of the parameter; the message states the limit.
-
-    >>> issubclass(Unreachable, PrivetError)
-    True
-    """
+    """A calibration target cannot be met by any value of the parameter; the message states the limit."""
 
 
 class BudgetExceeded(PrivetError):
-    """A filter or ledger refuses a charge: the message says spent, requested and remaining.
+    """A filter or ledger refuses a charge: the message says spent, requested and remaining, and so do the attributes.
 
-    >>> issubclass(BudgetExceeded, PrivetError)
-    True
+    Each is a dictionary from "rule currency" to a number; `account` is whose budget it is, where a ledger refuses, and
+    `point` the (epsilon, delta) that one more request may ask for and be granted.
+
+    >>> from privet import accounting, privacy
+    >>> state = accounting.BasicFilter(1.0).start().charge(privacy.PureLoss(0.75))
+    >>> try:
+    ...     state.charge(privacy.PureLoss(0.5))
+    ... except BudgetExceeded as error:
+    ...     print(error.spent["basic epsilon"], error.requested["basic epsilon"], error.remaining["basic epsilon"])
+    0.75 0.5 0.25
     """
+
+    spent: dict[str, float] | None = None
+    requested: dict[str, float] | None = None
+    remaining: dict[str, float] | None = None
+    account: str | None = None
+    point: tuple[float, float] | None = None
 
 
 class SerialisationError(PrivetError, ValueError):
-    """A JSON text is not a price that this version of privet can read.
-
-    >>> issubclass(SerialisationError, PrivetError)
-    True
-    """
+    """A JSON text is not a price that this version of privet can read."""
 
 
 class InternalError(PrivetError):
-    """Two independent computations disagree; this is a bug in privet and worth a report.
-
-    >>> issubclass(InternalError, PrivetError)
-    True
-    """
+    """Two independent computations disagree; this is a bug in privet and worth a report."""
 
 
 class InvalidData(PrivetError, ValueError):
     """Data has a shape or type that the mechanism cannot take; the message is the same whatever the values are.
 
-    >>> issubclass(InvalidData, PrivetError)
-    True
+    `column` is the name of the column that is meant, where there are several.
     """
+
+    column: str | None = None
 
 
 class NoEntropy(PrivetError):
-    """The system's random generator is stuck: nothing is drawn, rather than something that can be predicted.
-
-    >>> issubclass(NoEntropy, PrivetError)
-    True
-    """
+    """The system's random generator is stuck: nothing is drawn, rather than something that can be predicted."""
 
 
 class NotPrivate(PrivetError):
-    """Seeded (insecure) noise was offered where only secure noise is allowed.
-
-    >>> issubclass(NotPrivate, PrivetError)
-    True
-    """
+    """Seeded (insecure) noise was offered where only secure noise is allowed."""
 
 
 class ReleaseFailed(PrivetError):
     """A mechanism failed after it had been paid for; the message never says why, since the reason may depend on data.
 
-    >>> issubclass(ReleaseFailed, PrivetError)
-    True
+    `seq` is the entry of the ledger that paid for it.
     """
+
+    seq: int | None = None
 
 
 class MissingExtra(PrivetError, ImportError):
-    """An optional package is not installed; the message names the extra to install.
-
-    >>> issubclass(MissingExtra, PrivetError)
-    True
-    """
+    """An optional package is not installed; the message names the extra to install."""
 
 
 class LedgerError(PrivetError):
-    """Root of everything that a ledger raises, apart from `BudgetExceeded`.
-
-    >>> issubclass(LedgerError, PrivetError)
-    True
-    """
+    """Root of everything that a ledger raises, apart from `BudgetExceeded`."""
 
 
 class LedgerBusy(LedgerError):
-    """Another writer held the ledger longer than the timeout; nothing was spent, nothing released.
-
-    >>> issubclass(LedgerBusy, LedgerError)
-    True
-    """
+    """Another writer held the ledger longer than the timeout; nothing was spent, nothing released."""
 
 
 class LedgerUnavailable(LedgerError):
-    """The store cannot be read or written (full disk, read-only file, lost connection); nothing was released.
-
-    >>> issubclass(LedgerUnavailable, LedgerError)
-    True
-    """
+    """The store cannot be read or written (full disk, read-only file, lost connection); nothing was released."""
 
 
 class LedgerTampered(LedgerError):
-    """The chain, a running sum or the anchored head does not match; the message names the first bad entry.
+    """The chain, a running sum or the anchored head does not match; the message names the first bad entry, `seq` too."""
 
-    >>> issubclass(LedgerTampered, LedgerError)
-    True
-    """
+    seq: int | None = None
 
 
 class KeyConflict(LedgerError):
-    """A release key was used before for another request.
+    """A release key was used before for another request; `key` is that key, `seq` the entry that holds it."""
 
-    >>> issubclass(KeyConflict, LedgerError)
-    True
-    """
+    key: str | None = None
+    seq: int | None = None
 
 
 class ReusedData(PrivetError):
-    """An event was to be tested on runs that it was chosen on; test it on runs that nobody has looked at.
-
-    >>> issubclass(ReusedData, PrivetError)
-    True
-    """
+    """An event was to be tested on runs that it was chosen on; test it on runs that nobody has looked at."""

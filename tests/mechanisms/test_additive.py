@@ -16,7 +16,7 @@ from privet.mechanisms import (
     Laplace,
     Sensitivity,
     counts_sensitivity,
-    for_error,
+    less_noisy,
 )
 from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.privacy import Guarantee, Unit
@@ -298,9 +298,9 @@ def test_bmi_total_squared_error(patterns, relation, answers, error):
         assert close(answers * variance * epsilon**2, error)
 
 
-def test_for_error_takes_the_smaller_bar():
+def test_less_noisy_takes_the_smaller_bar():
     for epsilon, delta, k in ((1.0, 0.0, 5), (1.0, 1e-6, 2), (1.0, 1e-6, 200), (3.0, 1e-3, 20)):
-        best = for_error(epsilon=epsilon, delta=delta, l1=k, l2=math.sqrt(k), dimension=k)
+        best = less_noisy(epsilon=epsilon, delta=delta, l1=k, l2=math.sqrt(k), dimension=k)
         rivals = [Laplace.for_budget(epsilon=epsilon, delta=delta, sensitivity=k)]
         rivals += [Gaussian.for_budget(epsilon=epsilon, delta=delta, sensitivity=math.sqrt(k))] if delta else []
         assert best.error(dimension=k).radius == min(rival.error(dimension=k).radius for rival in rivals)

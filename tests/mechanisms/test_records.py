@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from privet import noise
+from privet.audit import find_counterexample
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import (
     BoundedMean,
@@ -20,7 +21,6 @@ from privet.mechanisms import (
     Laplace,
     Release,
     Sensitivity,
-    find_counterexample,
 )
 from privet.mechanisms.families.records import as_records, half_up, noisy_totals
 from privet.privacy import Unit

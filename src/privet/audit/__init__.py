@@ -36,6 +36,10 @@ from privet.audit.result import (
     Verdict as Verdict,
 )
 from privet.audit.sample import AtLeast as AtLeast, Sample as Sample
+from privet.audit.sensitivity_search import (
+    Counterexample as Counterexample,
+    find_counterexample as find_counterexample,
+)
 from privet.audit.statistic import Statistic as Statistic
 from privet.audit.statistics import (
     BettingTest as BettingTest,
@@ -64,6 +68,5 @@ from privet.audit.statistics import (
     pooled as pooled,
 )
 from privet.audit.training import TrainingAudit as TrainingAudit, training as training
-from privet.mechanisms import Counterexample as Counterexample, find_counterexample as find_counterexample
 
 __all__, __dir__ = face(globals())

@@ -13,12 +13,12 @@ from privet.mechanisms.exponential import Exponential as Exponential
 from privet.mechanisms.families.additive import AdditiveMechanism as AdditiveMechanism
 from privet.mechanisms.families.response import Estimate as Estimate, ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
-from privet.mechanisms.for_error import for_error as for_error
 from privet.mechanisms.gaussian import Gaussian as Gaussian
 from privet.mechanisms.geometric import Geometric as Geometric
 from privet.mechanisms.histogram import Histogram as Histogram
 from privet.mechanisms.krr import KRR as KRR
 from privet.mechanisms.laplace import Laplace as Laplace
+from privet.mechanisms.less_noisy import less_noisy as less_noisy
 from privet.mechanisms.mechanism import (
     Example as Example,
     Mechanism as Mechanism,
@@ -45,10 +45,6 @@ from privet.mechanisms.sensitivities import (
     sum_sensitivity as sum_sensitivity,
 )
 from privet.mechanisms.sensitivity import Sensitivity as Sensitivity
-from privet.mechanisms.sensitivity_search import (
-    Counterexample as Counterexample,
-    find_counterexample as find_counterexample,
-)
 from privet.mechanisms.smallest_budget import smallest_budget as smallest_budget
 from privet.mechanisms.smooth_sensitivity import SmoothMedian as SmoothMedian
 from privet.mechanisms.staircase import Staircase as Staircase

@@ -20,7 +20,7 @@ from privet.mechanisms.families.records import (
     public_bounds,
     row_sensitivity,
 )
-from privet.mechanisms.for_error import for_error
+from privet.mechanisms.less_noisy import less_noisy
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Norm
 from privet.privacy import Guarantee, Promise, Unit
@@ -62,7 +62,7 @@ class BoundedSum(RecordMechanism):
         """The least noise that stays within the budget; the bounds are public and never read from data."""
         moves = _moves(public_bounds(bounds), Unit() if unit is None else unit, several=max_rows != 1)
         l1, l2 = (row_sensitivity(moves, norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        noise = for_error(**promise, l1=l1, l2=l2)
+        noise = less_noisy(**promise, l1=l1, l2=l2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows)
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:

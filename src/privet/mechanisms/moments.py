@@ -15,9 +15,9 @@ from privet.mechanisms.families.records import (
     public_bounds,
     row_sensitivity,
 )
-from privet.mechanisms.for_error import for_error
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
+from privet.mechanisms.less_noisy import less_noisy
 from privet.mechanisms.sensitivity import Norm, Sensitivity
 from privet.privacy import Promise, Unit
 
@@ -67,7 +67,7 @@ class MomentMechanism(RecordMechanism):
     @classmethod
     def _best_noise(cls, promise: Promise, l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
         """Laplace or Gaussian noise, whichever is smaller on the totals."""
-        return for_error(**promise, l1=l1, l2=l2, dimension=cls._judged(counted))
+        return less_noisy(**promise, l1=l1, l2=l2, dimension=cls._judged(counted))
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
         return self._shift(norm, unit)

@@ -19,7 +19,7 @@ class Sensitivity:
     """The largest distance between the exact answers of two neighbours: l1 or l2 length, or the largest change of a
     score. The number is kept as an exact fraction; a float means the double that it is.
 
-    **Guarantee:** none by itself: it is a promise about a function. `find_counterexample` attacks it.
+    **Guarantee:** none by itself: it is a promise about a function. `audit.find_counterexample` attacks it.
     **Sensitivity:** with respect to `unit`; the same function has another one under another relation.
 
     >>> Sensitivity(1, norm="l1")

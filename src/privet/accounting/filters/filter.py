@@ -182,7 +182,7 @@ class FilterState:
         """The state after a price that is already known, or `BudgetExceeded`."""
         after, granted = self._plus(requested)
         if not granted:
-            raise BudgetExceeded(self._refusal(requested))
+            raise self._refusal(requested)
         return FilterState(self.filter, after, self.unit)
 
     def accepts(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> bool:
@@ -261,10 +261,11 @@ class FilterState:
         """The sums with the request, and whether a rule still holds with it."""
         return sums_after(tuple(rule.caps for rule in self.filter.rules), self.sums, requested)
 
-    def _refusal(self, requested: Sums) -> str:
-        rows = zip(self.balances, (amount for more in requested for amount in more), strict=True)
+    def _refusal(self, requested: Sums) -> BudgetExceeded:
+        balances, amounts = self.balances, [amount for more in requested for amount in more]
+        rows = list(zip(balances, amounts, strict=True))
         standing = self.standing
-        closed = dict.fromkeys(row.rule for row in self.balances if row.rule not in standing)
+        closed = dict.fromkeys(row.rule for row in balances if row.rule not in standing)
         lines = [
             f"{row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, requested "
             f"{'more than any finite amount' if more is None else format(to_float(more), '.9g')}, "
@@ -273,11 +274,14 @@ class FilterState:
             if row.rule in standing
         ]
         told = "; ".join([*lines, *(f"{rule}: closed" for rule in closed)])
-        finite = all(amount is not None for more in requested for amount in more)
+        finite = None not in amounts
         named = "" if finite else ". Where no finite amount is known, a delta to charge it at may help (at=)"
-        return (
+        return BudgetExceeded(
             f"the {self.filter.name} filter ({self.filter.theorem}) refuses this charge. {told}. One more pure release "
-            f"of epsilon up to {_round_down(self.largest_pure)} would still fit{named}"
+            f"of epsilon up to {_round_down(self.largest_pure)} would still fit{named}",
+            spent={f"{row.rule} {row.currency}": row.spent for row in balances},
+            requested={f"{row.rule} {row.currency}": to_float(amount) for row, amount in rows},
+            remaining=self.remaining,
         )
 
 

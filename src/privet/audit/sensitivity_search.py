@@ -14,7 +14,7 @@ import numpy as np
 from privet import noise
 from privet._validate import count
 from privet.errors import InvalidParameter
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Sensitivity
 
 Data = tuple[Any, ...]
 Places = tuple[int, ...]  # a list of records, as places in the domain; the null record is the place after the last

@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from privet.audit import find_counterexample
 from privet.errors import InvalidParameter
 from privet.mechanisms import (
     Sensitivity,
     count_sensitivity,
     counts_sensitivity,
-    find_counterexample,
     histogram_sensitivity,
     mean_sensitivity,
     sum_sensitivity,

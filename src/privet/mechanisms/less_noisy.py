@@ -12,7 +12,7 @@ from privet.privacy import Guarantee, Promise, Unit, spelt_out
 
 
 @spelt_out
-def for_error(
+def less_noisy(
     *,
     l1: float | Fraction | Sensitivity,
     l2: float | Fraction | Sensitivity,
@@ -27,9 +27,9 @@ def for_error(
     wins where many coordinates move a little each, Laplace where one moves or no delta is allowed. The choice looks at
     public numbers only.
 
-    >>> for_error(epsilon=1.0, delta=1e-6, l1=1, l2=1).name
+    >>> less_noisy(epsilon=1.0, delta=1e-6, l1=1, l2=1).name
     'laplace'
-    >>> for_error(epsilon=1.0, delta=1e-6, l1=100, l2=10, dimension=100).name
+    >>> less_noisy(epsilon=1.0, delta=1e-6, l1=100, l2=10, dimension=100).name
     'gaussian'
     """
     Guarantee(**promise)
