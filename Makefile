@@ -10,7 +10,7 @@ CORE := $(DEMO_VENV)/.stamp-core
 DEV  := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow mutate lint format docs bench floor clean
+.PHONY: help demo test test-slow mutate lint format docs bench clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -43,11 +43,6 @@ docs: $(DEV)  ## build the documentation, strictly, into site/
 
 bench: $(DEV)  ## run every benchmark; tables on screen, JSON in benchmarks/results/
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script; done
-
-floor: $(DEV)  ## raise the floor under the number of tests to today's count (never lowers it)
-	@count=$$($(BIN)/pytest --collect-only -q | sed -nE 's,^([0-9]+)(/[0-9]+)? tests collected.*,\1,p'); \
-	if [ "$$count" -gt "$$(cat tests/floor.txt)" ]; then echo "$$count" > tests/floor.txt; fi; \
-	cat tests/floor.txt
 
 clean:  ## remove environments, caches and builds
 	rm -rf $(VENV) $(DEMO_VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

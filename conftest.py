@@ -13,6 +13,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("explore", deadline=None, max_examples=1000)
+pytest_plugins = ["tests.whole_run"]
+
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # One worker a core: threads of linear algebra would only wait for each other. Workers inherit this.

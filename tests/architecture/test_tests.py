@@ -1,10 +1,10 @@
-"""Tests of the tests: each asserts something, and their number does not fall."""
+"""Tests of the tests: each asserts something, and a whole run says what it left out."""
 
 import ast
 
-import pytest
-
-from tests.architecture.source import TESTS, Function, suite_modules
+from privet import mechanisms, privacy, testing
+from tests.architecture.source import ROOT, Function, suite_modules
+from tests.whole_run import laws_not_run, modules_not_run
 
 ASSERTING_CALLS = ("raises", "warns", "fail", "deprecated_call")
 ASSERTING_PREFIXES = ("assert_", "check_", "verify")
@@ -28,20 +28,6 @@ def asserts_something(function: Function) -> bool:
     return False
 
 
-def whole_suite(config: pytest.Config) -> bool:
-    """Whether this run collected everything (asked on a worker of xdist, it answers for the run)."""
-    chosen = config.option
-    narrowed = (
-        chosen.file_or_dir,
-        chosen.keyword,
-        getattr(chosen, "lf", False),
-        chosen.deselect,
-        chosen.ignore,
-        chosen.ignore_glob,
-    )
-    return not any(narrowed) and chosen.markexpr == "not slow"
-
-
 def test_every_test_asserts_something():
     idle = [
         f"{module.where(function)} {function.name}"
@@ -60,9 +46,27 @@ def test_an_idle_test_is_found():
     assert asserts_something(checked)
 
 
-def test_the_number_of_tests_does_not_fall(request):
-    if not whole_suite(request.config):
-        pytest.skip("only part of the suite was collected")
-    floor = int((TESTS / "floor.txt").read_text(encoding="utf-8"))
-    collected = len(request.session.items)
-    assert collected >= floor, "tests went missing; bring them back, or lower tests/floor.txt by hand and say why"
+def test_a_law_that_did_not_run_is_named():
+    loss_laws = testing.laws_of("loss")
+    everything = {
+        (law.__name__, member)
+        for members, subjects in (
+            (privacy.registered_kinds(), ("loss", "accountant")),
+            (mechanisms.registered_mechanisms(), ("mechanism",)),
+            ({"list": None}, ("losses",)),
+        )
+        for subject in subjects
+        for law in testing.laws_of(subject)
+        for member in members
+    }
+    assert laws_not_run(everything) == []
+    assert laws_not_run(everything - {(loss_laws[0].__name__, "pure")}) == [f"{loss_laws[0].__name__} over pure"]
+    lonely = testing.laws_of("losses")[0].__name__
+    assert laws_not_run(everything - {(lonely, "list")}) == [f"{lonely} at all"]
+
+
+def test_a_test_module_that_did_not_run_is_named():
+    ran = {module.path.relative_to(ROOT).as_posix() for module in suite_modules()}
+    here = "tests/architecture/test_tests.py"
+    assert modules_not_run(ran) == []
+    assert modules_not_run(ran - {here}) == [here]

@@ -27,7 +27,7 @@ from privet.testing.conduct import (
     check_nothing_private_is_said as check_nothing_private_is_said,
 )
 from privet.testing.labelled import Labelled as Labelled
-from privet.testing.law import law_of as law_of, laws_of as laws_of
+from privet.testing.law import law_of as law_of, laws_of as laws_of, laws_run as laws_run
 from privet.testing.laws.combinators import (
     check_fixed_amplification as check_fixed_amplification,
     check_fixed_needs_replace as check_fixed_needs_replace,

@@ -1,24 +1,33 @@
 """Enrolment of laws: a decorator beside the law is all it takes for it to run over every registered member."""
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from functools import wraps
+from typing import Any, Literal, ParamSpec
 
 Subject = Literal["loss", "accountant", "losses", "mechanism"]
-_Law = TypeVar("_Law", bound=Callable[..., None])
+_P = ParamSpec("_P")
 
 _ENROLLED: dict[Subject, list[Callable[..., None]]] = {"loss": [], "accountant": [], "losses": [], "mechanism": []}
+_RAN: set[tuple[str, str]] = set()
 
 
-def law_of(subject: Subject) -> Callable[[_Law], _Law]:
-    """Class a law by what it is called with: a loss, a loss and an accountant, several losses, an example of a mechanism.
+def law_of(subject: Subject) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
+    """Enrol a law under what it is called with: a loss, a loss and an accountant, several losses, or an example of a
+    mechanism. What it was called with is kept, so that a suite can say which member no law has seen.
 
     >>> law_of("losses").__name__
     'enrol'
     """
 
-    def enrol(law: _Law) -> _Law:
-        _ENROLLED[subject].append(law)
-        return law
+    def enrol(law: Callable[_P, None]) -> Callable[_P, None]:
+        @wraps(law)
+        def recorded(*arguments: _P.args, **keywords: _P.kwargs) -> None:
+            if arguments:
+                _RAN.add((law.__name__, _name_of(arguments[0])))
+            law(*arguments, **keywords)
+
+        _ENROLLED[subject].append(recorded)
+        return recorded
 
     return enrol
 
@@ -31,3 +40,21 @@ def laws_of(subject: Subject) -> tuple[Callable[..., Any], ...]:
     True
     """
     return tuple(_ENROLLED[subject])
+
+
+def laws_run() -> frozenset[tuple[str, str]]:
+    """Which law has been called with which member, in this process: names of laws with kinds or mechanisms.
+
+    >>> from privet import privacy, testing
+    >>> testing.check_hashable(privacy.PureLoss(0.5))
+    >>> ("check_hashable", "pure") in laws_run()
+    True
+    """
+    return frozenset(_RAN)
+
+
+def _name_of(member: object) -> str:
+    """The kind of a loss, the name of an example's mechanism, else the type."""
+    return str(
+        getattr(member, "kind", None) or getattr(getattr(member, "mechanism", None), "name", type(member).__name__)
+    )
