@@ -118,7 +118,9 @@ def _small_rate(loss: PrivacyLoss, rate: float, known: float) -> float:
 
     rough = Tightest(1e-2, two_sided=False)
     top = min(math.log(known / rate), loss.pure())
-    with suppress(NoGuarantee, InvalidParameter):  # about where delta falls below the rate the other term has taken over
+    with suppress(
+        NoGuarantee, InvalidParameter
+    ):  # about where delta falls below the rate the other term has taken over
         top = min(top, 1.1 * epsilon(loss, delta=0.1 * rate, accountant=rough).upper + 1e-9)
     best, value = minimise(lambda at: bound(at, rough), 0.0, top, iterations=_SEARCH)
     return min(value, bound(best), bound(top))
