@@ -85,8 +85,8 @@ def _renyi_nodes(loss: PrivacyLoss) -> tuple[Array, Array]:
 def tpr_at(loss: PrivacyLoss, fpr: float) -> float:
     """Upper bound on the true-positive rate of every attack at this false-positive rate, however small.
 
-    **Guarantee:** P_TP <= delta(e) + exp(e) P_FP for every e >= 0, in both directions; the best e is taken. Small rates keep
-    their leading digits: each delta is computed where it matters, not as a difference from 1.
+    **Guarantee:** P_TP <= delta(e) + exp(e) P_FP for every e >= 0, in both directions; the best e is taken. Small rates
+    keep their leading digits: each delta is computed where it matters, not as a difference from 1.
 
     >>> from privet import privacy
     >>> round(tpr_at(privacy.GaussianLoss(1.0), 0.01), 6)
@@ -101,7 +101,7 @@ def tpr_at(loss: PrivacyLoss, fpr: float) -> float:
     mu = loss.gaussian()
     if mu is not None and 0.0 < rate < 1.0:
         return min(found, ndtr(ndtri(rate) + mu * (1.0 + 1e-12)) * (1.0 + 1e-10))
-    return min(found, _small_rate(loss, rate, found)) if 0.0 < rate and found < _SMALL else found
+    return min(found, _small_rate(loss, rate, found)) if rate > 0.0 and found < _SMALL else found
 
 
 def _small_rate(loss: PrivacyLoss, rate: float, known: float) -> float:

@@ -81,7 +81,7 @@ def check_inverse(loss: PrivacyLoss, delta: float, accountant: Accountant | None
 def check_monotone(
     losses: Sequence[PrivacyLoss], delta: float, accountant: Accountant | None = None, *, relative: float = 0.01
 ) -> None:
-    """Along losses that cost more and more, no upper end falls by more than a bound may be wide, and the last one is dearer.
+    """Along losses that cost more and more, no upper end falls by more than a bound may be wide; the last is dearer.
 
     >>> check_monotone([sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8)
     """
