@@ -100,7 +100,7 @@ def tpr_at(loss: PrivacyLoss, fpr: float) -> float:
         return 0.0  # what one world never shows, the other never shows
     mu = loss.gaussian()
     if mu is not None and 0.0 < rate < 1.0:
-        return min(found, ndtr(ndtri(rate) + mu * (1.0 + 1e-12)) * (1.0 + 1e-10))
+        return min(found, float(ndtr(ndtri(rate) + mu * (1.0 + 1e-12))) * (1.0 + 1e-10))
     return min(found, _small_rate(loss, rate, found)) if rate > 0.0 and found < _SMALL else found
 
 
