@@ -40,7 +40,9 @@ def test_integer_noise_is_exact(name, q, k):
     with_group, without, others = moved(law, k, q, 1), moved(law, 0, q, 1), moved(law, k, q, -1)
     group = privacy.Grouped(privacy.PoissonSampled(loss, q), k)
     swapped = privacy.Grouped(privacy.PoissonSampled(loss, q), 2 * k, "replace")
-    assert group.exact and swapped.exact and not group.chained
+    assert group.exact
+    assert swapped.exact
+    assert not group.chained
     for epsilon in EPSILONS:
         for pair, expected in (
             (group.variable("remove"), hockey_stick(with_group, without, epsilon)),
