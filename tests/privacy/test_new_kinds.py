@@ -348,7 +348,8 @@ def test_allocation_beside_the_best_known_bounds():
     epoch = privacy.RandomAllocation(privacy.GaussianLoss(1.0), 100)
     bound = accounting.epsilon(privacy.Repeated(epoch, 10), delta=1e-5)
     assert 1.6644 <= bound.upper <= 1.7398
-    assert bound.lower == 0.0
+    assert 1.6644 <= bound.lower <= bound.upper
+    assert bound.slack <= 0.01 * bound.upper
 
 
 def test_a_grid_that_loses_mass_is_seen(monkeypatch):
