@@ -340,3 +340,15 @@ def test_a_frame_is_read_by_its_columns_even_if_they_are_named_like_a_release():
     assert found.numbers["['loss']"].tolist() == [3.0, 4.0]
     assert found.rows.shape == (2, 3)
     assert found.rows.tolist() == rows_of(frame, Marks(b"key")).tolist()
+
+
+def test_what_the_bets_had_is_taken_from_the_tests():
+    """A p-value is divided by the share of the level that its test has: all shares add up to the level."""
+    from privet.audit.black_box import SHARES, decide
+
+    counts = audit.Counts(tp=640, fp=200, n=1_000)
+    plain = audit.curve_test(counts, claim=ONE, alpha=0.05).p_value
+    whole, rest = (decide(counts, claim=ONE, alpha=0.05, part=part) for part in (1.0, 1.0 - trial.BETTING))
+    assert whole.p_value == pytest.approx(plain / SHARES[0])
+    assert rest.p_value == pytest.approx(plain / SHARES[0] / (1.0 - trial.BETTING))
+    assert sum(SHARES) == pytest.approx(1.0)
