@@ -218,8 +218,8 @@ plant(
 plant(
     "encoder: learns forms from tested runs",
     "audit/search/encoder.py",
-    "self.vocabulary.get(form, -1)",
-    "self.vocabulary.setdefault(form, len(self.vocabulary))",
+    "[self.vocabulary.get(form, -1) for form in forms]",
+    "[self.vocabulary.setdefault(form, len(self.vocabulary)) for form in forms]",
     "tests/audit/test_padding.py",
 )
 plant(

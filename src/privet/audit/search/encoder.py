@@ -64,9 +64,7 @@ class Encoder:
 
     def columns(self, world: World) -> dict[str, Array]:
         """One number a run, by name."""
-        found: dict[str, Array] = {
-            "form": np.array([self.vocabulary.get(form, -1) for form in world.forms], dtype=float)
-        }
+        found = {"form": self._forms(world)}
         found |= self._numbers(world)
         found |= self._summaries(world)
         found |= self._names(world)
@@ -75,6 +73,13 @@ class Encoder:
         if world.seconds is not None:
             found["time"] = world.seconds
         return found | self._conditioned(world, found)
+
+    def _forms(self, world: World) -> Array:
+        """The number of each output's form; -1 for forms that the scouting runs did not show."""
+        forms = world.forms
+        if len(forms) and bool((forms == forms[0]).all()):  # nearly always
+            return np.full(len(forms), float(self.vocabulary.get(forms[0], -1)))
+        return np.array([self.vocabulary.get(form, -1) for form in forms], dtype=float)
 
     def _numbers(self, world: World) -> dict[str, Array]:
         found = {}

@@ -150,7 +150,7 @@ class _Reader:
         return type(value).__name__ + ("" if zone is None else f" in {zone}")
 
     def array(self, value: np.ndarray[Any, Any], place: str, depth: int) -> str:
-        form = f"{value.dtype}{value.shape}"
+        form = f"{_dtype_name(value.dtype)}{value.shape}"
         if isinstance(value, np.ma.MaskedArray):
             self.look(np.ma.getmaskarray(value), place + ".mask", depth + 1)
             self.look(np.asarray(value.filled() if value.dtype.kind in "biuf" else value.data), place, depth + 1)
@@ -334,6 +334,9 @@ _HANDLERS: tuple[tuple[Any, Callable[..., str]], ...] = (
 def _handler(kind: type) -> Callable[..., str] | None:
     """How values of a type are read, where that is known."""
     return next((handler for kinds, handler in _HANDLERS if issubclass(kind, kinds)), None)
+
+
+_dtype_name = lru_cache(maxsize=256)(str)  # numpy spells a name out anew every time
 
 
 def beyond_doubles(whole: Array) -> bool:
