@@ -38,7 +38,7 @@ plant(
     "audit/statistics/supremum.py",
     "worst * (1.0 + _ROUNDING) + LEAST",
     "worst * (1.0 + _ROUNDING)",
-    "tests/audit/statistics/test_supremum.py::test_the_p_value_is_smaller_than_that_of_the_box_and_never_zero",
+    "tests/audit/statistics/test_supremum.py::test_rates_outside_the_confined_ones_are_paid_for",
 )
 plant(
     "one run: half of the price of delta",

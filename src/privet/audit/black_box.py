@@ -440,7 +440,9 @@ def _search(audit: _Audit, left: Any, right: Any, strain: Strain, runs: int) -> 
     chosen.append(tallies.best(lambda tp, fp, n, n_out: point_epsilon(tp, fp, n, n_out, delta=delta, alpha=_CAUTION)))
     witnesses = tuple(Witness(left, right, each.event, each.swapped, encoder, learned, subject) for each in chosen)
     testing = runs - max(first, 1) - choosing
-    return _Search(encoder, learned, witnesses, testing, tallies.events, witnesses[0].count(*scouts))
+    one, other = witnesses[0].hits(*scouts)
+    scouted = Counts(tp=int(one.sum()), fp=int(other.sum()), n=len(one), n_out=len(other))
+    return _Search(encoder, learned, witnesses, testing, tallies.events, scouted)
 
 
 def _tests(
