@@ -138,6 +138,10 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         """
         return self.grouped(2 * size)
 
+    def attained(self) -> "PrivacyLoss | None":
+        """A loss with an exact pair that some mechanism with this price shows: what a lower end may speak of, if known."""
+        return self if self.exact else None
+
     def parts(self) -> "tuple[tuple[PrivacyLoss, int], ...]":
         """Independent parts with their counts. Only the combinators override this."""
         return ((self, 1),)
@@ -160,7 +164,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         >>> privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.0), q=0.01), 10_000).describe()
         '10,000 × gaussian (noise multiplier 4) on a Poisson sample of 1%'
         >>> print(privacy.Grouped(privacy.PoissonSampled(privacy.LaplaceLoss(2.0), q=0.5), 3))
-        laplace (scale 2) on a Poisson sample of 50% for 3 records at once
+        laplace (scale 2) on a Poisson sample of 50%, for a group of 3
         """
         parts = self.parts()
         if len(parts) == 1 and parts[0][1] == 1:

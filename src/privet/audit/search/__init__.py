@@ -8,6 +8,7 @@ from privet.audit.search.classifier import (
     Tree as Tree,
     learn as learn,
 )
+from privet.audit.search.crew import Crew as Crew
 from privet.audit.search.encoder import Encoder as Encoder, fit as fit, targets_of as targets_of
 from privet.audit.search.events import (
     KINDS as KINDS,
@@ -27,6 +28,7 @@ from privet.audit.search.running import (
     observe_both as observe_both,
     reusable as reusable,
     runner_of as runner_of,
+    usual_released as usual_released,
 )
 from privet.audit.search.strain import Strain as Strain
 from privet.audit.search.worlds import Part as Part, World as World
