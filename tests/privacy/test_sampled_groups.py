@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from privet import accounting, privacy
-from privet.privacy import ordered
+from privet.privacy.families import ordered
 from privet.privacy.grouped import _chained
 from privet.report.price import describe
 
