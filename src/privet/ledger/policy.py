@@ -409,7 +409,7 @@ def _charge(
         try:
             after[scope] = account.plus(before, price) if capped else add_sums(before, price)
         except BudgetExceeded as refusal:
-            raise BudgetExceeded(f"{_called(policy, scope)}: {refusal}. {_RAISE}") from None
+            raise _refused(policy, scope, refusal, account.point(before)) from None
         amounts[scope] = price
     return Charge(amounts, after, at)
 
@@ -422,11 +422,18 @@ def _charge_whole(policy: Policy, before: Sums | None, loss: PrivacyLoss, at: fl
     try:
         after = account.plus(before, price)
     except BudgetExceeded as refusal:
-        raise BudgetExceeded(f"{_called(policy, DATASET)}: {refusal}. {_RAISE}") from None
+        raise _refused(policy, DATASET, refusal, account.point(before)) from None
     return Charge({DATASET: price}, {DATASET: after}, at)
 
 
 _RAISE = "Nothing was spent; only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"
+
+
+def _refused(policy: Policy, scope: str, refusal: BudgetExceeded, point: tuple[float, float] | None) -> BudgetExceeded:
+    plan = (
+        "" if point is None else f"One more plan of (epsilon, delta) = {point!r} would be granted (remaining.point). "
+    )
+    return BudgetExceeded(f"{_called(policy, scope)}: {refusal}. {plan}{_RAISE}")
 
 
 def _called(policy: Policy, scope: str) -> str:
