@@ -85,13 +85,16 @@ class SqliteStore(SqliteRows, Store):
         self._frozen: tuple[int, int] | None = None  # what an unlocked reader found: size and time of change
         self._paused = False
         refuse_places(self._path)
-        if not os.path.lexists(self._path):
+        self._real = os.path.realpath(self._path)
+        try:
+            status = os.stat(self._real)
+        except FileNotFoundError:  # or a link that leads nowhere
             raise LedgerError(
                 f"there is no ledger at {self._path.name!r}; begin one with Ledger.create(url, budget=...), or mend the "
                 "address"
-            )
-        self._real = os.path.realpath(self._path)
-        status = os.stat(self._real)
+            ) from None
+        except OSError as error:
+            raise LedgerUnavailable(f"{self._path.name!r} cannot be reached ({error.strerror})") from error
         if not stat.S_ISREG(status.st_mode):
             raise LedgerUnavailable(f"{self._path.name!r} is no file; nothing was spent")
         folder = os.path.dirname(self._real)
