@@ -356,6 +356,36 @@ def test_a_coroutine_that_outlives_its_block_is_refused():
     assert tenths(ledger) == 0
 
 
+def test_jobs_and_threads_that_outlive_their_block_are_refused():
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    told: list[Any] = []
+    ended = threading.Event()
+
+    def late() -> Any:
+        ended.wait(20)
+        try:
+            told.append(STEP.release(1.0).paid)
+        except LedgerError as problem:
+            told.append("made inside" in str(problem))
+
+    with ThreadPoolExecutor(1) as old, ThreadPoolExecutor(1) as new:
+        old.submit(int).result()  # its thread is older than the block
+        with ledger:
+            jobs = [pool.submit(late) for pool in (old, new) for _ in range(2)]  # one runs, one waits
+            threads = [threading.Thread(target=late), threading.Timer(0.01, late), threading.Thread(target=late)]
+            for thread in threads[:2]:
+                thread.start()
+        threads[2].start()
+        ended.set()
+        for job in jobs:
+            job.result()
+        for thread in threads:
+            thread.join()
+        assert told == [True] * 7
+        assert new.submit(STEP.release, 1.0).result().paid is None, "given to the pool after the block"
+    assert tenths(ledger) == 0
+
+
 def test_the_check_sees_leftovers_that_are_not_remembered(monkeypatch: pytest.MonkeyPatch):
     """The broken twin: without the memory of what was made inside, a generator draws for nothing."""
     monkeypatch.setattr(payment, "_suspended", lambda since: [])

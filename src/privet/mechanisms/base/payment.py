@@ -54,7 +54,7 @@ _LOCK = threading.Lock()
 _STARTED_WITHIN = os.environ.get(_MARK) not in (None, str(os.getpid()))  # by a process that had a ledger in force
 
 
-_LEFT: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators that were made inside a block which has ended
+_LEFT: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators and jobs that were made inside a block which has ended
 _LAZY = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
 
 
@@ -64,12 +64,29 @@ def _collections() -> int:
 
 
 def _suspended(since: int | None) -> list[Any]:
-    """Generators and coroutines that have not ended and are not running. Young ones only, unless objects were moved among
-    the old ones meanwhile (`since`: the count then): it takes long to look at those, and happens in long blocks only.
+    """Generators and coroutines that have not ended and are not running, threads and jobs. Young ones only, unless objects
+    were moved among the old ones meanwhile (`since`: the count then): it takes long to look at those, and happens in long
+    blocks only.
     """
     generations = (0, 1) if since is None or since == _collections() else (0, 1, 2)
-    found = [each for age in generations for each in gc.get_objects(generation=age) if type(each) in _LAZY]
-    return [each for each in found if not _state(each, "running") and _state(each, "frame") is not None]
+    wanted = {*_LAZY, *_jobs()}
+    found = [each for age in generations for each in gc.get_objects(generation=age) if type(each) in wanted]
+    return [each for each in found if type(each) not in _LAZY or _waits(each)]
+
+
+def _waits(lazy: Any) -> bool:
+    return not _state(lazy, "running") and _state(lazy, "frame") is not None
+
+
+def _jobs() -> set[type]:
+    """What else is made in one place and runs in another: threads, and what a pool of threads was given to do."""
+    kinds, more = {threading.Thread}, [threading.Thread]
+    while more:
+        fresh = [each for each in more.pop().__subclasses__() if each not in kinds]
+        kinds.update(fresh)
+        more += fresh
+    pools = sys.modules.get("concurrent.futures.thread")
+    return kinds if pools is None else {*kinds, pools._WorkItem}
 
 
 def _state(lazy: Any, name: str) -> Any:
@@ -77,15 +94,23 @@ def _state(lazy: Any, name: str) -> Any:
 
 
 def _refuse_leftovers() -> None:
-    """A generator that was made inside a block and is moved on after it: its author meant it to be paid."""
-    frames = {id(_state(each, "frame")) for each in list(_LEFT)}
+    """A generator that was made inside a block and is moved on after it: its author meant it to be paid. So is a thread,
+    or a job of a pool, that was made there and has not ended.
+    """
+    left = list(_LEFT)
+    frames = {id(_state(each, "frame")) for each in left if type(each) in _LAZY}
+    jobs = {id(each) for each in left if type(each) not in _LAZY}
+    pools = sys.modules.get("concurrent.futures.thread")
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if id(frame) in frames:
+        runner = frame.f_locals.get("self") if frame.f_code.co_name == "run" else None
+        if id(frame) in frames or id(runner) in jobs:
             raise LedgerError(
-                "this generator was made inside a `with ledger:` block that has ended, and nobody would pay for what it "
-                "releases; nothing was released. Use it up inside the block, or open a block in it"
+                "this generator, thread or job was made inside a `with ledger:` block that has ended, and nobody would pay "
+                "for what it releases; nothing was released. Wait for it inside the block, or open a block in it"
             )
+        if pools is not None and isinstance(runner, pools._WorkItem):
+            return  # given to the pool elsewhere: where the pool's threads were made says nothing
         frame = frame.f_back
 
 
