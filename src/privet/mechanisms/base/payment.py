@@ -80,7 +80,8 @@ def _waits(lazy: Any) -> bool:
 
 def _jobs() -> set[type]:
     """What else is made in one place and runs in another: threads, and what a pool of threads was given to do."""
-    kinds, more = {threading.Thread}, [threading.Thread]
+    kinds: set[type] = {threading.Thread}
+    more: list[type] = [threading.Thread]
     while more:
         fresh = [each for each in more.pop().__subclasses__() if each not in kinds]
         kinds.update(fresh)
