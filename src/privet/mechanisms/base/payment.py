@@ -83,7 +83,8 @@ def _jobs() -> set[type]:
     kinds: set[type] = {threading.Thread}
     more: list[type] = [threading.Thread]
     while more:
-        fresh = [each for each in more.pop().__subclasses__() if each not in kinds]
+        under: list[type] = type.__subclasses__(more.pop())
+        fresh = [each for each in under if each not in kinds]
         kinds.update(fresh)
         more += fresh
     pools = sys.modules.get("concurrent.futures.thread")
