@@ -9,7 +9,7 @@ them. The type of a single element of a list is data: what is no number there co
 | their dates and times, durations | seconds since 1970-01-01 UTC; seconds |
 | lists, tuples and other sequences | every element by itself |
 | tables, dicts, sets, text, columns of text or of Python objects | refused |
-| pandas Series as records, whose index holds text, categories, intervals or several keys, or which `value_counts` made | refused |
+| as records: a pandas Series indexed by text, categories, intervals or several keys, or from `value_counts` | refused |
 """
 
 from array import array
@@ -28,6 +28,7 @@ __all__ = [
     "admit_column",
     "holds_booleans",
     "holds_floats",
+    "holds_no_text",
     "is_grouped",
     "is_labelled",
     "is_number",
@@ -52,6 +53,9 @@ _LABELLED = (
 _GROUPED = (
     "this Series is labelled by its index, as value_counts() and groupby() label their results: where each entry is one "
     "record, pass series.to_numpy(); for noisy counts of labels give the column itself to Histogram"
+)
+_LENGTHLESS = (
+    "the number of values is public and is checked before anything is paid: pass list(values), which has a length"
 )
 _KIND = "this column holds neither numbers nor booleans nor dates: pass one that does"
 _TYPED = (np.ndarray, memoryview, array)
@@ -107,6 +111,17 @@ def holds_floats(value: Any) -> bool:
     return _kind(value) not in ("bool", "whole")
 
 
+def holds_no_text(value: Any) -> bool:
+    """Whether a typed container holds numbers, booleans, times or bytes, by its schema: no text can stand in it.
+
+    >>> holds_no_text(np.array([1.0])), holds_no_text(np.array(["a"])), holds_no_text(np.array([b"a"]))
+    (True, False, True)
+    """
+    dtype = getattr(value, "dtype", None)
+    octets = isinstance(dtype, np.dtype) and dtype.kind == "S"
+    return octets or _kind(value) in ("bool", "whole", "float", "time", "span")
+
+
 def is_labelled(value: object) -> bool:
     """Whether a Series carries labels: an index other than 0, 1, 2, ... of its own making.
 
@@ -156,6 +171,9 @@ def admit_column(value: object, *, labels: bool = True) -> None:
         raise InvalidData(_SET)
     if is_table(value):
         raise InvalidData(_TABLE)
+    many = isinstance(value, Iterable) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
+    if not labels and many and not hasattr(value, "__len__"):
+        raise InvalidData(_LENGTHLESS)
     if is_typed(value):
         kind = _kind(value)
         if kind in _REFUSED:
