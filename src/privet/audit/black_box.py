@@ -25,7 +25,9 @@ from privet.audit.search import (
     dependence,
     differs,
     fit,
+    holds_an_iterator,
     learn,
+    nudged,
     reusable,
     targets_of,
     twin_of,
@@ -47,6 +49,7 @@ _MOST_PAIRS, _PAIRS_READ = 64, 4_096
 _SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
 _FEW = 1_000  # runs below which nothing is learned
 _LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
+_SCOUTING = 0.25  # of the runs choose, where there is nothing to learn first
 _RELEASED = 40  # scouting runs through `release`
 _TWIN = 64  # runs of a copy beside the mechanism
 _HOW = "chosen on other runs"
@@ -384,7 +387,7 @@ def _search(
     """Fit the encoder and learn on some runs, choose events on others; how many are left to be tested."""
     targets = targets_of(left, right, subject.marks)
     subject.wants_rows = targets is not None
-    first = int(runs * (_LEARNING + _CHOOSING)) if runs < _FEW else min(int(runs * _LEARNING), _MOST_LEARNING)
+    first = int(runs * _SCOUTING) if runs < _FEW else min(int(runs * _LEARNING), _MOST_LEARNING)
     worlds = subject.both(left, right, max(first, 1), released=_RELEASED)
     encoder = fit(*worlds, strain, targets=targets)
     scouts = [encoder.columns(world) for world in worlds]
@@ -392,15 +395,21 @@ def _search(
     choosing = 0
     if runs >= _FEW:
         learned = learn(*scouts, kinds=kinds)
-        choosing = int(runs * _CHOOSING)
+        choosing = int(runs * _CHOOSING) if learned else int(runs * _SCOUTING) - first
         batches = _observed(subject, left, right, choosing, encoder, released=_RELEASED)
-        scouts = _encoded(batches, encoder, learned).columns
+        fresh = _encoded(batches, encoder, learned).columns
+        # What was learned flatters the runs that it was learned from; where nothing was, all of them may choose.
+        scouts = fresh if learned else [_joined(*both) for both in zip(scouts, fresh, strict=True)]
     tallies = Tallies(scouts[0], scouts[1], kinds)
     chosen: list[Candidate] = tallies.suspects(strain, len(SHARES) - 1)
     chosen += [chosen[0]] * (len(SHARES) - 1 - len(chosen))
     chosen.append(tallies.best(lambda tp, fp, n, n_out: point_epsilon(tp, fp, n, n_out, delta=delta, alpha=_CAUTION)))
     witnesses = tuple(Witness(left, right, each.event, each.swapped, encoder, learned, subject) for each in chosen)
     return _Search(encoder, learned, witnesses, runs - max(first, 1) - choosing, tallies.events)
+
+
+def _joined(one: Columns, other: Columns) -> Columns:
+    return {name: np.concatenate((column, other[name])) for name, column in one.items() if name in other}
 
 
 def _tests(search: _Search, worlds: _Encoded, claim: PrivacyLoss, alpha: float) -> list[tuple[CurveTest, Witness]]:
@@ -423,6 +432,8 @@ def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTe
     found = dependence(judged, worlds.after_other, tuple(names))
     if found is not None or twin is None:
         return found
+    if accused and (held := _held(subject, worlds, witness)) is not None:
+        return held
     beside = replace(subject, mechanism=twin, notes=[], ran={"release": 0, "simulate": 0})
     pair = beside.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
     for side, world in zip(judged, pair, strict=True):
@@ -430,6 +441,31 @@ def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTe
         columns = _answers(witness, columns) if accused else columns
         if any(differs(side[name], columns[name]) for name in (side if accused else names) if name in side):
             return "a copy of the mechanism answers otherwise: something was drawn once and kept"
+    return None
+
+
+def _held(subject: Subject, worlds: _Encoded, witness: Witness) -> str | None:
+    """Whether answers that never vary have noise in them all the same: drawn once, before the audit began.
+
+    A number that the mechanism holds and that is added to its answers on either input may be such noise.
+    """
+    if any(len(np.unique(column[~np.isnan(column)])) > 1 for side in worlds.columns for column in side.values()):
+        return None
+    if holds_an_iterator(subject.mechanism):
+        return "nothing varies from run to run, and it holds an iterator: something may have been drawn once and kept"
+    for other in nudged(subject.mechanism):
+        beside = replace(subject, mechanism=other, notes=[], ran={"release": 0, "simulate": 0})
+        pair = beside.both(witness.left, witness.right, 1, wanted=witness.encoder.wanted)
+        seen = [witness.encoder.columns(world) for world in pair]
+        moved = [
+            [now[name][0] - before[name][0] for now, before in zip(seen, worlds.columns, strict=True)]
+            for name in seen[0]
+            if name.startswith("value") and name in worlds.columns[0] and " given " not in name
+        ]
+        if any(a == b and a != 0.0 for a, b in moved):
+            return (
+                "nothing varies from run to run, and a number that it holds is added to its answers: noise drawn once"
+            )
     return None
 
 

@@ -2,10 +2,11 @@
 
 from privet.audit.search.choosing import Candidate, Tallies
 from privet.audit.search.classifier import Classifier, Learned, TimeGivenValue, Tree, learn
+from privet.audit.search.copies import holds_an_iterator, nudged, twin_of
 from privet.audit.search.encoder import Encoder, fit, targets_of
 from privet.audit.search.events import KINDS, RELATIONS, Event, Tally, kind_of, tally
 from privet.audit.search.features import lowest_set_bit
-from privet.audit.search.independence import dependence, differs, twin_of
+from privet.audit.search.independence import dependence, differs
 from privet.audit.search.reading import Reading, read
 from privet.audit.search.rows import Marks
 from privet.audit.search.running import Subject, observe, observe_both, reusable, runner_of
@@ -33,9 +34,11 @@ __all__ = [
     "dependence",
     "differs",
     "fit",
+    "holds_an_iterator",
     "kind_of",
     "learn",
     "lowest_set_bit",
+    "nudged",
     "observe",
     "observe_both",
     "read",
