@@ -278,7 +278,7 @@ def show(title: str, rows: list[Row]) -> None:
 
 
 def show_rivals() -> None:
-    """Smallest runs of each input at which four of five audits refute, everything counted, beside two published searches."""
+    """Smallest runs of each input at which four of five audits refute, all runs counted, beside two published searches."""
     from rich.console import Console
     from rich.table import Table
     from rivals import smallest_runs

@@ -1,4 +1,4 @@
-"""Two published searches for violations of differential privacy, written anew from their papers, and what all are tried on."""
+"""Two published searches for violations of differential privacy, written anew from their papers."""
 
 from rivals.table import smallest_runs
 

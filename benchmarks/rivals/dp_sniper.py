@@ -8,9 +8,10 @@ regression; coordinates with few values are given as flags, as the paper does fo
 from dataclasses import dataclass
 
 import numpy as np
-from rivals.subjects import Subject
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
+
+from rivals.subjects import Subject
 
 FLAGS = 16  # values of a coordinate up to which it is given as flags
 

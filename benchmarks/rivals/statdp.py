@@ -8,8 +8,9 @@ the user it is made wide: half-lines and single values of every coordinate, the 
 from dataclasses import dataclass
 
 import numpy as np
-from rivals.subjects import Subject
 from scipy import stats
+
+from rivals.subjects import Subject
 
 CUTS = 200  # half-lines of each coordinate
 MOST_ATOMS = 64

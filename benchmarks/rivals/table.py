@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from rivals.dp_sniper import DPSniper
-from rivals.statdp import StatDP
-from rivals.subjects import SUBJECTS, Subject
 
 from privet import audit, privacy
 from privet.testing.zoo.base import Simulated
+from rivals.dp_sniper import DPSniper
+from rivals.statdp import StatDP
+from rivals.subjects import SUBJECTS, Subject
 
 RUNS = tuple(round(50 * 2 ** (step / 2)) for step in range(20))  # 50 to 36,204 of each input
 

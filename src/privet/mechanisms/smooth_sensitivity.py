@@ -158,7 +158,7 @@ class SmoothMedian(Mechanism[Any, float]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        # The median moves by the whole smooth sensitivity, and both worlds have the same noise: the Cauchy law's worst pair.
+        # The median moves by the whole smooth sensitivity, and both worlds have the same noise: a worst pair.
         left, right = [4.0] * 6 + [6.0] * 5, [4.0] * 5 + [6.0] * 6
         yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), left, right, Target(1.0))
         yield Example(
