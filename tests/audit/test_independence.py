@@ -245,7 +245,7 @@ def test_a_share_of_the_tested_runs_is_released():
     found = audited(TwoFaced(), runs=20_000)
     assert found.verdict == "violated"
     assert found.released >= 100
-    assert found.released + found.simulated == 2 * 12_000
+    assert found.released + found.simulated == 2 * 15_000
     sound = audit.mechanism(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), runs=2_000)
     assert 0 < sound.released < sound.simulated
 
