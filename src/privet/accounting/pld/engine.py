@@ -6,17 +6,15 @@ from typing import Any, Literal
 
 from privet._numerics import Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
-from privet.accounting.pld.compose import CACHES as caches_of_compose
 from privet.accounting.pld.compose import ComposedLaw, compose
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.jumps import JumpSearch
-from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail, summary_of
-from privet.accounting.pld.rounding import CACHES as caches_of_rounding
+from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.accounting.pld.single import single_delta, single_epsilon
 from privet.errors import InternalError
 from privet.privacy import Direction, LossVariable
-from privet.privacy.base import DIRECTIONS
+from privet.privacy.base import DIRECTIONS, forget
 
 __all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
 
@@ -333,5 +331,4 @@ def clear_caches() -> None:
 
     >>> clear_caches()
     """
-    for cached in (summary_of, upper_law, lower_law, *caches_of_compose, *caches_of_rounding):
-        cached.cache_clear()
+    forget()

@@ -14,7 +14,7 @@ from privet.privacy import Direction
 __all__ = ["JumpSearch"]
 
 _PASSES = 7
-_FAIR = 5e-4
+_FAIR = 1e-3
 _FIRST = 16.0  # a first look may be this much less accurate
 _OFF = 0.08  # a plan made for a loss this far from the answer is made again
 _TINY = -40.0  # the logarithm of a delta for which a rough grid shows nothing

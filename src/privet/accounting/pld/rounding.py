@@ -20,7 +20,7 @@ from privet.errors import NoGuarantee
 from privet.privacy import Direction, LossVariable
 from privet.privacy.base import remember
 
-__all__ = ["CACHES", "GridLaw", "lower_law", "upper_law"]
+__all__ = ["GridLaw", "lower_law", "upper_law"]
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
@@ -35,7 +35,7 @@ _MOST_NODES = 1 << 23
 _MOST_PLACES = 1 << 40  # of an uneven mesh, most of which stay empty
 _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
-_FEW_NODES = 600
+_FEW_NODES = 2000
 _PER_CELL = 32
 _MOST_LOST = 1e-2  # of the variance: from here on another way of merging is tried
 _HAIR = 1e-11  # a loss this little below its node may be lifted onto it, and charged
@@ -384,6 +384,3 @@ def _lend(
         if place >= 0:
             mass[place] += retained[index] * p[index]
     return mass, lifted
-
-
-CACHES = (_mesh,)
