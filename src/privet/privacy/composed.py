@@ -116,7 +116,9 @@ class Total(PrivacyLoss):
         if not parts:
             return RdpCurve(np.zeros(orders.shape), 0.0)
         curves = [(part.rdp(orders), n) for part, n in parts]
-        total = sum(n * curve.values for curve, n in curves)
+        total: Array = curves[0][0].values * curves[0][1]
+        for curve, n in curves[1:]:
+            total = total + n * curve.values
         failures = [(curve.delta0, n) for curve, n in curves]
         single = len(parts) == 1 and parts[0][1] == 1
         return RdpCurve(total if single else total * (1.0 + UNIT_ROUNDOFF * (len(parts) + 8.0)), any_failure(failures))

@@ -24,6 +24,7 @@ _PASSES = 5
 _DEAR = 1_200_000  # nodes
 _OFF = 1.3  # a target this much above the loss that decides shows a heavy tail
 _ABOVE = 3.0  # the same for the logarithm of delta
+_OFTEN = 2.0
 _LONG = 300.0  # standard deviations of the sum in a window
 _MANY = 100_000  # steps whose sum has few frequencies left
 _FORBIDDING = 4_000_000  # nodes that are never used for a second try
@@ -124,6 +125,8 @@ class _Question:
         if self.nodes(share) <= _DEAR:
             return False
         plan = self.plan(self.first)[0]
+        if plan.target > _OFTEN * plan.part_width:
+            return False  # it takes several of the largest steps: a few cannot decide
         spread = plan.step_scale * math.sqrt(sum(n for _, n in self.parts))
         steps = sum(n for _, n in self.parts)
         if plan.high - plan.low > _LONG * spread or (self.nodes(share) > 2.0 * _DEAR and steps < _MANY):
