@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from privet._numerics import Array
@@ -18,7 +19,8 @@ from privet.privacy.base import DIRECTIONS, forget
 
 __all__ = ["Interval", "Mode", "clear_caches", "delta_interval", "epsilon_interval", "profile_curves"]
 
-_MOST_NODES = 1 << 22
+_MOST_NODES = 1 << 22  # of one window: 64 MB a transform
+_MOST_WORK = 1 << 26  # nodes of all parts together
 _WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / std of one loss)^2
 _PASSES = 5
 _DEAR = 1_200_000  # nodes
@@ -29,6 +31,7 @@ _LONG = 300.0  # standard deviations of the sum in a window
 _MANY = 100_000  # steps whose sum has few frequencies left
 _FORBIDDING = 4_000_000  # nodes that are never used for a second try
 _FAIR = 0.005  # share of the value
+_BUNDLED, _MIXED = 0.2, 0.015  # measured: what a first grid may aim at where atoms lie between its nodes
 _POOR = 2.0  # an interval this much wider than asked for is worth a second try
 _ROUGHER = 16.0  # a first look may be this much less accurate
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
@@ -44,12 +47,21 @@ def _directions(parts: Parts) -> tuple[Direction, ...]:
     return ("remove",) if all(loss.variable("remove").symmetric for loss, _ in parts) else ("remove", "add")
 
 
+def _wanted_step(plan: Plan, tol: float) -> float:
+    """The step for the wanted relative width."""
+    return plan.step_scale * math.sqrt(tol / _WIDTH_LAW)
+
+
+def _coarsest(parts: Parts, plan: Plan) -> float:
+    """No step is finer than this: so many nodes fit into memory, and so many nodes of all parts into a few seconds."""
+    return max(plan.high - plan.low, plan.part_width) / min(_MOST_NODES, _MOST_WORK / len(parts))
+
+
 def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of sqrt(2)."""
     if plan.part_width == 0.0:
         return 1.0  # every loss is zero
-    coarsest = max(plan.high - plan.low, plan.part_width) / _MOST_NODES
-    wanted = max(plan.step_scale * math.sqrt(tol / _WIDTH_LAW), coarsest, 1e-300)
+    wanted = max(_wanted_step(plan, tol), _coarsest(parts, plan), 1e-300)
     variables = [(loss.variable("remove"), n) for loss, n in parts]
     lattices = {v.lattice[1]: n for v, n in variables if v.lattice is not None and math.isfinite(v.lattice[1])}
     if lattices:
@@ -85,6 +97,7 @@ class _Question:
         self.first, *self.others = _directions(parts)
         self.plans: dict[Direction, tuple[Plan, float]] = {}
         self.rough: dict[Direction, float] = {}
+        self.capped = False  # was a grid coarser than the one that was wanted?
 
     def plan(self, direction: Direction) -> tuple[Plan, float]:
         """The plan for one direction, with the size of delta that its tails are made for."""
@@ -96,6 +109,7 @@ class _Question:
         """Both ends in one direction; the plan may be that of the other one."""
         plan, delta = self.plan(planned)
         step = _grid_step(self.parts, plan, share)
+        self.capped |= _wanted_step(plan, share) < _coarsest(self.parts, plan)
         profiles = _profiles(self.parts, direction, plan, step, delta, two_sided=two_sided, floor=self.floor)
         return self.read(profiles[1]) if profiles[1] else 0.0, self.read(profiles[0])
 
@@ -119,6 +133,11 @@ class _Question:
         """How long a window the plain way would use."""
         plan = self.plan(self.first)[0]
         return (plan.high - plan.low) / _grid_step(self.parts, plan, share)
+
+    def judged(self, found: Interval, allowed: Callable[[Interval], float], mode: Mode) -> Interval:
+        """The answer, which says so where the limit on nodes left it wider than asked for."""
+        wide = mode != "two-sided" or found.upper - found.lower > allowed(found)
+        return replace(found, coarse=(self.capped or found.coarse) and wide)
 
     def looks_heavy(self, share: float, jumps: Callable[[Direction], JumpSearch]) -> bool:
         """Does the plan look far beyond the loss that decides? (Asked only where the plain way would be dear.)"""
@@ -202,7 +221,7 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
     )
 
     guess = max(0.05, question.plan(question.first)[0].target)
-    share = _width(guess, tol) / guess
+    share = _width(guess, tol) / guess * _harder(parts)
 
     def allowed(found: Interval) -> float:
         return _width(found.upper, tol)
@@ -211,8 +230,18 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
         return JumpSearch(parts, direction, delta=delta)
 
     result = _answer(question, share, allowed, jumps, mode=mode, start=_UNKNOWN)
+    result = question.judged(result, allowed, mode)
     _confirm(parts, result.upper, delta)
     return result
+
+
+def _harder(parts: Parts) -> float:
+    """By how much a first grid should aim lower where atoms lie between its nodes: the lower law loses more there."""
+    variables = [loss.variable("remove") for loss, _ in parts]
+    spacings = {v.lattice[1] for v in variables if v.lattice is not None}
+    if len(parts) < 2 or (len(spacings) < 2 and all(v.lattice is not None or not v.discrete for v in variables)):
+        return 1.0
+    return _BUNDLED if all(v.discrete for v in variables) else _MIXED
 
 
 def _answer(
@@ -272,6 +301,7 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
         return JumpSearch(parts, direction, delta=1e-12, epsilon=epsilon)
 
     result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=Interval(0.0, 1.0))
+    result = question.judged(result, allowed, mode)
     _confirm(parts, epsilon, result.upper)
     return result
 
@@ -311,7 +341,7 @@ def _refine(
         if math.isfinite(width) and width > 0.8 * before:
             break
         before = width
-        share *= min(0.6, max(1e-2, 0.8 * allowed(best) / width)) if math.isfinite(width) else 0.25
+        share *= min(0.5, max(1e-2, 0.8 * allowed(best) / width)) if math.isfinite(width) else 0.25
     return best
 
 

@@ -84,7 +84,7 @@ class Outline:
         return value, jumps
 
     def below(self, cuts: Array, orders: Array) -> Array:
-        """ln of the moment of the whole sum with steps cut at each of the increasing `cuts` (columns), at `orders` (rows)."""
+        """ln of the moment of the whole sum at `orders` (rows), with steps cut at each of the increasing `cuts` (columns)."""
         value = np.zeros((len(orders), len(cuts)))
         for losses, log_mass, n in self.parts:
             ends = np.searchsorted(losses, cuts, side="right")
@@ -137,7 +137,9 @@ class Guess:
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
         self.cuts = outline.top * _CUTS
-        shifts = np.subtract.outer(np.arange(len(_CUTS))[::-1], -np.arange(len(_ORDERS)))  # cuts and orders are one ladder
+        shifts = np.subtract.outer(
+            np.arange(len(_CUTS))[::-1], -np.arange(len(_ORDERS))
+        )  # cuts and orders are one ladder
         ladder = _ORDERS[0] / _CUTS[-1] * 2.0 ** (0.5 * np.arange(len(_CUTS) + len(_ORDERS) - 1)) / outline.top
         self.orders = ladder[shifts]
         self.moments = outline.below(self.cuts, ladder)[shifts, np.arange(len(_CUTS))[:, None]]

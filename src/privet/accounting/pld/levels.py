@@ -38,7 +38,9 @@ _ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and th
 _HALF = 0.5
 _RARE_FACTOR = 1e-2  # a factor that occurs once is bounded by at least this
 
-Transforms = tuple[NDArray[np.complex128], float, NDArray[np.complex128], float, int]  # A, its error, J, its error, power
+Transforms = tuple[
+    NDArray[np.complex128], float, NDArray[np.complex128], float, int
+]  # A, its error, J, its error, power
 
 
 def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[Sum]:
