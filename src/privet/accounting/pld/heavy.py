@@ -84,7 +84,7 @@ class Outline:
         return value, jumps
 
     def below(self, cuts: Array, orders: Array) -> Array:
-        """ln of the moment of the whole sum at `orders` (rows), with steps cut at each of the increasing `cuts` (columns)."""
+        """ln of the moment of the whole sum at `orders` (rows), with steps cut at each of increasing `cuts` (columns)."""
         value = np.zeros((len(orders), len(cuts)))
         for losses, log_mass, n in self.parts:
             ends = np.searchsorted(losses, cuts, side="right")
