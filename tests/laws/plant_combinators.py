@@ -1,6 +1,7 @@
 """Bugs planted on purpose in the combinators: sampling, groups, parallel blocks, selection, units."""
 
 import math
+from dataclasses import replace
 
 from privet import accounting, privacy, testing
 from privet.accounting.pld import engine
@@ -157,10 +158,33 @@ def _(monkeypatch):
     _plant_the_cycle(monkeypatch)
 
 
-@bug("check_inverse", "epsilon promised for ten times delta", small_rate)
-def _(monkeypatch):
+def _plant_another_target(monkeypatch, factor):
     real = accounting.Tightest._epsilon
-    monkeypatch.setattr(accounting.Tightest, "_epsilon", lambda self, loss, delta: real(self, loss, 10.0 * delta))
+    monkeypatch.setattr(accounting.Tightest, "_epsilon", lambda self, loss, delta: real(self, loss, factor * delta))
+
+
+for _name, _factor in (("ten times", 10.0), ("2% more than", 1.02), ("2% less than", 0.98), ("half of", 0.5)):
+    bug("check_inverse", f"epsilon promised for {_name} delta", small_rate)(
+        lambda monkeypatch, factor=_factor: _plant_another_target(monkeypatch, factor)
+    )
+
+
+@bug("check_inverse", "a delta that is 2% too small", small_rate)
+def _(monkeypatch):
+    real = accounting.Tightest._delta
+
+    def scaled(self, loss, epsilon):
+        found = real(self, loss, epsilon)
+        return replace(found, lower=0.98 * found.lower, upper=0.98 * found.upper)
+
+    monkeypatch.setattr(accounting.Tightest, "_delta", scaled)
+
+
+@bug("check_inverse", "a delta of one", small_rate)
+def _(monkeypatch):
+    monkeypatch.setattr(
+        accounting.Tightest, "_delta", lambda self, loss, epsilon: accounting.Bound(0.0, 1.0, "none", loss.unit)
+    )
 
 
 @bug(
@@ -170,3 +194,65 @@ def _(monkeypatch):
 )
 def _(monkeypatch):
     _plant_the_cycle(monkeypatch)
+
+
+def more_steps():
+    return [testing.laws.sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8
+
+
+def higher_rates():
+    return [testing.laws.sampled_gaussian(rate, 1.2, 3000) for rate in (2e-4, 2.5e-4, 3e-4)], 1e-8
+
+
+def less_noise():
+    return [testing.laws.sampled_gaussian(2.5e-4, z, 3000) for z in (1.3, 1.2, 1.1)], 1e-8
+
+
+def _plant_steps(monkeypatch, counted):
+    real = accounting.PLD._epsilon
+
+    def miscounted(self, loss, delta):
+        return real(self, privacy.Composed([privacy.Repeated(part, counted(n)) for part, n in loss.parts()]), delta)
+
+    monkeypatch.setattr(accounting.PLD, "_epsilon", miscounted)
+
+
+@bug("check_monotone", "steps beyond 3,000 are lost", more_steps)
+def _(monkeypatch):
+    _plant_steps(monkeypatch, lambda n: n if n <= 3000 else n - 3000)
+
+
+@bug("check_monotone", "the number of steps is ignored", more_steps)
+def _(monkeypatch):
+    _plant_steps(monkeypatch, lambda n: 1000)
+
+
+def _plant_rate(monkeypatch, seen):
+    real = privacy.PoissonSampled.variable
+
+    def misread(self, direction):
+        return (
+            real(self, direction) if self.q == 1.0 else real(privacy.PoissonSampled(self.of, seen(self.q)), direction)
+        )
+
+    monkeypatch.setattr(privacy.PoissonSampled, "variable", misread)
+
+
+@bug("check_monotone", "the rate is read upside down", higher_rates)
+def _(monkeypatch):
+    _plant_rate(monkeypatch, lambda q: 6e-8 / q)
+
+
+@bug("check_monotone", "the rate is ignored", higher_rates)
+def _(monkeypatch):
+    _plant_rate(monkeypatch, lambda q: 2.5e-4)
+
+
+@bug("check_monotone", "the noise is read upside down", less_noise)
+def _(monkeypatch):
+    monkeypatch.setattr(privacy.GaussianLoss, "gaussian", lambda self: self.noise_multiplier)
+
+
+@bug("check_monotone", "the noise is ignored", less_noise)
+def _(monkeypatch):
+    monkeypatch.setattr(privacy.GaussianLoss, "gaussian", lambda self: 0.8)

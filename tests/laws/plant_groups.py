@@ -36,6 +36,14 @@ GROUPED = {
         privacy.DiscreteGaussianLoss(2.0),
         lambda loss, k: privacy.DiscreteGaussianLoss(loss.sigma / k, loss.sensitivity, unit=loss.unit),
     ),
+    "Skellam": (
+        privacy.SkellamLoss(40.0, sensitivity=2),
+        lambda loss, k: privacy.SkellamLoss(loss.variance, max(1, round(loss.sensitivity * k)), unit=loss.unit),
+    ),
+    "tree": (
+        privacy.TreeAggregationLoss(2.0, steps=9),
+        lambda loss, k: privacy.TreeAggregationLoss(loss.noise_multiplier / k, loss.steps, unit=loss.unit),
+    ),
     "wide discrete Gaussian": (
         privacy.DiscreteGaussianLoss(3000.0, sensitivity=2000),
         lambda loss, k: privacy.DiscreteGaussianLoss(loss.sigma / k, loss.sensitivity, unit=loss.unit),
@@ -95,7 +103,45 @@ FORGETFUL = (
     (privacy.ExponentialLoss(1.0, monotonic=True), {"monotonic": False}),
     (privacy.PoissonSampled(privacy.LaplaceLoss(1.0), q=0.2), {"q": 0.5}),
     (privacy.FixedSampled(privacy.LaplaceLoss(1.0, unit=privacy.Unit("replace")), m=1, n=5), {"n": 10}),
+    (privacy.SkellamLoss(40.0, sensitivity=3), {"sensitivity": 1}),
+    (privacy.SkellamLoss(40.0, sensitivity=3), {"variance": 20.0}),
+    (privacy.StaircaseLoss(1.0), {"epsilon": 0.5}),
+    (privacy.PoissonSampled(privacy.LaplaceLoss(1.0), q=0.2), {"of": privacy.LaplaceLoss(2.0)}),
 )
+
+# kinds that keep their pair: the twin is built of the parts that it remembers
+CUT = privacy.TruncatedPoissonSampled(privacy.GaussianLoss(1.0), q=0.1, batch=3, n=20)
+MIXED = privacy.MixtureOfGaussiansLoss(1.0, (0.0, 1.0, 4.0), (0.5, 0.3, 0.2))
+TREE = privacy.TreeAggregationLoss(2.0, steps=9)
+DRAWN = privacy.WithReplacementSampled(privacy.LaplaceLoss(1.0, unit=privacy.Unit("replace")), m=2, n=5)
+REBUILT = (
+    (DRAWN, "m", lambda x: privacy.WithReplacementSampled(x.of, 2, x.n)),
+    (DRAWN, "n", lambda x: privacy.WithReplacementSampled(x.of, x.m, 5)),
+    (privacy.FinitePairLoss((0.2, 0.8), (0.5, 0.5)), "p", lambda x: privacy.FinitePairLoss((0.2, 0.8), x.q)),
+    (CUT, "batch", lambda x: privacy.TruncatedPoissonSampled(x.of, x.q, 3, x.n)),
+    (CUT, "n", lambda x: privacy.TruncatedPoissonSampled(x.of, x.q, x.batch, 20)),
+    (CUT, "q", lambda x: privacy.TruncatedPoissonSampled(x.of, 0.1, x.batch, x.n)),
+    (MIXED, "sigma", lambda x: privacy.MixtureOfGaussiansLoss(1.0, x.sensitivities, x.probabilities)),
+    (MIXED, "sensitivities", lambda x: privacy.MixtureOfGaussiansLoss(x.sigma, (0.0, 1.0, 4.0), x.probabilities)),
+    (MIXED, "probabilities", lambda x: privacy.MixtureOfGaussiansLoss(x.sigma, x.sensitivities, (0.5, 0.3, 0.2))),
+    (TREE, "steps", lambda x: privacy.TreeAggregationLoss(x.noise_multiplier, 9)),
+    (
+        privacy.RandomAllocation(privacy.PureLoss(1.0), steps=4),
+        "steps",
+        lambda x: privacy.RandomAllocation(x.of, 4),
+    ),
+)
+
+
+def _plant_rebuilt(monkeypatch, kind, rebuilt) -> None:
+    real = kind.variable
+    monkeypatch.setattr(kind, "variable", lambda self, direction: real(rebuilt(self), direction))
+
+
+for example, forgotten, rebuilt_as in REBUILT:
+    bug("check_fields_matter", f"{example.kind} forgets {forgotten}", lambda loss=example: (loss,))(
+        lambda monkeypatch, loss=example, make=rebuilt_as: _plant_rebuilt(monkeypatch, type(loss), make)
+    )
 
 for example, fixed_fields in FORGETFUL:
     bug("check_fields_matter", f"{example.kind} forgets {next(iter(fixed_fields))}", lambda loss=example: (loss,))(

@@ -1,22 +1,26 @@
 """The attacker's view: trade-off curve, advantage, true-positive rate at a false-positive rate."""
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import overload
 
 import numpy as np
 
-from privet._numerics import Array, ndtr, special
+from privet._numerics import Array, minimise, ndtr, ndtri, special
 from privet._validate import fraction
-from privet.accounting.base import Bound
+from privet.accounting.base import Accountant, Bound
 from privet.accounting.pld import profile_nodes
 from privet.accounting.rdp import Rdp
-from privet.accounting.tightest import delta
+from privet.accounting.tightest import Tightest, delta, epsilon
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
 from privet.privacy.base import real_numbers
 
 __all__ = ["advantage", "tpr_at", "tradeoff"]
+
+_SMALL = 1e-6  # below, the whole curve (good to 1e-9 of 1) shows too few digits of a rate
+_SEARCH = 16
 
 
 @overload
@@ -80,13 +84,47 @@ def _renyi_nodes(loss: PrivacyLoss) -> tuple[Array, Array]:
 
 
 def tpr_at(loss: PrivacyLoss, fpr: float) -> float:
-    """Upper bound on the true-positive rate of every attack at this false-positive rate.
+    """Upper bound on the true-positive rate of every attack at this false-positive rate, however small.
+
+    **Guarantee:** P_TP <= delta(e) + exp(e) P_FP for every e >= 0, in both directions; the best e is taken. Small rates
+    keep their leading digits: each delta is computed where it matters, not as a difference from 1.
 
     >>> from privet import privacy
     >>> round(tpr_at(privacy.GaussianLoss(1.0), 0.01), 6)
     0.092362
+    >>> f"{tpr_at(privacy.GaussianLoss(1.0), 1e-15):.4g}"
+    '1.942e-12'
     """
-    return 1.0 - tradeoff(loss, fraction("fpr", fpr))
+    rate = fraction("fpr", fpr)
+    found = 1.0 - tradeoff(loss, rate)
+    if rate == 0.0 and math.isfinite(loss.pure()):
+        return 0.0  # what one world never shows, the other never shows
+    mu = loss.gaussian()
+    if mu is not None and 0.0 < rate < 1.0:
+        return min(found, float(ndtr(ndtri(rate) + mu * (1.0 + 1e-12))) * (1.0 + 1e-10))
+    return min(found, _small_rate(loss, rate, found)) if rate > 0.0 and found < _SMALL else found
+
+
+def _small_rate(loss: PrivacyLoss, rate: float, known: float) -> float:
+    """The least delta(e) + exp(e) rate that is found, below a bound that is known.
+
+    The sum is convex in exp(e), so a bracketed search sees its valley: first roughly, then once with care.
+    """
+
+    def bound(at: float, accountant: Accountant | None = None) -> float:
+        try:
+            return delta(loss, epsilon=at, accountant=accountant).upper + math.exp(at) * rate * (1.0 + 1e-12)
+        except NoGuarantee:
+            return 1.0
+
+    rough = Tightest(1e-2, two_sided=False)
+    top = min(math.log(known / rate), loss.pure())
+    with suppress(
+        NoGuarantee, InvalidParameter
+    ):  # about where delta falls below the rate the other term has taken over
+        top = min(top, 1.1 * epsilon(loss, delta=0.1 * rate, accountant=rough).upper + 1e-9)
+    best, value = minimise(lambda at: bound(at, rough), 0.0, top, iterations=_SEARCH)
+    return min(value, bound(best), bound(top))
 
 
 def advantage(loss: PrivacyLoss) -> Bound:

@@ -27,7 +27,7 @@ from privet.privacy.base import (
 __all__ = ["Selected"]
 
 _ROUNDING = 1e-13  # absolute error of a profile
-_ORDERS = 1.0 + np.geomspace(1e-2, 1e5, 71)
+_ORDERS = 1.0 + np.geomspace(1e-4, 1e5, 91)
 
 
 @register

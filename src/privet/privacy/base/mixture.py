@@ -241,8 +241,12 @@ def binomial_mixture(count: int, q: float, shift: float) -> Mixture:
     weights = {mode: 1.0}
     for j in range(mode, count):
         weights[j + 1] = weights[j] * ((count - j) * odds / (j + 1))
+        if weights[j + 1] < _LEAST_WEIGHT:  # relative to the likeliest, and falling
+            break
     for j in range(mode, 0, -1):
         weights[j - 1] = weights[j] * (j / ((count - j + 1) * odds))
+        if weights[j - 1] < _LEAST_WEIGHT:
+            break
     total = math.fsum(weights.values())
     seen = [j for j in sorted(weights) if weights[j] / total > _LEAST_WEIGHT]
     return tuple(shift * j for j in seen), tuple(weights[j] / total for j in seen)

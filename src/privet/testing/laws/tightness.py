@@ -4,6 +4,7 @@
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 
 from privet import privacy
@@ -18,6 +19,7 @@ _RATES = (1e-5, 3e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 3e-3)
 _NOISE = (0.6, 0.8, 1.0, 1.3, 2.0)
 _EPOCHS = (0.3, 1.0, 3.0, 10.0)
 _DELTAS = (1e-6, 1e-8, 1e-10)
+_FAIR = 0.005  # share of delta: where the interval is no wider, the engine is content
 
 
 def sampled_gaussian(q: float, z: float, steps: int) -> PrivacyLoss:
@@ -52,24 +54,34 @@ def check_narrow(
 
 
 def check_inverse(loss: PrivacyLoss, delta: float, accountant: Accountant | None = None, *, share: float = 0.9) -> None:
-    """delta at the epsilon that is promised for delta comes back: not above it (but for its own slack), nor far below.
+    """The two questions agree: delta at the upper epsilon lies in [0.9 delta, delta], delta at the lower one is no less.
+
+    The certificate at the upper epsilon E says that the true delta(E) is at most delta, so the *lower* end of the answer
+    about E must be, without any tolerance; the same at the other end. The upper end of that answer comes from a grid of
+    its own and may lie above delta by as much as it is wide, which is held to what the question promises.
 
     >>> check_inverse(sampled_gaussian(5e-4, 1.0, 6000), 1e-6)
     """
     judge = accountant or Tightest()
-    epsilon = judge.epsilon(loss, delta).upper
-    if epsilon == 0.0:
+    found = judge.epsilon(loss, delta)
+    if found.upper == 0.0:
         return
-    back = judge.delta(loss, epsilon)
-    text = f"delta({epsilon}) is [{back.lower}, {back.upper}], asked was epsilon at {delta}: {loss!r}"
-    assert back.lower <= delta * (1.0 + 1e-9), f"the promise is broken: {text}"
-    assert share * delta <= back.upper <= delta * (2.0 - share), f"the two questions disagree: {text}"
+    back = judge.delta(loss, found.upper)
+    text = f"delta({found.upper}) is [{back.lower}, {back.upper}], asked was epsilon at {delta}: {loss!r}"
+    assert back.lower <= delta, f"the promise is broken: {text}"
+    width = max(_FAIR, 2.0 * getattr(judge, "tol", 1e-4) * (1.0 - math.log(delta)))
+    assert share * delta <= back.upper <= delta * (1.0 + width), f"the two questions disagree: {text}"
+    if found.lower > 0.0:
+        most = judge.delta(loss, found.lower).upper
+        assert most >= delta, (
+            f"the lower end is no lower end: delta({found.lower}) is at most {most}, {delta}: {loss!r}"
+        )
 
 
 def check_monotone(
     losses: Sequence[PrivacyLoss], delta: float, accountant: Accountant | None = None, *, relative: float = 0.01
 ) -> None:
-    """Along losses that cost more and more, no upper end falls by more than the slack that a bound may have.
+    """Along losses that cost more and more, no upper end falls by more than a bound may be wide; the last is dearer.
 
     >>> check_monotone([sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8)
     """
@@ -77,3 +89,5 @@ def check_monotone(
     uppers = [judge.epsilon(loss, delta).upper for loss in losses]
     for (cheap, dear), (before, after) in zip(itertools.pairwise(losses), itertools.pairwise(uppers), strict=True):
         assert before <= after * (1.0 + relative), f"{cheap!r} costs {before}, the dearer {dear!r} only {after}"
+    grown = uppers[-1] > uppers[0] * (1.0 + relative) or uppers[-1] == 0.0
+    assert grown, f"{losses[0]!r} costs {uppers[0]}, the much dearer {losses[-1]!r} only {uppers[-1]}"
