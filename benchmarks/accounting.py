@@ -359,9 +359,14 @@ def show(rows: list[Row]) -> None:
 
 
 def main() -> None:
-    groups = (rdp_rows, upper_rows, interval_rows, extreme_rows, calibrate_rows, odometer_rows, ledger_rows, hard_rows)
+    groups = (rdp_rows, interval_rows, upper_rows, ledger_rows, hard_rows, calibrate_rows, odometer_rows, extreme_rows)
     timed(lambda: accounting.epsilon(sampled(0.01, 1.0, 10), delta=1e-5), 1)  # loads scipy
-    rows = [*(row for group in groups for row in group()), grid_row()]
+    rows: list[Row] = []
+    for group in (*groups, lambda: [grid_row()]):
+        for row in group():
+            rows.append(row)
+            peer = "" if row.peer_ms is None else f", peer {row.peer_ms:.1f} ms"
+            print(f"{row.task}: {row.ours}, {row.ours_ms:.1f} ms{peer}", flush=True)
     if "--beside" in sys.argv:
         beside = {found.task: found for found in compare(sys.argv[sys.argv.index("--beside") + 1])}
         for row in rows:

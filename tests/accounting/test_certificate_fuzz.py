@@ -67,7 +67,7 @@ def integrated(directions, times):
     def exact(epsilon):
         found = [contour.delta([(law, times)], epsilon) for law in directions]
         best = max((value for value, error in found if error < 1e-7), default=0.0)
-        if not best > 0.0 or any(error >= 1e-7 and value >= 1e-9 * best for value, error in found):
+        if not best > 0.0 or any(error >= 1e-7 and value * (1.0 + 100.0 * error) >= best for value, error in found):
             raise TooFewDigits(found)
         return best
 
@@ -88,7 +88,7 @@ def test_sampled_gaussians_against_an_inversion_integral():
         except TooFewDigits:
             unsure += 1
     assert tally.checks >= LEAST["sampled"]
-    assert unsure <= tally.checks / 10  # few lumpy steps: beyond this integral
+    assert unsure <= tally.checks / 50  # rare jumps at tiny deltas: beyond this integral
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_sampling_without_replacement_against_an_inversion_integral():
         except TooFewDigits:
             unsure += 1
     assert tally.checks >= LEAST["without_replacement"]
-    assert unsure <= tally.checks / 10  # few lumpy steps: beyond this integral
+    assert unsure <= tally.checks / 50  # rare jumps at tiny deltas: beyond this integral
 
 
 def binomial_curve(a, b, times):
