@@ -74,6 +74,16 @@ def integrated(directions, times):
     return exact
 
 
+@pytest.mark.parametrize("epsilon", [0.1536, 0.234])
+def test_the_integral_has_digits_far_out(epsilon):
+    """The contour lies at the saddle, here near 300; on one that stays below 20 these deltas drown in cancellation."""
+    found, error = contour.delta([(contour.sampled_gaussian(0.0137, 4.52, "remove"), 57)], epsilon)
+    assert error < 1e-10
+    loss = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.52), q=0.0137), 57)
+    bound = accounting.delta(loss, epsilon=epsilon)
+    assert bound.lower * (1.0 - 1e-9) <= found <= bound.upper * (1.0 + 1e-9)
+
+
 @pytest.mark.slow
 def test_sampled_gaussians_against_an_inversion_integral():
     rng, tally, unsure = np.random.default_rng(1), Tally(1e-7), 0

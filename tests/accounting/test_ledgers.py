@@ -136,6 +136,33 @@ def test_a_loose_bound_says_so():
     assert not Bound(0.0, 0.0, "PLD", unit).loose
 
 
+def _jump_deltas(epsilon):
+    """delta of rare jumps at one epsilon, from above: whole levels, and what kind of law the second one is."""
+    loss = privacy.PoissonSampled(privacy.GaussianLoss(0.6), q=1e-5)
+    parts = [(loss, 300_000)]
+    outline, tail = outline_of(parts, "remove", 1e-6)
+    guess = Guess(outline)
+    plan = heavy_plan(outline, tail, math.log(1e-6), epsilon, guess.slope(epsilon))
+    step = plan.step_for(1e-4)
+    laws = [(upper_law(loss, "remove", step, plan.tail, plan.order, plan.fine), 300_000)]
+    sums = levels.compose_levels(laws, step, plan)
+    return type(sums[1]).__name__, Layers(sums, "upper", 0.0, epsilon).delta(epsilon)
+
+
+def test_jumps_through_few_frequencies_are_those_of_the_whole_transform(monkeypatch):
+    kind, few = _jump_deltas(0.107)
+    monkeypatch.setattr(levels, "_low_band", lambda *_: None)
+    whole_kind, whole = _jump_deltas(0.107)
+    assert (kind, whole_kind) == ("BandLaw", "ComposedLaw")
+    assert few == pytest.approx(whole, rel=1e-6)
+
+
+def test_jumps_cut_off_too_early_are_noticed(monkeypatch):
+    whole = _jump_deltas(0.107)[1]
+    monkeypatch.setattr(levels, "cut_frequency", lambda *_: 24)
+    assert _jump_deltas(0.107)[1] != pytest.approx(whole, rel=1e-3)
+
+
 # --- limits on nodes ---------------------------------------------------------------------------------------
 
 
