@@ -29,7 +29,7 @@ CASES = {
 }
 TINY_CASE = (1e-5, 1.0, 1_000_000, 1e-8)
 MULTIPLIERS = [1.0 + 0.1 * i for i in range(15)]
-ROUNDS = 9
+ROUNDS = 7
 
 
 @dataclass

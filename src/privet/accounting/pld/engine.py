@@ -105,11 +105,13 @@ class _Question:
             self.plans[direction] = self.make(direction)
         return self.plans[direction]
 
-    def ends(self, direction: Direction, share: float, planned: Direction, *, two_sided: bool) -> tuple[float, float]:
-        """Both ends in one direction; the plan may be that of the other one."""
+    def ends(
+        self, direction: Direction, share: float, planned: Direction, *, two_sided: bool, look: bool = False
+    ) -> tuple[float, float]:
+        """Both ends in one direction; the plan may be that of the other one. A mere look may be as coarse as it likes."""
         plan, delta = self.plan(planned)
         step = _grid_step(self.parts, plan, share)
-        self.capped |= _wanted_step(plan, share) < _coarsest(self.parts, plan)
+        self.capped |= not look and _wanted_step(plan, share) < _coarsest(self.parts, plan)
         profiles = _profiles(self.parts, direction, plan, step, delta, two_sided=two_sided, floor=self.floor)
         return self.read(profiles[1]) if profiles[1] else 0.0, self.read(profiles[0])
 
@@ -123,7 +125,7 @@ class _Question:
         for direction in self.others:
             if direction not in self.rough:
                 coarse = _ROUGHER * share if two_sided else share
-                self.rough[direction] = self.ends(direction, coarse, self.first, two_sided=False)[1]
+                self.rough[direction] = self.ends(direction, coarse, self.first, two_sided=False, look=True)[1]
             if not self.rough[direction] <= upper:
                 own = self.ends(direction, share, direction, two_sided=two_sided)
                 lower, upper = max(lower, own[0]), max(upper, own[1])
@@ -167,7 +169,7 @@ class _Question:
         two_sided = mode == "two-sided"
         found = jumps(self.first).interval(allowed, start, two_sided=two_sided)
         for direction in self.others:
-            if self.ends(direction, _ROUGHER * share, direction, two_sided=False)[1] <= found.upper:
+            if self.ends(direction, _ROUGHER * share, direction, two_sided=False, look=True)[1] <= found.upper:
                 continue
             search = jumps(direction)
             rough = search.interval(allowed, start, two_sided=False, ignored=found.upper)
