@@ -199,3 +199,16 @@ def test_pooled_runs_need_their_own_coins():
     assert (both.made, both.canaries, both.correct) == (8, 20, guesses.correct + other.correct)
     with pytest.raises(InvalidParameter):
         audit.pooled()
+
+
+def test_the_threshold_is_not_tested_on_the_runs_that_chose_it():
+    made = []
+
+    def train(rows):
+        made.append(0)
+        return float(noise.discrete_laplace(scale=5))
+
+    found = audit.training(train, [1.0], lambda model, canary: model, claim=privacy.PureLoss(1.0), runs=80, stop=False)
+    pilot = 80 // 2 // 4
+    assert found.trainings == len(made) == 80
+    assert found.test.counts.n == 80 // 2 - pilot

@@ -1,7 +1,8 @@
 """Privacy bugs planted in the source, one at a time: each must turn a test red. `make mutate` runs them all."""
 
+from tests.mutants.audit import AUDIT
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.privacy import PRIVACY
 
-MUTANTS = (*MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants)
+MUTANTS = (*AUDIT.mutants, *MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants)

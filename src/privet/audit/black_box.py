@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from privet import accounting, noise
 from privet._numerics import Array
-from privet._validate import count, fraction, open_fraction
+from privet._validate import above, count, flag, fraction, open_fraction
 from privet.audit.base import Counts, CurveTest, LowerBound, Verdict, delta_of, explained
-from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
+from privet.audit.neighbours import Neighbours
+from privet.audit.question import claim_of, kinds_of, pairs_of, strain_of
 from privet.audit.search import (
     KINDS,
     Candidate,
+    Crew,
     Encoder,
     Event,
     Learned,
@@ -26,15 +26,14 @@ from privet.audit.search import (
     differs,
     fit,
     learn,
-    reusable,
     targets_of,
     twin_of,
+    usual_released,
 )
 from privet.audit.statistics import curve_test, point_lower
 from privet.audit.statistics.clopper_pearson import point_epsilon
 from privet.audit.statistics.curve import box_test
-from privet.errors import InvalidParameter
-from privet.mechanisms import AdditiveMechanism
+from privet.audit.trial import BETTING, Bets, Progress, affordable, blocks, told
 from privet.privacy import PrivacyLoss
 
 __all__ = ["DEPENDS", "SHARES", "MechanismAudit", "Witness", "decide", "measure", "mechanism"]
@@ -43,7 +42,6 @@ Columns = dict[str, Array]
 
 DEPENDS: Verdict = "depends on more than its input"
 SHARES = (0.6, 0.15, 0.25)  # of the level: the best suspect, the second, and the event that measures epsilon
-_MOST_PAIRS, _PAIRS_READ = 64, 4_096
 _SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
 _FEW = 1_000  # runs below which nothing is learned
 _LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
@@ -73,19 +71,26 @@ class Witness:
 
     def replay(self, mechanism: Any, runs: int) -> Counts:
         """Count the event on fresh runs of both worlds; feed the counts to any statistic."""
-        again = Subject(mechanism) if self.subject is None else replace(self.subject, mechanism=mechanism, fresh=None)
+        again = (
+            Subject(mechanism)
+            if self.subject is None
+            else replace(self.subject, mechanism=mechanism, fresh=None, told=None)
+        )
         worlds = [_Worlds(pair) for pair in again.batches(self.left, self.right, runs, wanted=self.encoder.wanted)]
         return self.count(*_encoded(worlds, self.encoder, self.learned).columns)
 
     def count(self, left: Columns, right: Columns) -> Counts:
         """The counts in observed worlds, the world where the event is too likely first."""
-        hits, runs = [], []
+        first, second = self.hits(left, right)
+        return Counts(tp=int(first.sum()), fp=int(second.sum()), n=len(first), n_out=len(second))
+
+    def hits(self, left: Columns, right: Columns) -> tuple[Array, Array]:
+        """Which runs answer yes, in the world where the event is too likely and in the other one."""
+        hits = []
         for columns in (left, right):
-            runs.append(len(columns["form"]))
             column = columns.get(self.event.feature)  # an output without the feature answers no
-            hits.append(0 if column is None else int(np.sum(self.event(column))))
-        counts = Counts(tp=hits[0], fp=hits[1], n=runs[0], n_out=runs[1])
-        return counts.swapped() if self.swapped else counts
+            hits.append(np.zeros(len(columns["form"]), dtype=bool) if column is None else self.event(column))
+        return (hits[1], hits[0]) if self.swapped else (hits[0], hits[1])
 
     @property
     def vocabulary(self) -> dict[str, int]:
@@ -116,7 +121,8 @@ class MechanismAudit:
     `depends` says in words what else than its input the output depends on, if that showed: then runs are no independent
     draws, no test of them means anything, and the verdict is "depends on more than its input". `released` counts the
     tested runs that came from `release` (or `start` and `ask`), `simulated` those that were simulated. `notes` says what
-    was sampled, cut or noticed on the way; `calls` is the number of runs in all, scouting included.
+    was sampled, cut or noticed on the way; `calls` is the number of runs in all, scouting included. `stopped` says that
+    bets (see `BettingTest`) refuted the claim before all runs were made; there is no bound then, and `betting` has them.
 
     **Guarantee:** a true claim is called `violated` with probability at most `alpha`; and a claim whose epsilon lies
     below `lower` is always called so (unless the runs are found to depend on more than their input).
@@ -137,6 +143,8 @@ class MechanismAudit:
     calls: int = 0
     events_tried: int = 0
     notes: tuple[str, ...] = ()
+    stopped: bool = False
+    betting: dict[str, Any] | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -153,7 +161,8 @@ class MechanismAudit:
             said = f"{self.name}: {self.verdict} ({self.depends}; give fresh=, a function that makes a new instance); "
         return said + (
             f"epsilon >= {self.lower.lower:.4g} at delta {self.lower.delta:g}; event: {self.witness}; "
-            f"{self.pairs_tried} pairs of neighbours, {self.runs:,} runs a world, {self.claim.unit.describe()}; "
+            f"{self.pairs_tried} pairs of neighbours, {self.runs:,} runs a world, {self.calls:,} in all, scouting included "
+            f"({self.released:,} of the tested ones by release); {self.claim.unit.describe()}; "
             f"claims above epsilon {self.lower.ceiling:.3g} are out of reach of so many runs"
             + "".join(f"; {note}" for note in self.notes)
         )
@@ -173,6 +182,10 @@ def mechanism(
     view: Callable[[Any], Any] | None = None,
     features: Callable[[Any], Any] | None = None,
     score: Callable[[Any], float] | None = None,
+    seconds: float | None = None,
+    jobs: int = 1,
+    stop: bool = False,
+    progress: Progress | None = None,
 ) -> MechanismAudit:
     """Attack a claimed price by running the mechanism on neighbouring inputs.
 
@@ -186,7 +199,13 @@ def mechanism(
     cannot be read, `view` turns an output into something that can. `features` (numbers) and `score` (one number) are
     looked at besides. Outputs, exceptions, warnings and what is printed count; texts are compared as keyed hashes.
 
-    **Guarantee:** false alarms have probability at most `alpha`. **Error:** what is not refuted is not thereby private.
+    **Cost:** `runs` for each of the two inputs, those that choose events included; where several pairs are tried, at most
+    as many again (and 50 for each input of a pair) find the pair; `calls` of the result counts all. `seconds` is what all
+    of it may take: timed pilot runs decide once how many runs are made. `jobs` runs in so many processes, `stop` ends as
+    soon as bets have refuted the claim (they have a quarter of the level), `progress(done, of)` is called now and then.
+
+    **Guarantee:** false alarms have probability at most `alpha`, early stops included.
+    **Error:** what is not refuted is not thereby private.
     **Reference:** Wasserman & Zhou 2010; Bichsel et al. 2021 for the search.
 
     >>> from privet import audit, mechanisms, privacy
@@ -196,42 +215,96 @@ def mechanism(
     >>> audit.mechanism(laplace, claim=privacy.PureLoss(0.3), runs=4000).verdict
     'violated'
     """
-    price = _claim_of(mechanism, claim)
+    price = claim_of(mechanism, claim)
     runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
     at = delta_of(price) if delta is None else fraction("delta", delta)
-    kinds, notes = _kinds(look_at), list[str]()
-    pairs = _pairs(mechanism, price, neighbours, notes)
+    pairs = pairs_of(mechanism, price, neighbours, notes := list[str]())
     subject = Subject(mechanism, fresh=fresh, view=view, features=features, score=score, timed=timed)
+    crew = Crew(count("jobs", jobs, 1))
+    crew.engaged(subject, pairs)
+    audit = _Audit(price, level, at, kinds_of(look_at), subject, crew, flag("stop", stop))
     twin = None if fresh is not None or callable(getattr(mechanism, "simulate", None)) else twin_of(mechanism)
-    strain = _strain(price)
-    left, right = _most_telling(subject, pairs, strain, runs, kinds)
-    search = _search(subject, left, right, strain, runs, kinds, at)
-    subject.ran.update(release=0, simulate=0)
-    worlds = _encoded(_observed(subject, left, right, search.testing, search.encoder), search.encoder, search.learned)
-    tests = _tests(search, worlds, price, level)
-    test, witness = min(tests, key=lambda pair: pair[0].p_value)
-    measured = tests[-1][1].count(*worlds.columns)
-    return MechanismAudit(
-        claim=price,
-        test=test,
-        lower=measure(measured, claim=price, delta=at, alpha=level),
-        witness=witness,
-        alpha=level,
-        runs=runs,
-        pairs_tried=len(pairs),
-        name=str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__))),
-        tests=tuple(tests),
-        depends=_depends(subject, twin, worlds, test, witness),
-        released=subject.ran["release"],
-        simulated=subject.ran["simulate"],
-        calls=subject.calls,
-        events_tried=search.events,
-        notes=(*notes, *search.encoder.notes, *subject.notes),
-    )
+    if seconds is not None:
+        limit = above("seconds", seconds, 0.0)
+        runs = affordable(crew, subject, pairs[0], runs, limit, several=len(pairs) > 1)
+    subject.told = told(2 * runs * (1 if len(pairs) == 1 else 2), progress)
+    return audit.run(pairs, twin, runs, notes)
 
 
-def decide(counts: Counts, *, claim: PrivacyLoss, alpha: float, share: float = SHARES[0]) -> CurveTest:
-    """The curve test of one of the chosen events, at its share of the level.
+@dataclass(frozen=True, eq=False)
+class _Audit:
+    """One audit under way: what is claimed, what is run, and how."""
+
+    claim: PrivacyLoss
+    alpha: float
+    delta: float
+    kinds: frozenset[str]
+    subject: Subject
+    crew: Crew
+    stop: bool
+
+    def run(self, pairs: list[tuple[Any, Any]], twin: Any | None, runs: int, notes: list[str]) -> MechanismAudit:
+        """Choose a pair and events, test them on fresh runs, and say what came of it."""
+        subject, strain = self.subject, strain_of(self.claim)
+        left, right = _most_telling(self, pairs, strain, runs)
+        search = _search(self, left, right, strain, runs)
+        subject.ran.update(release=0, simulate=0)
+        bets = Bets.on(search.scouted, self.claim, self.alpha) if self.stop else None
+        worlds = self._tested(search, left, right, bets)
+        tests, part = list[tuple[CurveTest, Witness]](), 1.0 if bets is None else 1.0 - BETTING
+        stopped = bets is not None and bets.test.verdict == "violated"
+        if bets is not None and stopped:
+            tests.append((bets.decided(self.claim, self.alpha, _HOW), search.witnesses[0]))
+        else:
+            tests += _tests(search, worlds, self.claim, self.alpha, part)
+        test, witness = min(tests, key=lambda pair: pair[0].p_value)
+        measured = search.witnesses[-1].count(*worlds.columns)
+        lower = measure(measured, claim=self.claim, delta=self.delta, alpha=self.alpha * part)
+        lower = lower.selected(self.alpha, _HOW)
+        if stopped:  # the number of runs depends on what was seen, and a bound for a fixed number does not hold
+            lower = replace(lower, lower=0.0, ceiling=0.0, method="none: stopped early")
+        made = subject.mechanism
+        return MechanismAudit(
+            claim=self.claim,
+            test=test,
+            lower=lower,
+            witness=witness,
+            alpha=self.alpha,
+            runs=runs,
+            pairs_tried=len(pairs),
+            name=str(getattr(made, "name", getattr(made, "__name__", type(made).__name__))),
+            tests=tuple(tests),
+            depends=_depends(subject, twin, worlds, test, witness),
+            released=subject.ran["release"],
+            simulated=subject.ran["simulate"],
+            calls=subject.calls,
+            events_tried=search.events,
+            notes=(*notes, *search.encoder.notes, *subject.notes),
+            stopped=stopped,
+            betting=None if bets is None else bets.to_dict(),
+        )
+
+    def _tested(self, search: "_Search", left: Any, right: Any, bets: Bets | None) -> "_Encoded":
+        """Fresh runs: all of them, or block after block until the bets have refuted the claim."""
+        if bets is None:
+            return _encoded(
+                _observed(self, left, right, search.testing, search.encoder), search.encoder, search.learned
+            )
+        found, expected = list[_Encoded](), usual_released(search.testing)
+        for size in blocks(search.testing, self.crew.jobs):
+            batch = _observed(
+                self, left, right, size, search.encoder, released=min(expected * size / search.testing, size / 2)
+            )
+            found.append(_encoded(batch, search.encoder, search.learned))
+            if bets.feed(*search.witnesses[0].hits(*found[-1].columns)):
+                break
+        return _one_after_other(found)
+
+
+def decide(
+    counts: Counts, *, claim: PrivacyLoss, alpha: float, share: float = SHARES[0], part: float = 1.0
+) -> CurveTest:
+    """The curve test of one of the chosen events, at its share of the level (of a `part` of it, where bets had the rest).
 
     The two suspects have the supremum test; the event that measures has the box of two bounds (as any other share, such
     as the half of certificates of schema 1), so that a bound above the claim is always a violation.
@@ -241,7 +314,7 @@ def decide(counts: Counts, *, claim: PrivacyLoss, alpha: float, share: float = S
     'violated'
     """
     test = curve_test if share in SHARES[:-1] else box_test
-    return replace(test(counts, claim=claim, alpha=alpha * share).selected(alpha, _HOW), share=share)
+    return replace(test(counts, claim=claim, alpha=alpha * share * part).selected(alpha, _HOW), share=share * part)
 
 
 def measure(counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float, share: float = SHARES[-1]) -> LowerBound:
@@ -252,52 +325,6 @@ def measure(counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float, s
     True
     """
     return point_lower(counts, delta=delta, alpha=alpha * share, unit=claim.unit).selected(alpha, _HOW)
-
-
-def _claim_of(mechanism: Any, claim: PrivacyLoss | None) -> PrivacyLoss:
-    price = getattr(mechanism, "loss", None) if claim is None else claim
-    if not isinstance(price, PrivacyLoss):
-        raise InvalidParameter("an audit needs a claim: pass claim=..., a loss out of privet.privacy")
-    return price
-
-
-def _kinds(look_at: Collection[str]) -> frozenset[str]:
-    kinds = frozenset(look_at)
-    if not kinds or isinstance(look_at, str) or not kinds <= frozenset(KINDS):
-        raise InvalidParameter(f"look_at must name some of: {', '.join(KINDS)}")
-    return kinds
-
-
-def _pairs(mechanism: Any, claim: PrivacyLoss, neighbours: Any, notes: list[str]) -> list[tuple[Any, Any]]:
-    if neighbours is None:
-        if not isinstance(mechanism, AdditiveMechanism):
-            raise InvalidParameter(
-                "tell the audit which inputs are neighbours: neighbours=[(left, right), ...] or audit.Tables(records)"
-            )
-        neighbours = Numbers(float(mechanism.sensitivity))
-    family = neighbours if isinstance(neighbours, Neighbours) else Pairs(list(neighbours))
-    found = islice(pairs_for(family, claim.unit), _PAIRS_READ)
-    pairs = [(reusable(left), reusable(right)) for left, right in found]
-    if not pairs:
-        raise InvalidParameter("the family of neighbours is empty for the claim's relation")
-    if len(pairs) > _MOST_PAIRS:
-        notes.append(f"{_MOST_PAIRS} of {_many(len(pairs))} pairs of neighbours, drawn at random, were tried")
-        drawn = noise.permutation(len(pairs))[:_MOST_PAIRS]
-        pairs = [pairs[int(i)] for i in np.sort(drawn)]
-    return pairs
-
-
-def _many(number: int) -> str:
-    return f"{number:,}" if number < _PAIRS_READ else f"the first {number:,}"
-
-
-def _strain(claim: PrivacyLoss) -> Strain:
-    small = np.sin(np.linspace(0.0, np.pi / 4, 500)) ** 2
-    fpr = np.unique(np.concatenate((np.geomspace(1e-9, 1e-3, 100), small, 1.0 - small)))
-    fnr = np.asarray(accounting.tradeoff(claim, fpr))
-    grid = np.concatenate((fpr, fnr)), np.concatenate((fnr, fpr))  # steep parts are dense in the other direction
-    order = np.lexsort((-grid[1], grid[0]))
-    return Strain(grid[0][order], np.minimum.accumulate(grid[1][order]))
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
@@ -319,9 +346,9 @@ class _Encoded:
 
 
 def _observed(
-    subject: Subject, left: Any, right: Any, runs: int, encoder: Encoder, *, released: float | None = None
+    audit: _Audit, left: Any, right: Any, runs: int, encoder: Encoder, *, released: float | None = None
 ) -> Iterable[_Worlds]:
-    batches = subject.batches(left, right, runs, wanted=encoder.wanted, released=released)
+    batches = audit.crew.batches(audit.subject, left, right, runs, wanted=encoder.wanted, released=released)
     return (_Worlds(pair) for pair in batches)
 
 
@@ -341,6 +368,19 @@ def _encoded(batches: Iterable[_Worlds], encoder: Encoder, learned: dict[str, Le
     return _Encoded(joined, order)
 
 
+def _one_after_other(blocks: list[_Encoded]) -> _Encoded:
+    """Blocks of runs one after the other."""
+    columns = [
+        {name: np.concatenate([block.columns[side][name] for block in blocks]) for name in blocks[0].columns[side]}
+        for side in (0, 1)
+    ]
+    after = [[block.after_other[side] for block in blocks] for side in (0, 1)]
+    order = [
+        None if any(a is None for a in side) else np.concatenate([a for a in side if a is not None]) for side in after
+    ]
+    return _Encoded(columns, order)
+
+
 def _with(learned: dict[str, Learned], columns: Columns) -> Columns:
     return columns | {name: model(columns) for name, model in learned.items()}
 
@@ -357,18 +397,18 @@ class _Search:
     witnesses: tuple[Witness, ...]
     testing: int
     events: int
+    scouted: Counts
 
 
-def _most_telling(
-    subject: Subject, pairs: list[tuple[Any, Any]], strain: Strain, runs: int, kinds: frozenset[str]
-) -> tuple[Any, Any]:
+def _most_telling(audit: _Audit, pairs: list[tuple[Any, Any]], strain: Strain, runs: int) -> tuple[Any, Any]:
     """The pair whose worlds lie furthest outside the claim: all in a few runs, the best ones in more."""
+    subject, kinds = audit.subject, audit.kinds
     each = max(min(_SCOUTS, runs // (2 * len(pairs))), min(runs, 50))
     while len(pairs) > 1:
         scores = []
         for left, right in pairs:
             subject.wants_rows = (targets := targets_of(left, right, subject.marks)) is not None
-            worlds = subject.both(left, right, each, released=0)
+            worlds = audit.crew.both(subject, left, right, each, released=0)
             encoder = fit(*worlds, strain, targets=targets)
             tallies = Tallies(encoder.columns(worlds[0]), encoder.columns(worlds[1]), kinds)
             scores.append(tallies.suspects(strain, 1)[0].score)
@@ -378,14 +418,13 @@ def _most_telling(
     return pairs[0]
 
 
-def _search(
-    subject: Subject, left: Any, right: Any, strain: Strain, runs: int, kinds: frozenset[str], delta: float
-) -> _Search:
+def _search(audit: _Audit, left: Any, right: Any, strain: Strain, runs: int) -> _Search:
     """Fit the encoder and learn on some runs, choose events on others; how many are left to be tested."""
+    subject, kinds, delta = audit.subject, audit.kinds, audit.delta
     targets = targets_of(left, right, subject.marks)
     subject.wants_rows = targets is not None
     first = int(runs * (_LEARNING + _CHOOSING)) if runs < _FEW else min(int(runs * _LEARNING), _MOST_LEARNING)
-    worlds = subject.both(left, right, max(first, 1), released=_RELEASED)
+    worlds = audit.crew.both(subject, left, right, max(first, 1), released=_RELEASED)
     encoder = fit(*worlds, strain, targets=targets)
     scouts = [encoder.columns(world) for world in worlds]
     learned: dict[str, Learned] = {}
@@ -393,20 +432,25 @@ def _search(
     if runs >= _FEW:
         learned = learn(*scouts, kinds=kinds)
         choosing = int(runs * _CHOOSING)
-        batches = _observed(subject, left, right, choosing, encoder, released=_RELEASED)
+        batches = _observed(audit, left, right, choosing, encoder, released=_RELEASED)
         scouts = _encoded(batches, encoder, learned).columns
     tallies = Tallies(scouts[0], scouts[1], kinds)
     chosen: list[Candidate] = tallies.suspects(strain, len(SHARES) - 1)
     chosen += [chosen[0]] * (len(SHARES) - 1 - len(chosen))
     chosen.append(tallies.best(lambda tp, fp, n, n_out: point_epsilon(tp, fp, n, n_out, delta=delta, alpha=_CAUTION)))
     witnesses = tuple(Witness(left, right, each.event, each.swapped, encoder, learned, subject) for each in chosen)
-    return _Search(encoder, learned, witnesses, runs - max(first, 1) - choosing, tallies.events)
+    testing = runs - max(first, 1) - choosing
+    one, other = witnesses[0].hits(*scouts)
+    scouted = Counts(tp=int(one.sum()), fp=int(other.sum()), n=len(one), n_out=len(other))
+    return _Search(encoder, learned, witnesses, testing, tallies.events, scouted)
 
 
-def _tests(search: _Search, worlds: _Encoded, claim: PrivacyLoss, alpha: float) -> list[tuple[CurveTest, Witness]]:
+def _tests(
+    search: _Search, worlds: _Encoded, claim: PrivacyLoss, alpha: float, part: float
+) -> list[tuple[CurveTest, Witness]]:
     """Each chosen event on the fresh runs, at its share of the level."""
     return [
-        (decide(witness.count(*worlds.columns), claim=claim, alpha=alpha, share=share), witness)
+        (decide(witness.count(*worlds.columns), claim=claim, alpha=alpha, share=share, part=part), witness)
         for witness, share in zip(search.witnesses, SHARES, strict=True)
     ]
 
@@ -423,7 +467,7 @@ def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTe
     found = dependence(judged, worlds.after_other, tuple(names))
     if found is not None or twin is None:
         return found
-    beside = replace(subject, mechanism=twin, notes=[], ran={"release": 0, "simulate": 0})
+    beside = replace(subject, mechanism=twin, told=None, notes=[], ran={"release": 0, "simulate": 0})
     pair = beside.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
     for side, world in zip(judged, pair, strict=True):
         columns = _with(witness.learned, witness.encoder.columns(world))

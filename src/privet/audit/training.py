@@ -31,7 +31,6 @@ __all__ = ["TrainingAudit", "training"]
 
 _PILOT = 0.25  # share of the runs that chooses the threshold of a single canary
 _FEWEST_PILOT, _MOST_PILOT = 8, 50  # pairs of runs
-_TANGENTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 Progress = Callable[[int, int], None]
 Train = Callable[[Any], Any]
 Score = Callable[[Any, Any], float]
@@ -312,11 +311,8 @@ def _chosen(pilot: Array) -> float:
 
 def _bet(claim: PrivacyLoss, pilot: Array, threshold: float, alpha: float) -> BettingTest:
     """Bets on the tangent of the claim's curve that the pilot's rates lie furthest beyond: an epsilon with its delta."""
-    tangents = [(epsilon, min(1.0, float(accounting.delta(claim, epsilon=epsilon)))) for epsilon in _TANGENTS]
     hit = (np.sum(pilot >= threshold, axis=0) + 0.5) / (len(pilot) + 1.0) if len(pilot) else np.array([0.5, 0.5])
-    gain = [(hit[0] - math.exp(e) * hit[1] - d) / math.exp(e) for e, d in tangents]
-    epsilon, delta = tangents[int(np.argmax(gain))]
-    return BettingTest(epsilon=epsilon, delta=delta, alpha=alpha / 2.0, unit=claim.unit)
+    return BettingTest.against(claim, float(hit[0]), float(hit[1]), alpha=alpha / 2.0)
 
 
 def _fresh(world: Any) -> Any:

@@ -68,6 +68,13 @@ def test_the_p_value_is_smaller_than_that_of_the_box_and_never_zero():
         assert 0.0 < found < curve.box_p_value(claim, counts) or found < 1e-11
 
 
+def test_rates_outside_the_confined_ones_are_paid_for():
+    """However extreme the counts: the intervals of the rates fail with probability up to LEAST."""
+    extreme = audit.Counts(tp=5_000, fp=0, n=5_000)
+    assert supremum.supremum_p_value(extreme, lambda rates: 1.0 - rates) >= supremum.LEAST
+    assert supremum.LEAST > 0.0
+
+
 def test_a_laplace_scale_a_quarter_too_small_is_seen_in_2500_tested_runs():
     """Expected counts of the obvious event, epsilon 0.5: the box needs a level a hundred times larger."""
     counts = audit.Counts(tp=1250, fp=round(1250 * np.exp(-2.0 / 3.0)), n=2_500)

@@ -20,6 +20,7 @@ from privet.audit.certificate.document import Certificate
 from privet.audit.exact import ExactCheck
 from privet.audit.record import Replay
 from privet.audit.training import TrainingAudit
+from privet.audit.trial import BETTING
 from privet.errors import InvalidParameter
 from privet.privacy import to_json
 
@@ -65,8 +66,9 @@ def _frame(name: str, subject: Any, **given: Any) -> Certificate:
 def _of_mechanism(audit: MechanismAudit, name: str | None, subject: Any) -> Certificate:
     lower = audit.lower
     tests = audit.tests or ((audit.test, audit.witness),)
-    shares = SHARES if len(tests) == len(SHARES) else (SHARES[0],) * len(tests)
-    findings = [
+    part = 1.0 - BETTING if audit.betting is not None else 1.0
+    kinds = ["betting"] if audit.stopped else ["curve", "curve", "box"] if len(tests) == len(SHARES) else ["curve"]
+    findings: list[dict[str, Any]] = [
         {
             "kind": witness.event.kind,
             "event": str(witness),
@@ -76,24 +78,28 @@ def _of_mechanism(audit: MechanismAudit, name: str | None, subject: Any) -> Cert
             "pair": [_short(witness.left), _short(witness.right)],
             "counts": asdict(test.counts),
             "p_value": test.p_value,
-            "share": share,
-            "test": "box" if share == SHARES[-1] else "curve",
+            "share": test.share,
+            "test": kind,
             "selection": test.selection,
         }
-        for (test, witness), share in zip(tests, shares, strict=True)
+        for (test, witness), kind in zip(tests, kinds, strict=True)
     ]
+    if audit.stopped:
+        findings[0]["bets"] = audit.betting
+    bound = {"statistic": "point", "share": SHARES[-1] * part, "counts": asdict(lower.counts)}
     best = min(findings, key=lambda finding: finding["p_value"])
     return _frame(
         name or audit.name, subject, kind="mechanism", claim=to_json(audit.claim), verdict=audit.verdict,
         alpha=audit.alpha, p_value=best["p_value"], lower=lower.lower, delta=lower.delta, ceiling=lower.ceiling,
-        runs=audit.runs, pairs_tried=audit.pairs_tried, counts=best["counts"], measured=asdict(lower.counts),
+        runs=audit.runs, pairs_tried=audit.pairs_tried, counts=best["counts"],
+        measured={} if audit.stopped else asdict(lower.counts),
         event=best["event"], selection=best["selection"], left=best["pair"][0], right=best["pair"][1],
         parameters={"runs": audit.runs, "alpha": audit.alpha, "delta": lower.delta},
         pairs=[list(pair) for pair in dict.fromkeys((each["pair"][0], each["pair"][1]) for each in findings)],
         scouting={"calls": audit.calls, "events": audit.events_tried, "released": audit.released,
                   "simulated": audit.simulated, "pairs": audit.pairs_tried},
         findings=findings, notes=list(audit.notes),
-        evidence={"bound": {"statistic": "point", "share": SHARES[-1], "counts": asdict(lower.counts)},
+        evidence={"bound": None if audit.stopped else bound,
                   "unit": audit.claim.unit.to_dict(), "depends": audit.depends},
     )  # fmt: skip
 

@@ -173,7 +173,18 @@ class Certificate:
             and _near(found.ceiling, self.ceiling)
             and (bound is None or bound["counts"] == self.measured)
             and self._runs_suffice()
+            and (self.kind != "mechanism" or self._paths_add_up())
         )
+
+    def _paths_add_up(self) -> bool:
+        """Every tested run came either from `release` or from a simulation, and all of them are among the runs made."""
+        by_path = [self.scouting[path] for path in ("released", "simulated")]
+        if any(isinstance(times, bool) or not isinstance(times, int) or times < 0 for times in by_path):
+            return False
+        tested = {each["counts"]["n"] + each["counts"]["n_out"] for each in self.findings if each["test"] != "betting"}
+        used = [each["counts"]["n"] + each["counts"]["n_out"] for each in self.findings]
+        whole = sum(by_path)
+        return tested <= {whole} and all(n <= whole for n in used) and whole <= self.scouting["calls"]
 
     def _runs_suffice(self) -> bool:
         """No event was counted in more runs than were made."""

@@ -93,10 +93,15 @@ class Tallies:
     def best(self, score: Score) -> Candidate:
         """The event with the highest score."""
         best = Candidate(-np.inf, _NOTHING, False)
-        for group in self._groups:
-            for swapped in (False, True):
-                tp, fp, n, n_out = self._counts(group, swapped)
-                scores = np.where((tp + fp == 0) | (tp + fp == n + n_out), -np.inf, score(tp, fp, n, n_out))
+        for swapped in (False, True):
+            seen = [self._counts(group, swapped) for group in self._groups]
+            if not seen:
+                break
+            tp, fp = (np.concatenate([each[side] for each in seen]) for side in (0, 1))
+            n, n_out = seen[0][2:]
+            every = np.where((tp + fp == 0) | (tp + fp == n + n_out), -np.inf, score(tp, fp, n, n_out))
+            ends = np.cumsum([group.thresholds.size for group in self._groups])
+            for group, scores in zip(self._groups, np.split(every, ends[:-1]), strict=True):
                 if group.relation in ("at least", "at most"):
                     scores = _smoothed(scores)
                 index = int(np.argmax(scores))

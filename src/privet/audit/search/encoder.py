@@ -5,6 +5,7 @@ that is what makes an event about a column an event about the output.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ _NAMES = 256
 _CONDITIONS, _CONDITIONED = 3, 4
 _TARGETS = 4
 _UNIQUE, _ENOUGH = 0.9, 40  # a text that differs in so many of at least so many runs cannot be read
+_TABLES = 1_000  # tables of different lengths that are compared at once
 _MOST_MEMBERS = 2_000_000  # numbers of tables that are compared with target rows at once
 
 Place = tuple[str, int]
@@ -62,9 +64,7 @@ class Encoder:
 
     def columns(self, world: World) -> dict[str, Array]:
         """One number a run, by name."""
-        found: dict[str, Array] = {
-            "form": np.array([self.vocabulary.get(form, -1) for form in world.forms], dtype=float)
-        }
+        found = {"form": self._forms(world)}
         found |= self._numbers(world)
         found |= self._summaries(world)
         found |= self._names(world)
@@ -73,6 +73,13 @@ class Encoder:
         if world.seconds is not None:
             found["time"] = world.seconds
         return found | self._conditioned(world, found)
+
+    def _forms(self, world: World) -> Array:
+        """The number of each output's form; -1 for forms that the scouting runs did not show."""
+        forms = world.forms
+        if len(forms) and bool((forms == forms[0]).all()):  # nearly always
+            return np.full(len(forms), float(self.vocabulary.get(forms[0], -1)))
+        return np.array([self.vocabulary.get(form, -1) for form in forms], dtype=float)
 
     def _numbers(self, world: World) -> dict[str, Array]:
         found = {}
@@ -142,7 +149,7 @@ class Encoder:
             if len(shapes) == 1 and None not in shapes:
                 count, near = _near_all(np.asarray(tables), target)
             else:
-                count, near = np.array([_near(rows, target) for rows in tables], dtype=float).reshape(-1, 2).T
+                count, near = _near_each(tables, target)
             found[f"member[{t}]"], found[f"nearest[{t}]"] = count, near
         return found
 
@@ -160,15 +167,22 @@ class Encoder:
         return extra
 
 
-def _near(rows: Array | None, target: Array) -> tuple[float, float]:
-    if rows is None or rows.shape[1] != len(target) or not len(rows):
-        return np.nan, np.nan
-    apart = np.nan_to_num(np.abs(rows - target), nan=1e9, posinf=1e9).sum(axis=1)
-    return float(np.sum(apart == 0.0)), float(apart.min())
+def _near_each(tables: Sequence[Array | None], target: Array) -> tuple[Array, Array]:
+    """Tables of different lengths, laid end to end, some at a time; NaN for runs without such a table."""
+    found = np.full((2, len(tables)), np.nan)
+    fit = [i for i, rows in enumerate(tables) if rows is not None and len(rows) and rows.shape[1] == len(target)]
+    for start in range(0, len(fit), _TABLES):
+        block = fit[start : start + _TABLES]
+        parts = [rows for rows in (tables[i] for i in block) if rows is not None]
+        begins = np.concatenate(([0], np.cumsum([len(rows) for rows in parts[:-1]]))).astype(np.int64)
+        apart = np.nan_to_num(np.abs(np.concatenate(parts) - target), nan=1e9, posinf=1e9).sum(axis=1)
+        found[0, block] = np.add.reduceat((apart == 0.0).astype(float), begins)
+        found[1, block] = np.minimum.reduceat(apart, begins)
+    return found[0], found[1]
 
 
 def _near_all(tables: Array, target: Array) -> tuple[Array, Array]:
-    """The same for tables of one shape, some at a time."""
+    """The same for tables of one shape."""
     runs, records, width = tables.shape
     found = np.full((2, runs), np.nan)
     step = max(1, _MOST_MEMBERS // (records * width))

@@ -11,13 +11,14 @@ from collections.abc import Sequence as SequenceABC
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.audit.search.rows import Marks, rows_of
-from privet.audit.search.unwrap import MOST_LEAVES, WAYS, is_function
+from privet.audit.search.unwrap import MOST_LEAVES, WAYS, frame, is_function, is_table
 
 __all__ = ["Marks", "Reading", "beyond_doubles", "read"]
 
@@ -59,7 +60,7 @@ def read(output: Any, marks: Marks, *, wants_rows: bool = True) -> Reading:
     if "" in found.single:  # a single number is an array of one
         found.numbers[""] = np.array([found.single.pop("")])
     if wants_rows:
-        found.rows = rows_of(output, marks)
+        found.rows = rows_of(output, marks, reader.table)
     return found
 
 
@@ -68,6 +69,7 @@ class _Reader:
         self.found = Reading()
         self._marks = marks
         self._left = MOST_LEAVES
+        self.table: Any = None  # the output itself as columns, where it is a table
 
     def look(self, value: Any, place: str, depth: int) -> str:
         """Note the numbers and marks of a part; its form is the answer."""
@@ -75,10 +77,9 @@ class _Reader:
         if self._left < 0 or depth > _DEEPEST:
             self._opaque(place, "beyond what is taken apart")
             return "..."
-        for kinds, handler in _HANDLERS:
-            if isinstance(value, kinds):
-                return str(handler(self, value, place, depth))
-        return self._other(value, place, depth)
+        kind = type(value)
+        handler = _handler(kind) if value.__class__ is kind else _handler(value.__class__)
+        return handler(self, value, place, depth) if handler is not None else self._other(value, place, depth)
 
     # --- numbers ----------------------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class _Reader:
         return type(value).__name__ + ("" if zone is None else f" in {zone}")
 
     def array(self, value: np.ndarray[Any, Any], place: str, depth: int) -> str:
-        form = f"{value.dtype}{value.shape}"
+        form = f"{_dtype_name(value.dtype)}{value.shape}"
         if isinstance(value, np.ma.MaskedArray):
             self.look(np.ma.getmaskarray(value), place + ".mask", depth + 1)
             self.look(np.asarray(value.filled() if value.dtype.kind in "biuf" else value.data), place, depth + 1)
@@ -274,6 +275,14 @@ class _Reader:
 
     def _other(self, value: Any, place: str, depth: int) -> str:
         kind = type(value).__name__
+        if is_table(value):
+            try:
+                inner = frame(value)
+            except Exception:  # a table that is not for reading
+                inner = None
+            if inner is not None:
+                self.table = inner if depth == 0 else self.table
+                return f"{kind}[{self.look(inner, place, depth + 1)}]"
         if hasattr(value, "value") and hasattr(value, "loss") and hasattr(value, "provenance"):
             # a protected value: its price and name are public, its error bar may have been computed from it
             if isinstance(getattr(value.error, "radius", None), float):
@@ -321,6 +330,15 @@ _HANDLERS: tuple[tuple[Any, Callable[..., str]], ...] = (
 )
 
 
+@lru_cache(maxsize=4_096)
+def _handler(kind: type) -> Callable[..., str] | None:
+    """How values of a type are read, where that is known."""
+    return next((handler for kinds, handler in _HANDLERS if issubclass(kind, kinds)), None)
+
+
+_dtype_name = lru_cache(maxsize=256)(str)  # numpy spells a name out anew every time
+
+
 def beyond_doubles(whole: Array) -> bool:
     """Whether 64-bit integers are too large for doubles to tell apart.
 
@@ -331,8 +349,15 @@ def beyond_doubles(whole: Array) -> bool:
 
 
 def _short(key: Any) -> str:
+    return _short_repr(key) if type(key) is str else _cut(key)
+
+
+def _cut(key: Any) -> str:
     text = repr(key)
     return text if len(text) <= 60 else text[:60] + "..."
+
+
+_short_repr = lru_cache(maxsize=4_096)(_cut)  # names come again in every run
 
 
 def _short_text(key: str) -> str:

@@ -14,6 +14,8 @@ from privet.audit.search.unwrap import MOST_LEAVES, frame
 __all__ = ["Marks", "rows_of"]
 
 _EXACT = 2**53
+_NUMBERS = {bool, int, float, np.float64}
+_REMEMBERED, _SHORT = 4_096, 256
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -26,15 +28,23 @@ class Marks:
     """
 
     key: bytes
+    _known: dict[str | bytes, float] = dataclasses.field(default_factory=dict)  # words come again and again
 
     def of(self, text: str | bytes) -> float:
         """A whole number below 2^52, as a float."""
-        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        return float(int.from_bytes(hashlib.blake2b(raw, digest_size=8, key=self.key).digest()) >> 12)
+        found = self._known.get(text)
+        if found is None:
+            raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+            found = float(int.from_bytes(hashlib.blake2b(raw, digest_size=8, key=self.key).digest()) >> 12)
+            if len(self._known) < _REMEMBERED and len(text) <= _SHORT:
+                self._known[text] = found
+        return found
 
 
-def rows_of(value: Any, marks: Marks) -> Array | None:
+def rows_of(value: Any, marks: Marks, table: Any = None) -> Array | None:
     """A table or a bag of values as a matrix, one row a record, texts as marks; None for anything else.
+
+    `table` is what `frame` made of the value, where that is known already.
 
     >>> rows_of([(1, 2.0), (3, 4.0)], Marks(b"key")).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
@@ -43,14 +53,14 @@ def rows_of(value: Any, marks: Marks) -> Array | None:
         return None
     if not isinstance(value, np.ndarray | tuple | list | Set):
         try:
-            value = frame(value)
+            value = frame(value) if table is None else table
         except Exception:
             return None
         if isinstance(value, dict):
             columns = [np.asarray(column) for column in value.values()]
             if not columns or any(c.ndim != 1 for c in columns) or len({len(column) for column in columns}) != 1:
                 return None
-            return np.stack([_codes(column.tolist(), marks) for column in columns], axis=1)
+            return np.stack([_coded(column, marks) for column in columns], axis=1)
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biuf" or value.ndim not in (1, 2) or hasattr(value, "mask"):
             return None
@@ -58,6 +68,10 @@ def rows_of(value: Any, marks: Marks) -> Array | None:
         return table.reshape(len(table), -1) if len(table) else None
     if value is None or not isinstance(value, tuple | list | Set) or not value:
         return None
+    if isinstance(value, tuple | list) and set(map(type, value)) <= _NUMBERS:
+        table = np.array(value, dtype=np.float64)
+        if bool((np.abs(table) < _EXACT).all()):
+            return table[:, None]
     records = [_record(item) for item in itertools.islice(value, MOST_LEAVES)]
     widths = {None if record is None else len(record) for record in records}
     if len(widths) != 1 or None in widths:
@@ -81,6 +95,12 @@ def _record(item: Any) -> list[Any] | None:
     ):
         return None
     return [v.item() if isinstance(v, np.generic) else v for v in item]
+
+
+def _coded(column: Array, marks: Marks) -> Array:
+    if column.dtype.kind in "bf" or (column.dtype.kind in "iu" and column.dtype.itemsize < 8):
+        return column.astype(np.float64)
+    return _codes(column.tolist(), marks)
 
 
 def _codes(column: list[Any], marks: Marks) -> Array:

@@ -21,12 +21,13 @@ from privet.audit.search.rows import Marks
 from privet.audit.search.worlds import Look, World, join, scattered, stack, world_of_array
 from privet.errors import InvalidParameter
 
-__all__ = ["Iterated", "Subject", "observe", "observe_both", "reusable", "runner_of"]
+__all__ = ["Iterated", "Subject", "observe", "observe_both", "reusable", "runner_of", "usual_released"]
 
 Runner = Callable[[Any], Any]
 _MOST_NUMBERS = 4_000_000  # held at once: longer simulations come in several batches
 _MOST_SINGLE = 10_000  # runs one by one that are held at once
 _FEWEST_RELEASED, _SHARE_RELEASED, _MOST_RELEASED = 100, 0.01, 1_000  # tested runs of a world through `release`
+_TELLING = 0.2  # seconds between two words about how far the runs have come
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), Fraction, np.generic, range)
 
 
@@ -99,15 +100,16 @@ class _Input:
             self.notes.append("the input is an iterator: every run is given one of its own")
         self._print = None if self._plain else _fingerprint(self._value)
         self._watched = 0
+        self._copied = _shallow(self._value) or copy.deepcopy
 
     def fresh(self) -> Any:
         """The input for one run."""
         if self._plain:
             return self._value
         if self._iterated:
-            return iter(copy.deepcopy(self._value))
+            return iter(self._copied(self._value))
         try:
-            return copy.deepcopy(self._value)
+            return self._copied(self._value)
         except Exception:
             if not self.notes:
                 self.notes.append("the input cannot be copied: all runs share one object")
@@ -121,6 +123,16 @@ class _Input:
         if self._print is not None and _fingerprint(used) != self._print:
             self._watched = 8
             self.notes.append("the mechanism changes its input: every run is given a copy")
+
+
+def _shallow(value: Any) -> Callable[[Any], Any] | None:
+    """The quick copy, where a copy of the outside is a copy of the whole; None where it is not."""
+    kind = type(value)
+    if kind in (list, set) and all(_immutable(item) for item in value):
+        return kind
+    if kind is dict and all(_immutable(item) for item in value.values()):
+        return kind
+    return np.array if kind is np.ndarray and not value.dtype.hasobject else None
 
 
 def _immutable(value: Any) -> bool:
@@ -141,7 +153,8 @@ class Subject:
     """What is audited, and how a run of it is looked at.
 
     `fresh` makes a new instance for every run; `view` turns an output into something that can be read; `features` and
-    `score` are numbers of the user's own about an output. `notes` collects what was noticed while running.
+    `score` are numbers of the user's own about an output. `notes` collects what was noticed while running; `told` is
+    called with the number of runs that were made since it was called last.
 
     >>> left, right = Subject(abs).both(-1, 2, 3)
     >>> left.values.tolist(), right.values.tolist()
@@ -159,8 +172,10 @@ class Subject:
     notes: list[str] = field(default_factory=list)
     ran: dict[str, int] = field(default_factory=lambda: {"release": 0, "simulate": 0})
     calls: int = 0
+    told: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
+        self._told = 0  # of the batch under way
         if self.fresh is None:
             runner_of(self.mechanism)  # refuse at once what cannot be run
 
@@ -182,8 +197,7 @@ class Subject:
         inputs = [_Input(value) for value in (left, right)]
         simulate = None if self.timed or self.fresh else getattr(self.mechanism, "simulate", None)
         paths = _paths(self.mechanism) if callable(simulate) else []
-        usual = min(max(_FEWEST_RELEASED, _SHARE_RELEASED * runs), _MOST_RELEASED)
-        share = (usual if released is None else released) / runs if paths else 0.0
+        share = (usual_released(runs) if released is None else released) / runs if paths else 0.0
         coins = _coins(min(share, 0.5), (2, runs)) if callable(simulate) else np.ones((2, runs), dtype=bool)
         for start, stop in self._spans(simulate, inputs[0], runs):
             alone = coins[:, start:stop]
@@ -196,6 +210,9 @@ class Subject:
             self.ran["release" if straight else "simulate"] += int(alone.sum())
             self.ran["simulate"] += int((~alone).sum())
             self.calls += alone.size
+            if self.told is not None:
+                self.told(alone.size - self._told)
+            self._told = 0
             for each in inputs:
                 self.notes.extend(note for note in each.notes if note not in self.notes)
             yield _woven(bulk, single, alone, 0), _woven(bulk, single, alone, 1)
@@ -266,7 +283,7 @@ class Subject:
         """The chosen runs of both worlds in random order. CPU time, not time on the clock."""
         seen: list[list[Look]] = [[], []]
         out, err = io.StringIO(), io.StringIO()
-        before = -1
+        before, last = -1, time.monotonic()
         with (
             warnings.catch_warnings(record=True) as caught,
             contextlib.redirect_stdout(out),
@@ -291,7 +308,16 @@ class Subject:
                 self._aside(reading, caught, out, err)
                 seen[world].append(Look(reading, took, True, before == 1 - world))
                 before = world
+                if self.told is not None and time.monotonic() - last > _TELLING:
+                    self._tell(len(seen[0]) + len(seen[1]))
+                    last = time.monotonic()
         return [stack(looks, timed=self.timed, wanted=wanted) if looks else _nothing() for looks in seen]
+
+    def _tell(self, done: int) -> None:
+        """Runs one by one may be slow: how many of a batch are done is told within it."""
+        if self.told is not None:
+            self.told(done - self._told)
+        self._told = done
 
     def _aside(self, reading: Reading, caught: list[Any], out: io.StringIO, err: io.StringIO) -> None:
         """Warnings and what was printed."""
@@ -353,6 +379,15 @@ def _order(chosen: Array) -> list[int]:
     first = np.asarray(noise.bernoulli(p=Fraction(1, 2), size=max(both, 1))).astype(np.int64)[:both]
     pairs = np.stack((first, 1 - first), axis=1).reshape(-1)
     return [*pairs.tolist(), *[0] * (left - both), *[1] * (right - both)]
+
+
+def usual_released(runs: int) -> float:
+    """How many of a world's runs come from `release`, where the others are simulated.
+
+    >>> usual_released(1_000), usual_released(50_000)
+    (100, 500.0)
+    """
+    return min(max(_FEWEST_RELEASED, _SHARE_RELEASED * runs), _MOST_RELEASED)
 
 
 def observe(mechanism: Any, value: Any, runs: int) -> World:

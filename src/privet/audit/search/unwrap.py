@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MOST_LEAVES", "WAYS", "frame", "is_function"]
+__all__ = ["MOST_LEAVES", "WAYS", "frame", "is_function", "is_table"]
 
 MOST_LEAVES = 20_000  # of one nested output, beside whole arrays of numbers
 
@@ -26,26 +26,38 @@ def frame(value: Any) -> Any:
     >>> frame(pandas.Series([1, 2], index=["a", "b"]))
     {'a': 1, 'b': 2}
     """
-    if hasattr(value, "to_pydict"):
+    # a frame answers for its columns too: asking its kind is quicker, and no column is taken for a method
+    of = type(value) if is_table(value) else value
+    if hasattr(of, "to_pydict"):
         return value.to_pydict()
-    if hasattr(value, "to_pylist"):
+    if hasattr(of, "to_pylist"):
         return value.to_pylist()
-    if hasattr(value, "columns") and hasattr(value, "to_dict"):
-        if hasattr(value, "index"):
+    if hasattr(of, "columns") and hasattr(of, "to_dict"):
+        if hasattr(of, "index"):
             columns = {str(name): value[name].to_numpy() for name in value.columns}
             return (
                 {"index": value.index.to_numpy(), **columns} if type(value.index).__name__ != "RangeIndex" else columns
             )
         return {name: value[name].to_numpy() for name in value.columns}
-    if hasattr(value, "collect") and hasattr(value, "lazy"):
+    if hasattr(of, "collect") and hasattr(of, "lazy"):
         return value.collect()
-    if hasattr(value, "index") and hasattr(value, "to_numpy") and hasattr(value.index, "to_numpy"):
+    if hasattr(of, "index") and hasattr(of, "to_numpy") and hasattr(value.index, "to_numpy"):
         keys, numbers = value.index.to_numpy(), value.to_numpy()
         plain = type(value.index).__name__ == "RangeIndex"
         return numbers if plain else dict(zip(keys.tolist(), numbers.tolist(), strict=True))
-    if hasattr(value, "tocoo") and hasattr(value, "toarray"):
+    if hasattr(of, "tocoo") and hasattr(of, "toarray"):
         return value.toarray()
-    return value.to_numpy() if hasattr(value, "to_numpy") else None
+    return value.to_numpy() if hasattr(of, "to_numpy") else None
+
+
+def is_table(value: Any) -> bool:
+    """Whether it is a table or a column of a library that is known for them.
+
+    >>> import pandas
+    >>> is_table(pandas.Series([1])), is_table([1])
+    (True, False)
+    """
+    return type(value).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
 
 
 def _dataclass(value: Any) -> Any:

@@ -14,6 +14,8 @@ from privet.privacy import PrivacyLoss, Unit
 
 __all__ = ["BettingTest"]
 
+_TANGENTS = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0]  # epsilons at which a claim's curve may be bet against
+_LARGEST_TANGENT = 50.0
 _PRIOR = 1.0  # weight of the imagined past that keeps the first bets small
 
 
@@ -68,6 +70,23 @@ class BettingTest:
         """
         promised = accounting.epsilon(claim, delta=delta).upper
         return cls(epsilon=promised, delta=delta, alpha=alpha, both=both, unit=claim.unit)
+
+    @classmethod
+    def against(cls, claim: PrivacyLoss, likely: float, rarely: float, *, alpha: float) -> "BettingTest":
+        """Bets on the tangent of a claim's curve that two expected rates of an event lie furthest beyond.
+
+        The rates must come from other runs than those that are bet on; a tangent is an epsilon with its delta.
+
+        >>> from privet import privacy
+        >>> BettingTest.against(privacy.PureLoss(0.3), 0.8, 0.1, alpha=0.05).epsilon
+        0.3
+        """
+        pure = claim.pure()
+        epsilons = [*_TANGENTS, pure] if pure < _LARGEST_TANGENT else _TANGENTS
+        tangents = [(epsilon, min(1.0, float(accounting.delta(claim, epsilon=epsilon)))) for epsilon in epsilons]
+        gain = [(likely - math.exp(e) * rarely - d) / math.exp(e) for e, d in tangents]
+        epsilon, delta = tangents[int(np.argmax(gain))]
+        return cls(epsilon=epsilon, delta=delta, alpha=alpha, unit=claim.unit)
 
     @property
     def pairs(self) -> int:

@@ -1,0 +1,53 @@
+"""An event is about one output: what else came in its batch, how wide that was, or which world it is, changes nothing."""
+
+import numpy as np
+import pytest
+
+from privet.audit.question import strain_of
+from privet.audit.search import Marks, fit, read
+from privet.audit.search.worlds import Look, join, stack
+from privet.privacy import PureLoss
+
+MARKS = Marks(b"key")
+OUTPUTS = (
+    [1.0],
+    [1.0, 2.0, 3.0],
+    [np.nan, 2.0],
+    [-0.0, np.inf, 4.0, 5.0],
+    {"a": 1.0, "b": [1, 2]},
+    {"b": [3]},
+    "about 3 people",
+    "about 3 people or 4",
+    [(1, 2.0), (3, 4.0)],
+    [(1, 2.0)],
+    None,
+)
+
+
+def worlds(outputs):
+    return stack([Look(read(output, MARKS)) for output in outputs])
+
+
+def encoder_of(outputs, **options):
+    world = worlds([*outputs] * 3)
+    return fit(world, world, strain_of(PureLoss(1.0)), **options)
+
+
+@pytest.mark.parametrize("start", range(len(OUTPUTS)))
+def test_columns_of_an_output_do_not_depend_on_its_batch(start):
+    encoder = encoder_of(OUTPUTS, targets=np.array([[1.0, 2.0]]))
+    together = encoder.columns(worlds(OUTPUTS))
+    alone = encoder.columns(worlds([OUTPUTS[start]]))
+    mixed = encoder.columns(join([worlds(OUTPUTS[:start]), worlds(OUTPUTS[start:])])) if start else together
+    assert set(alone) == set(together)
+    for name, column in together.items():
+        np.testing.assert_array_equal(column[start : start + 1], alone[name], err_msg=name)
+        np.testing.assert_array_equal(column, mixed[name], err_msg=name)
+
+
+def test_a_frozen_encoder_learns_no_forms():
+    encoder = encoder_of(OUTPUTS[:4])
+    known = dict(encoder.vocabulary)
+    unseen = encoder.columns(worlds([("new", 1, None), 3 + 4j]))["form"]
+    assert unseen.tolist() == [-1.0, -1.0]
+    assert encoder.vocabulary == known
