@@ -136,7 +136,7 @@ plant(
     "audit/black_box.py",
     "return (hits[1], hits[0]) if self.swapped else (hits[0], hits[1])",
     "return hits[0], hits[1]",
-    "tests/audit/test_black_box.py::test_a_violation_in_either_world_is_found",
+    "tests/audit/test_black_box.py::test_an_event_of_the_right_world_counts_the_right_world_first",
 )
 plant(
     "audit: dependent runs are accused",
