@@ -69,12 +69,24 @@ class Tightest(Accountant):
         numerical = _try([PLD(self.tol, self.two_sided)], loss, ask)
         if numerical and all(part.exact for part, _ in parts) and self._settles(numerical[0], sum(n for _, n in parts)):
             return [*numerical, *simple]  # every other method bounds the same curve from further above
+        numerical = [replace(bound, lower=max(bound.lower, self._shown(loss, ask))) for bound in numerical]
         closed = _try([Rdp(), Zcdp(), Gdp()], loss, ask)
         if all(len(part.alternatives()) == 1 for part, _ in parts):
             return [*numerical, *simple, *closed]
         found = [*_try([Blocks()], loss, ask), *numerical, *simple, *closed]
         floor = self._at_least(loss, ask) if self.two_sided else 0.0
         return [replace(bound, lower=max(bound.lower, min(floor, bound.upper))) for bound in found]
+
+    def _shown(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]) -> float:
+        """What mechanisms with these prices are known to show, where the pairs themselves are only bounds."""
+        parts = [(part, part.attained(), n) for part, n in loss.parts()]
+        if not self.two_sided or all(part.exact for part, _, _ in parts):
+            return 0.0
+        shown = [Repeated(known, n) for _, known, n in parts if known is not None]
+        if len(shown) < len(parts):
+            return 0.0
+        found = _try([PLD(self.tol)], Composed(shown, unit=loss.unit), ask)
+        return found[0].lower if found else 0.0
 
     def _at_least(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]) -> float:
         """What a record costs that lies in the same block at every step: one of the partitions that this price allows."""

@@ -34,8 +34,8 @@ _NODES = 601
 class Grouped(PrivacyLoss):
     """The price when `size` units change at once; `relation` optionally restates it for another relation.
 
-    Where the base has a closed form for groups (Gaussian, Laplace, pure, ...) that is used; otherwise the chain bound
-    delta(e1 + e2) <= delta1(e1) + exp(e1) delta2(e2) with the best split.
+    Where the base has a closed form for groups (Gaussian, Laplace, pure, ..., and samples of these) that is used; otherwise
+    (`chained`) the bound delta(e1 + e2) <= delta1(e1) + exp(e1) delta2(e2) with the best split.
 
     **Guarantee:** pure k epsilon; (k epsilon, delta (e^{k eps} - 1)/(e^eps - 1)); zCDP k^2 rho; GDP k mu.
     **Reference:** Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016; Mironov 2017, proposition 2; Vadhan 2017.
@@ -75,6 +75,11 @@ class Grouped(PrivacyLoss):
         if self.relation is not None:
             return self.of.exchanged(self.size // 2)
         return self.of if self.size == 1 else self.of.grouped(self.size)
+
+    @property
+    def chained(self) -> bool:
+        """Is the bound made of single steps put end to end? Then it may be up to some times too large."""
+        return self._known is None
 
     @property
     def exact(self) -> bool:  # type: ignore[override]

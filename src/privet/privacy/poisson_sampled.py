@@ -11,6 +11,7 @@ from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.base import (
     HAIR,
     NOTHING,
+    ON_A_LINE,
     Approximate,
     Atoms,
     Direction,
@@ -19,6 +20,7 @@ from privet.privacy.base import (
     MixturePairLoss,
     PrivacyLoss,
     RdpCurve,
+    SampledGroupLoss,
     ZcdpBound,
     after_sampling,
     before_sampling,
@@ -38,6 +40,7 @@ __all__ = ["PoissonSampled", "SampledVariable"]
 _FINEST_NOISE = 0.05  # below this multiplier sampling no longer helps the Rényi bound
 _LEAST_RATE = 1e-30
 _LARGEST_GROUP = 4096  # larger ones are chained
+_LARGEST_ORDERED_GROUP = 64
 _MOST_ORDER = 128  # largest integer order of the binomial sum
 
 
@@ -192,23 +195,35 @@ class PoissonSampled(PrivacyLoss):
         return 0.0 if not self.parts() else self.of.gaussian() if self.q == 1.0 else None
 
     @property
+    def attained_by_groups(self) -> bool:  # type: ignore[override]
+        """Known for noise on a number; other pairs of groups are bounds."""
+        return self.of.gaussian() is not None or self.of.kind in ON_A_LINE
+
+    @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]
         """By one number per record, +1 for the record that leaves and -1 for the one that joins."""
-        return self.of.exact and self.of.gaussian() is not None
+        return self.of.exact and self.attained_by_groups
 
     def grouped(self, size: int) -> PrivacyLoss | None:
         """Records of a group take part independently: a mixture of normals at a binomial number of shifts."""
         mu = self.of.gaussian()
         if mu is None or self.q == 0.0 or size > _LARGEST_GROUP:
-            return None
+            return self._ordered_group(size, exchanges=False)
         return MixturePairLoss(binomial_mixture(size, self.q, mu), NOTHING, unit=self.unit)
 
     def exchanged(self, size: int) -> PrivacyLoss | None:
         mu = self.of.gaussian()
         if mu is None or self.q == 0.0 or size > _LARGEST_GROUP:
-            return None
+            return self._ordered_group(size, exchanges=True)
         side = binomial_mixture(size, self.q, mu)
         return MixturePairLoss(side, side, unit=self.unit)
+
+    def _ordered_group(self, size: int, *, exchanges: bool) -> PrivacyLoss | None:
+        """Where every group of the base has a pair of its own: their outcomes, ordered alike."""
+        if self.q in (0.0, 1.0) or size > _LARGEST_ORDERED_GROUP or self.of.grouped(2) is None:
+            return None
+        group = SampledGroupLoss(self.of, self.q, size, exchanges, unit=self.unit)
+        return group if group.known else None
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = orders_of(alphas)

@@ -71,6 +71,10 @@ class RandomAllocation(PrivacyLoss):
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return self.of.parts() if self.steps == 1 or not self.of.parts() else ((self, 1),)
 
+    def attained(self) -> PrivacyLoss | None:
+        """The pair itself is attained where the base's is; it is computed from below."""
+        return _AllocatedBelow(self.of, self.steps, unit=self.unit) if self.of.exact and self.steps > 1 else None
+
     def pure(self) -> float:
         return self.of.pure()
 
@@ -114,18 +118,63 @@ def _allocated(loss: RandomAllocation, direction: Direction) -> LossVariable:
     return AtomicVariable(np.log(mean[seen]), p[seen], q[seen], infinite, none, None, 64.0 * UNIT_ROUNDOFF, stated)
 
 
+@dataclass(frozen=True, eq=False)
+class _AllocatedBelow(PrivacyLoss):
+    """A pair that the allocated one dominates; it answers for lower ends and has no JSON form."""
+
+    kind = "random_allocation_from_below"
+    exact = True
+
+    of: PrivacyLoss
+    steps: int
+
+    def variable(self, direction: Direction) -> LossVariable:
+        return _below(self, direction) if direction == "remove" else _below(self, direction).reversed()
+
+
+@lru_cache(maxsize=32)
+def _below(loss: _AllocatedBelow, direction: Direction) -> LossVariable:
+    """The mean of `steps` ratios, each of them and every sum merged into cells: garbled, so below."""
+    base = loss.of.variable("remove")
+    if direction == "add":
+        if base.symmetric:
+            return _below(loss, "remove")
+        base = loss.of.variable("add").reversed()
+    _, p, q = _cells(base)
+    seen = q > 0.0
+    total: tuple[Array, Array] | None = None
+    power, n = (p[seen] / q[seen], q[seen]), loss.steps
+    while n:
+        if n & 1:
+            total = power if total is None else _merged(total, power)
+        n >>= 1
+        power = _merged(power, power) if n else power
+    assert total is not None
+    mean, mass = total[0] / loss.steps, total[1]
+    kept = mean > 0.0
+    values, where = np.unique(np.log(mean[kept]), return_inverse=True)
+    q_mass = np.bincount(where, weights=mass[kept], minlength=len(values))
+    stated = loss.steps * (
+        2.0 * base.mass_error + UNIT_ROUNDOFF * (16.0 + 2.0 * _CHUNKS + (_NODES + 4.0) ** 2 / _CHUNKS)
+    )
+    none = float(mass[~kept].sum())
+    return AtomicVariable(values, np.exp(values) * q_mass, q_mass, 0.0, none, None, 1e-14 + stated, stated)
+
+
+def _merged(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The sum of two, its values merged into cells: each becomes its mean."""
+    sums, mass = np.add.outer(one[0], other[0]).ravel(), np.multiply.outer(one[1], other[1]).ravel()
+    nodes = _nodes_of(sums, mass)
+    place = np.searchsorted(nodes, sums)
+    weight = np.bincount(place, weights=mass)
+    value = np.bincount(place, weights=mass * sums)
+    seen = weight > 0.0
+    return value[seen] / weight[seen], weight[seen]
+
+
 def _one_step(base: LossVariable) -> tuple[Array, Array, float, float]:
     """The ratio dP/dQ of one step on a grid, from above: values with their Q-mass, and the P-mass at infinity."""
-    low, high = base.span(_TAIL)
-    losses, p_atoms, q_atoms = base.atoms()
-    ends = [0.0, low, high, *(losses[[0, -1]] if len(losses) else ())]
-    nodes = np.unique(np.concatenate((base.points(_SINGLE_NODES, _TAIL), losses, [0.0, min(ends), max(ends)])))
-    nodes = nodes[np.concatenate(([True], np.diff(nodes) > 1e-12))]
-    p, q = (side.copy() for side in base.cells(nodes))
-    if len(losses):
-        place = np.searchsorted(nodes, losses, side="left")
-        p += np.bincount(place, weights=p_atoms, minlength=len(p))
-        q += np.bincount(place, weights=q_atoms, minlength=len(q))
+    nodes, p, q = _cells(base)
     slack = 1.0 - 2.0 * base.mass_error
     up = np.clip((p[1:-1] - np.exp(nodes[:-1]) * q[1:-1] * slack) / -np.expm1(-np.diff(nodes)), 0.0, p[1:-1])
     p_mass = np.concatenate(([p[0]], np.zeros(len(nodes) - 1)))
@@ -136,6 +185,21 @@ def _one_step(base: LossVariable) -> tuple[Array, Array, float, float]:
     left = max(0.0, 1.0 - math.fsum(q_mass))
     ratios, mass = np.concatenate(([0.0], values)), np.concatenate(([left], q_mass))
     return ratios, mass, float(p[-1]) + base.p_only, base.mass_error
+
+
+def _cells(base: LossVariable) -> tuple[Array, Array, Array]:
+    """Nodes that follow the shape of one step's loss, and the P- and Q-mass below, between and above them."""
+    low, high = base.span(_TAIL)
+    losses, p_atoms, q_atoms = base.atoms()
+    ends = [0.0, low, high, *(losses[[0, -1]] if len(losses) else ())]
+    nodes = np.unique(np.concatenate((base.points(_SINGLE_NODES, _TAIL), losses, [0.0, min(ends), max(ends)])))
+    nodes = nodes[np.concatenate(([True], np.diff(nodes) > 1e-12))]
+    p, q = (side.copy() for side in base.cells(nodes))
+    if len(losses):
+        place = np.searchsorted(nodes, losses, side="left")
+        p += np.bincount(place, weights=p_atoms, minlength=len(p))
+        q += np.bincount(place, weights=q_atoms, minlength=len(q))
+    return nodes, p, q
 
 
 def _sum_of(values: Array, mass: Array, n: int) -> tuple[Array, Array]:

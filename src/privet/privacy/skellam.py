@@ -134,7 +134,9 @@ def _losses(variance: float, reach: int, shift: int) -> tuple[Array, float]:
 @lru_cache(maxsize=16)
 def _shifted_skellam(variance: float, shift: int) -> LossVariable:
     """The law at 0 against the law at `shift`; the loss falls with the outcome."""
-    reach = _reach_of(variance) + shift
+    reach = _reach_of(variance)
+    while reach < _reach_of(variance) + shift:  # few lengths, so that ratios are shared
+        reach = math.ceil(1.25 * reach)
     half, error = _log_law(variance, reach)
     logs = np.concatenate((half[:0:-1], half))  # outcomes -reach..reach
     losses, blur = _losses(variance, reach, shift)

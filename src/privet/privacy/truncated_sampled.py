@@ -84,6 +84,10 @@ class TruncatedPoissonSampled(PrivacyLoss):
         """What it costs when one record of the batch is another one."""
         return to_replace(self.of)
 
+    def attained(self) -> PrivacyLoss | None:
+        """Where few records are there no batch is full: `n` is only a cap."""
+        return self._plain.attained()
+
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return self._plain.parts() if self.overflow == 0.0 else ((self, 1),)
 

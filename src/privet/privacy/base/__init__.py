@@ -33,6 +33,7 @@ from privet.privacy.base.normal import (
     gaussian_rounding,
 )
 from privet.privacy.base.normal_loss import NormalLoss
+from privet.privacy.base.ordered import ON_A_LINE, SampledGroupLoss, ordered_mixture
 from privet.privacy.base.renyi import delta_of_rdp, renyi_of_variable, variable_of_rdp
 from privet.privacy.base.sampling import HAIR, after_sampling, before_sampling, enclose_sampled, epsilon_after_sampling
 from privet.privacy.base.serial import OpaqueLoss, from_dict, from_json, register, registered_kinds, to_json
@@ -54,6 +55,7 @@ __all__ = [
     "HAIR",
     "MOST_ATOMS",
     "NOTHING",
+    "ON_A_LINE",
     "Approximate",
     "AtomicVariable",
     "Atoms",
@@ -72,6 +74,7 @@ __all__ = [
     "RdpCurve",
     "Relation",
     "ReversedVariable",
+    "SampledGroupLoss",
     "SymmetricVariable",
     "Unit",
     "ZcdpBound",
@@ -96,6 +99,7 @@ __all__ = [
     "log_excess_moment",
     "lower_hull",
     "mixture_rdp",
+    "ordered_mixture",
     "orders_of",
     "real_numbers",
     "register",

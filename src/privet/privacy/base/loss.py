@@ -149,6 +149,10 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         """
         return self.grouped(2 * size)
 
+    def attained(self) -> "PrivacyLoss | None":
+        """A loss with an exact pair that some mechanism with this price shows: what a lower end may speak of, if known."""
+        return self if self.exact else None
+
     def parts(self) -> "tuple[tuple[PrivacyLoss, int], ...]":
         """Independent parts with their counts. Only the combinators override this."""
         return ((self, 1),)

@@ -32,6 +32,7 @@ Enclosure = tuple[float, float]
 
 _NONE = np.zeros(0)
 _MOST_TERMS = 10_000_000
+_MANY_ATOMS = 1000
 _RELATIVE_ERROR = 4e-12  # of a tail, or of a sum of atoms
 _TAIL_ERROR = 2e-13  # of the difference of two tails: ndtr is good to 6e-14
 _UNDERFLOW = 1e-300
@@ -340,11 +341,31 @@ class AtomicVariable(LossVariable):
     def delta(self, epsilon: Array | float) -> Array:
         """Term by term, p (1 - exp(epsilon - loss)): no cancellation, however small the sum."""
         grid = np.asarray(epsilon, dtype=float)
+        if grid.ndim == 0 and len(self.losses) > _MANY_ATOMS:
+            return np.asarray(self._delta_at(float(grid)))
         if grid.size * len(self.losses) > _MOST_TERMS:
             return super().delta(grid)
         gap = grid[..., None] - self.losses
         terms = np.where(gap < 0.0, self.p * -np.expm1(np.minimum(gap, 0.0)), 0.0)
         return np.minimum(self.p_only_mass + terms.sum(axis=-1), 1.0)
+
+    @cached_property
+    def _above(self) -> Array:
+        """Minus the P-mass of each atom and all above it: increasing, as a search wants it."""
+        return -np.cumsum(self.p[::-1])[::-1]
+
+    def _delta_at(self, epsilon: float) -> float:
+        """The same for one epsilon and a long list: only atoms above it, and of these only those whose mass shows.
+
+        What is left out is less than 1e-30 of the mass above epsilon, and is added as if it gave everything away.
+        """
+        first = int(np.searchsorted(self.losses, epsilon, side="right"))
+        if first == len(self.losses):
+            return min(self.p_only_mass, 1.0)
+        last = first + int(np.searchsorted(self._above[first:], 1e-30 * self._above[first]))
+        rest = -float(self._above[last]) if last < len(self.losses) else 0.0
+        terms = self.p[first:last] * -np.expm1(epsilon - self.losses[first:last])
+        return min(self.p_only_mass + float(terms.sum()) + rest, 1.0)
 
     def cells(self, nodes: Array) -> tuple[Array, Array]:
         nothing = np.zeros(len(nodes) + 1)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from privet.privacy import PrivacyLoss
+from privet.privacy import Grouped, PrivacyLoss
 from privet.report.base.numbers import plain
 
 __all__ = ["describe"]
@@ -15,7 +15,8 @@ def describe(loss: PrivacyLoss) -> str:
     >>> describe(privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.0), q=0.01), 10_000))
     '10,000 × gaussian (noise multiplier 4) on a Poisson sample of 1%'
     """
-    return _describe(loss.to_dict())
+    chained = any(isinstance(part, Grouped) and part.chained for part, _ in loss.parts())
+    return _describe(loss.to_dict()) + (", by chaining single records (may be loose)" if chained else "")
 
 
 def _describe(form: dict[str, Any]) -> str:
@@ -27,6 +28,10 @@ def _describe(form: dict[str, Any]) -> str:
             return " + ".join(listed) if listed else "nothing at all"
         case {"kind": "poisson_sampled", "of": inner, "q": q}:
             return f"{_describe(inner)} on a Poisson sample of {100.0 * q:.4g}%"
+        case {"kind": "grouped", "of": inner, "size": size, "relation": "replace"}:
+            return f"{_describe(inner)}, for {size // 2:,} replaced"
+        case {"kind": "grouped", "of": inner, "size": size}:
+            return f"{_describe(inner)}, for a group of {size:,}"
         case {"kind": "fixed_sampled", "of": inner, "m": m, "n": n}:
             return f"{_describe(inner)} on {m:,} of {n:,} records"
     fields = [
