@@ -12,9 +12,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from privet import noise, privacy, testing
+from privet import accounting, noise, privacy, testing
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
-from privet.mechanisms import AboveThreshold
+from privet.mechanisms import AboveThreshold, above_threshold
 from privet.privacy import Unit
 from tests.mechanisms.goodness import fits
 
@@ -368,3 +368,25 @@ def test_gaps_are_refused_where_they_were_not_asked_for():
         AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=0).start().ask_gap(3)
     with pytest.raises(InvalidParameter, match="not both"):
         AboveThreshold.for_budget(epsilon=1.0, sensitivity=1, threshold=0, gaps=True, answer_share=0.5)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-3), (1.0, 1e-6), (3.0, 1e-9)])
+@pytest.mark.parametrize(("positives", "share"), [(1, 0.3), (8, 0.7), (25, 0.5)])
+def test_numbers_at_a_delta_use_the_budget(epsilon, delta, positives, share):
+    mechanism = AboveThreshold.for_budget(
+        epsilon=epsilon, delta=delta, sensitivity=1, threshold=0, positives=positives, answer_share=share
+    )
+    assert 0.99 * epsilon <= accounting.epsilon(mechanism.loss, delta=delta).upper <= epsilon
+    assert mechanism.loss.pure() >= epsilon * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "positives"), [(0.3, 1), (1.0, 3), (3.0, 8)])
+def test_a_delta_that_buys_nothing_costs_no_accountant(epsilon, positives, monkeypatch):
+    def no_accountant(*args, **options):
+        raise AssertionError("nothing can be gained here")
+
+    monkeypatch.setattr(above_threshold, "epsilon_of", no_accountant)
+    monkeypatch.setattr(above_threshold, "renyi_scale", no_accountant)
+    options = {"sensitivity": 1, "threshold": 0, "positives": positives, "answer_share": 0.3}
+    cheap = AboveThreshold.for_budget(epsilon=epsilon, delta=1e-7, **options)
+    assert cheap.answer_scale == AboveThreshold.for_budget(epsilon=epsilon, **options).answer_scale

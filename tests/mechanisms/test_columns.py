@@ -50,7 +50,7 @@ def test_what_holds_no_numbers_is_refused_by_its_type(mechanism, data, said):
 @pytest.mark.parametrize(
     ("data", "total"),
     [
-        (FRAME["age"], 120), (FRAME.set_index("city")["age"], 120), (pd.Series([1, None, 3], dtype="Int64"), 4),
+        (FRAME["age"], 120), (FRAME.set_index("city")["age"].to_numpy(), 120), (pd.Series([1, None, 3], dtype="Int64"), 4),
         (pd.Series([True, None], dtype="boolean"), 1), (pd.Series([1.5, None], dtype="Float64"), 1.5),
         (pd.Series([1, None], dtype="int64[pyarrow]"), 1), (pd.Series(pd.to_timedelta(["5s", None])), 5),
         (pd.Series(pd.to_datetime(["1970-01-01 00:00:05"]).tz_localize("US/Eastern")), 18_005),
@@ -85,6 +85,38 @@ def test_labels_are_not_lost():
             mechanism.check(counted)
         mechanism.check(counted.to_numpy())
     assert CHOICE.release(FRAME["age"]).value == 2
+
+
+NUMBERED = pd.Series([20.0, 40.0, 60.0])
+GROUPED = {
+    "value_counts": FRAME["city"].value_counts(),
+    "value_counts of numbers": pd.Series([3, 3, 4]).value_counts(),
+    "shares": FRAME["city"].value_counts(normalize=True),
+    "groupby": FRAME.groupby("city")["age"].sum(),
+    "text": NUMBERED.set_axis(["a", "b", "c"]),
+    "nullable text": NUMBERED.set_axis(pd.Index(["a", "b", "c"], dtype="string")),
+    "categories": NUMBERED.set_axis(pd.CategoricalIndex(["a", "b", "a"])),
+    "intervals": NUMBERED.set_axis(pd.interval_range(0, 3)),
+    "two keys": NUMBERED.set_axis(pd.MultiIndex.from_tuples([(1, 1), (1, 2), (2, 1)])),
+}
+
+
+@pytest.mark.parametrize("grouped", GROUPED.values(), ids=GROUPED)
+def test_one_number_per_label_is_no_column_of_records(grouped):
+    for mechanism in (SUM, m.Quantile.for_budget(epsilon=1.0, q=0.5, bounds=(0, 100), step=1)):
+        with pytest.raises(InvalidData, match=r"to_numpy\(\).*Histogram"):
+            mechanism.check(grouped)
+        mechanism.check(grouped.to_numpy())
+    with pytest.raises(InvalidData, match="labelled"):
+        COUNT.check(grouped > 2)
+
+
+@pytest.mark.parametrize(
+    "index", [[5, 3, 9], [0.5, 1.5, 2.5], pd.date_range("2026-01-01", periods=3), pd.period_range("2026", periods=3)]
+)
+def test_a_numbered_or_dated_index_is_that_of_records(index):
+    assert SUM.release(NUMBERED.set_axis(index)).value == pytest.approx(120.0, abs=1.0)
+    assert COUNT.release(NUMBERED.set_axis(index) > 30).value == 2
 
 
 @pytest.mark.parametrize("odd", [None, "x", 10**400, Fraction(1, 3), np.nan, object(), Decimal("1e999999")])

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_array
 
 import privet as pv
 from privet import mechanisms as M
@@ -201,3 +202,45 @@ def test_the_release_says_what_became_of_missing_records():
     counted = M.BoundedSum.for_budget(epsilon=1.0, bounds=(0, 100), unit=REPLACE, missing=30).release([1, None])
     assert any("left out" in note for note in dropped.provenance)
     assert any("30" in note for note in counted.provenance)
+
+
+def test_labels_that_cannot_stand_in_a_column_are_not_looked_for():
+    """Every count would be 0, with a confident bar."""
+    texts = M.Histogram.for_budget(epsilon=600.0, labels=("a", "b"))
+    counts = pd.Series(["a", "b", "a"]).value_counts()
+    for wrong in (counts, pd.Series([1.0]), np.array([1, 2]), np.array([b"a"]), pl.Series([True]), pa.array([1])):
+        with pytest.raises(InvalidData, match=r"labels are texts|value_counts"):
+            texts.check(wrong)
+    for right in (np.array(["a"]), pd.Series(["a"], index=["x"]), pl.Series(["a"]), pa.array(["a"]), ["a", 3, b"b"]):
+        assert texts.release(right).value == {"a": 1, "b": 0}
+    with pytest.raises(InvalidData, match="value_counts"):
+        M.Histogram.for_budget(epsilon=1.0, labels=(1, 2)).check(counts)
+
+
+class OnlyAnArray:
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(3)
+
+
+LENGTHS = [
+    M.Exponential.for_budget(epsilon=1.0, sensitivity=1, candidates=("a", "b")),
+    M.TopK.for_budget(epsilon=1.0, sensitivity=1, k=2, candidates=("a", "b", "c", "d")),
+    M.DiscreteGaussian.for_budget(rho=0.1, sensitivity=1, dimension=2),
+    M.BoundedMean.for_budget(epsilon=1.0, bounds=(0, 1), unit=REPLACE, n=2),
+]
+
+
+@pytest.mark.parametrize("mechanism", LENGTHS, ids=lambda mechanism: mechanism.name)
+def test_a_public_length_is_checked_before_payment(mechanism):
+    for lengthless in (lambda: iter([1, 2, 3]), lambda: map(float, [1, 2]), lambda: (x for x in [1]), OnlyAnArray):
+        with pytest.raises(InvalidData):
+            mechanism.check(lengthless())
+
+
+def test_matrices_and_sparse_tables():
+    vectors = M.VectorSum.for_budget(mu=1e6, clip_norm=100.0, dimension=2)
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    assert vectors.release(matrix).value == pytest.approx([4.0, 6.0], abs=0.01)
+    with pytest.raises(InvalidData, match="one row"):
+        M.RowCount.for_budget(epsilon=1.0).check(csr_array(np.eye(3)))

@@ -21,6 +21,7 @@ from privet.mechanisms import (
     Release,
     Sensitivity,
     find_counterexample,
+    laplace,
 )
 from privet.mechanisms.base.records import as_records, half_up, noisy_totals
 from privet.privacy import Unit
@@ -339,6 +340,46 @@ def test_error_bars_cover(mechanism, data, miss):
     values = mechanism.simulate(data, runs, source=source)
     inside = sum(abs(miss(value)) <= mechanism._error_given(value, prepared).radius for value in values)
     assert inside >= 0.95 * runs - 5.3 * math.sqrt(runs * 0.05 * 0.95)  # a false alarm has probability below 1e-6
+
+
+SPREAD = np.linspace(0.0, 10.0, 1_001)
+TIGHT = [
+    (make(BoundedMean, bounds=(0, 10)), SPREAD, "mean", 1.05),
+    (make(BoundedMean, bounds=(0, 10)), np.clip(SPREAD, 8.0, 9.5), "mean", 1.05),
+    (BoundedMean.for_budget(rho=0.1, bounds=(0, 10)), SPREAD, "mean", 1.05),
+    (make(BoundedVariance, bounds=(0, 10)), SPREAD, "variance", 1.15),
+    (BoundedVariance.for_budget(rho=0.1, bounds=(0, 10)), SPREAD, "variance", 1.15),
+    (make(BoundedVariance, "replace", bounds=(0, 10), n=1_001), SPREAD, "variance", 1.15),
+    (make(BoundedVariance, bounds=(0, 10)), 10.0 * (SPREAD < 3.0), "variance", 1.4),
+    (make(BoundedVariance, bounds=(0, 10)), np.clip(SPREAD, 8.0, 9.5), "variance", 1.6),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "data", "of", "most"), TIGHT)
+def test_bars_are_as_wide_as_the_noise_makes_them(mechanism, data, of, most):
+    """At least 95% inside, and hardly wider than the radius that holds 95% of the errors."""
+    runs, prepared = 2_000, mechanism._prepare(data)
+    values = mechanism.simulate(data, runs, source=noise.Seeded(23))
+    exact = float(np.mean(data) if of == "mean" else np.var(data))
+    missed = np.array([abs(value[of] - exact) for value in values])
+    bars = np.array([mechanism._error_given(value, prepared).radius for value in values])
+    margin = 5.3 * math.sqrt(runs * 0.05 * 0.95)
+    assert np.sum(missed <= bars) >= 0.95 * runs - margin
+    assert np.sum(missed <= 0.6 * bars) < 0.95 * runs - margin  # a narrower bar would be seen
+    assert np.median(bars) <= most * np.quantile(missed, 0.95)
+
+
+@pytest.mark.parametrize(
+    "weights", [(1.0,), (0.5, 0.5), (0.9, 0.1), (0.3, 0.7, 0.0), (2.0, 1.0, 0.999), (1.0, 1.0, 1.0)]
+)
+@pytest.mark.parametrize("tail", [0.05, 0.005])
+def test_quantile_of_a_weighted_sum_of_laplace_noises(weights, tail):
+    # the density of the sum by inverting its characteristic function, in a way of its own
+    radius = laplace._sum_quantile(weights, tail)
+    s = np.linspace(1e-6, 400.0, 2_000_001)
+    transform = np.prod([1.0 / (1.0 + (w * s) ** 2) for w in weights], axis=0)
+    inside = 2.0 / math.pi * np.trapezoid(transform * np.sin(radius * s) / s, s)
+    assert tail * 0.97 <= 1.0 - inside <= tail * 1.003
 
 
 def test_the_bar_of_the_mean_never_sees_the_true_number():

@@ -1,63 +1,49 @@
 """`python -m tests.mutants`: plant every bug in a copy of the source and say which ones no test noticed."""
 
 import argparse
-import os
-import shlex
-import shutil
-import subprocess
-import sys
-import tempfile
+import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.mutants import MUTANTS
-from tests.mutants.mutant import SOURCE, Mutant
+from tests.mutants.runner import healthy_failures, outcomes
 
-ROOT = SOURCE.parents[1]
-
-
-def killed_by(mutant: Mutant, timeout: float) -> str | None:
-    """The first of its tests that goes red (or hangs), or None when the bug survives them all."""
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(SOURCE, Path(folder) / "privet", ignore=shutil.ignore_patterns("__pycache__"))
-        (Path(folder) / "privet" / mutant.file).write_text(mutant.text(), encoding="utf-8")
-        environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
-        for tests in mutant.tests:
-            command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-            command += shlex.split(tests)
-            try:
-                done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout)
-            except subprocess.TimeoutExpired:
-                return f"{tests} (hangs)"
-            if done.returncode == 1:
-                return tests
-            if done.returncode != 0:
-                raise RuntimeError(f"{mutant.name}: pytest could not run {tests}\n{done.stdout.decode()[-2000:]}")
-    return None
+HINTS = Path(__file__).with_name("killers.json")  # which test noticed last time: it is asked first, nothing else
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", default="", help="plant only bugs whose file or name holds this text")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once (default: 2)")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one run of tests (default: 600)")
+    parser.add_argument("--timeout", type=float, default=900.0, help="seconds for one bug (default: 900)")
+    parser.add_argument("--no-hints", action="store_true", help="do not begin with the test that noticed last time")
+    parser.add_argument("--remember", action="store_true", help="keep the names of the tests that noticed")
     options = parser.parse_args()
-    chosen = [m for m in MUTANTS if options.only in f"{m.file} {m.name}"]
-    survivors, begin = [], time.monotonic()
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for i, (mutant, by) in enumerate(
-            zip(chosen, pool.map(lambda m: killed_by(m, options.timeout), chosen), strict=True), 1
-        ):
-            print(
-                f"{i:3d}/{len(chosen)}  {mutant.file}: {mutant.name}: {'SURVIVES' if by is None else f'killed by {by}'}",
-                flush=True,
-            )
-            survivors += [mutant] if by is None else []
+    known: dict[str, str] = json.loads(HINTS.read_text(encoding="utf-8")) if HINTS.exists() else {}
+    chosen = [m for m in MUTANTS if options.only in m.key]
+    survivors, killers, begin = [], set(), time.monotonic()
+    decided = outcomes(chosen, {} if options.no_hints else known, options.jobs, options.timeout)
+    for i, outcome in enumerate(decided, 1):
+        if outcome.trouble:
+            raise RuntimeError(f"{outcome.mutant.key}: {outcome.trouble}")
+        verdict = "SURVIVES" if outcome.killer is None else f"killed by {outcome.killer}"
+        print(f"{i:3d}/{len(chosen)} {outcome.seconds:4.0f} s  {outcome.mutant.key}: {verdict}", flush=True)
+        if outcome.killer is None:
+            survivors.append(outcome.mutant)
+        elif not outcome.killer.endswith(")"):  # neither hung nor failed to import
+            killers.add(outcome.killer)
+            known[outcome.mutant.key] = outcome.killer
+        if options.remember:
+            current = {m.key for m in MUTANTS}
+            kept = {key: test for key, test in sorted(known.items()) if key in current}
+            HINTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed in {time.monotonic() - begin:.0f} s")
     for mutant in survivors:
-        print(f"survivor: {mutant.file}: {mutant.name}")
-    return 1 if survivors else 0
+        print(f"survivor: {mutant.key}")
+    red = healthy_failures(sorted(killers), options.timeout)
+    for test in red:
+        print(f"proves nothing, red without a bug: {test}")
+    return 1 if survivors or red else 0
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
     """The laws of the mechanism first, since they take seconds, then its own tests, then everything."""
     stem = file.rpartition("/")[2].removesuffix(".py")
     laws = f"tests/laws/test_mechanisms.py -k 'test_law and ({MEMBERS.get(stem, stem)})'"
-    MECHANISMS.plant(name, file, old, new, *(tests or (laws, *MECHANISMS.tests)))
+    own = f"tests/mechanisms -k '{MEMBERS.get(stem, stem)}'"
+    MECHANISMS.plant(name, file, old, new, *(tests or (laws, own, *MECHANISMS.tests)))
 
 
 ADDITIVE, INTEGER = "mechanisms/base/additive.py", "mechanisms/base/integer.py"

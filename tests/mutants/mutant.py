@@ -16,6 +16,11 @@ class Mutant:
     new: str
     tests: tuple[str, ...]
 
+    @property
+    def key(self) -> str:
+        """File and name: no two bugs share both."""
+        return f"{self.file}: {self.name}"
+
     def text(self) -> str:
         """The file with the bug in it.
 

@@ -3,7 +3,14 @@
 from tests.mutants.mutant import Table
 
 NOISE = Table("tests/noise/test_laws.py", "tests/noise/test_low_bits.py", "tests/noise")
-plant = NOISE.plant
+
+
+def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
+    """The laws of the sampler first, then its own tests, then everything."""
+    stem = file.rpartition("/")[2].removesuffix(".py")
+    first = (f"tests/noise/test_laws.py -k '{stem}'", f"tests/noise -k '{stem}'")
+    NOISE.plant(name, file, old, new, *(tests or (*first, *NOISE.tests)))
+
 
 plant("a word keeps its last bit only", "noise/base/coins.py", "point = word * TO_UNIT", "point = (word | 1) % 2 * 0.5")
 plant(

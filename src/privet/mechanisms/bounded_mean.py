@@ -17,6 +17,8 @@ from privet.privacy import Unit
 
 __all__ = ["BoundedMean"]
 
+_ROUNDS = 3
+
 
 @final
 @register
@@ -31,7 +33,7 @@ class BoundedMean(MomentMechanism):
     **Sensitivity:** add/remove: l1 = l2 = 1 for the vector, half the variance of (sum, count). Replace: (highest -
     lowest)/n for the mean. Times `max_rows`.
     **Error:** replace: the exact quantile. Add/remove: the number of records is private, so a bar exists only with a
-    release: the quantile of the noise over the *released* count.
+    release: the quantile of the noise at the *released* place, over the *released* count.
     **Reference:** Dwork et al. 2006; Proschan 1965 for the bar.
 
     >>> mechanism = BoundedMean.for_budget(epsilon=1.0, bounds=(0, 100))
@@ -72,15 +74,24 @@ class BoundedMean(MomentMechanism):
         return None if self.n is None else self._bar(float(self.n), confidence)
 
     def _error_given(self, drawn: dict[str, float], prepared: Any) -> ErrorBar:
-        return self._bar(drawn["count"], 0.95)
+        return self._bar_at(drawn, 0.95) if self.n is None else self._bar(float(self.n), 0.95)
 
     def _bar(self, number: float, confidence: float) -> ErrorBar:
-        """|place - true place| = |(1 - m) Z - m Z'|/number with 0 <= m <= 1, no wider than Z/number (proof note)."""
         noise = self.noise.error(confidence)
-        share = noise.radius + self.noise.step
-        radius = self.width * min(1.0, share / number) if number > 0.0 else self.width
-        expected = None if self.n is None or noise.expected is None else self.width * noise.expected / number
+        radius = self.width * min(1.0, (noise.radius + self.noise.step) / number)
+        expected = None if noise.expected is None else self.width * noise.expected / number
         return ErrorBar(radius + self.width * 2.0**-FINE, confidence, "mean", expected)
+
+    def _bar_at(self, drawn: dict[str, float], confidence: float) -> ErrorBar:
+        """|place - m| = |(1 - m) Z - m Z'|/count for the true place m: every m that this does not contradict is within
+        the bar. The sum spreads more the further m is from the middle (proof note)."""
+        number, radius = drawn["count"], 1.0
+        place = min(max((drawn["mean"] - self.bounds[0]) / self.width, 0.0), 1.0)
+        for _ in range(_ROUNDS if number > 0.0 else 0):  # each round knows better where m can be
+            aside = min(max(abs(place - 0.5) + radius, 0.0), 0.5)
+            spread = self.noise._combined_quantile((0.5 + aside, 0.5 - aside), 1.0 - confidence)
+            radius = min(radius, (spread + 2.0 * self.noise.step) / number)
+        return ErrorBar(self.width * (radius + 2.0**-FINE), confidence, "mean")
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -28,6 +28,8 @@ _HALF_FINE = 30  # squares of a record's place have 60 bits
 # Standard deviation of the variance (in units of the squared half width, times n) for unit noise on each total, when
 # records are spread evenly: of the three sums sum a c_i, and of the moments.
 _EVEN_SUMS, _EVEN_MOMENTS = math.sqrt(2 * (2 / 3) ** 2 + (4 / 3) ** 2), math.sqrt(1.0 + (1 / 6) ** 2)
+_CONFIDENCE, _TAIL_OF_MEAN = 0.95, 0.005  # of the tail, this much is for the square of the mean's own error
+_ROUNDS, _HAIR = 3, 1e-9
 _SLACK = Fraction(2, 2**FINE)  # two records, each with its square rounded by less than a step
 
 
@@ -45,7 +47,7 @@ class BoundedVariance(MomentMechanism):
     **Guarantee:** that of the noise: one price for all three numbers, whatever the records are.
     **Sensitivity:** add/remove: l1 = 1 for the three sums; l2 = 1.5. Replace: l1 = 2.25, l2 = 2 (and 2^-39 for rounding).
     Times `max_rows`.
-    **Error:** a bar on the variance comes with every release, from the released mean, variance and count; conservative.
+    **Error:** a bar on the variance comes with every release, from the released mean, variance and count.
     **Reference:** proof note; Dwork et al. 2006 for the noise.
 
     >>> mechanism = BoundedVariance.for_budget(epsilon=1.0, bounds=(0, 100))
@@ -128,34 +130,40 @@ class BoundedVariance(MomentMechanism):
         return None
 
     def _error_given(self, drawn: dict[str, float], prepared: Any) -> ErrorBar:
-        """Interval arithmetic on the joint quantile of the noise, around the released mean and count."""
-        confidence, half = 0.95, self.width / 2.0
-        if self._three_sums:
-            return self._bar_of_sums(drawn, confidence)
-        dimension = 3 if self.n is None else 2
-        share = (self.noise.error(confidence, dimension=dimension).radius + self.noise.step) / max(
-            drawn["count"], 1e-300
-        )
-        # sum z - E[z] count has the noise Z1 - E[z] Z3, and |E[z]| <= 1; |E[z^2] - 1/2| <= 1/2
-        first, second = (2.0 * share, 1.5 * share) if self.n is None else (share, share)
-        z = abs(drawn["mean"] - self.bounds[0] - half) / half
-        radius = min(1.0, second + first * (2.0 * z + first) + 2.0**-FINE * 8.0)
-        return ErrorBar(radius * half * half, confidence, "variance")
+        """With m and v the true mean and variance in z: released v - v = L/count - (released m - m)^2, where L is a sum of
+        the noises whose weights m and v decide. Every (m, v) that this does not contradict is within the bar; each round
+        knows better where they can be. See the proof note."""
+        number, half = drawn["count"], self.width / 2.0
+        centre = min(abs(drawn["mean"] - self.bounds[0] - half) / half, 1.0)
+        released = drawn["variance"] / (half * half)
+        off = radius = 1.0
+        for _ in range(_ROUNDS if number > 0.0 else 0):
+            of_mean, of_variance = self._weights(
+                (max(0.0, centre - off), min(1.0, centre + off)),
+                (max(0.0, released - radius), min(1.0, released + radius)),
+            )
+            off = min(off, self._reach(of_mean, _TAIL_OF_MEAN) / number)
+            moved = self._reach(of_variance, 1.0 - _CONFIDENCE - _TAIL_OF_MEAN) / number + off * off
+            if released >= 1.0 - centre * centre - _HAIR or centre >= 1.0 - _HAIR:  # it may have been clamped to an end
+                moved = max(moved, off * (2.0 * centre + off))
+            radius = min(radius, moved)
+        fine = 8.0 * 2.0 ** -(_HALF_FINE if self._three_sums else FINE)
+        return ErrorBar(min(1.0, radius + fine) * half * half, _CONFIDENCE, "variance")
 
-    def _bar_of_sums(self, drawn: dict[str, float], confidence: float) -> ErrorBar:
-        """In z: E[z] is off by at most (2 + |E[z]|) r / n and E[z^2] by (3 - E[z^2]) r / n, when every noise stays within
-        r; n is at least the released count minus 3 r. See the proof note."""
-        half = self.width / 2.0
-        radius = self.noise.error(confidence, dimension=3).radius + self.noise.step
-        least = drawn["count"] - 3.0 * radius
-        if least <= 0.0:
-            return ErrorBar(half * half, confidence, "variance")
-        share = radius / least
-        z = abs(drawn["mean"] - self.bounds[0] - half) / half
-        square = drawn["variance"] / (half * half) + z * z
-        first, second = share * (2.0 + z), share * (3.0 - square)
-        total = second + first * (2.0 * z + first) + 2.0**-_HALF_FINE * 8.0
-        return ErrorBar(min(1.0, total) * half * half, confidence, "variance")
+    def _weights(self, mean: tuple[float, float], variance: tuple[float, float]) -> tuple[list[float], list[float]]:
+        """The largest weights of each noise, in the mean and in the variance, for |mean| and variance within these."""
+        (near, far), (least, most) = mean, variance
+        if self._three_sums:
+            inner = max((1.0 - near) ** 2 - least, most - (1.0 - far) ** 2)
+            of_variance = [(1.0 + far) ** 2 - least, 1.0 - near * near + most, inner]
+            return [1.0 + far, far, 1.0 - near], of_variance
+        if self.n is not None:
+            return [1.0], [1.0, 2.0 * far]
+        return [1.0, far], [1.0, 2.0 * far, max(0.5 - least + far * far, most - 0.5 - near * near)]
+
+    def _reach(self, weights: list[float], tail: float) -> float:
+        """How far the weighted sum of the noises goes, and the rounding of each to its grid."""
+        return self.noise._combined_quantile(weights, tail) + self.noise.step * sum(weights)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -1,7 +1,7 @@
 """The Gaussian mechanism."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -115,6 +115,9 @@ class Gaussian(AdditiveMechanism):
 
     def _quantile(self, tail: float) -> float:
         return -self.scale * ndtri(tail / 2.0)
+
+    def _combined_quantile(self, weights: Sequence[float], tail: float) -> float:
+        return math.hypot(*weights) * self._quantile(tail)
 
     def _expected(self, dimension: int) -> float:
         return dimension * self.scale * math.sqrt(2.0 / math.pi)

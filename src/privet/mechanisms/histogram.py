@@ -14,7 +14,7 @@ from privet._validate import count as whole
 from privet._validate import finite
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.base import ErrorBar, Example, Mechanism, Source, Target, register
-from privet.mechanisms.base.columns import is_number, is_table, moment
+from privet.mechanisms.base.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, moment
 from privet.mechanisms.base.records import admit_records, as_records
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.gaussian import Gaussian
@@ -24,6 +24,11 @@ from privet.privacy import PrivacyLoss, Unit
 __all__ = ["Histogram"]
 
 _TABLE = "this is a whole table, and a histogram takes one column of it: pass table['column']"
+_COUNTED = (
+    "this Series is labelled by its index, as value_counts() labels its result: pass the column that was counted, or "
+    "series.to_numpy() where each entry is one record"
+)
+_NO_TEXT = "the labels are texts and this column holds none: state the labels as they stand in the column"
 _NO_COLUMN = "a histogram takes a column or a list of records, one entry each"
 
 
@@ -124,6 +129,12 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
             raise InvalidData(_NO_COLUMN)
         if getattr(value, "ndim", 1) != 1:
             raise InvalidData("a histogram takes one dimension: one entry for each record")
+        assert self.labels is not None
+        if is_typed(value) and holds_no_text(value):
+            if is_grouped(value):
+                raise InvalidData(_COUNTED)
+            if all(isinstance(label, str) for label in self.labels):
+                raise InvalidData(_NO_TEXT)
 
     def _prepare(self, value: Any) -> Array:
         if self.edges is not None:

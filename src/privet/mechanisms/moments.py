@@ -45,6 +45,10 @@ class MomentMechanism(RecordMechanism):
         super()._admit(value)
         if hasattr(value, "__len__"):
             self._check_length(len(value))
+        elif self.n is not None:
+            raise InvalidData(
+                "the number of records is public and is checked before anything is paid: pass list(records)"
+            )
 
     def _prepare(self, value: Any) -> list[int]:
         records = as_records(value)

@@ -49,6 +49,11 @@ class RowCount(CountingMechanism):
         rows = isinstance(value, Iterable) or hasattr(value, "__len__") or hasattr(value, "num_rows")
         if text or is_number(value) or not rows or (isinstance(value, np.ndarray) and value.ndim == 0):
             raise InvalidData(_ROWS)
+        if hasattr(value, "__len__") and not hasattr(value, "num_rows"):
+            try:
+                len(value)
+            except TypeError:  # a sparse matrix, a lazy table: they have no length to speak of
+                raise InvalidData(_ROWS) from None
 
     def _prepare(self, value: Any) -> int:
         if hasattr(value, "num_rows"):

@@ -17,7 +17,7 @@ from privet.mechanisms.base.release import Release
 from privet.mechanisms.base.response import Estimate, ResponseMechanism
 from privet.mechanisms.base.selection import SelectionMechanism, admit_scores, as_scores, check_monotonic, up
 from privet.mechanisms.base.sensitivity import Norm, Sensitivity, as_sensitivity
-from privet.mechanisms.base.target import Target, composed_scale, pure_scale, ratio_down, scale_for, smallest_scale
+from privet.mechanisms.base.target import Target, pure_scale, ratio_down, renyi_scale, scale_for, smallest_scale
 
 __all__ = [
     "STREAM",
@@ -38,7 +38,6 @@ __all__ = [
     "as_scores",
     "as_sensitivity",
     "check_monotonic",
-    "composed_scale",
     "in_force",
     "integer_scale",
     "observed",
@@ -47,6 +46,7 @@ __all__ = [
     "put_in_force",
     "ratio_down",
     "register",
+    "renyi_scale",
     "registered_mechanisms",
     "scale_for",
     "smallest_scale",

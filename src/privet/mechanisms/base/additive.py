@@ -3,6 +3,7 @@
 import math
 import sys
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -73,6 +74,10 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     @abstractmethod
     def _quantile(self, tail: float) -> float:
         """The radius that one coordinate's noise leaves with probability `tail`."""
+
+    def _combined_quantile(self, weights: Sequence[float], tail: float) -> float:
+        """A radius that a sum of independent noises with these weights leaves with probability at most `tail`."""
+        return sum(map(abs, weights)) * self._quantile(tail / len(weights))
 
     @property
     @abstractmethod

@@ -9,6 +9,7 @@ them. The type of a single element of a list is data: what is no number there co
 | their dates and times, durations | seconds since 1970-01-01 UTC; seconds |
 | lists, tuples and other sequences | every element by itself |
 | tables, dicts, sets, text, columns of text or of Python objects | refused |
+| as records: a pandas Series indexed by text, categories, intervals or several keys, or from `value_counts` | refused |
 """
 
 from array import array
@@ -27,6 +28,8 @@ __all__ = [
     "admit_column",
     "holds_booleans",
     "holds_floats",
+    "holds_no_text",
+    "is_grouped",
     "is_labelled",
     "is_number",
     "is_table",
@@ -46,6 +49,13 @@ _OBJECTS = "a column of Python objects has no public type: convert it first, by 
 _LABELLED = (
     "this Series is labelled, and its labels would be lost: pass series.to_numpy(), and candidates=list(series.index) "
     "where a choice is made"
+)
+_GROUPED = (
+    "this Series is labelled by its index, as value_counts() and groupby() label their results: where each entry is one "
+    "record, pass series.to_numpy(); for noisy counts of labels give the column itself to Histogram"
+)
+_LENGTHLESS = (
+    "the number of values is public and is checked before anything is paid: pass list(values), which has a length"
 )
 _KIND = "this column holds neither numbers nor booleans nor dates: pass one that does"
 _TYPED = (np.ndarray, memoryview, array)
@@ -101,6 +111,17 @@ def holds_floats(value: Any) -> bool:
     return _kind(value) not in ("bool", "whole")
 
 
+def holds_no_text(value: Any) -> bool:
+    """Whether a typed container holds numbers, booleans, times or bytes, by its schema: no text can stand in it.
+
+    >>> holds_no_text(np.array([1.0])), holds_no_text(np.array(["a"])), holds_no_text(np.array([b"a"]))
+    (True, False, True)
+    """
+    dtype = getattr(value, "dtype", None)
+    octets = isinstance(dtype, np.dtype) and dtype.kind == "S"
+    return octets or _kind(value) in ("bool", "whole", "float", "time", "span")
+
+
 def is_labelled(value: object) -> bool:
     """Whether a Series carries labels: an index other than 0, 1, 2, ... of its own making.
 
@@ -111,6 +132,22 @@ def is_labelled(value: object) -> bool:
     return index is not None and not callable(index) and type(index).__name__ != "RangeIndex"
 
 
+def is_grouped(value: object) -> bool:
+    """Whether a Series looks like one number per label rather than one per record: its index holds text, categories,
+    intervals or several keys, or it bears the name that `value_counts` gives. Index dtype and names are schema.
+
+    >>> is_grouped(np.zeros(2))
+    False
+    """
+    if not is_labelled(value):
+        return False
+    index: Any = getattr(value, "index", None)
+    if getattr(index, "nlevels", 1) > 1 or getattr(value, "name", None) in ("count", "proportion"):
+        return True
+    dated = type(index.dtype).__name__ == "PeriodDtype"
+    return not dated and _pandas_kind(index.dtype) not in ("bool", "whole", "float", "time", "span")
+
+
 def _library(value: object) -> str:
     root = type(value).__module__.partition(".")[0]
     known = root in ("pandas", "polars", "pyarrow") and hasattr(value, "__len__")  # their single values are no columns
@@ -118,7 +155,8 @@ def _library(value: object) -> str:
 
 
 def admit_column(value: object, *, labels: bool = True) -> None:
-    """Refuse what holds no numbers, by type and dtype alone. With `labels=False` a labelled Series is refused too.
+    """Refuse what holds no numbers, by type and dtype alone, and a Series of one number per label. With `labels=False`
+    every labelled Series is refused.
 
     >>> admit_column([1, None, "x"])
     >>> admit_column(np.array(["x"]))
@@ -133,12 +171,17 @@ def admit_column(value: object, *, labels: bool = True) -> None:
         raise InvalidData(_SET)
     if is_table(value):
         raise InvalidData(_TABLE)
+    many = isinstance(value, Iterable) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
+    if not labels and many and not hasattr(value, "__len__"):
+        raise InvalidData(_LENGTHLESS)
     if is_typed(value):
         kind = _kind(value)
         if kind in _REFUSED:
             raise InvalidData(_REFUSED[kind])
         if not labels and is_labelled(value):
             raise InvalidData(_LABELLED)
+        if is_grouped(value):
+            raise InvalidData(_GROUPED)
     elif not isinstance(value, Iterable):
         raise InvalidData("a column or a list of numbers is needed, and this is neither")
 

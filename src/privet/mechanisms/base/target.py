@@ -7,15 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from privet._numerics import minimise
+from privet._numerics import Array, minimise
 from privet._validate import above, fraction
 from privet.errors import InvalidParameter, Unreachable
 from privet.privacy import PrivacyLoss
 
-__all__ = ["Target", "composed_scale", "pure_scale", "ratio_down", "scale_for", "smallest_scale"]
+__all__ = ["Target", "pure_scale", "ratio_down", "renyi_scale", "scale_for", "smallest_scale"]
 
 
-_CLEARLY = 0.7
+_APART = 0.6  # neighbours among the orders that are tried first, in logarithms of order - 1
+_ORDERS = 1.0 + np.exp(np.arange(-1.2, 11.0, _APART))
 _SAFETY = 1e-5  # of epsilon: accountants look for the best order by themselves, and may stop beside it
 
 
@@ -116,35 +117,45 @@ def ratio_down(scale: float | Fraction, sensitivity: Fraction) -> float:
     return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)
 
 
-def composed_scale(price: Callable[[float], PrivacyLoss], target: Target, start: float) -> float | None:
-    """The scale at which a long composition meets (epsilon, delta), by its Rényi divergence at one order chosen well: some
-    fifteen divergences instead of whole accountants. None where that is not clearly less noise than the pure epsilon
-    asks for: there a divergence is not the best of the accountants.
+def renyi_scale(
+    price: Callable[[float], PrivacyLoss],
+    target: Target,
+    start: float,
+    *,
+    like: Callable[[float], PrivacyLoss] | None = None,
+) -> float:
+    """The scale at which a composition meets (epsilon, delta) by its Rényi divergence at one order chosen well: some
+    milliseconds, where whole accountants take a tenth of a second and more.
 
-    `start` is a scale that is about right; the price must fall like 1/scale, as its pure epsilon does.
+    `start` is a scale that is about right; the price must fall like 1/scale, as its pure epsilon does. `like` is a price
+    that is nearly the same and quicker: it finds the order, and `price` has the last word.
 
     >>> from privet.privacy import ExponentialLoss, Repeated
-    >>> round(composed_scale(lambda scale: Repeated(ExponentialLoss(2.0 / scale), 20), Target(1.0, 1e-6), 20.0), 2)
+    >>> round(renyi_scale(lambda scale: Repeated(ExponentialLoss(2.0 / scale), 20), Target(1.0, 1e-6), 20.0), 2)
     19.6
     """
     assert target.epsilon is not None
     goal, delta = target.epsilon * (1.0 - _SAFETY), target.delta
-    rho = price(start).zcdp().rho
-    order = 1.0 + math.sqrt(math.log(1.0 / delta) / rho)  # the best one if the divergence were rho times the order
-    rough = _root(lambda scale: _at_order(price(scale), order, delta), goal, start, 1e-2)
-    loss, middle = price(rough), math.log(order - 1.0)
-    better, _ = minimise(lambda e: _at_order(loss, 1.0 + math.exp(e), delta), middle - 0.8, middle + 0.8, 5)
-    scale = _root(lambda scale: _at_order(price(scale), 1.0 + math.exp(better), delta), goal, rough, 1e-6)
-    return scale if scale < _CLEARLY * price(1.0).pure() / target.epsilon else None
+    look = like or price
+    rough = _root(lambda scale: float(_at_orders(look(scale), _ORDERS, delta).min()), goal, start, 1e-2)
+    loss = look(rough)
+    middle = math.log(_ORDERS[int(np.argmin(_at_orders(loss, _ORDERS, delta)))] - 1.0)
+    better, _ = minimise(lambda e: _at_order(loss, 1.0 + math.exp(e), delta), middle - _APART, middle + _APART, 8)
+    return _root(lambda scale: _at_order(price(scale), 1.0 + math.exp(better), delta), goal, rough, 1e-6)
 
 
 def _at_order(loss: PrivacyLoss, order: float, delta: float) -> float:
-    """The epsilon that the divergence of one order proves (Canonne, Kamath & Steinke 2020)."""
-    divergence = loss.rdp(np.array([order]))
+    return float(_at_orders(loss, np.array([order]), delta)[0])
+
+
+def _at_orders(loss: PrivacyLoss, orders: Array, delta: float) -> Array:
+    """The epsilon that the divergence of each order proves (Canonne, Kamath & Steinke 2020)."""
+    divergence = loss.rdp(orders)
     rest = delta - divergence.delta0
     if rest <= 0.0:
-        return math.inf
-    return float(divergence.values[0]) + math.log1p(-1.0 / order) - math.log(order * rest) / (order - 1.0)
+        return np.full(len(orders), math.inf)
+    proved: Array = divergence.values + np.log1p(-1.0 / orders) - np.log(orders * rest) / (orders - 1.0)
+    return np.maximum(proved, 0.0)
 
 
 def _root(cost: Callable[[float], float], goal: float, start: float, tolerance: float) -> float:

@@ -67,7 +67,7 @@ class VectorMechanism(Mechanism[Any, Any]):
 
     def _totals(self, rows: Array) -> list[int]:
         """The exact sum of the clipped rows, in steps of 2^_exponent."""
-        total = [0] * self.dimension
+        total, rows = [0] * self.dimension, np.asarray(rows)  # a matrix has manners of its own
         for start in range(0, len(rows), _CHUNK):
             part = clipped_steps(rows[start : start + _CHUNK], self.clip_norm, self._exponent).sum(axis=0)
             total = [a + b for a, b in zip(total, part.tolist(), strict=True)]
