@@ -192,7 +192,7 @@ plant(
     "audit/search/running.py",
     "        try:\n            return self._copied(self._value)",
     "        try:\n            return self._value",
-    "tests/audit/test_independence.py::test_inputs_that_are_sorted_emptied_or_consumed_are_given_anew",
+    "tests/audit/test_cost.py::test_every_run_has_an_input_of_its_own",
 )
 plant(
     "runs: none is released",
