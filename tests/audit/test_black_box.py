@@ -9,7 +9,7 @@ from scipy import stats
 
 from privet import audit, mechanisms, noise, privacy, testing
 from privet.audit import black_box
-from privet.audit.search import KINDS, World, observe, observe_both
+from privet.audit.search import KINDS, Encoder, Event, World, observe, observe_both
 from privet.errors import InvalidParameter, MixedUnits
 from privet.testing.zoo.base import Simulated
 
@@ -104,6 +104,14 @@ def test_a_violation_in_either_world_is_found():
     rare = Simulated("rare", lambda value, runs: noise.bernoulli(p=0.02 if value else 0.0, size=runs).astype(int))
     for pair in ((0, 1), (1, 0)):
         assert audited(rare, pair=pair).verdict == "violated"
+
+
+def test_an_event_of_the_right_world_counts_the_right_world_first():
+    columns = [{"form": np.zeros(4), "value[0]": np.array(values)} for values in ([0.0] * 4, [0.0, 1.0, 1.0, 1.0])]
+    event = Event("value[0]", "at least", 1.0)
+    for swapped, (tp, fp) in ((False, (0, 3)), (True, (3, 0))):
+        counts = audit.Witness("left", "right", event, swapped, Encoder(())).count(*columns)
+        assert (counts.tp, counts.fp) == (tp, fp)
 
 
 # --- search and test on separate runs ---------------------------------------------------------------------------------

@@ -17,12 +17,14 @@ from privet.accounting.filters import (
 )
 from privet.accounting.filters.amounts import to_amount
 from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import ApproxLoss, PrivacyLoss, Unit
 from privet.privacy.base import same_unit
 
 __all__ = ["Account", "FilterAccount", "OdometerAccount", "Room"]
 
 _MOST_PRICES = 4096
+_MOST_POINTS = 64
+_MOST_EPSILON = 1e6
 
 
 class Room(NamedTuple):
@@ -108,6 +110,12 @@ class Account(ABC):
     def room(self, sums: Sums, loss: PrivacyLoss | None, at: float | None = None) -> Room:
         """How many releases with a loss still fit, and the largest pure one."""
 
+    def point(self, sums: Sums) -> tuple[float, float] | None:
+        """An (epsilon, delta) that one more release may have: with more of either it would be refused. Of several, the one
+        with the largest epsilon; a delta of 0 where no rule has any left; None where nothing fits, or anything does.
+        """
+        return None
+
     @property
     @abstractmethod
     def currencies(self) -> tuple[str, ...]:
@@ -133,6 +141,7 @@ class FilterAccount(Account):
         self._start = filter.start(unit)
         self.zero = self._start.sums
         self._limits = tuple(rule.caps for rule in filter.rules)
+        self._points: dict[Sums, tuple[float, float] | None] = {}
 
     def _twin(self, unit: Unit) -> Account:
         return FilterAccount(self.filter, unit)
@@ -157,6 +166,43 @@ class FilterAccount(Account):
     def room(self, sums: Sums, loss: PrivacyLoss | None, at: float | None = None) -> Room:
         state = self._at(sums)
         return Room(0.0 if loss is None else state.what_fits(loss, at=at), state.largest_pure)
+
+    def point(self, sums: Sums) -> tuple[float, float] | None:
+        if sums not in self._points:
+            if len(self._points) >= _MOST_POINTS:
+                self._points.clear()
+            self._points[sums] = self._point(sums)
+        return self._points[sums]
+
+    def _point(self, sums: Sums) -> tuple[float, float] | None:
+        standing = self.standing(sums)
+        left = {row.remaining for row in self.balances(sums) if "delta" in row.currency and row.rule in standing}
+        found: list[tuple[float, float]] = []
+        for delta in left:
+            for shrunk in (delta, delta * (1.0 - 1e-9)):  # amounts read as floats may round up
+                epsilon = self._largest(sums, shrunk) if 0.0 < shrunk < 1.0 else 0.0
+                if epsilon > 0.0:
+                    found.append((epsilon, shrunk))
+                    break
+        if not found and (epsilon := self._largest(sums, 0.0)) > 0.0:
+            found.append((epsilon, 0.0))
+        return max(found, default=None)
+
+    def _largest(self, sums: Sums, delta: float) -> float:
+        """The largest epsilon that is granted at this delta, to the last digits."""
+        low, high = 0.0, 1.0
+        while high < _MOST_EPSILON and self._grants(sums, high, delta):
+            low, high = high, 2.0 * high
+        for _ in range(64):
+            middle = 0.5 * (low + high)
+            if not low < middle < high or (low > 0.0 and high - low < 1e-15 * low):
+                break
+            low, high = (middle, high) if self._grants(sums, middle, delta) else (low, middle)
+        return low
+
+    def _grants(self, sums: Sums, epsilon: float, delta: float) -> bool:
+        pair = ApproxLoss(epsilon, delta, unit=self.unit)
+        return sums_after(self._limits, sums, settle(self._limits, sums, self._price(pair, None)))[1]
 
     def _at(self, sums: Sums) -> FilterState:
         return FilterState(self.filter, sums, self.unit)

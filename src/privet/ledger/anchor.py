@@ -198,8 +198,10 @@ class AnchorFile:
         facts |= {"adopted": True} if adopted else {}
         if self.key is not None:
             key = _load_key(self.key)
-            message = b"privet-anchor-line/1" + canonical({**facts, "seq": str(anchor.seq)}).encode("ascii")
-            facts |= {"public_key": _hex_of(key.public_key()), "signature": key.sign(message).hex()}
+            facts |= {
+                "signature": key.sign(_line_text(facts).encode()).hex(),
+                "public_key": _hex_of(key.public_key()),
+            }
         return json.dumps(facts, sort_keys=True)
 
     def log(self) -> list[tuple[str, int, str]]:
@@ -212,15 +214,37 @@ class AnchorFile:
             raise LedgerUnavailable(f"the log of the anchor cannot be read ({error})") from error
         found: list[tuple[str, int, str]] = []
         for line in lines:
+            if line.startswith("{") and not line.endswith("}"):
+                continue  # it was cut short while it was written, and its anchor was not written either
             try:
                 facts = json.loads(line)
-                found = [] if facts.get("adopted") else found
-                found.append((str(facts["ledger"]), int(facts["seq"]), str(facts["hash"])))
+                said = (str(facts["ledger"]), int(facts["seq"]), str(facts["hash"]))
+                adopted = bool(facts.get("adopted"))
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise LedgerTampered(
                     "the log of the anchor holds a line that no ledger writes; it was edited"
                 ) from None
+            if adopted and not self._vouched(facts):
+                raise LedgerTampered(
+                    "the log of the anchor says that a backup was adopted, without the signature of the expected key: "
+                    "somebody else wrote that, to make older lines forgotten"
+                )
+            found = [] if adopted else found
+            found.append(said)
         return found
+
+    def _vouched(self, facts: dict[str, Any]) -> bool:
+        """Is a line of the log signed by the expected key, where one is expected?"""
+        key = self.expected_key()
+        if key is None:
+            return True
+        plain = {name: value for name, value in facts.items() if name not in ("public_key", "signature")}
+        return is_signed(_line_text(plain), facts.get("signature"), key)
+
+
+def _line_text(facts: Mapping[str, Any]) -> str:
+    """What is signed of a line of the log."""
+    return "privet-anchor-line/1" + canonical({**facts, "seq": str(facts["seq"])})
 
 
 def _follows(known: Anchor, made: Anchor, holds: Holds | None) -> bool:
@@ -360,9 +384,13 @@ def _log_of(path: Path) -> Path:
 
 
 def _append(path: Path, line: str) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(handle, line.encode() + b"\n")
+        size = os.fstat(handle).st_size
+        torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"  # a power cut, or a full disk
+        text = (b"\n" if torn else b"") + line.encode() + b"\n"
+        while text:
+            text = text[os.write(handle, text) :]
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -368,6 +368,8 @@ def charge(
     True
     """
     if len(ats) == 1:
+        if not analyst and part is None and not policy.named:
+            return _charge_whole(policy, read(DATASET), loss, ats[0])
         return _charge(policy, read, loss, analyst, part, ats[0])
     best: tuple[int, Charge] | None = None
     refusal: BudgetExceeded | None = None
@@ -407,12 +409,31 @@ def _charge(
         try:
             after[scope] = account.plus(before, price) if capped else add_sums(before, price)
         except BudgetExceeded as refusal:
-            raise BudgetExceeded(f"{_called(policy, scope)}: {refusal}. {_RAISE}") from None
+            raise _refused(policy, scope, refusal, account.point(before)) from None
         amounts[scope] = price
     return Charge(amounts, after, at)
 
 
+def _charge_whole(policy: Policy, before: Sums | None, loss: PrivacyLoss, at: float | None) -> Charge:
+    """`_charge` of what nobody is named for and no part: it touches the account of the data set alone."""
+    account = policy.account
+    before = before or account.zero
+    price = account.price(loss, at, before)
+    try:
+        after = account.plus(before, price)
+    except BudgetExceeded as refusal:
+        raise _refused(policy, DATASET, refusal, account.point(before)) from None
+    return Charge({DATASET: price}, {DATASET: after}, at)
+
+
 _RAISE = "Nothing was spent; only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"
+
+
+def _refused(policy: Policy, scope: str, refusal: BudgetExceeded, point: tuple[float, float] | None) -> BudgetExceeded:
+    plan = (
+        "" if point is None else f"One more plan of (epsilon, delta) = {point!r} would be granted (remaining.point). "
+    )
+    return BudgetExceeded(f"{_called(policy, scope)}: {refusal}. {plan}{_RAISE}")
 
 
 def _called(policy: Policy, scope: str) -> str:

@@ -15,7 +15,7 @@ from privet.ledger.partition import Part
 from privet.ledger.policy import charge
 from privet.ledger.quiet import quiet
 from privet.ledger.request import Asked
-from privet.ledger.session import SOFTWARE, Session, check_hash, now
+from privet.ledger.session import SOFTWARE, Said, Session, check_hash
 from privet.mechanisms import Mechanism, Release
 from privet.mechanisms.base import paid_for
 from privet.privacy import PrivacyLoss, to_json
@@ -116,22 +116,10 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
     if not isinstance(loss, PrivacyLoss):
         raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
     made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
-    said = {"at": None if made.at is None else repr(made.at), "about": asked.about, "data": asked.data}
-    entry = session.append(
-        "reserve",
-        analyst=asked.analyst,
-        key=asked.key,
-        loss=_text_of(loss),
-        amounts=made.amounts,
-        after=made.after,
-        dataset=policy.dataset,
-        purpose=asked.purpose,
-        part=None if part is None else (part.partition, part.name),
-        request=request,
-        time=now(),  # the release carries none: the difference would be the run time, which may depend on data
-        software=SOFTWARE,
-        **{name: value for name, value in said.items() if value is not None},
-    )
+    where = None if part is None else (part.partition, part.name)
+    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about, asked.data)
+    # it carries the time, and the release none: the difference would be the run time, which may depend on data
+    entry = session.reserve(asked.analyst, asked.key, _text_of(loss), made.amounts, made.after, said)
     return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger, asked.data)
 
 

@@ -50,6 +50,8 @@ class Asked(NamedTuple):
         about: object = None,
     ) -> "Asked":
         """Check and clean what a caller passed."""
+        if analyst is purpose is key is part is mechanism is at is about is None:
+            return _NOTHING
         hint = getattr(mechanism, "at", None)
         return Asked(
             "" if analyst is None else clean_name("analyst", analyst),
@@ -83,6 +85,9 @@ class Asked(NamedTuple):
         said = {"at": self.at, "about": self.about}
         facts |= {name: value for name, value in said.items() if value is not None}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=_unknown).encode()).hexdigest()
+
+
+_NOTHING = Asked("", None, None, None)
 
 
 def _described(mechanism: Any) -> list[Any]:

@@ -25,7 +25,7 @@ from privet.ledger.base import (
 )
 from privet.ledger.policy import Policy, read_balance
 
-__all__ = ["SOFTWARE", "Session", "Tip", "check_hash", "check_seen", "load_policy", "now", "read_tip"]
+__all__ = ["SOFTWARE", "Said", "Session", "Tip", "check_hash", "check_seen", "load_policy", "now", "read_tip"]
 
 
 # By name: the package names the rooms for type checkers, and an import of it would count as one of all of them.
@@ -117,19 +117,32 @@ def _prices_text(amounts: tuple[tuple[str, Sums], ...]) -> str:
     return object_text({scope: sums_text(price) for scope, price in amounts})
 
 
-def _body_text(kind: str, body: dict[str, Any], sums: str) -> str:
-    """`canonical` of a body with its sums. What one handle reserves differs mostly in sums and time, so the rest of a
-    reservation's body, which sorts before them, is encoded once. Nothing else is remembered: releases are not.
+class Said(NamedTuple):
+    """What the body of a reservation says besides its sums and time.
+
+    >>> Said("visits", 1, None, None, None).purpose is None
+    True
     """
-    if kind == "reserve":
-        time = body.pop("time")
-        return f'{_fixed_text(tuple(body.items()))},"sums":{sums},"time":"{time}"}}'
-    return object_text({**{name: canonical(value) for name, value in body.items()}, "sums": sums})
+
+    dataset: str
+    policy: int  # the entry that set the rules in force
+    purpose: str | None
+    part: tuple[str, str] | None
+    request: str | None
+    at: float | None = None
+    about: str | None = None
+    data: str | None = None
 
 
 @lru_cache(maxsize=1024)
-def _fixed_text(fields: tuple[tuple[str, str | bool | None], ...]) -> str:
-    return canonical(dict(fields))[:-1]
+def _fixed_text(said: Said) -> str:
+    """The canonical text of it, up to the sums and the time, which sort after. What one handle reserves differs mostly
+    in those. Nothing else is remembered: releases are not.
+    """
+    facts: dict[str, Any] = {**said._asdict(), "policy": str(said.policy), "software": SOFTWARE}
+    facts["at"] = None if said.at is None else repr(said.at)
+    later = [name for name in ("at", "about", "data") if facts[name] is None]  # fields that were added later
+    return canonical({name: value for name, value in facts.items() if name not in later})[:-1]
 
 
 class Session:
@@ -199,10 +212,12 @@ class Session:
     ) -> Entry:
         """Write the next entry. Every body carries the data set's sums and the sums that the entry changed."""
         changed = dict(after or {})
-        self.spent = changed.setdefault(DATASET, self.spent) if self.head is not None else changed[DATASET]
+        if self.head is not None:
+            changed.setdefault(DATASET, self.spent)
         texts = {scope: sums_text(sums) for scope, sums in changed.items()}
         admin = kind in ADMIN or self.policy is None
         latest = (1 if self.head is None else self.head.seq + 1) if admin else self.policy.seq  # type: ignore[union-attr]
+        fields = {name: canonical(value) for name, value in {**body, "policy": str(latest)}.items()}
         entry = linked(
             self.head,
             kind,
@@ -210,14 +225,28 @@ class Session:
             key=key,
             loss=loss,
             amounts=_prices_text(tuple(amounts.items())) if amounts else "{}",
-            body=_body_text(kind, {**body, "policy": str(latest)}, object_text(texts)),
+            body=object_text({**fields, "sums": object_text(texts)}),
         )
-        self.txn.append(entry, texts)
-        self._text = texts[DATASET]
-        self.head = entry
-        self._changed.update(changed)
+        self._keep(entry, changed, texts)
         if kind == "open":
             self.policy = Policy.opened(entry)
         elif kind in ADMIN and self.policy is not None:
             self.policy = self.policy.after(entry)
         return entry
+
+    def reserve(
+        self, analyst: str, key: str | None, loss: str, amounts: Mapping[str, Sums], after: dict[str, Sums], said: Said
+    ) -> Entry:
+        """`append` of a reservation, which is most of what a ledger writes."""
+        texts = {scope: sums_text(sums) for scope, sums in after.items()}
+        body = f'{_fixed_text(said)},"sums":{object_text(texts)},"time":"{now()}"}}'
+        prices = _prices_text(tuple(amounts.items()))
+        entry = linked(self.head, "reserve", analyst=analyst, key=key, loss=loss, amounts=prices, body=body)
+        self._keep(entry, after, texts)
+        return entry
+
+    def _keep(self, entry: Entry, changed: Mapping[str, Sums], texts: Mapping[str, str]) -> None:
+        self.txn.append(entry, texts)
+        self.spent, self._text = changed[DATASET], texts[DATASET]
+        self.head = entry
+        self._changed.update(changed)

@@ -9,7 +9,7 @@ from typing import Any
 
 from privet.accounting.filters import Sums
 from privet.ledger.account import Account
-from privet.privacy import ApproxLoss, PrivacyLoss
+from privet.privacy import PrivacyLoss
 
 __all__ = ["Explanation", "Preview", "Standing", "Verified"]
 
@@ -99,20 +99,15 @@ class Standing(Mapping[str, float]):
 
     @property
     def point(self) -> tuple[float, float] | None:
-        """An (epsilon, delta) that one more plan may ask for and be granted; None where no rule takes pairs.
+        """An (epsilon, delta) that one more plan may ask for and be granted; with more of either it would be refused. Of
+        several such pairs, the one with the largest epsilon; delta is 0 where no rule has any left. None where nothing
+        fits, or nothing is refused. A refusal names it.
 
         >>> import privet as pv
         >>> pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6)).remaining.point
         (3.0, 2.5e-07)
         """
-        rooms = {(row.rule, row.currency): row.remaining for row in self.balances}
-        for epsilon, delta in ((("basic", "epsilon"), ("basic", "delta")), (("zCDP", "rho"), ("zCDP", "delta0"))):
-            first, second = rooms.get(epsilon, 0.0), rooms.get(delta, 0.0)
-            for shrunk in (1.0, 1.0 - 1e-9):  # amounts read as floats may round up
-                pair = (first if epsilon[0] == "basic" else math.sqrt(2.0 * first)) * shrunk, second * shrunk
-                if min(pair) > 0.0 and self.fits(ApproxLoss(*pair, unit=self._account.unit)) >= 1:
-                    return pair
-        return None
+        return self._account.point(self.sums) if self.capped else None
 
     @property
     def _standing_or_all(self) -> tuple[str, ...]:

@@ -24,9 +24,12 @@ from tests.ledger.hostile.nursery import Seen, fork, join, kill, read_seen
 from tests.ledger.hostile.probe import TINY, Coin
 
 
-def kill_fuzz(url: str, folder: str, workers: int, kills: int, pause: tuple[float, float], to_the_end: bool) -> Any:
+def kill_fuzz(
+    url: str, folder: str, workers: int, kills: int, pause: tuple[float, float], to_the_end: bool, least: int
+) -> Any:
     """Workers pay, draw, record and write down what they saw; one is killed every few milliseconds and replaced.
-    After the last kill the others are killed too, or work `to_the_end` of the budget.
+    After the last kill the others are killed too, or work `to_the_end` of the budget. A slow machine may not get a worker
+    to its first value between two kills: the last ones are given the time to see `least` values.
     """
     dice = random.SystemRandom()
     ended, serial = 0, 0
@@ -60,6 +63,9 @@ def kill_fuzz(url: str, folder: str, workers: int, kills: int, pause: tuple[floa
         failed += [code] if code > 0 else []
         done += 1
         running.append(start())
+    end = time.monotonic() + 300.0
+    while not to_the_end and len(read_seen(folder)) < least and time.monotonic() < end:
+        time.sleep(0.05)
     codes = join(*running) if to_the_end else [kill(pid) for pid in running]
     failed += [code for code in codes if code > 0]
     return {"kills": done, "ended": ended, "failed": failed, "seen": len(read_seen(folder))}

@@ -69,12 +69,14 @@ def touch_the_file(path: str, folder: str, services: int, scripts: int, answers:
     return {"codes": join(*pids), "answers": total.value}
 
 
-def storm(url: str, presses: int) -> Any:
-    """Ctrl-C again and again while one process releases; beside it another handle must get its turn all the time."""
+def storm(url: str, interrupts: int, seconds: float) -> Any:
+    """Ctrl-C again and again while one process releases, until it was interrupted so many times, however many presses
+    that takes; beside it another handle must get its turn all the time.
+    """
     memory = url == "memory:"
     ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=1000.0)) if memory else pv.Ledger.open(url, timeout=20.0)
     other = ledger if memory else pv.Ledger.open(url, timeout=20.0)
-    ended, stuck, returned, interrupts = threading.Event(), [0], [], 0
+    ended, stuck, returned, struck = threading.Event(), [0], [], [0]
     main, armed = os.getpid(), [False]
 
     def pressed(number: int, frame: Any) -> None:
@@ -83,11 +85,12 @@ def storm(url: str, presses: int) -> Any:
             raise KeyboardInterrupt
 
     def press() -> None:
-        dice = random.Random(1)
-        for number in range(presses):
+        dice, presses, end = random.Random(1), 0, time.monotonic() + seconds
+        while struck[0] < interrupts and time.monotonic() < end:
             time.sleep(dice.uniform(0.0005, 0.01))
             os.kill(main, signal.SIGINT)
-            if number % 20 == 0:
+            presses += 1
+            if presses % 20 == 0:
                 try:
                     other.reserve(PureLoss(TINY))
                 except LedgerError:
@@ -104,7 +107,7 @@ def storm(url: str, presses: int) -> Any:
             armed[0] = False
             returned.append(value)
         except (KeyboardInterrupt, pv.errors.ReleaseFailed):
-            interrupts += 1
+            struck[0] += 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     thread.join()
     ledger.release(Coin(), None)
@@ -113,7 +116,7 @@ def storm(url: str, presses: int) -> Any:
     missing = sum(value not in kept for value in returned)
     verified = ledger.verify().entries > 0
     return {
-        "interrupts": interrupts,
+        "interrupts": struck[0],
         "stuck": stuck[0],
         "missing": missing,
         "verified": verified,

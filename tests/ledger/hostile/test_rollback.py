@@ -1,5 +1,6 @@
 """An old state put back, under open handles and beside anchors: nothing is granted twice."""
 
+import json
 import os
 import pickle
 import shutil
@@ -203,3 +204,46 @@ def test_an_anchor_that_cannot_be_written_costs_nothing(tmp_path: Path, signed: 
             ledger.release(Coin(0.1, before=draws.append), None, key="k")
     assert draws == []
     assert ledger.spent.sums[0][0] == 0
+
+
+def forked(tmp_path: Path, signed: AnchorFile) -> pv.Ledger:
+    """A ledger whose anchor has two histories in its log, one of them its own."""
+    ledger = pv.Ledger.create(tmp_path / "a.ledger", budget=BUDGET, anchor=signed)
+    assert granted(ledger, 3) == 3
+    with pytest.raises(LedgerTampered, match="two histories"):
+        signed.write(Anchor(ledger.policy.ledger, 4, "cd" * 32, {}))
+    with pytest.raises(LedgerTampered, match="two"):
+        ledger.verify()
+    return ledger
+
+
+@pytest.mark.parametrize("signature", ["none", "of another key", "of another line"])
+def test_nobody_but_the_key_makes_the_log_forget_a_second_history(tmp_path: Path, signed: AnchorFile, signature: str):
+    ledger = forked(tmp_path, signed)
+    log = Path(f"{signed.path}.log")
+    line = json.loads(log.read_text().splitlines()[-2]) | {"adopted": True}
+    if signature == "none":
+        del line["signature"], line["public_key"]
+    elif signature == "of another key":
+        new_signing_key(tmp_path / "mallory")
+        line = json.loads(AnchorFile(signed.path, key=tmp_path / "mallory")._line(signed.read(), True))
+    log.write_text(log.read_text() + json.dumps(line, sort_keys=True) + "\n")
+    with pytest.raises(LedgerTampered, match="adopted, without the signature"):
+        ledger.verify()
+    log.write_text(log.read_text().rsplit("\n", 2)[0] + "\n" + signed._line(signed.read(), True) + "\n")
+    assert ledger.verify().anchored == 4, "what the key itself has signed is believed"
+
+
+@pytest.mark.parametrize("end", [1, 2, 30, 200])
+def test_a_line_of_the_log_that_a_power_cut_has_torn_is_no_tampering(tmp_path: Path, signed: AnchorFile, end: int):
+    ledger = pv.Ledger.create(tmp_path / "a.ledger", budget=BUDGET, anchor=signed)
+    assert granted(ledger, 2) == 2
+    log = Path(f"{signed.path}.log")
+    log.write_bytes(log.read_bytes()[:-end])
+    assert ledger.verify().entries == 3
+    assert granted(ledger, 2) == 2
+    assert ledger.verify().anchored == 5
+    assert len(signed.log()) == (5 if end == 1 else 4)
+    log.write_text(log.read_text() + "hello\n")
+    with pytest.raises(LedgerTampered, match="no ledger writes"):
+        ledger.verify()

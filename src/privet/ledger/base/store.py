@@ -4,7 +4,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from privet.errors import LedgerBusy
@@ -146,20 +146,32 @@ def acquire(lock: "threading.Lock | threading.RLock", timeout: float) -> None:
             )
 
 
-@contextmanager
-def locked(lock: "threading.Lock | threading.RLock", timeout: float) -> Iterator[None]:
+class locked:  # reads as a verb; a generator would be a good part of the time of a charge
     """Hold a lock, or say that the ledger is busy. Ctrl-C waits meanwhile.
 
     >>> with locked(threading.RLock(), 1.0):
     ...     print("held")
     held
     """
-    with HeldSignals():
-        acquire(lock, timeout)
+
+    __slots__ = ("_lock", "_signals", "_timeout")
+
+    def __init__(self, lock: "threading.Lock | threading.RLock", timeout: float) -> None:
+        self._lock, self._timeout, self._signals = lock, timeout, HeldSignals()
+
+    def __enter__(self) -> None:
+        self._signals.__enter__()  # from here on, Ctrl-C waits: it could fall between the lock and the next line
         try:
-            yield
+            acquire(self._lock, self._timeout)
+        except BaseException:
+            self._signals.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._lock.release()
         finally:
-            lock.release()
+            self._signals.__exit__()
 
 
 def abandon(handle: object) -> None:

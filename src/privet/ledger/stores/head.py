@@ -5,6 +5,7 @@ names. The head is written after the entry is on the disk, so it is never ahead 
 """
 
 import os
+import time
 import zlib
 from typing import NamedTuple
 
@@ -13,7 +14,9 @@ from privet.errors import LedgerTampered, LedgerUnavailable
 __all__ = ["Head", "HeadFile"]
 
 _SLOT = 128
-_SYNC_EVERY = 64  # writes; the page cache keeps the others, which is enough for anything but loss of power
+_SYNC_EVERY = 64  # writes, and at most once in
+_SYNC_SECONDS = 1.0  # the page cache keeps the others, which is enough for anything but loss of power
+_sync = getattr(os, "fdatasync", os.fsync)  # the file keeps its length
 
 
 class Head(NamedTuple):
@@ -64,6 +67,8 @@ class HeadFile:
         self._identity: tuple[int, int] | None = None
         self._slot = 0
         self._unsynced = 0
+        self._synced = 0.0  # when
+        self._known: tuple[bytes, Head] | None = None  # what the file held when it was looked at, or written, last
 
     def read(self) -> Head | None:
         """The newest head; None where there is no file."""
@@ -84,6 +89,8 @@ class HeadFile:
                 f"the head of the ledger ({os.path.basename(self._path)!r}) cannot be read ({error.strerror}); "
                 "nothing was spent"
             ) from error
+        if self._known is not None and self._known[0] == content:
+            return self._known[1]
         found = [(head.seq, slot, head) for slot in (0, 1) if (head := Head.read(content[slot * _SLOT :][:_SLOT]))]
         if not found:
             raise LedgerTampered(
@@ -91,6 +98,7 @@ class HeadFile:
             )
         _, slot, head = max(found)
         self._slot = 1 - slot
+        self._known = content, head
         return head
 
     def _there(self) -> bool:
@@ -108,12 +116,17 @@ class HeadFile:
             if self._file is None:
                 self._open(os.O_RDWR)
             assert self._file is not None
-            os.pwrite(self._file, head.line(), self._slot * _SLOT)
+            line = head.line()
+            known, self._known = self._known, None
+            os.pwrite(self._file, line, self._slot * _SLOT)
+            if known is not None:
+                other = known[0].ljust(2 * _SLOT)[(1 - self._slot) * _SLOT :][:_SLOT]
+                self._known = (line + other if self._slot == 0 else other + line), head
             self._slot = 1 - self._slot
             self._unsynced += 1
-            if self._unsynced >= _SYNC_EVERY:
-                os.fsync(self._file)
-                self._unsynced = 0
+            if self._unsynced >= _SYNC_EVERY and time.monotonic() - self._synced >= _SYNC_SECONDS:
+                _sync(self._file)
+                self._unsynced, self._synced = 0, time.monotonic()
         except OSError as error:
             raise LedgerUnavailable(
                 f"the head of the ledger cannot be written ({error.strerror}); the charge stands, nothing was released"
@@ -139,5 +152,6 @@ class HeadFile:
     def close(self) -> None:
         """Let go of the file."""
         file, self._file = self._file, None
+        self._known = None
         if file is not None:
             os.close(file)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import Address, Reader, Store, Txn, abandon, give_way, locked
+from privet.ledger.base import Address, Entry, Reader, Store, Txn, abandon, give_way, locked
 from privet.ledger.stores.head import Head, HeadFile
 from privet.ledger.stores.sqlite_file import (
     NETWORK_FILESYSTEMS,
@@ -85,13 +85,16 @@ class SqliteStore(SqliteRows, Store):
         self._frozen: tuple[int, int] | None = None  # what an unlocked reader found: size and time of change
         self._paused = False
         refuse_places(self._path)
-        if not os.path.lexists(self._path):
+        self._real = os.path.realpath(self._path)
+        try:
+            status = os.stat(self._real)
+        except FileNotFoundError:  # or a link that leads nowhere
             raise LedgerError(
                 f"there is no ledger at {self._path.name!r}; begin one with Ledger.create(url, budget=...), or mend the "
                 "address"
-            )
-        self._real = os.path.realpath(self._path)
-        status = os.stat(self._real)
+            ) from None
+        except OSError as error:
+            raise LedgerUnavailable(f"{self._path.name!r} cannot be reached ({error.strerror})") from error
         if not stat.S_ISREG(status.st_mode):
             raise LedgerUnavailable(f"{self._path.name!r} is no file; nothing was spent")
         folder = os.path.dirname(self._real)
@@ -112,6 +115,7 @@ class SqliteStore(SqliteRows, Store):
         self._turn = Turn(self._real + ".lock", self._mode)
         self._head = HeadFile(self._real + ".head")
         self._connection: sqlite3.Connection | None = None
+        self._level: tuple[int, int] | None = None  # of synchronous, as it was read from which connection
 
     def __del__(self) -> None:
         if sys.is_finalizing() or getattr(self, "_pid", None) != os.getpid():
@@ -160,7 +164,7 @@ class SqliteStore(SqliteRows, Store):
             with self._turn.taken(self._timeout):
                 self._check_place()
                 self._check_head_file()
-                with translated():
+                with translated:
                     self._connection = self._connect()
                 self._file = self._file or _identity(self._real)
                 self._log = _identity(self._real + "-wal")
@@ -181,7 +185,7 @@ class SqliteStore(SqliteRows, Store):
             self._connection.close()
             self._connection = None
         self._frozen = None if logged else now
-        with translated():
+        with translated:
             self._connection = _opened(self._real, "mode=ro" if logged else "mode=ro&immutable=1")
             recognise(self._connection, self._path.name)
         return self._connection
@@ -239,9 +243,11 @@ class SqliteStore(SqliteRows, Store):
             return None
         return head if head is not None and head.inode == os.stat(self._real).st_ino else None
 
-    def _check_head(self, connection: sqlite3.Connection, head: Head | None) -> None:
-        """Within a transaction: the entry that was durable last is still there."""
+    def _check_head(self, connection: sqlite3.Connection, head: Head | None, last: Entry | None = None) -> None:
+        """Within a transaction, whose last entry is `last`: the entry that was durable last is still there."""
         if head is None or head.seq == 0:  # nothing was written yet
+            return
+        if last is not None and last.seq == head.seq and last.hash.hex() == head.hash:
             return
         row = connection.execute("SELECT hash FROM entry WHERE seq = ?", (head.seq,)).fetchone()
         if row is None or row[0].hex() != head.hash:
@@ -260,6 +266,7 @@ class SqliteStore(SqliteRows, Store):
 
     def _connect(self) -> sqlite3.Connection:
         connection = _opened(self._real, "mode=rw")
+        self._level = None
         try:
             connection.execute(f"PRAGMA busy_timeout = {_SLICE_MS}")
             self._patiently(lambda: recognise(connection, self._path.name))
@@ -329,16 +336,24 @@ class SqliteStore(SqliteRows, Store):
             connection = self._use()
             txn = SqliteTxn(connection)
             try:
-                with translated():
+                with translated:
                     self._synchronous(connection, "FULL" if durable else "NORMAL", 2 if durable else 1)
-                    self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
-                    self._check_head(connection, self._check_head_file())
+                    self._begin(connection)
+                    self._check_head(connection, self._check_head_file(), txn.begin())
                     yield txn
             except BaseException:
                 self._roll_back(connection)
                 raise
             self._commit(connection)
             self._tidy(txn, durable)
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
 
     def _roll_back(self, connection: sqlite3.Connection) -> None:
         if connection is not self._connection:
@@ -350,10 +365,16 @@ class SqliteStore(SqliteRows, Store):
             self._drop()
 
     def _synchronous(self, connection: sqlite3.Connection, word: str, level: int) -> None:
-        """Read it, set it where it differs, read it back: nothing is granted on an assumption."""
+        """Read it, set it where it differs, read it back: nothing is granted on an assumption. What was read of a
+        connection stays so: it is ours alone, and this is where it is set.
+        """
+        if self._level == (id(connection), level):
+            return
         for _ in range(3):
             if connection.execute("PRAGMA synchronous").fetchone()[0] == level:
+                self._level = id(connection), level
                 return
+            self._level = None
             connection.execute(f"PRAGMA synchronous = {word}")
         raise LedgerUnavailable(f"SQLite did not accept synchronous = {word}; nothing was spent")
 
@@ -386,7 +407,7 @@ class SqliteStore(SqliteRows, Store):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        with self._held() as connection, translated():
+        with self._held() as connection, translated:
             return self._patiently(lambda: connection.execute(sql, values).fetchall())
 
     @contextmanager
@@ -395,10 +416,10 @@ class SqliteStore(SqliteRows, Store):
         with self._held():  # the file is what this handle began with
             frozen, head = self._frozen, self._head_to_read()  # first the head, so that the snapshot is not older
         options = "mode=rw" if self._why_reading is None else "mode=ro" + ("" if frozen is None else "&immutable=1")
-        with translated():
+        with translated:
             connection = _opened(self._real, options)
         try:
-            with translated():
+            with translated:
                 connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._timeout)}")
                 connection.execute("PRAGMA query_only = ON")
                 connection.execute("BEGIN")
@@ -434,7 +455,7 @@ class _Snapshot(SqliteRows):
         self._connection = connection
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        with translated():
+        with translated:
             return self._connection.execute(sql, values).fetchall()
 
 

@@ -47,7 +47,7 @@ class SqliteDraft(Draft):
                 f"no file can be made beside {os.path.basename(self._path)!r} ({error.strerror})"
             ) from error
         try:
-            with translated():
+            with translated:
                 self._connection = sqlite3.connect(self._new, isolation_level=None, check_same_thread=False)
                 self._connection.execute("PRAGMA journal_mode = MEMORY")
                 self._connection.execute("PRAGMA synchronous = OFF")  # it is synced whole at the end
@@ -71,7 +71,7 @@ class SqliteDraft(Draft):
             )
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
-        with translated():
+        with translated:
             self._txn.append(entry, balances)
         self._last = entry
 
@@ -79,7 +79,7 @@ class SqliteDraft(Draft):
         """Everything is on the disk, still under the other name. What can fail has failed by now."""
         if self._connection is None:
             return
-        with translated():
+        with translated:
             self._connection.execute("COMMIT")
             self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.close()

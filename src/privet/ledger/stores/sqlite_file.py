@@ -3,12 +3,12 @@
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.base import Entry, Held, Reader, Txn
+from privet.ledger.base import DATASET, Entry, Held, Reader, Txn
 
 __all__ = [
     "NETWORK_FILESYSTEMS",
@@ -49,6 +49,10 @@ NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", 
 NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 
 COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
+_TOP = f"SELECT {COLUMNS}, sums, upto_seq FROM entry LEFT JOIN balance ON scope = 'dataset' ORDER BY seq DESC LIMIT 1"
+_APPEND = f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_KEEP = """INSERT INTO balance VALUES (?, ?, ?)
+ ON CONFLICT (scope) DO UPDATE SET sums = excluded.sums, upto_seq = excluded.upto_seq"""
 _TYPES = {(int, bytes, bytes, str, str, key, loss, str, str) for key in (str, type(None)) for loss in (str, type(None))}
 _CHUNK = 2000
 
@@ -162,12 +166,26 @@ class SqliteTxn(Txn):
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._top: tuple[Entry, Held | None] | None = None  # the head and the data set's sums, read in one statement
+
+    def begin(self) -> Entry | None:
+        """Once the transaction has begun: the last entry, and the data set's row of the balance cache with it."""
+        row = self._connection.execute(_TOP).fetchone()
+        if row is None:
+            return None
+        entry = entry_of(row[:-2])
+        self._top = entry, None if row[-1] is None else Held(row[-2], row[-1], None)
+        return entry
 
     def head(self) -> Entry | None:
+        if self._top is not None:
+            return self._top[0]
         row = self._connection.execute(f"SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
         return None if row is None else entry_of(row)
 
     def sums(self, scope: str) -> Held | None:
+        if self._top is not None and scope == DATASET:
+            return self._top[1]
         row = self._connection.execute(
             "SELECT sums, upto_seq, body FROM balance LEFT JOIN entry ON seq = upto_seq AND scope <> 'dataset' "
             "WHERE scope = ?",  # the session has the body of the head already
@@ -184,12 +202,10 @@ class SqliteTxn(Txn):
         return None if row is None else entry_of(row)
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
-        self._connection.execute(f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
-        self._connection.executemany(
-            "INSERT INTO balance VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET sums = excluded.sums, "
-            "upto_seq = excluded.upto_seq",
-            [(scope, sums, entry.seq) for scope, sums in balances.items()],
-        )
+        self._top = None
+        self._connection.execute(_APPEND, entry)
+        for scope, sums in balances.items():
+            self._connection.execute(_KEEP, (scope, sums, entry.seq))
         self.last = entry
 
 
@@ -215,23 +231,32 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-@contextmanager
-def translated() -> Iterator[None]:
-    """SQLite's errors in the ledger's words."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if is_busy(error):
-            raise LedgerBusy("another writer held the ledger longer than the timeout; nothing was spent") from error
-        if _code(error) in _RIGHTS:
-            raise LedgerUnavailable(
-                f"this account may not do that with the ledger's file ({error}); nothing was spent. Reading needs the "
-                "right to read, charging the right to write the file and its folder"
-            ) from error
-        if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT):
+class _Translated:
+    """A context in which SQLite's errors come in the ledger's words."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise _in_words(error) from error
+        if isinstance(error, UnicodeDecodeError | OverflowError):
             raise LedgerTampered(
-                f"the ledger's file is damaged or was edited ({error}); restore it and see its anchor"
-            ) from error
-        raise LedgerUnavailable(f"the ledger's file cannot be used ({error}); nothing was released") from error
-    except (UnicodeDecodeError, OverflowError):
-        raise LedgerTampered("the ledger's file holds text that no ledger writes; it was damaged or edited") from None
+                "the ledger's file holds text that no ledger writes; it was damaged or edited"
+            ) from None
+
+
+translated = _Translated()
+
+
+def _in_words(error: sqlite3.Error) -> LedgerError:
+    if is_busy(error):
+        return LedgerBusy("another writer held the ledger longer than the timeout; nothing was spent")
+    if _code(error) in _RIGHTS:
+        return LedgerUnavailable(
+            f"this account may not do that with the ledger's file ({error}); nothing was spent. Reading needs the "
+            "right to read, charging the right to write the file and its folder"
+        )
+    if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT):
+        return LedgerTampered(f"the ledger's file is damaged or was edited ({error}); restore it and see its anchor")
+    return LedgerUnavailable(f"the ledger's file cannot be used ({error}); nothing was released")

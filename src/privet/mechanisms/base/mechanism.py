@@ -141,7 +141,10 @@ class Mechanism(ABC, Generic[In, Out]):
         """The one door: every public release, and every stream that is opened, goes through here."""
         observer = _OBSERVER.get()
         try:
-            return pay(self, value, run, source) if observer is None else observer(self, value, run)
+            if observer is None:
+                return pay(self, value, run, source)
+            refuse_unpaid_runs("an audit")
+            return observer(self, value, run)
         finally:
             del value, run
 
@@ -202,7 +205,8 @@ class Mechanism(ABC, Generic[In, Out]):
 
 @contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """While open, every release goes through `observer(mechanism, value, run)`: how an audit records and replays.
+    """While open, every release goes through `observer(mechanism, value, run)`: how an audit records and replays. Nobody
+    pays for what it draws, so a release is refused where a ledger is in force, unless it is part of a paid whole.
 
     >>> from privet.mechanisms import Laplace
     >>> with observed(lambda mechanism, value, run: Release(value, mechanism.loss, insecure=True)):

@@ -4,13 +4,15 @@ Blocks are kept per thread and per task (a context variable) and, besides, for t
 starts with an empty context, and what it releases must not pass unpaid. Where it is not clear who pays, nobody draws.
 """
 
+import gc
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
 from privet.errors import LedgerError
@@ -27,10 +29,12 @@ _MARK = "PRIVET_LEDGER_IN_FORCE"
 class _Block:
     """One `with` statement that is open."""
 
-    __slots__ = ("frame", "open", "payer", "place")
+    __slots__ = ("collections", "frame", "older", "open", "payer", "place")
 
     def __init__(self, payer: Payer, frame: FrameType | None) -> None:
         self.payer, self.frame, self.open, self.place = payer, frame, True, _place()
+        self.older: set[int] = set()  # generators that were there before
+        self.collections = 0
 
 
 def _place() -> tuple[int, object]:
@@ -50,6 +54,68 @@ _LOCK = threading.Lock()
 _STARTED_WITHIN = os.environ.get(_MARK) not in (None, str(os.getpid()))  # by a process that had a ledger in force
 
 
+_LEFT: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators and jobs that were made inside a block which has ended
+_LAZY = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
+
+
+def _collections() -> int:
+    """How often the garbage collector has moved objects into the oldest generation, which is large."""
+    return sum(each["collections"] for each in gc.get_stats()[1:])
+
+
+def _suspended(since: int | None) -> list[Any]:
+    """Generators and coroutines that have not ended and are not running, threads and jobs. Young ones only, unless objects
+    were moved among the old ones meanwhile (`since`: the count then): it takes long to look at those, and happens in long
+    blocks only.
+    """
+    generations = (0, 1) if since is None or since == _collections() else (0, 1, 2)
+    wanted = {*_LAZY, *_jobs()}
+    found = [each for age in generations for each in gc.get_objects(generation=age) if type(each) in wanted]
+    return [each for each in found if type(each) not in _LAZY or _waits(each)]
+
+
+def _waits(lazy: Any) -> bool:
+    return not _state(lazy, "running") and _state(lazy, "frame") is not None
+
+
+def _jobs() -> set[type]:
+    """What else is made in one place and runs in another: threads, and what a pool of threads was given to do."""
+    kinds: set[type] = {threading.Thread}
+    more: list[type] = [threading.Thread]
+    while more:
+        under: list[type] = type.__subclasses__(more.pop())
+        fresh = [each for each in under if each not in kinds]
+        kinds.update(fresh)
+        more += fresh
+    pools = sys.modules.get("concurrent.futures.thread")
+    return kinds if pools is None else {*kinds, pools._WorkItem}
+
+
+def _state(lazy: Any, name: str) -> Any:
+    return getattr(lazy, f"{_LAZY[type(lazy)]}_{name}")
+
+
+def _refuse_leftovers() -> None:
+    """A generator that was made inside a block and is moved on after it: its author meant it to be paid. So is a thread,
+    or a job of a pool, that was made there and has not ended.
+    """
+    left = list(_LEFT)
+    frames = {id(_state(each, "frame")) for each in left if type(each) in _LAZY}
+    jobs = {id(each) for each in left if type(each) not in _LAZY}
+    pools = sys.modules.get("concurrent.futures.thread")
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        runner = frame.f_locals.get("self") if frame.f_code.co_name == "run" else None
+        if id(frame) in frames or id(runner) in jobs:
+            raise LedgerError(
+                "this generator, thread or job was made inside a `with ledger:` block that has ended, and nobody would pay "
+                "for what it releases; nothing was released. Wait for it inside the block, or open a block in it"
+            )
+        if pools is not None and isinstance(runner, pools._WorkItem):
+            return  # given to the pool elsewhere: where the pool's threads were made says nothing
+        frame = frame.f_back
+
+
 def put_in_force(payer: Payer) -> None:
     """From here to `take_out_of_force` every release of this context is paid by `payer`.
 
@@ -59,6 +125,8 @@ def put_in_force(payer: Payer) -> None:
     >>> take_out_of_force("somebody")
     """
     block = _Block(payer, _frame_of_with())
+    block.older = {id(each) for each in _suspended(None)}
+    block.collections = _collections()
     with _LOCK:
         _ACTIVE.append(block)
         os.environ[_MARK] = str(os.getpid())  # for processes that are started now and do not inherit memory
@@ -82,6 +150,7 @@ def take_out_of_force(payer: Payer) -> None:
     with _LOCK:
         ended = mine or [each for each in _ACTIVE if each.payer is payer]
         if ended:
+            _LEFT.update(each for each in _suspended(ended[-1].collections) if id(each) not in ended[-1].older)
             ended[-1].open, ended[-1].frame = False, None
             _ACTIVE.remove(ended[-1])
         if not _ACTIVE:
@@ -104,6 +173,14 @@ def in_force() -> Payer | None:
                 "generators inside the block, or open a block of their own"
             )
         return _innermost([each for each in blocks if each.open])
+    payer = _elsewhere()
+    if payer is None and _LEFT:
+        _refuse_leftovers()
+    return payer
+
+
+def _elsewhere() -> Payer | None:
+    """Who pays where this thread or task has no block: the only ledger in force in the process."""
     with _LOCK:
         payers = list({id(each.payer): each.payer for each in _ACTIVE}.values())
     if len(payers) > 1:
@@ -153,15 +230,16 @@ def paid_for() -> Iterator[None]:
         _PAID.reset(token)
 
 
-def refuse_unpaid_runs() -> None:
-    """Refuse to simulate where a ledger is in force: its runs would be releases that nobody pays for.
+def refuse_unpaid_runs(who: str = "simulate") -> None:
+    """Refuse to simulate or to audit where a ledger is in force: the runs would be releases that nobody pays for.
 
     >>> refuse_unpaid_runs()
     """
-    if _PAID.get() is None and in_force() is not None:
+    paid = _PAID.get()
+    if (paid is None or len(_BLOCKS.get()) > paid) and in_force() is not None:
         raise LedgerError(
-            "simulate draws many outputs that nobody pays for, and a ledger is in force here; nothing was drawn. It is for "
-            "tests and audits on made-up data: call it outside of the `with ledger:` block"
+            f"{who} draws outputs that nobody pays for, and a ledger is in force here; nothing was drawn. It is for tests "
+            "and audits on made-up data: call it outside of the `with ledger:` block"
         )
 
 

@@ -2,7 +2,7 @@
 
 from privet.privacy.base.atoms import any_failure, sum_of_atoms
 from privet.privacy.base.binary import binary_rdp, binary_variable
-from privet.privacy.base.cache import remember
+from privet.privacy.base.cache import forget, remember
 from privet.privacy.base.curve import lower_hull, variable_of_curve, variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.base.flagged import FlaggedVariable
 from privet.privacy.base.integer import MOST_ATOMS, shifted_geometric
@@ -89,6 +89,7 @@ __all__ = [
     "deviation",
     "enclose_gaussian",
     "enclose_sampled",
+    "forget",
     "epsilon_after_sampling",
     "from_dict",
     "from_json",

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["remember"]
+__all__ = ["forget", "remember"]
+
+_known: list[Callable[[], None]] = []
 
 
 def _size(value: object) -> int:
@@ -72,6 +74,16 @@ def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
 
         remembering.cache_clear = clear  # type: ignore[attr-defined]
         remembering.cache_bytes = size  # type: ignore[attr-defined]
+        _known.append(clear)
         return remembering
 
     return decorate
+
+
+def forget() -> None:
+    """Empty every cache made by `remember`.
+
+    >>> forget()
+    """
+    for clear in _known:
+        clear()
