@@ -2,7 +2,8 @@
 
 Every row is asked of both libraries with cold caches; the figure is the best of a few repetitions in CPU time. "gap" is
 the relative distance of an upper bound to the truth. Where the peer's default grid is loose, it gets the coarsest grid on
-which it is as tight as asked.
+which it is as tight as asked. `--beside SRC` asks the old rows also of the `src` folder of another checkout, in turn with
+this one (see accounting_beside.py).
 """
 
 import itertools
@@ -20,19 +21,12 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import dp_accounting  # noqa: E402
+from accounting_beside import CASES, MULTIPLIERS, TINY_CASE, Beside, compare, odometer, sampled, without_replacement  # noqa: E402
 from dp_accounting.pld import PLDAccountant, common, privacy_loss_distribution  # noqa: E402
 from dp_accounting.rdp import RdpAccountant  # noqa: E402
 
 from privet import accounting, privacy  # noqa: E402
 
-CASES = {
-    "A": (0.01, 4.0, 10_000, 1e-5),
-    "B": (0.01, 1.0, 1_000, 1e-5),
-    "C": (0.001, 0.8, 100_000, 1e-6),
-    "D": (256 / 60_000, 1.1, 14_062, 1e-5),
-    "E": (0.1, 20.0, 1_000, 1e-8),
-    "F": (1.0, 100.0, 5_000, 1e-6),
-}
 # Points from two engines that share no code with privet (see tests/oracles); good to about the last digit shown.
 TRUTH = {"A": 0.946868, "B": 1.8282367, "C": 2.91447, "D": 2.38160, "E": 0.800657, "F": 3.3076007}
 TINY = 0.05910  # the same for q=1e-5, T=1e6
@@ -63,6 +57,7 @@ class Row:
     ours_ms: float
     peer_ms: float | None
     target_ms: float | None = None
+    other: Beside | None = None  # the same question to another checkout, in turn with this one
 
     @property
     def ratio(self) -> float | None:
@@ -79,10 +74,6 @@ def timed(function: Callable[[], object], repeats: int) -> tuple[object, float]:
         result = function()
         best = min(best, time.process_time() - start)
     return result, 1e3 * best
-
-
-def sampled(q: float, z: float, steps: int) -> privacy.PrivacyLoss:
-    return privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(noise_multiplier=z), q=q), steps)
 
 
 def event(q: float, z: float, steps: int) -> dp_accounting.DpEvent:
@@ -184,9 +175,7 @@ def extreme_rows() -> list[Row]:
         peer, peer_ms = timed(lambda c=(q, z, steps, delta, 1e-4): peer_pld(*c), 1)
         rows.append(Row(name, _interval(bound), f"{peer:.5f}", ours_ms, peer_ms, target))
     rows.append(tiny_row())
-    replace = privacy.Unit("replace")
-    base = privacy.GaussianLoss(noise_multiplier=1.1, unit=replace)
-    loss = privacy.Repeated(privacy.FixedSampled(base, m=256, n=60_000), 14_062)
+    loss = without_replacement()
     bound, ours_ms = timed(lambda: accounting.epsilon(loss, delta=1e-5), 5)
     without = dp_accounting.SampledWithoutReplacementDpEvent(60_000, 256, dp_accounting.GaussianDpEvent(1.1))
     relation = dp_accounting.NeighboringRelation.REPLACE_ONE
@@ -199,7 +188,7 @@ def extreme_rows() -> list[Row]:
 
 def tiny_row() -> Row:
     """A tiny sampling rate: on its default grid the peer is quick and 2.2 times too high, so it is also asked for 1%."""
-    case = (1e-5, 1.0, 1_000_000, 1e-8)
+    case = TINY_CASE
     loss, accountant = sampled(*case[:3]), accounting.Tightest(tol=1e-3)
     bound, ours_ms = timed(lambda: accountant.epsilon(loss, case[3]), 3)
     default, default_ms = timed(lambda: peer_pld(*case, 1e-4), 1)
@@ -234,23 +223,15 @@ def calibrate_rows() -> list[Row]:
 
 def odometer_rows() -> list[Row]:
     """Fifteen distinct noise multipliers, 100 steps each; epsilon is asked after every one."""
-    multipliers = [1.0 + 0.1 * i for i in range(15)]
-
-    def ours() -> float:
-        spent: list[privacy.PrivacyLoss] = []
-        for z in multipliers:
-            spent.append(sampled(0.01, z, 100))
-            total = accounting.Tightest(tol=2e-5).epsilon(privacy.Composed(spent), 1e-5).upper  # as tight as the peer
-        return total
 
     def peer() -> float:
         accountant = PLDAccountant()
-        for z in multipliers:
+        for z in MULTIPLIERS:
             accountant.compose(event(0.01, z, 100))
             total = accountant.get_epsilon(1e-5)
         return float(total)
 
-    mine, ours_ms = timed(ours, 3)
+    mine, ours_ms = timed(odometer, 3)
     theirs, peer_ms = timed(peer, 1)
     return [Row("odometer, 15 distinct z", f"{mine:.6f}", f"{theirs:.6f}", ours_ms, peer_ms, 500.0)]
 
@@ -338,32 +319,72 @@ def _peer_ledger(parts: list[tuple[str, float, int]], delta: float) -> float:
     return float(total.get_epsilon_for_delta(delta))
 
 
+# Rows below five times the peer's speed, and why.
+REASONS = {
+    "hard": "the peer answers on a fixed grid that is far coarser than the loss, and is loose by as much",
+    "distinct pure": "two atoms a price: the peer rounds them up to its grid at once, we list sums exactly from both sides",
+    "discrete Laplace": "as for pure prices; the peer has no lower end",
+    "Laplace scales": "forty lattices that do not fit: the lower end needs a fine grid, the peer has none",
+}
+
+
+def reason(task: str) -> str:
+    return next((why for name, why in REASONS.items() if name in task), "no reason known")
+
+
 def show(rows: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title="privet beside dp-accounting (CPU milliseconds, cold caches, one thread)")
-    for heading in ("task", "privet", "dp-accounting", "privet ms", "peer ms", "ratio", "target ms"):
+    headings = (
+        "task",
+        "privet",
+        "dp-accounting",
+        "privet ms",
+        "peer ms",
+        "ratio",
+        "target ms",
+        "in turn: privet ms, other ms",
+    )
+    for heading in headings:
         table.add_column(heading, justify="left" if heading in ("task", "privet", "dp-accounting") else "right")
     for row in rows:
         peer_ms = "" if row.peer_ms is None else f"{row.peer_ms:.1f}"
         ratio = "" if row.ratio is None else f"{row.ratio:.1f}x"
         target = "" if row.target_ms is None else f"{row.target_ms:g}"
-        table.add_row(row.task, row.ours, row.peer, f"{row.ours_ms:.1f}", peer_ms, ratio, target)
-    Console(width=180).print(table)
+        other = "" if row.other is None else f"{row.other.ours_ms:.1f}, {row.other.other_ms:.1f}"
+        table.add_row(row.task, row.ours, row.peer, f"{row.ours_ms:.1f}", peer_ms, ratio, target, other)
+    Console(width=200).print(table)
 
 
 def main() -> None:
-    groups = (rdp_rows, upper_rows, interval_rows, extreme_rows, calibrate_rows, odometer_rows, ledger_rows, hard_rows)
+    groups = (rdp_rows, interval_rows, upper_rows, ledger_rows, hard_rows, calibrate_rows, odometer_rows, extreme_rows)
     timed(lambda: accounting.epsilon(sampled(0.01, 1.0, 10), delta=1e-5), 1)  # loads scipy
-    rows = [*(row for group in groups for row in group()), grid_row()]
+    rows: list[Row] = []
+    for group in (*groups, lambda: [grid_row()]):
+        for row in group():
+            rows.append(row)
+            peer = "" if row.peer_ms is None else f", peer {row.peer_ms:.1f} ms"
+            print(f"{row.task}: {row.ours}, {row.ours_ms:.1f} ms{peer}", flush=True)
+    if "--beside" in sys.argv:
+        beside = {found.task: found for found in compare(sys.argv[sys.argv.index("--beside") + 1])}
+        for row in rows:
+            row.other = beside.get(row.task)
     show(rows)
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)
     lines = [{**asdict(row), "ratio": row.ratio} for row in rows]
     (results / "accounting.json").write_text(json.dumps(lines, indent=1) + "\n")
     slow = [row.task for row in rows if row.ratio is not None and row.ratio < 5.0]
-    print("every row at least 5x faster than the peer" if not slow else f"below 5x: {', '.join(slow)}")
+    print("every row at least 5x faster than the peer" if not slow else "below 5x the peer:")
+    for task in slow:
+        print(f"  {task}: {reason(task)}")
+    for row in rows:
+        if row.other is not None and row.other.ours_ms > 1.1 * row.other.other_ms:
+            print(
+                f"  slower than the other checkout: {row.task}, {row.other.ours_ms:.1f} ms against {row.other.other_ms:.1f}"
+            )
     sys.exit(0)
 
 

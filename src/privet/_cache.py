@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+_known: list[Callable[[], None]] = []
+
 
 def _size(value: object) -> int:
     """Bytes of the arrays inside, and a little for the rest."""
@@ -70,6 +72,16 @@ def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
 
         remembering.cache_clear = clear  # type: ignore[attr-defined]
         remembering.cache_bytes = size  # type: ignore[attr-defined]
+        _known.append(clear)
         return remembering
 
     return decorate
+
+
+def forget() -> None:
+    """Empty every cache made by `remember`.
+
+    >>> forget()
+    """
+    for clear in _known:
+        clear()

@@ -67,11 +67,21 @@ def integrated(directions, times):
     def exact(epsilon):
         found = [contour.delta([(law, times)], epsilon) for law in directions]
         best = max((value for value, error in found if error < 1e-7), default=0.0)
-        if not best > 0.0 or any(error >= 1e-7 and value >= 1e-9 * best for value, error in found):
+        if not best > 0.0 or any(error >= 1e-7 and value * (1.0 + 100.0 * error) >= best for value, error in found):
             raise TooFewDigits(found)
         return best
 
     return exact
+
+
+@pytest.mark.parametrize("epsilon", [0.1536, 0.234])
+def test_the_integral_has_digits_far_out(epsilon):
+    """The contour lies at the saddle, here near 300; on one that stays below 20 these deltas drown in cancellation."""
+    found, error = contour.delta([(contour.sampled_gaussian(0.0137, 4.52, "remove"), 57)], epsilon)
+    assert error < 1e-10
+    loss = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.52), q=0.0137), 57)
+    bound = accounting.delta(loss, epsilon=epsilon)
+    assert bound.lower * (1.0 - 1e-9) <= found <= bound.upper * (1.0 + 1e-9)
 
 
 @pytest.mark.slow
@@ -88,7 +98,7 @@ def test_sampled_gaussians_against_an_inversion_integral():
         except TooFewDigits:
             unsure += 1
     assert tally.checks >= LEAST["sampled"]
-    assert unsure <= tally.checks / 10  # few lumpy steps: beyond this integral
+    assert unsure <= tally.checks / 50  # rare jumps at tiny deltas: beyond this integral
 
 
 @pytest.mark.slow
@@ -106,7 +116,7 @@ def test_sampling_without_replacement_against_an_inversion_integral():
         except TooFewDigits:
             unsure += 1
     assert tally.checks >= LEAST["without_replacement"]
-    assert unsure <= tally.checks / 10  # few lumpy steps: beyond this integral
+    assert unsure <= tally.checks / 50  # rare jumps at tiny deltas: beyond this integral
 
 
 def binomial_curve(a, b, times):

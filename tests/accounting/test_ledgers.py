@@ -11,7 +11,7 @@ import pytest
 from privet import _cache as cache, accounting, privacy
 from privet._cache import remember
 from privet.accounting import Bound
-from privet.accounting.pld import bundle, contract, levels
+from privet.accounting.pld import bundle, contract, engine, heavy, levels
 from privet.accounting.pld.answer import Layers
 from privet.accounting.pld.compose import compose
 from privet.accounting.pld.heavy import Guess, heavy_plan, outline_of
@@ -134,6 +134,76 @@ def test_a_loose_bound_says_so():
     assert "loose" not in str(Bound(1.0, 1.05, "PLD", unit))
     assert "no lower end" in str(Bound(0.0, 1.0, "RDP", unit))
     assert not Bound(0.0, 0.0, "PLD", unit).loose
+
+
+def _jump_deltas(epsilon):
+    """delta of rare jumps at one epsilon, from above: whole levels, and what kind of law the second one is."""
+    loss = privacy.PoissonSampled(privacy.GaussianLoss(0.6), q=1e-5)
+    parts = [(loss, 300_000)]
+    outline, tail = outline_of(parts, "remove", 1e-6)
+    guess = Guess(outline)
+    plan = heavy_plan(outline, tail, math.log(1e-6), epsilon, guess.slope(epsilon))
+    step = plan.step_for(1e-4)
+    laws = [(upper_law(loss, "remove", step, plan.tail, plan.order, plan.fine), 300_000)]
+    sums = levels.compose_levels(laws, step, plan)
+    return type(sums[1]).__name__, Layers(sums, "upper", 0.0, epsilon).delta(epsilon)
+
+
+def test_jumps_through_few_frequencies_are_those_of_the_whole_transform(monkeypatch):
+    kind, few = _jump_deltas(0.107)
+    monkeypatch.setattr(levels, "_low_band", lambda *_: None)
+    whole_kind, whole = _jump_deltas(0.107)
+    assert (kind, whole_kind) == ("BandLaw", "ComposedLaw")
+    assert few == pytest.approx(whole, rel=1e-6)
+
+
+def test_jumps_cut_off_too_early_are_noticed(monkeypatch):
+    whole = _jump_deltas(0.107)[1]
+    monkeypatch.setattr(levels, "cut_frequency", lambda *_: 24)
+    assert _jump_deltas(0.107)[1] != pytest.approx(whole, rel=1e-3)
+
+
+# --- limits on nodes ---------------------------------------------------------------------------------------
+
+
+def _noise_levels():
+    base = [privacy.PoissonSampled(privacy.GaussianLoss(1.0 + 0.1 * i), q=0.01) for i in range(5)]
+    return privacy.Composed([privacy.Repeated(one, 50) for one in base])
+
+
+@pytest.mark.parametrize(("name", "limit"), [("_MOST_NODES", 256), ("_MOST_WORK", 5 * 256)])
+def test_a_coarser_grid_answers_and_says_so(monkeypatch, name, limit):
+    fine = accounting.epsilon(_noise_levels(), delta=1e-6)
+    assert not fine.coarse
+    assert "coarser" not in str(fine)
+    monkeypatch.setattr(engine, name, limit)
+    accounting.clear_caches()
+    rough = accounting.epsilon(_noise_levels(), delta=1e-6)
+    assert rough.coarse
+    assert str(rough).endswith("; on a coarser grid than asked for)")
+    assert rough.lower <= fine.lower + 1e-12
+    assert rough.upper >= fine.upper - 1e-12
+    assert rough.slack > fine.slack
+    assert accounting.delta(_noise_levels(), epsilon=1.0).coarse
+    assert accounting.PLD(two_sided=False).epsilon(_noise_levels(), 1e-6).coarse
+
+
+def test_jumps_on_a_coarser_grid_say_so_too(monkeypatch):
+    loss = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(0.6), q=1e-5), 300_000)
+    fine = accounting.epsilon(loss, delta=1e-6)
+    monkeypatch.setattr(heavy, "_MOST_NODES", 1 << 15)
+    accounting.clear_caches()
+    rough = accounting.epsilon(loss, delta=1e-6)
+    assert rough.coarse
+    assert not fine.coarse or fine.slack < rough.slack
+    assert rough.lower <= fine.upper
+    assert fine.lower <= rough.upper
+
+
+def test_a_limit_that_does_not_matter_is_not_mentioned(monkeypatch):
+    monkeypatch.setattr(engine, "_MOST_NODES", 1 << 16)
+    assert not accounting.epsilon(_noise_levels(), delta=1e-6).coarse
+    assert not accounting.epsilon(privacy.Repeated(privacy.PureLoss(0.1), 10), delta=1e-6).coarse
 
 
 # --- caches ------------------------------------------------------------------------------------------------

@@ -13,14 +13,23 @@ ENTRIES = zoo()
 LEVEL = testing.alarm_level("zoo", of=2 * len(ENTRIES))  # the slow run takes the other half
 RUNS = 40_000
 NUMBERED = {entry.number: entry for entry in ENTRIES}
+# bugs that show in few runs only, or hardly: with these many they show, and the default is 100,000
+PATIENCE = {50: 20_000, 51: 20_000, 54: 20_000, 68: 100_000, 96: 40_000, 110: 100_000, 111: 100_000, 112: 24_000}
+DEAR = {68}  # a hundred thousand lists of words
 
 
 def quick(entry: Entry) -> int:
     """Runs that suffice here: outputs that are looked at one by one are dear."""
+    if entry.number in PATIENCE:
+        return PATIENCE[entry.number]
     return RUNS if entry.number <= 42 else 4_000 if entry.by == "calls" else 8_000
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.number}-{entry.name}")
+@pytest.mark.parametrize(
+    "entry",
+    [pytest.param(entry, marks=[pytest.mark.slow] if entry.number in DEAR else []) for entry in ENTRIES],
+    ids=lambda entry: f"{entry.number}-{entry.name}",
+)
 def test_every_bug_is_caught_by_its_feature_and_its_twin_is_not(entry):
     found = run_entry(entry, runs=quick(entry), alpha=LEVEL / 2)
     assert not found.accused, f"accused: {found.sound}"
@@ -34,7 +43,7 @@ def test_every_bug_is_caught_by_its_feature_and_its_twin_is_not(entry):
 def test_the_list_is_complete_and_tells_stories():
     everything = zoo(waiting=True)
     assert [entry.number for entry in everything] == list(range(1, len(everything) + 1))
-    assert {entry.number for entry in everything} - {entry.number for entry in ENTRIES} == WAITING
+    assert {entry.number for entry in everything} - {entry.number for entry in ENTRIES} == WAITING == frozenset()
     assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
     assert all(entry.story.endswith(".") and len(entry.story) > 30 for entry in ENTRIES)
     assert {entry.by for entry in ENTRIES} == {"black box", "calls", "timing", "exact", "replay"}
@@ -43,11 +52,10 @@ def test_the_list_is_complete_and_tells_stories():
 
 
 @pytest.mark.slow
-def test_the_whole_zoo_in_a_minute():
+def test_the_whole_zoo_at_the_default_number_of_runs():
     card = run_zoo(runs=100_000, alpha=LEVEL * len(ENTRIES))
     assert card.caught == card.own == len(ENTRIES)
     assert card.accused == 0
-    assert card.seconds < 60.0
 
 
 # --- mutations: an entry that relies on one feature is missed without it ------------------------------------------

@@ -136,7 +136,7 @@ plant(
     "audit/black_box.py",
     "return (hits[1], hits[0]) if self.swapped else (hits[0], hits[1])",
     "return hits[0], hits[1]",
-    "tests/audit/test_black_box.py::test_a_violation_in_either_world_is_found",
+    "tests/audit/test_black_box.py::test_an_event_of_the_right_world_counts_the_right_world_first",
 )
 plant(
     "audit: dependent runs are accused",
@@ -192,7 +192,7 @@ plant(
     "audit/search/running.py",
     "        try:\n            return self._copied(self._value)",
     "        try:\n            return self._value",
-    "tests/audit/test_independence.py::test_inputs_that_are_sorted_emptied_or_consumed_are_given_anew",
+    "tests/audit/test_cost.py::test_every_run_has_an_input_of_its_own",
 )
 plant(
     "runs: none is released",

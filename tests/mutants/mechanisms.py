@@ -454,7 +454,7 @@ plant(
 plant(
     "door: a ledger in force is not asked",
     "mechanisms/mechanism.py",
-    "return pay(self, value, run, source) if observer is None",
-    "return run() if observer is None",
+    "return pay(self, value, run, source)\n",
+    "return run()\n",
     "tests/ledger",
 )

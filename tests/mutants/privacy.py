@@ -237,8 +237,8 @@ plant(
 plant(
     "sampled Gaussian: Renyi of a smaller rate",
     "privacy/poisson_sampled.py",
-    "sampled_gaussian_rdp(self.q, mu, float(a))",
-    "sampled_gaussian_rdp(0.9 * self.q, mu, float(a))",
+    "sampled_gaussian_rdp(self.q, mu, a)",
+    "sampled_gaussian_rdp(0.9 * self.q, mu, a)",
 )
 plant(
     "fixed sample: add/remove is welcome", "privacy/fixed_sampled.py", 'if self.of.unit.relation != "replace" or', "if"

@@ -16,16 +16,24 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-_LARGEST = 20.0  # real parts of s up to here: their tilt moves the output by as much
+_LARGEST = 20.0  # a tilt up to here moves the output by at most as much; larger ones are tried where it stays in sight
+_ORDERS = np.exp(np.linspace(-7.0, math.log(2e4), 80))  # real parts of s that are tried
 _ENOUGH = -46.0  # the integrand is followed until it fell by e^-46
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """Losses of one release at quadrature points, with their P-weights."""
+    """Losses of one release at quadrature points, with their P-weights; `ends` are the points at the ends of the range."""
 
     losses: Array
     weights: Array
+    ends: NDArray[np.int64]
+
+    def sees(self, order: float) -> bool:
+        """Does the law tilted by this order lie within the range of the quadrature?"""
+        with np.errstate(divide="ignore"):
+            exponent = order * self.losses + np.log(self.weights)
+        return bool(exponent[self.ends].max() < exponent.max() + _ENOUGH)
 
     def log_moment(self, s: complex | NDArray[np.complex128]) -> NDArray[np.complex128]:
         seen = self.weights > 0.0
@@ -47,9 +55,10 @@ def sampled_gaussian(q: float, z: float, direction: str) -> Weighted:
     x, weight = _panels(-11.0 * z, _LARGEST + 2.0 + 11.0 * z, z)
     log_w = np.log1p(q * np.expm1(np.minimum((2.0 * x - 1.0) / (2.0 * z * z), 600.0)))
     density = np.exp(-0.5 * (x / z) ** 2) / (z * math.sqrt(2.0 * math.pi)) * weight
+    ends = np.r_[: len(_POINTS), len(x) - len(_POINTS) : len(x)]
     if direction == "remove":
-        return Weighted(log_w, density * np.exp(log_w))
-    return Weighted(-log_w, density)
+        return Weighted(log_w, density * np.exp(log_w), ends)
+    return Weighted(-log_w, density, ends)
 
 
 def spliced_gaussian(q: float, z: float) -> Weighted:
@@ -59,14 +68,16 @@ def spliced_gaussian(q: float, z: float) -> Weighted:
     q_mass = np.exp(-0.5 * (x / z) ** 2) / (z * math.sqrt(2.0 * math.pi)) * weight
     p_mass = q_mass * np.exp(log_w)
     rest = 1.0 - p_mass.sum() - q_mass.sum()
-    return Weighted(np.concatenate((log_w, -log_w, [0.0])), np.concatenate((p_mass, q_mass, [rest])))
+    last = np.r_[len(x) - len(_POINTS) : len(x)]
+    losses, masses = np.concatenate((log_w, -log_w, [0.0])), np.concatenate((p_mass, q_mass, [rest]))
+    return Weighted(losses, masses, np.concatenate((last, len(x) + last)))
 
 
 def delta(parts: list[tuple[Weighted, int]], epsilon: float) -> tuple[float, float]:
     """delta(epsilon) of the sum of n copies of each part, and an estimate of its relative error.
 
     The estimate is large where high frequencies matter (few steps, rare jumps): more of them would not help, since the
-    quadrature over the output cannot follow their waves.
+    quadrature over the output cannot follow their waves. Contours are only laid where the tilted law is in sight.
     """
 
     def exponent(s: NDArray[np.complex128] | complex) -> NDArray[np.complex128]:
@@ -74,7 +85,7 @@ def delta(parts: list[tuple[Weighted, int]], epsilon: float) -> tuple[float, flo
         moment = sum(n * part.log_moment(s) for part, n in parts)
         return moment - s * epsilon - np.log(s) - np.log1p(s)
 
-    grid = np.exp(np.linspace(-7.0, math.log(_LARGEST), 45))
+    grid = np.array([order for order in _ORDERS if order <= 1.0 or all(part.sees(order) for part, _ in parts)])
     values = exponent(grid).real
     c = float(grid[int(np.nanargmin(values))])
     peak = float(exponent(c).real)

@@ -14,7 +14,8 @@ class Bound:
     """A certified enclosure of a privacy figure: `upper` is what you may promise; no accountant can prove less than `lower`
     from the same pairs of distributions.
 
-    `lower` is 0 when the loss is known only through upper bounds. `float(bound)` is the upper end.
+    `lower` is 0 when the loss is known only through upper bounds. `float(bound)` is the upper end. `coarse` says that the
+    grid as fine as asked for would have cost too much memory or time: both ends hold, but they lie further apart.
 
     **Guarantee:** lower <= true value of the composed dominating pairs <= upper. **Error:** `slack` = upper - lower.
 
@@ -28,6 +29,7 @@ class Bound:
     upper: float
     method: str
     unit: Unit
+    coarse: bool = False
 
     def __post_init__(self) -> None:
         if math.isnan(self.upper) or math.isnan(self.lower) or math.isinf(self.upper):
@@ -54,4 +56,5 @@ class Bound:
         if self.loose:
             share = f"slack {100.0 * self.slack / self.upper:.0f}% of the upper end"
             wide = f"; loose, {share}" if self.lower > 0.0 else "; no lower end known"
-        return f"{self.upper:.6g} ({least}{self.method}; {self.unit.describe()}{wide})"
+        coarse = "; on a coarser grid than asked for" if self.coarse else ""
+        return f"{self.upper:.6g} ({least}{self.method}; {self.unit.describe()}{wide}{coarse})"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from privet._numerics import UNIT_ROUNDOFF
 
 _GOLDEN = (3.0 - math.sqrt(5.0)) / 2.0
+_SHORTER = 0.6  # of the bracket: a parabola that leaves more than this is followed by a section
 _WIDEST = 37  # octaves from the start; an objective may cost milliseconds
 
 
@@ -38,7 +39,7 @@ def best_order(
     per_octave: int = 1024,
     given: Iterable[float] = (),
 ) -> tuple[float, float]:
-    """Minimise over the orders a = 1 + 2^(k/per_octave), k whole: walk in octaves from 1 + 2^start, then golden section.
+    """Minimise over the orders a = 1 + 2^(k/per_octave), k whole: walk in octaves from 1 + 2^start, then by parabolas.
 
     Orders in `given` are tried besides. All questions search the same orders, so delta at the epsilon that was found for
     a delta is not larger than that.
@@ -61,16 +62,43 @@ def best_order(
     for step in (per_octave, -per_octave):
         while abs(place - first) < _WIDEST * per_octave and proved(place + step) < proved(place):
             place += step
-    low, high = place - per_octave, place + per_octave
-    while high - low > 2:
-        third = max(1, round((high - low) * _GOLDEN))
-        left, right = low + third, high - third
-        if left >= right:
-            left, right = (low + high) // 2, (low + high) // 2 + 1
-        if proved(left) <= proved(right):
-            high = right
-        else:
-            low = left
+    _narrow(proved, place - per_octave, place, place + per_octave)
     best = min(seen, key=lambda k: seen[k])
     found = [(1.0 + 2.0 ** (best / per_octave), seen[best]), *((order, objective(order)) for order in given)]
     return min(found, key=lambda pair: math.inf if math.isnan(pair[1]) else pair[1])
+
+
+def _narrow(value: Callable[[int], float], low: int, middle: int, high: int) -> None:
+    """Look for the whole number with the least value between two that are worse than the middle one.
+
+    The next point is the vertex of the parabola through all three, or a section of the longer side where the last one
+    hardly shortened the bracket.
+    """
+    before = 2 * (high - low)
+    while high - low > 2:
+        point = _vertex(value, low, middle, high) if high - low <= _SHORTER * before else None
+        before = high - low
+        if point is None:
+            longer = high - middle if high - middle >= middle - low else low - middle
+            point = middle + max(1, round(abs(longer) * _GOLDEN)) * (1 if longer > 0 else -1)
+            before *= 2
+        if value(point) < value(middle):
+            low, middle, high = (middle, point, high) if point > middle else (low, point, middle)
+        elif point > middle:
+            high = point
+        else:
+            low = point
+
+
+def _vertex(value: Callable[[int], float], low: int, middle: int, high: int) -> int | None:
+    """The whole number nearest to the vertex of the parabola through three points, beside the middle one; None if flat."""
+    left, right = middle - low, high - middle
+    rise_left, rise_right = value(low) - value(middle), value(high) - value(middle)
+    curve = rise_left * right + rise_right * left
+    if not 0.0 < curve < math.inf:
+        return None
+    move = 0.5 * (rise_left * right * right - rise_right * left * left) / curve
+    point = middle + round(move)
+    if point == middle:
+        point += 1 if (move > 0.0 and right > 1) or left <= 1 else -1
+    return min(max(point, low + 1), high - 1) if not low < point < high else point

@@ -52,7 +52,8 @@ class Tightest(Accountant):
         for alternative in loss.alternatives():
             bound = _combine([*self._candidates(alternative, ask)], alternative)
             if worst is None or bound.upper > worst.upper:
-                worst = Bound(max(bound.lower, worst.lower if worst else 0.0), bound.upper, bound.method, loss.unit)
+                lower = max(bound.lower, worst.lower if worst else 0.0)
+                worst = Bound(lower, bound.upper, bound.method, loss.unit, bound.coarse)
         assert worst is not None
         return worst
 
@@ -137,9 +138,8 @@ def _combine(found: list[Bound], loss: PrivacyLoss) -> Bound:
         )
     best = min(found, key=lambda bound: bound.upper)
     lower = max(bound.lower for bound in found)
-    return Bound(
-        min(lower, best.upper) if lower <= best.upper * (1.0 + 1e-9) else lower, best.upper, best.method, loss.unit
-    )
+    lower = min(lower, best.upper) if lower <= best.upper * (1.0 + 1e-9) else lower
+    return Bound(lower, best.upper, best.method, loss.unit, best.coarse)
 
 
 def epsilon(loss: PrivacyLoss, *, delta: float, accountant: Accountant | None = None) -> Bound:

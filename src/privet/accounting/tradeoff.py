@@ -2,6 +2,7 @@
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from typing import overload
 
 import numpy as np
@@ -133,4 +134,4 @@ def advantage(loss: PrivacyLoss) -> Bound:
     0.382925
     """
     bound = delta(loss, epsilon=0.0)
-    return Bound(bound.lower, min(1.0, bound.upper), bound.method, bound.unit) if math.isfinite(bound.upper) else bound
+    return replace(bound, upper=min(1.0, bound.upper)) if math.isfinite(bound.upper) else bound

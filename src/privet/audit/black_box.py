@@ -27,6 +27,7 @@ from privet.audit.search import (
     dependence,
     differs,
     fit,
+    held,
     learn,
     targets_of,
     twin_of,
@@ -45,6 +46,7 @@ SHARES = (0.6, 0.15, 0.25)  # of the level: the best suspect, the second, and th
 _SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
 _FEW = 1_000  # runs below which nothing is learned
 _LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
+_SCOUTING = 0.25  # of the runs choose, where there is nothing to learn first
 _RELEASED = 40  # scouting runs through `release`
 _TWIN = 64  # runs of a copy beside the mechanism
 _HOW = "chosen on other runs"
@@ -423,7 +425,7 @@ def _search(audit: _Audit, left: Any, right: Any, strain: Strain, runs: int) -> 
     subject, kinds, delta = audit.subject, audit.kinds, audit.delta
     targets = targets_of(left, right, subject.marks)
     subject.wants_rows = targets is not None
-    first = int(runs * (_LEARNING + _CHOOSING)) if runs < _FEW else min(int(runs * _LEARNING), _MOST_LEARNING)
+    first = int(runs * _SCOUTING) if runs < _FEW else min(int(runs * _LEARNING), _MOST_LEARNING)
     worlds = audit.crew.both(subject, left, right, max(first, 1), released=_RELEASED)
     encoder = fit(*worlds, strain, targets=targets)
     scouts = [encoder.columns(world) for world in worlds]
@@ -431,9 +433,11 @@ def _search(audit: _Audit, left: Any, right: Any, strain: Strain, runs: int) -> 
     choosing = 0
     if runs >= _FEW:
         learned = learn(*scouts, kinds=kinds)
-        choosing = int(runs * _CHOOSING)
+        choosing = int(runs * _CHOOSING) if learned else int(runs * _SCOUTING) - first
         batches = _observed(audit, left, right, choosing, encoder, released=_RELEASED)
-        scouts = _encoded(batches, encoder, learned).columns
+        fresh = _encoded(batches, encoder, learned).columns
+        # What was learned flatters the runs that it was learned from; where nothing was, all of them may choose.
+        scouts = fresh if learned else [_joined(*both) for both in zip(scouts, fresh, strict=True)]
     tallies = Tallies(scouts[0], scouts[1], kinds)
     chosen: list[Candidate] = tallies.suspects(strain, len(SHARES) - 1)
     chosen += [chosen[0]] * (len(SHARES) - 1 - len(chosen))
@@ -443,6 +447,10 @@ def _search(audit: _Audit, left: Any, right: Any, strain: Strain, runs: int) -> 
     one, other = witnesses[0].hits(*scouts)
     scouted = Counts(tp=int(one.sum()), fp=int(other.sum()), n=len(one), n_out=len(other))
     return _Search(encoder, learned, witnesses, testing, tallies.events, scouted)
+
+
+def _joined(one: Columns, other: Columns) -> Columns:
+    return {name: np.concatenate((column, other[name])) for name, column in one.items() if name in other}
 
 
 def _tests(
@@ -467,6 +475,8 @@ def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTe
     found = dependence(judged, worlds.after_other, tuple(names))
     if found is not None or twin is None:
         return found
+    if accused and (kept := held(subject, witness.encoder, (witness.left, witness.right), worlds.columns)):
+        return kept
     beside = replace(subject, mechanism=twin, told=None, notes=[], ran={"release": 0, "simulate": 0})
     pair = beside.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
     for side, world in zip(judged, pair, strict=True):

@@ -225,11 +225,13 @@ class ProposeTestRelease(Mechanism[Any, float]):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         budget, proposal = Guarantee(2.0, 1e-2), Fraction(1)
-        # A refusal costs part of delta, which is too rare to be seen; under add/remove nothing else moves.
-        for unit, right, seen in ((Unit(), [5.0] * 9, 0.0), (Unit("replace"), [5.0] * 9 + [0.0], 0.25)):
+        # The median moves by nearly all that was proposed, and is stable, so that it is shown. Half of the price went to
+        # the test of stability, which such a pair does not strain.
+        below, above = [5.0] * 20, [5.96875] * 20
+        for unit, right in ((Unit(), below[1:] + above), (Unit("replace"), below[1:] + above + [5.96875])):
             query = StableMedian(bounds=(0, 10), unit=unit)
             mechanism = cls.for_budget(epsilon=2.0, delta=1e-2, query=query, proposal=proposal)
-            yield Example(mechanism, [5.0] * 10, right, budget, detects=seen)
+            yield Example(mechanism, below + above, right, budget, detects=0.4)
 
 
 def _replacements(padded: Array, steps: int) -> int:

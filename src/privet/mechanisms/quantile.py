@@ -245,10 +245,11 @@ class Quantile(Mechanism[Any, float]):
         ages = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 8.0), step=1.0)
         yield Example(ages, [1.0, 2.0, 2.0, 7.0], [1.0, 2.0, 2.0, 7.0, 8.0], Guarantee(1.0))
         upper = cls.for_budget(rho=0.1, q=0.9, bounds=(-1.0, 1.0), step=0.125, unit=Unit("replace"))
-        # Few records: the weights of both worlds hardly differ, and no share of the price is refuted yet.
-        yield Example(upper, [-1.0, 0.5], [0.5, 1.0], Guarantee(rho=0.1), detects=0.0)
+        # Found by exact search: the upper end moves from many records below it to fewer.
+        low = [-0.5, -0.5, *[-1.0] * 9]
+        yield Example(upper, [*low, -1.0], [*low, 1.0], Guarantee(rho=0.1))
         people = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 3.0), step=1.0, max_rows=3)
-        yield Example(people, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 3.0, 3.0, 3.0], Guarantee(1.0))
+        yield Example(people, [0.0, *[2.0] * 4], [0.0, *[2.0] * 4, 0.0, 0.0, 0.0], Guarantee(1.0))
 
 
 def _interval(bounds: Any) -> tuple[float, float]:

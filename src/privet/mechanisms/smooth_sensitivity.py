@@ -154,14 +154,15 @@ class SmoothMedian(Mechanism[Any, float]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        tight, loose = [1.0, 2.0, 2.0, 3.0, 7.0], [1.0, 2.0, 9.0, 3.0, 7.0]
-        # Noise far wider than the bounds: what one record moves drowns in it, and no share of the price is refuted yet.
-        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), tight, loose, Guarantee(1.0), detects=0.0)
+        # The median moves by the whole smooth sensitivity, and both worlds have the same noise: a worst pair.
+        left, right = [4.0] * 6 + [6.0] * 5, [4.0] * 5 + [6.0] * 6
+        yield Example(cls.for_budget(epsilon=1.0, bounds=(0, 10)), left, right, Guarantee(1.0))
         yield Example(
             cls.for_budget(rho=0.5, bounds=(0, 10)), [5.0] * 5, [5.0] * 4 + [0.0], Guarantee(rho=0.5), detects=0.35
         )
         private = cls.for_budget(epsilon=1.0, delta=1e-3, bounds=(0, 10))
-        yield Example(private, tight, loose, Guarantee(1.0, 1e-3), detects=0.0)
+        # the sensitivity decays slowly, so that more records are needed; the share is most of what a shift may cost
+        yield Example(private, [4.0] * 16 + [6.0] * 15, [4.0] * 15 + [6.0] * 16, Guarantee(1.0, 1e-3), detects=0.4)
 
 
 def _smooth_sensitivity(padded: Array, middle: int, beta: float) -> float:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.privacy.variable import AtomicVariable
 
@@ -16,6 +17,12 @@ def binary_variable(epsilon: float, delta: float = 0.0) -> AtomicVariable:
     >>> binary_variable(0.0, 0.25).p_only
     0.25
     """
+    found: AtomicVariable = _binary(float(epsilon), float(delta))
+    return found
+
+
+@remember(1_000_000)  # one question asks for the pair of a part a dozen times
+def _binary(epsilon: float, delta: float) -> AtomicVariable:
     rest = 1.0 - delta
     if epsilon == 0.0:
         return AtomicVariable(np.zeros(1), np.array([rest]), np.array([rest]), delta, delta)

@@ -100,13 +100,14 @@ class Total(PrivacyLoss):
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = orders_of(alphas)
-        total = np.zeros(orders.shape)
-        failures = []
         parts = self.parts()
-        for part, n in parts:
-            values, delta0 = part.rdp(orders)
-            total = total + n * values
-            failures.append((delta0, n))
+        if not parts:
+            return RdpCurve(np.zeros(orders.shape), 0.0)
+        curves = [(part.rdp(orders), n) for part, n in parts]
+        total: Array = curves[0][0].values * curves[0][1]
+        for curve, n in curves[1:]:
+            total = total + n * curve.values
+        failures = [(curve.delta0, n) for curve, n in curves]
         single = len(parts) == 1 and parts[0][1] == 1
         return RdpCurve(total if single else total * (1.0 + UNIT_ROUNDOFF * (len(parts) + 8.0)), any_failure(failures))
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from privet._numerics import ratio_down, ratio_up
 from privet._validate import above, set_frozen
@@ -33,7 +34,7 @@ class GaussianLoss(NormalLoss):
         if self.noise_multiplier != math.inf:
             set_frozen(self, noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
 
-    @property
+    @cached_property
     def mu(self) -> float:
         """Distance of the two worlds in standard deviations, rounded up."""
         return ratio_up(1.0, self.noise_multiplier)

@@ -275,8 +275,14 @@ def orders_of(alphas: object) -> Array:
     >>> orders_of([1.5, 2]).tolist()
     [1.5, 2.0]
     """
-    orders = real_numbers("alphas", alphas)
-    if not np.all((orders > 1.0) & (orders < np.inf)):
+    if isinstance(alphas, np.ndarray) and alphas.dtype == np.float64:
+        if alphas.size == 1 and 1.0 < alphas.item() < math.inf:  # a search asks for one order after another
+            return alphas
+        orders: Array = alphas
+    else:
+        orders = real_numbers("alphas", alphas)
+    if not ((orders > 1.0) & (orders < np.inf)).all():  # NaN is neither
+        real_numbers("alphas", orders)
         raise InvalidParameter("alphas must be finite orders greater than 1")
     return orders
 

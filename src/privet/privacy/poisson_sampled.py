@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array, product_up, special, square_up
+from privet._cache import remember
+from privet._numerics import UNIT_ROUNDOFF, Array, product_up, round_up, special, square_up
 from privet._validate import fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.binary import binary_variable
@@ -28,6 +29,7 @@ _LEAST_RATE = 1e-30
 _LARGEST_GROUP = 4096  # larger ones are chained
 _LARGEST_ORDERED_GROUP = 64
 _MOST_ORDER = 128  # largest integer order of the binomial sum
+_LARGEST = 700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,13 +220,14 @@ class PoissonSampled(PrivacyLoss):
         orders = orders_of(alphas)
         if self.q == 0.0:
             return RdpCurve(np.zeros(orders.shape), 0.0)
-        base, delta0 = self.of.rdp(orders)
         mu = self.of.gaussian()
-        if self.q == 1.0 or delta0 > 0.0:  # Rényi divergence is quasi-convex: sampling never hurts
+        if self.q < 1.0 and mu is not None:
+            rho = round_up(square_up(mu) / 2.0, 2.0)  # Rényi divergence is quasi-convex: sampling never hurts
+            values = [min(sampled_gaussian_rdp(self.q, mu, a), round_up(a * rho)) for a in orders.ravel().tolist()]
+            return RdpCurve(np.array(values).reshape(orders.shape), 0.0)
+        base, delta0 = self.of.rdp(orders)
+        if self.q == 1.0 or delta0 > 0.0:
             return RdpCurve(base, delta0)
-        if mu is not None:
-            values = [sampled_gaussian_rdp(self.q, mu, float(a)) for a in orders.ravel()]
-            return RdpCurve(np.minimum(np.reshape(values, orders.shape), base), 0.0)
         return RdpCurve(np.minimum(self._general_rdp(orders), base), 0.0)
 
     def _general_rdp(self, orders: Array) -> Array:
@@ -261,11 +264,53 @@ def sampled_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
         return 0.0
     if mu * _FINEST_NOISE > 1.0 or alpha * mu > 1e5:
         return math.inf
-    step = min(0.25, 0.4 / mu)
-    x = np.arange(-9.5, alpha * mu + 9.5 + step, step)
-    log_ratio = after_sampling(mu * x - mu * mu / 2.0, q)
-    log_weight = -0.5 * x * x + math.log(step / math.sqrt(2.0 * math.pi))
-    return log_excess_moment(log_ratio, log_weight, alpha) * (1.0 + 1e-12) / (alpha - 1.0)
+    table = _outcomes(q, mu, 1 << math.ceil(math.log2((alpha + 1.0) * mu + 19.0)))
+    return table.log_moment(math.ceil((alpha * mu + 19.0) / table.step) + 1, alpha) * (1.0 + 1e-12) / (alpha - 1.0)
+
+
+class _Outcomes:
+    """Losses l of the remove direction at outcomes from -9.5 on, evenly spaced, and their weights w.
+
+    A search for the best order asks about them again and again, so what does not depend on the order is kept.
+    """
+
+    def __init__(self, q: float, mu: float, width: int) -> None:
+        self.step = min(0.25, 0.4 / mu)
+        x = -9.5 + self.step * np.arange(math.ceil(width / self.step) + 2)
+        self.loss = after_sampling(mu * x - mu * mu / 2.0, q)
+        self.log_weight = -0.5 * x * x + math.log(self.step / math.sqrt(2.0 * math.pi))
+        self.weight = np.exp(self.log_weight)
+        self.growth = np.expm1(np.minimum(self.loss, _LARGEST))  # of heavier losses the weight has vanished
+        self.grown = self.weight * self.growth
+        self.moved = np.cumsum(np.abs(self.grown))
+
+    def log_moment(self, count: int, alpha: float) -> float:
+        """ln sum of w e^{a l} over the first outcomes, as `log_excess_moment` has it: losses increase from one to the next.
+
+        The sum of w (e^{al} - 1 - a (e^l - 1)) is taken term by term; below e^30 the subtraction may cancel, and what it
+        may lose is charged: 8 u of e^{al} - 1 and of a (e^l - 1), the first of which is the second plus the excess.
+        """
+        near = min(count, int(np.searchsorted(self.loss, 30.0 / alpha)))
+        if near < count and alpha < 2.0:  # beyond e^30 the subtraction may still cancel
+            return log_excess_moment(self.loss[:count], self.log_weight[:count], alpha)
+        total = 0.0
+        if near:
+            excess = np.expm1(alpha * self.loss[:near]) - alpha * self.growth[:near]
+            total = float((np.maximum(excess, 0.0) * self.weight[:near]).sum())
+            total += 8.0 * UNIT_ROUNDOFF * (total + 2.0 * alpha * float(self.moved[near - 1]))
+        if near < count:
+            exponent = alpha * self.loss[near:count] + self.log_weight[near:count]
+            top = float(exponent.max())
+            if top > 20.0:
+                return top + math.log(float(np.exp(exponent - top).sum()) + (1.0 + total) * math.exp(-top))
+            less = self.weight[near:count] + alpha * self.grown[near:count]
+            total += float(np.maximum(np.exp(exponent) - less, 0.0).sum())
+        return math.log1p(total)
+
+
+@remember(1_000_000)
+def _outcomes(q: float, mu: float, width: int) -> _Outcomes:
+    return _Outcomes(q, mu, width)
 
 
 def binomial_rdp(q: float, base: PrivacyLoss, orders: Array) -> Array:

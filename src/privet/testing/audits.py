@@ -32,13 +32,15 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
 
 
 def weaker_claim(loss: PrivacyLoss, share: float) -> PrivacyLoss:
-    """A claim of only a share of a price: of mu for Gaussian and zCDP prices, else of the pure epsilon.
+    """A claim of only a share of a price: of mu for Gaussian and zCDP prices, else of epsilon at the same delta.
 
     >>> from privet.privacy import PureLoss
     >>> weaker_claim(PureLoss(2.0), 0.5).pure()
     1.0
     """
     share = above("share", share, 0.0)
+    if isinstance(loss, ApproxLoss):
+        return ApproxLoss(share * loss.epsilon, loss.delta, unit=loss.unit)
     mu, rho = loss.gaussian(), loss.zcdp()
     if mu is None and not math.isfinite(loss.pure()) and rho is not None:
         mu = math.sqrt(2.0 * rho.rho)

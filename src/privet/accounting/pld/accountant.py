@@ -23,8 +23,9 @@ class PLD(Accountant):
     """Composes the worst pairs numerically, in both directions separately, from above and from below.
 
     Rounding, truncation, aliasing and the transform are charged, so both ends are certified. `tol` is the relative width
-    aimed at; a grid too coarse for it is refined by itself. `two_sided=False` skips the lower end (twice as quick, and
-    the grid is then trusted to be fine enough: the upper end stays certified, its tightness is not).
+    aimed at; a grid too coarse for it is refined by itself, as far as memory and a few seconds go (`Bound.coarse` says
+    where that was not far enough). `two_sided=False` skips the lower end (twice as quick, and the grid is then trusted to
+    be fine enough: the upper end stays certified, its tightness is not).
 
     **Guarantee:** upper end for every mechanism with this loss; lower end for the composed worst pair (0 when a part's
     pair is only a bound). **Error:** about tol times the value.
@@ -56,7 +57,7 @@ class PLD(Accountant):
         ends = None if pair is None else pair_epsilon(pair, delta)
         if ends is None:
             interval = epsilon_interval(gathered(parts), delta, self.tol, mode=self._mode(parts))
-            ends = interval.lower, interval.upper
+            return self._bound(loss, (interval.lower, interval.upper), _largest_loss(parts), coarse=interval.coarse)
         return self._bound(loss, ends, _largest_loss(parts))
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
@@ -67,14 +68,14 @@ class PLD(Accountant):
         ends = None if pair is None else pair_delta(pair, epsilon)
         if ends is None:
             interval = delta_interval(gathered(parts), epsilon, self.tol, mode=self._mode(parts))
-            ends = interval.lower, interval.upper
+            return self._bound(loss, (interval.lower, interval.upper), 1.0, coarse=interval.coarse)
         return self._bound(loss, ends, 1.0)
 
-    def _bound(self, loss: PrivacyLoss, ends: tuple[float, float], most: float) -> Bound:
+    def _bound(self, loss: PrivacyLoss, ends: tuple[float, float], most: float, *, coarse: bool = False) -> Bound:
         """The interval without its lower end where a pair is only a bound, and never above what is known anyway."""
         lower = ends[0] if all(part.exact for part, _ in loss.parts()) else 0.0
         upper = min(ends[1], most)
-        return Bound(min(lower, upper), upper, "PLD", loss.unit)
+        return Bound(min(lower, upper), upper, "PLD", loss.unit, coarse)
 
 
 def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Array]]:

@@ -11,6 +11,7 @@ from privet.accounting.pld.compose import BandLaw, ComposedLaw, Sum
 Side = Literal["upper", "lower"]
 
 _LARGEST_EXPONENT = 600.0
+_NEWTON = 1e-7  # a step this small (as a share) ends the search
 _SHARES = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.4, 0.2, 0.0)
 
 
@@ -189,12 +190,15 @@ class BandProfile:
             if at == self.floor and value <= delta:
                 return self.floor + law.shift if upper else -math.inf
             excess = value - self.constant
-            move = excess / slope * math.log(excess / (delta - self.constant)) if slope > 0.0 and excess > 0.0 else 0.0
-            close = 1e-12 * (1.0 + abs(at))
-            if 0.0 < abs(move) <= close or good - bad <= close:
+            known = slope > 0.0 and excess > 0.0
+            move = excess / slope * math.log(excess / (delta - self.constant)) if known else math.inf
+            if abs(move) <= _NEWTON * (1.0 + abs(at)):  # the next one would be about its square
+                at = min(max(at + move, bad), good)
+                break
+            if good - bad <= 1e-12 * (1.0 + abs(at)):
                 break
             following = at + move
-            if not bad < following < good or move == 0.0 or abs(move) > 0.5 * before:
+            if not bad < following < good or abs(move) > 0.5 * before:
                 following = 0.5 * (bad + good)
             at, before = following, abs(following - at)
         return self._tried(at, delta)

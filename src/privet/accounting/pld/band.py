@@ -17,6 +17,7 @@ from privet.accounting.pld.rounding import GridLaw
 _HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a hill, as shares of its top
 _THICKNESS = _HEIGHTS - np.append(_HEIGHTS[1:], 0.0)
 _BLOCK = 64  # nodes that are summed at once
+_ONE_THREAD = 65_535  # multiplications in a matrix product up to which linear algebra starts no second thread
 _CANDIDATES = 2.0 ** np.arange(3.0, 16.0, 0.5)
 
 
@@ -80,24 +81,29 @@ def cut_frequency(parts: list[tuple[Tilted, int]], length: int, exponent: float)
 
 @remember(8_000_000)
 def low_frequencies(law: GridLaw, part: Tilted, length: int, count: int) -> tuple[NDArray[np.complex128], float]:
-    """The transform of a tilted law at frequencies 0 .. count - 1, and a bound on its error.
+    """The transform of a tilted law at frequencies 0 .. count - 1, and a bound on its error."""
+    return waves_of(part.weight, (law.places - law.start) % length, length, count)
+
+
+def waves_of(weight: Array, places: Array, length: int, count: int) -> tuple[NDArray[np.complex128], float]:
+    """The sum over the nodes of weight exp(2 pi i k place / length) for k = 0 .. count - 1, and a bound on its error.
 
     Wave k = a + b m is the product of wave a < m and wave b m, so both tables are short. Each table is made of products of
     the waves 1, 2, 4, ... (times m), whose angles are reduced in whole numbers: each of these is off by at most 21 u, each
     product by 3 u more. Sums run over short blocks of nodes, then over the blocks.
     """
-    places = (law.places - law.start) % length
     inner = 1 << ((count.bit_length() + 1) // 2)
     outer = -(-count // inner)
-    fine = _waves(part.weight, places, length, inner)
+    fine = _waves(weight, places, length, inner)
     coarse = _waves(np.ones(len(places)), (inner * places) % length, length, outer)
     total = np.zeros((outer, inner), dtype=np.complex128)
-    for start in range(0, len(places), _BLOCK):  # blocks this small are not worth a second thread
-        block = slice(start, start + _BLOCK)
+    size = max(1, min(_BLOCK, _ONE_THREAD // (inner * outer)))
+    for start in range(0, len(places), size):
+        block = slice(start, start + size)
         total += coarse[:, block] @ fine[:, block].T
     products = (inner - 1).bit_length() + (outer - 1).bit_length() + 1
-    error = 24.0 * products + 2.0 * _BLOCK + len(places) / _BLOCK + 8.0
-    return total.ravel()[:count], UNIT_ROUNDOFF * error * part.total
+    error = 24.0 * products + 2.0 * size + len(places) / size + 8.0
+    return total.ravel()[:count], UNIT_ROUNDOFF * error * float(weight.sum())
 
 
 def _waves(weight: Array, places: Array, length: int, count: int) -> NDArray[np.complex128]:
@@ -112,6 +118,3 @@ def _waves(weight: Array, places: Array, length: int, count: int) -> NDArray[np.
         more = min(done, count - done)
         np.multiply(waves[:more], turn, out=waves[done : done + more])
     return waves
-
-
-CACHES = (tilted_law, low_frequencies)

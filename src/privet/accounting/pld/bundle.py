@@ -36,6 +36,9 @@ class Bundle:
 
     def variable(self, direction: Direction) -> LossVariable:
         """The loss variable of the sum."""
+        known = self._variables.get("remove")
+        if direction == "add" and known is not None and known.symmetric:
+            return known
         if direction not in self._variables:
             found = sum_of_atoms([(loss.variable(direction), n) for loss, n in self.parts], _MOST_OUTCOMES)
             assert found is not None  # few outcomes, by the way that bundles are made
@@ -48,14 +51,15 @@ def gathered(parts: list[tuple[PrivacyLoss, int]]) -> Parts:
 
     Parts of similar size go into different bundles: sums of unlike losses have atoms that lie closer together.
     """
-    discrete = [(loss, n) for loss, n in parts if _is_short(loss)]
+    short = [_is_short(loss) for loss, _ in parts]
+    discrete = [part for part, is_short in zip(parts, short, strict=True) if is_short]
     spacings = {loss.variable("remove").lattice for loss, _ in discrete}
     if len(discrete) < 2 or (len({spacing[1] for spacing in spacings if spacing}) < 2 and None not in spacings):
         return list(parts)
     pieces = [piece for loss, n in discrete for piece in _pieces(loss, n)]
     single = [(loss, n, size) for loss, n, times, size in pieces if times == 1]
     single.sort(key=lambda piece: (piece[0].pure(), piece[0].key))
-    found: list[tuple[Priced, int]] = [(loss, n) for loss, n in parts if not _is_short(loss)]
+    found: list[tuple[Priced, int]] = [part for part, is_short in zip(parts, short, strict=True) if not is_short]
     found += [(Bundle(((loss, n),)), times) for loss, n, times, _ in pieces if times > 1]
     return found + _packed(single)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet.accounting.pld.band import CACHES as caches_of_band, cut_frequency, low_frequencies, tilted_law
+from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 
@@ -23,7 +23,7 @@ NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
 _MOST_BYTES = 60_000_000  # transforms of all parts that may be kept at once
 _FINE = 1e-8  # a bound on a tail that needs no better order
-_WORTH_IT = 1 << 16  # waves times nodes that always cost less than a fast transform and what follows it
+WORTH_IT = 1 << 16  # waves times nodes that always cost less than a fast transform and what follows it
 
 Laws = list[tuple[GridLaw, int]]
 Moment = Callable[[float], float]
@@ -187,7 +187,7 @@ def _low_band(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128]
     count = cut_frequency(parts, length, -_DROPPED)
     if count is None:
         return None
-    if count * sum(len(part.weight) for part, _ in parts) > _WORTH_IT + (10 + 6 * len(parts)) * length:
+    if count * sum(len(part.weight) for part, _ in parts) > WORTH_IT + (10 + 6 * len(parts)) * length:
         return None
     transforms = [
         (*low_frequencies(law, part, length, count), n) for (law, n), (part, _) in zip(laws, parts, strict=True)
@@ -253,9 +253,9 @@ def product(factors: Callable[[], Iterable[Factor]], length: int) -> tuple[NDArr
     never all kept: first for the size of the product, then for its value where that is not negligible. The sum of p terms
     n ln F rounds p times at a size of at most 100 + pi T.
     """
-    log_modulus, count, steps = np.zeros(length // 2 + 1), 0, 0
+    log_modulus, count, steps = np.zeros(1), 0, 0
     for _, modulus, _, n in factors():
-        log_modulus = log_modulus[: len(modulus)] + n * modulus
+        log_modulus = log_modulus + n * modulus if count else n * modulus
         count, steps = count + 1, steps + n
     keep = np.flatnonzero(log_modulus > NEGLIGIBLE)
     power, share = np.zeros(len(keep), dtype=complex), np.zeros(len(keep))
@@ -308,6 +308,3 @@ def _tails(
     if smallest < low - rounding:
         wrapped += tail(plan.tilt, total, -plan.low_order, -low)
     return above, wrapped
-
-
-CACHES = (transform_of, *caches_of_band)

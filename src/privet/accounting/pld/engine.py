@@ -2,30 +2,35 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
+from privet._cache import forget
 from privet._numerics import Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
-from privet.accounting.pld.compose import CACHES as caches_of_compose, ComposedLaw, compose
+from privet.accounting.pld.compose import ComposedLaw, compose
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.jumps import JumpSearch
-from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail, summary_of
-from privet.accounting.pld.rounding import CACHES as caches_of_rounding, lower_law, upper_law
+from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail
+from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.accounting.pld.single import single_delta, single_epsilon
 from privet.errors import InternalError
 from privet.privacy import Direction, LossVariable
 from privet.privacy.variable import DIRECTIONS
 
-_MOST_NODES = 1 << 22
+_MOST_NODES = 1 << 22  # of one window: 64 MB a transform
+_MOST_WORK = 1 << 26  # nodes of all parts together
 _WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / std of one loss)^2
 _PASSES = 5
 _DEAR = 1_200_000  # nodes
 _OFF = 1.3  # a target this much above the loss that decides shows a heavy tail
 _ABOVE = 3.0  # the same for the logarithm of delta
+_OFTEN = 2.0
 _LONG = 300.0  # standard deviations of the sum in a window
 _MANY = 100_000  # steps whose sum has few frequencies left
 _FORBIDDING = 4_000_000  # nodes that are never used for a second try
 _FAIR = 0.005  # share of the value
+_BUNDLED, _MIXED = 0.2, 0.015  # measured: what a first grid may aim at where atoms lie between its nodes
 _POOR = 2.0  # an interval this much wider than asked for is worth a second try
 _ROUGHER = 16.0  # a first look may be this much less accurate
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
@@ -41,12 +46,21 @@ def _directions(parts: Parts) -> tuple[Direction, ...]:
     return ("remove",) if all(loss.variable("remove").symmetric for loss, _ in parts) else ("remove", "add")
 
 
+def _wanted_step(plan: Plan, tol: float) -> float:
+    """The step for the wanted relative width."""
+    return plan.step_scale * math.sqrt(tol / _WIDTH_LAW)
+
+
+def _coarsest(parts: Parts, plan: Plan) -> float:
+    """No step is finer than this: so many nodes fit into memory, and so many nodes of all parts into a few seconds."""
+    return max(plan.high - plan.low, plan.part_width) / min(_MOST_NODES, _MOST_WORK / len(parts))
+
+
 def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of sqrt(2)."""
     if plan.part_width == 0.0:
         return 1.0  # every loss is zero
-    coarsest = max(plan.high - plan.low, plan.part_width) / _MOST_NODES
-    wanted = max(plan.step_scale * math.sqrt(tol / _WIDTH_LAW), coarsest, 1e-300)
+    wanted = max(_wanted_step(plan, tol), _coarsest(parts, plan), 1e-300)
     variables = [(loss.variable("remove"), n) for loss, n in parts]
     lattices = {v.lattice[1]: n for v, n in variables if v.lattice is not None and math.isfinite(v.lattice[1])}
     if lattices:
@@ -82,6 +96,7 @@ class _Question:
         self.first, *self.others = _directions(parts)
         self.plans: dict[Direction, tuple[Plan, float]] = {}
         self.rough: dict[Direction, float] = {}
+        self.capped = False  # was a grid coarser than the one that was wanted?
 
     def plan(self, direction: Direction) -> tuple[Plan, float]:
         """The plan for one direction, with the size of delta that its tails are made for."""
@@ -89,10 +104,13 @@ class _Question:
             self.plans[direction] = self.make(direction)
         return self.plans[direction]
 
-    def ends(self, direction: Direction, share: float, planned: Direction, *, two_sided: bool) -> tuple[float, float]:
-        """Both ends in one direction; the plan may be that of the other one."""
+    def ends(
+        self, direction: Direction, share: float, planned: Direction, *, two_sided: bool, look: bool = False
+    ) -> tuple[float, float]:
+        """Both ends in one direction; the plan may be that of the other one. A mere look may be as coarse as it likes."""
         plan, delta = self.plan(planned)
         step = _grid_step(self.parts, plan, share)
+        self.capped |= not look and _wanted_step(plan, share) < _coarsest(self.parts, plan)
         profiles = _profiles(self.parts, direction, plan, step, delta, two_sided=two_sided, floor=self.floor)
         return self.read(profiles[1]) if profiles[1] else 0.0, self.read(profiles[0])
 
@@ -106,7 +124,7 @@ class _Question:
         for direction in self.others:
             if direction not in self.rough:
                 coarse = _ROUGHER * share if two_sided else share
-                self.rough[direction] = self.ends(direction, coarse, self.first, two_sided=False)[1]
+                self.rough[direction] = self.ends(direction, coarse, self.first, two_sided=False, look=True)[1]
             if not self.rough[direction] <= upper:
                 own = self.ends(direction, share, direction, two_sided=two_sided)
                 lower, upper = max(lower, own[0]), max(upper, own[1])
@@ -117,11 +135,18 @@ class _Question:
         plan = self.plan(self.first)[0]
         return (plan.high - plan.low) / _grid_step(self.parts, plan, share)
 
+    def judged(self, found: Interval, allowed: Callable[[Interval], float], mode: Mode) -> Interval:
+        """The answer, which says so where the limit on nodes left it wider than asked for."""
+        wide = mode != "two-sided" or found.upper - found.lower > allowed(found)
+        return replace(found, coarse=(self.capped or found.coarse) and wide)
+
     def looks_heavy(self, share: float, jumps: Callable[[Direction], JumpSearch]) -> bool:
         """Does the plan look far beyond the loss that decides? (Asked only where the plain way would be dear.)"""
         if self.nodes(share) <= _DEAR:
             return False
         plan = self.plan(self.first)[0]
+        if plan.target > _OFTEN * plan.part_width:
+            return False  # it takes several of the largest steps: a few cannot decide
         spread = plan.step_scale * math.sqrt(sum(n for _, n in self.parts))
         steps = sum(n for _, n in self.parts)
         if plan.high - plan.low > _LONG * spread or (self.nodes(share) > 2.0 * _DEAR and steps < _MANY):
@@ -143,7 +168,7 @@ class _Question:
         two_sided = mode == "two-sided"
         found = jumps(self.first).interval(allowed, start, two_sided=two_sided)
         for direction in self.others:
-            if self.ends(direction, _ROUGHER * share, direction, two_sided=False)[1] <= found.upper:
+            if self.ends(direction, _ROUGHER * share, direction, two_sided=False, look=True)[1] <= found.upper:
                 continue
             search = jumps(direction)
             rough = search.interval(allowed, start, two_sided=False, ignored=found.upper)
@@ -197,7 +222,7 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
     )
 
     guess = max(0.05, question.plan(question.first)[0].target)
-    share = _width(guess, tol) / guess
+    share = _width(guess, tol) / guess * _harder(parts)
 
     def allowed(found: Interval) -> float:
         return _width(found.upper, tol)
@@ -206,8 +231,18 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
         return JumpSearch(parts, direction, delta=delta)
 
     result = _answer(question, share, allowed, jumps, mode=mode, start=_UNKNOWN)
+    result = question.judged(result, allowed, mode)
     _confirm(parts, result.upper, delta)
     return result
+
+
+def _harder(parts: Parts) -> float:
+    """By how much a first grid should aim lower where atoms lie between its nodes: the lower law loses more there."""
+    variables = [loss.variable("remove") for loss, _ in parts]
+    spacings = {v.lattice[1] for v in variables if v.lattice is not None}
+    if len(parts) < 2 or (len(spacings) < 2 and all(v.lattice is not None or not v.discrete for v in variables)):
+        return 1.0
+    return _BUNDLED if all(v.discrete for v in variables) else _MIXED
 
 
 def _answer(
@@ -267,6 +302,7 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
         return JumpSearch(parts, direction, delta=1e-12, epsilon=epsilon)
 
     result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=Interval(0.0, 1.0))
+    result = question.judged(result, allowed, mode)
     _confirm(parts, epsilon, result.upper)
     return result
 
@@ -306,7 +342,7 @@ def _refine(
         if math.isfinite(width) and width > 0.8 * before:
             break
         before = width
-        share *= min(0.6, max(1e-2, 0.8 * allowed(best) / width)) if math.isfinite(width) else 0.25
+        share *= min(0.5, max(1e-2, 0.8 * allowed(best) / width)) if math.isfinite(width) else 0.25
     return best
 
 
@@ -329,5 +365,4 @@ def clear_caches() -> None:
 
     >>> clear_caches()
     """
-    for cached in (summary_of, upper_law, lower_law, *caches_of_compose, *caches_of_rounding):
-        cached.cache_clear()
+    forget()

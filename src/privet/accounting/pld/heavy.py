@@ -24,6 +24,8 @@ _CUTS = 2.0 ** np.arange(-20.0, 0.1, 0.5)  # thresholds that are tried to find e
 _ORDERS = 2.0 ** np.arange(-4.0, 8.1, 0.5)  # orders, over a threshold
 _NEAR_CUTS = 2.0 ** np.arange(-5.0, 1.1, 0.5)
 _RUNGS = 36
+_NO_MASS = -1e300  # stands for the logarithm of nothing
+_LEAST = 1e-300
 _RARE = 0.1  # jumps that come together are rarer still
 _MOST_NODES = 1 << 20
 _FINE = 1.0 / 64.0  # cells of the jumps are at most this share of their loss
@@ -79,17 +81,35 @@ class Outline:
                 jumps[row] = np.logaddexp(jumps[row], math.log(n) + above - np.logaddexp(below, above))
         return value, jumps
 
-    def mean(self, cut: float) -> tuple[float, float]:
-        """Mean and standard deviation of the sum of the steps up to the cut."""
-        mean = variance = 0.0
+    def below(self, cuts: Array, orders: Array) -> Array:
+        """ln of the moment of the whole sum at `orders` (rows), with steps cut at each of increasing `cuts` (columns)."""
+        value = np.zeros((len(orders), len(cuts)))
+        for losses, log_mass, n in self.parts:
+            ends = np.searchsorted(losses, cuts, side="right")
+            starts = np.append(0, ends[:-1])
+            some = np.flatnonzero(ends > starts)  # cuts with losses between them and the cut before
+            logs = np.full(value.shape, _NO_MASS)
+            if len(some):
+                exponents = np.multiply.outer(orders, losses[: ends[-1]]) + log_mass[: ends[-1]]
+                peak = np.maximum.reduceat(exponents, starts[some], axis=1)
+                exponents -= np.repeat(peak, ends[some] - starts[some], axis=1)
+                logs[:, some] = peak + np.log(np.add.reduceat(np.exp(exponents), starts[some], axis=1))
+            value += n * np.logaddexp.accumulate(logs, axis=1)
+        return value
+
+    def means(self, cuts: Array) -> tuple[Array, Array, Array]:
+        """Mean and standard deviation of the sum of the steps up to each cut, and the expected number of steps above it."""
+        mean, variance, jumps = np.zeros(len(cuts)), np.zeros(len(cuts)), np.zeros(len(cuts))
         for losses, log_mass, n in self.parts:
             mass = np.exp(log_mass)
-            near = slice(0, int(np.searchsorted(losses, cut, side="right")))
-            total = max(float(mass[near].sum()), 1e-300)
-            centre = float((mass[near] * losses[near]).sum()) / total
-            mean += n * centre
-            variance += n * float((mass[near] * (losses[near] - centre) ** 2).sum()) / total
-        return mean, math.sqrt(max(variance, 1e-300))
+            ends = np.searchsorted(losses, cuts, side="right")
+            total, first, second = (np.append(0.0, np.cumsum(mass * losses**power))[ends] for power in (0, 1, 2))
+            whole = float(mass.sum())
+            jumps += n * np.maximum(1.0 - total / whole, 0.0)
+            total = np.maximum(total, _LEAST)
+            mean += n * first / total
+            variance += n * np.maximum(second / total - (first / total) ** 2, 0.0)
+        return mean, np.sqrt(np.maximum(variance, _LEAST)), jumps
 
     def one_jump(self, epsilon: float) -> float:
         """delta of a single large step."""
@@ -103,7 +123,7 @@ class Outline:
 def _log_sum(exponents: Array) -> Array:
     """ln of the sum of exponentials along each row; -1e300 for an empty one."""
     if exponents.shape[1] == 0:
-        return np.full(len(exponents), -1e300)
+        return np.full(len(exponents), _NO_MASS)
     peak = np.max(exponents, axis=1)
     total: Array = peak + np.log(np.exp(exponents - peak[:, None]).sum(axis=1))
     return total
@@ -115,17 +135,20 @@ class Guess:
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
         self.cuts = outline.top * _CUTS
-        self.orders = np.multiply.outer(1.0 / self.cuts, _ORDERS)
-        self.moments = outline.moments(self.cuts, self.orders)[0]
+        shifts = np.subtract.outer(
+            np.arange(len(_CUTS))[::-1], -np.arange(len(_ORDERS))
+        )  # cuts and orders are one ladder
+        ladder = _ORDERS[0] / _CUTS[-1] * 2.0 ** (0.5 * np.arange(len(_CUTS) + len(_ORDERS) - 1)) / outline.top
+        self.orders = ladder[shifts]
+        self.moments = outline.below(self.cuts, ladder)[shifts, np.arange(len(_CUTS))[:, None]]
         self.weights = np.log1p(self.orders) + self.orders * np.log1p(1.0 / self.orders)  # of the excess, in delta
-        self.means = [outline.mean(float(cut)) for cut in self.cuts]
-        self.rates = np.exp(outline.moments(self.cuts, np.zeros((len(self.cuts), 1)))[1][:, 0])
+        self.means, self.spreads, self.rates = outline.means(self.cuts)
 
     def log_delta(self, epsilon: float) -> float:
         near = min(int(np.searchsorted(self.cuts, epsilon)), len(self.cuts) - 1)
         if near >= 2 and self.rates[near - 2] < _RARE:  # half of epsilon: what lies above is a jump and a little more
             near -= 2
-        mean, spread = self.means[near]
+        mean, spread = float(self.means[near]), float(self.spreads[near])
         best = float((self.moments[near] - self.orders[near] * epsilon - self.weights[near]).min())
         jump = self.outline.one_jump(max(epsilon - max(mean, 0.0) - 2.0 * spread, 0.0))
         return math.log(max(0.2 * math.exp(min(best, 0.0)) + jump, 1e-300))
@@ -158,7 +181,7 @@ def outline_of(parts: Parts, direction: Direction, delta: float) -> tuple[Outlin
 
 def heavy_plan(outline: Outline, tail: float, log_delta: float, epsilon: float, slope: float) -> HeavyPlan:
     """Cut, tilts and windows for a question near epsilon, where delta is about exp(log_delta)."""
-    spread = outline.mean(max(epsilon, 1e-9 * outline.top))[1]
+    spread = float(outline.means(np.array([max(epsilon, 1e-9 * outline.top)]))[1][0])
     scale = max(epsilon, spread)
     cuts = np.minimum(scale * _NEAR_CUTS, 0.999 * outline.top)
     ladder = np.geomspace(0.125 / max(outline.top, scale), 512.0 / scale, _RUNGS)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from privet.accounting.pld.answer import Layers, Side
 from privet.accounting.pld.heavy import Guess, HeavyPlan, heavy_plan, outline_of
@@ -12,7 +13,7 @@ from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.privacy import Direction
 
 _PASSES = 7
-_FAIR = 5e-4
+_FAIR = 1e-3
 _FIRST = 16.0  # a first look may be this much less accurate
 _OFF = 0.08  # a plan made for a loss this far from the answer is made again
 _TINY = -40.0  # the logarithm of a delta for which a rough grid shows nothing
@@ -27,6 +28,7 @@ class JumpSearch:
         self.outline, self.tail = outline_of(parts, direction, delta)
         self.guess = Guess(self.outline)
         self.log_delta = math.log(delta)
+        self.capped = False  # was a grid coarser than the one that was wanted?
         self.fair = _FAIR if epsilon is None else 2.0 * _FAIR  # a share of the value that is narrow enough in any case
         if epsilon is None:
             self.epsilon = self.guess.epsilon(self.log_delta)
@@ -87,6 +89,7 @@ class JumpSearch:
         share = _FIRST if self.log_delta > _TINY else 2.0
         step = plan.step_for(share * self._unit(plan, allowed))
         for number in range(_PASSES):
+            self.capped |= step < plan.least_step
             step = max(step, plan.least_step)
             found = self._ends(plan, step, two_sided=two_sided)
             best = intersected(best, found)
@@ -99,6 +102,7 @@ class JumpSearch:
             if off:
                 plan = self._plan()
             elif step <= plan.least_step or (two_sided and width > 0.9 * before):
+                self.capped |= step <= plan.least_step
                 break
             if not two_sided:
                 if not off and share <= 1.0:
@@ -109,4 +113,4 @@ class JumpSearch:
             before = math.inf if off else width
             finer = math.sqrt(0.6 * allowed(best) / width) if 0.0 < width < math.inf else 0.4
             step *= min(1.0 if off else 0.7, max(0.15, finer))
-        return best
+        return replace(best, coarse=best.coarse or self.capped)

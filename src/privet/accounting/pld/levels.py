@@ -6,15 +6,19 @@ wrong in the second is as small as the expected number of jumps: a difference of
 """
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import UNIT_ROUNDOFF, Array
+from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law, waves_of
 from privet.accounting.pld.compose import (
     NEGLIGIBLE,
-    ComposedLaw,
+    WORTH_IT,
+    BandLaw,
     Laws,
     Sum,
     compose,
@@ -32,20 +36,26 @@ _ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and th
 _HALF = 0.5
 _RARE_FACTOR = 1e-2  # a factor that occurs once is bounded by at least this
 
+Transforms = tuple[
+    NDArray[np.complex128], float, NDArray[np.complex128], float, int
+]  # A, its error, J, its error, power
+
 
 def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[Sum]:
     """The law of the sum as two measures: paths whose steps all stay at or below the cut, and the others."""
     split = [(law.split(plan.cut), n) for law, n in laws]
     low = [(below, n) for (below, _), n in split]
     jumps = [(above, n) for (_, above), n in split]
-    return [compose(low, step, plan.bulk), _with_jumps(laws, jumps, step, plan.jump)]
+    return [compose(low, step, plan.bulk), _with_jumps(laws, low, jumps, step, plan.jump)]
 
 
-def _with_jumps(laws: Laws, jumps: Laws, step: float, plan: Plan) -> ComposedLaw:
+def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> Sum:
     """A^T - B^T under the tilt of the plan."""
     first, length = window_of(laws, plan, step)
-    length = smooth_length(length)
-    spectrum, noise = _difference(laws, jumps, plan.tilt, length)
+    narrow = _low_band(laws, low, jumps, plan.tilt, length)
+    if narrow is None:
+        length = smooth_length(length)
+    spectrum, noise = narrow or _difference(_all_frequencies(laws, jumps, plan.tilt, length), length)
 
     def moment(order: float) -> float:
         """ln of a bound on the moment of the difference: that of A times the expected number of jumps, at most 1."""
@@ -57,24 +67,61 @@ def _with_jumps(laws: Laws, jumps: Laws, step: float, plan: Plan) -> ComposedLaw
         return whole + math.log(min(1.0, expected + 1e-300))
 
     known = known_of(laws, step, plan, first, length, float(np.abs(spectrum).sum()), noise, moment)
-    return inverted(laws, spectrum, first, length, known)
+    if narrow is None:
+        return inverted(laws, spectrum, first, length, known)
+    smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
+    return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, guess=plan.guess, **known)
 
 
-def _difference(laws: Laws, jumps_of: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float]:
+def _low_band(laws: Laws, low: Laws, jumps: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
+    """The low frequencies of A^T - B^T with a bound on the error of one bin, when the others are proved negligible.
+
+    A hill below B lies below A too, so one bound covers the powers of both: beyond the cut they differ by at most twice
+    that.
+    """
+    if t <= 0.0:
+        return None
+    parts = []
+    for (law, n), (below, _) in zip(laws, low, strict=True):
+        whole, hill = (tilted_law(one, t, law.log_moment(t)) for one in (law, below))
+        parts.append((replace(hill, total=max(whole.total, hill.total)), n))
+    count = cut_frequency(parts, length, -NEGLIGIBLE)
+    nodes = sum(len(law.mass) for law, _ in laws)
+    if count is None or 2 * count * nodes > WORTH_IT + (10 + 6 * len(parts)) * length:
+        return None
+    spectrum, noise = _difference(_few_frequencies(laws, jumps, t, length, count), length)
+    seen = np.flatnonzero(spectrum)
+    last = int(seen[-1]) + 1 if len(seen) else 1
+    return spectrum[:last], noise + 2.0 * math.exp(NEGLIGIBLE)
+
+
+def _few_frequencies(laws: Laws, jumps: Laws, t: float, length: int, count: int) -> Iterator[Transforms]:
+    for (law, n), (jump, _) in zip(laws, jumps, strict=True):
+        whole, error = low_frequencies(law, tilted_law(law, t, law.log_moment(t)), length, count)
+        weight: Array = jump.mass * np.exp(jump.losses() * t - law.log_moment(t))
+        yield whole, error, *waves_of(weight, (jump.places - law.start) % length, length, count), n
+
+
+def _all_frequencies(laws: Laws, jumps: Laws, t: float, length: int) -> Iterator[Transforms]:
+    for (law, n), (jump, _) in zip(laws, jumps, strict=True):
+        whole, _, error = transform_of(law, t, length)
+        yield whole, error, *_transform_of_jumps(law, jump, t, length), n
+
+
+def _difference(factors: Iterator[Transforms], length: int) -> tuple[NDArray[np.complex128], float]:
     """The transform of A^T - B^T, and a bound on the error of one bin of its inverse.
 
     Written as A^T (1 - exp(sum of n ln(1 - J/A))). With m above the moduli of A, B and their computed values, G the
     product of all m^n, and jumps = sum of n |J|/m, errors e of the factors move the difference by at most
     G (sum n e_J/m + jumps sum n e/m): it is a sum over the position of the last jump.
     """
-    half = length // 2 + 1
+    transforms = list(factors)
+    half = len(transforms[0][0])
     power, ratio = np.zeros(half, dtype=complex), np.zeros(half, dtype=complex)
     log_size, jumps, moved, errors = np.zeros(half), np.zeros(half), np.zeros(half), np.zeros(half)
     alive = np.arange(half)  # frequencies that are not negligible yet
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for (law, n), (jump, _) in zip(laws, jumps_of, strict=True):
-            whole, _, error = transform_of(law, t, length)
-            above, error_above = _transform_of_jumps(law, jump, t, length)
+        for whole, error, above, error_above, n in transforms:
             size = np.maximum(np.abs(whole), np.abs(whole - above)) + error + error_above
             if n == 1:
                 size = np.maximum(size, _RARE_FACTOR)
@@ -91,7 +138,7 @@ def _difference(laws: Laws, jumps_of: Laws, t: float, length: int) -> tuple[NDAr
         result[near] = -np.expm1(ratio[near]) * np.exp(power[near])
         result[far] = np.exp(power[far]) - np.exp(power[far] + ratio[far])
     result[(log_size <= NEGLIGIBLE) | ~np.isfinite(result)] = 0.0
-    sums = UNIT_ROUNDOFF * 2.0 * len(laws) * (100.0 + math.pi * sum(n for _, n in laws))
+    sums = UNIT_ROUNDOFF * 2.0 * len(transforms) * (100.0 + math.pi * sum(n for *_, n in transforms))
     noise = np.exp(np.clip(log_size, -200.0, 50.0)) * (moved + jumps * (errors + sums + _ARITHMETIC))
     return result, 2.0 / length * float(noise.sum())
 

@@ -33,7 +33,7 @@ _MOST_NODES = 1 << 23
 _MOST_PLACES = 1 << 40  # of an uneven mesh, most of which stay empty
 _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
-_FEW_NODES = 600
+_FEW_NODES = 2000
 _PER_CELL = 32
 _MOST_LOST = 1e-2  # of the variance: from here on another way of merging is tried
 _HAIR = 1e-11  # a loss this little below its node may be lifted onto it, and charged
@@ -321,17 +321,16 @@ def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bo
             continue
         near = slice(index, index + reach) if move == 1 else slice(max(0, index - reach + 1), index + 1)
         excess = (p[near] - growth[target] * q[near])[::move] * move
-        total = np.cumsum(excess)
-        enough = int(np.argmax(total >= 0.0))
+        total = excess.cumsum()
+        enough = int((total >= 0.0).argmax())
         if enough == 0:  # not enough supply within reach (total[0] is negative by the choice of the target)
             continue
-        taken = np.ones(enough + 1)
-        taken[enough] = min(1.0, -float(total[enough - 1]) / float(excess[enough]))
-        part = slice(index, index + enough + 1) if move == 1 else slice(index - enough, index + 1)
-        taken = taken[::move]
-        settled[target] += float((taken * p[part]).sum())
-        p[part] *= 1.0 - taken
-        q[part] *= 1.0 - taken
+        last, taken = index + move * enough, min(1.0, -float(total[enough - 1]) / float(excess[enough]))
+        whole = slice(index, last) if move == 1 else slice(last + 1, index + 1)
+        settled[target] += float(p[whole].sum()) + taken * float(p[last])
+        p[whole] = q[whole] = 0.0
+        p[last] *= 1.0 - taken
+        q[last] *= 1.0 - taken
         return True
     return False
 
@@ -382,6 +381,3 @@ def _lend(
         if place >= 0:
             mass[place] += retained[index] * p[index]
     return mass, lifted
-
-
-CACHES = (_mesh,)

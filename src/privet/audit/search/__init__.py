@@ -8,6 +8,7 @@ from privet.audit.search.classifier import (
     Tree as Tree,
     learn as learn,
 )
+from privet.audit.search.copies import twin_of as twin_of
 from privet.audit.search.crew import Crew as Crew
 from privet.audit.search.encoder import Encoder as Encoder, fit as fit, targets_of as targets_of
 from privet.audit.search.events import (
@@ -19,7 +20,8 @@ from privet.audit.search.events import (
     tally as tally,
 )
 from privet.audit.search.features import lowest_set_bit as lowest_set_bit
-from privet.audit.search.independence import dependence as dependence, differs as differs, twin_of as twin_of
+from privet.audit.search.held import held as held
+from privet.audit.search.independence import dependence as dependence, differs as differs
 from privet.audit.search.reading import Reading as Reading, read as read
 from privet.audit.search.rows import Marks as Marks
 from privet.audit.search.running import (

@@ -13,6 +13,9 @@ from privet.audit.search.strain import Strain
 Score = Callable[[Array, Array, int, int], Array]
 _SMOOTH = 5  # thresholds: a broad peak is worth more than a lucky point
 _OFTEN = 50  # an event that is seen, and missed, at least once in so many runs
+_HALF_LINES = 8  # the thresholds of a feature are so alike that they are worth so many chances for luck
+_MODELLED = 4_000  # runs up to which thresholds are judged by a model of the noise besides
+_ALIKE, _EVEN = 1.36, 0.8  # Kolmogorov-Smirnov: shapes that differ by more are not one noise; a noise is not symmetric
 _NOTHING = Event("form", "equal to", -2.0)  # never happens: what is tested when no wanted event was seen
 
 
@@ -35,8 +38,13 @@ class Tallies:
 
     def __init__(self, left: dict[str, Array], right: dict[str, Array], kinds: frozenset[str]) -> None:
         self._n, self._n_out = len(left["form"]), len(right["form"])
-        seen = tally(*(_wanted(side, kinds) for side in (left, right)))
-        self._groups = [group for group in seen if group.thresholds.size and group.kind in kinds]
+        sides = [_wanted(side, kinds) for side in (left, right)]
+        self._groups = [group for group in tally(*sides) if group.thresholds.size and group.kind in kinds]
+        self._shifts: dict[str, Shift] = {}
+        if max(self._n, self._n_out) <= _MODELLED:
+            names = {group.feature for group in self._groups if group.relation == "at least"}
+            shifts = {name: Shift.of(sides[0][name], sides[1][name]) for name in names}
+            self._shifts = {name: shift for name, shift in shifts.items() if shift is not None}
 
     @property
     def events(self) -> int:
@@ -46,24 +54,24 @@ class Tallies:
     def suspects(self, strain: Strain, most: int) -> list[Candidate]:
         """The events that promise the smallest p-values, each about another feature.
 
-        The promise is the squared depth below the curve, less the price of having looked at so many events of its sort:
-        one lucky window among thousands must not win against a plain threshold. Where nothing promises anything, the
-        frequent event nearest to the edge is the likeliest suspect.
+        The promise is the depth below the curve in standard errors, less what luck alone would reach among so many events
+        of its sort: one lucky window among thousands must not win against a plain threshold. Where nothing promises
+        anything, the frequent event nearest to the edge is the likeliest suspect.
         """
-        sizes = Counter[tuple[str, str]]()
+        chances = Counter[tuple[str, str]]()
         for group in self._groups:
-            sizes[_family(group)] += group.thresholds.size
+            chances[_family(group)] += self._chances(group)
         found: dict[str, Candidate] = {}
         fallback: Candidate | None = None
         for group in self._groups:
-            price = float(np.log(2.0 * sizes[_family(group)]))
+            luck = float(np.sqrt(2.0 * np.log(2.0 * chances[_family(group)])))
             for swapped, depth, often in self._depths(group, strain):
                 index = int(np.argmax(depth))
-                promise = 0.5 * max(float(depth[index]), 0.0) ** 2 - price
+                promise = float(depth[index]) - luck
                 known = found.get(group.feature)
                 if depth[index] > 0.0 and (known is None or promise > known.score):
                     found[group.feature] = Candidate(promise, group.event(index), swapped)
-                plain = np.where(often, depth, -np.inf)
+                plain = np.where(often, depth - luck, -np.inf)
                 near = int(np.argmax(plain))
                 if np.isfinite(plain[near]) and (fallback is None or plain[near] > fallback.score):
                     fallback = Candidate(float(plain[near]), group.event(near), swapped)
@@ -84,9 +92,18 @@ class Tallies:
             depth = np.where((tp + fp == 0) | (tp + fp == n + n_out), -np.inf, depth)
             if group.relation in ("at least", "at most"):
                 depth = _smoothed(depth)
+                if group.feature in self._shifts:
+                    rates = self._shifts[group.feature].rates(group)
+                    expected = (rates[1] * n, rates[0] * n_out) if swapped else (rates[0] * n, rates[1] * n_out)
+                    depth = 0.5 * (depth + strain.depth(*expected, n, n_out))
             often = np.minimum(tp, n_out - fp) >= n / _OFTEN
             found.append((swapped, depth, often))
         return found
+
+    def _chances(self, group: Tally) -> int:
+        if group.relation not in ("at least", "at most"):
+            return group.thresholds.size
+        return min(group.thresholds.size, 1 if group.feature in self._shifts else _HALF_LINES)
 
     def best(self, score: Score) -> Candidate:
         """The event with the highest score."""
@@ -111,6 +128,52 @@ class Tallies:
         if swapped:
             return group.right, group.left, self._n_out, self._n
         return group.left, group.right, self._n, self._n_out
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """Two worlds as one noise around two centres: few runs then tell more about where to put a threshold.
+
+    For choosing only. It is how most mechanisms work, and `of` says None where the runs contradict it.
+
+    >>> shift = Shift.of(np.arange(100.0), np.arange(100.0) + 50.0)
+    >>> group = Tally("value[0]", "at least", np.array([99.5]), np.array([0]), np.array([50]))
+    >>> [round(float(rate[0]), 1) for rate in shift.rates(group)]
+    [0.0, 0.5]
+    """
+
+    centres: tuple[float, float]
+    noise: Array  # sorted
+
+    @classmethod
+    def of(cls, left: Array, right: Array) -> "Shift | None":
+        """The model of some runs, or None when their worlds have different shapes, few values or gaps."""
+        if min(len(left), len(right)) < 8 or not (np.isfinite(left).all() and np.isfinite(right).all()):
+            return None
+        centres = float(np.median(left)), float(np.median(right))
+        a, b = np.sort(left - centres[0]), np.sort(right - centres[1])
+        both = np.sort(np.concatenate((a, b)))
+        if len(np.unique(both)) < 8 or _apart(a, b) > _ALIKE:
+            return None
+        mirrored = -both[::-1]
+        noise = both if _apart(both, mirrored) > _EVEN else np.sort(np.concatenate((both, mirrored)))
+        return cls(centres, noise)
+
+    def rates(self, group: Tally) -> list[Array]:
+        """The modelled rates of thresholds in the left and in the right world."""
+        found = []
+        for centre in self.centres:
+            cuts = group.thresholds - centre
+            below, upto = (np.searchsorted(self.noise, cuts, side) / len(self.noise) for side in ("left", "right"))
+            found.append(1.0 - below if group.relation == "at least" else upto)
+        return found
+
+
+def _apart(one: Array, other: Array) -> float:
+    """The Kolmogorov-Smirnov distance of two sorted samples, in units of chance."""
+    places = np.concatenate((one, other))
+    gap = np.searchsorted(one, places, "right") / len(one) - np.searchsorted(other, places, "right") / len(other)
+    return float(np.abs(gap).max() * np.sqrt(len(one) * len(other) / (len(one) + len(other))))
 
 
 def _family(group: Tally) -> tuple[str, str]:

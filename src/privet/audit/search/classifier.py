@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import Array
+from privet.audit.search.independence import drifts
 
 _FEWEST = 100  # runs of each world to learn from
 _MOST = 20_000
 _BINS = 24
 _DEPTH, _TREE_BINS, _LEAF = 3, 24, 40
+_SHARP = 0.02  # of the quartiles' distance: the least width of the step from one side to the other
 _WIDEST = 96  # columns that a tree looks at
 
 
@@ -36,13 +38,14 @@ class Classifier(Learned):
     middle: Array
     spread: Array
     weights: Array
+    limit: float = 8.0  # how far out a feature still counts more and more
 
     def __call__(self, columns: dict[str, Array]) -> Array:
         """The score of each run; a feature that an output lacks counts as 0."""
         score = np.zeros(len(columns["form"]) if "form" in columns else len(next(iter(columns.values()))))
         for name, middle, spread, weight in zip(self.names, self.middle, self.spread, self.weights, strict=True):
             if name in columns:
-                score += weight * _moderate((columns[name] - middle) / spread)
+                score += weight * _moderate((columns[name] - middle) / spread, self.limit)
         return score
 
 
@@ -103,33 +106,50 @@ class TimeGivenValue(Learned):
 def learn(left: dict[str, Array], right: dict[str, Array], *, kinds: frozenset[str]) -> dict[str, Learned]:
     """Learn to tell the worlds apart from some runs, which must not be tested on; the new features by name.
 
+    Columns that change as time goes by (serial numbers, clocks) are left out: later runs are not like those learned from.
+
     >>> learn({"value[0]": np.zeros(200)}, {"value[0]": np.ones(200)}, kinds=frozenset({"projection"}))
     {}
     """
     found: dict[str, Learned | None] = {}
+    drifting = {name for side in (left, right) for name, column in side.items() if name != "form" and drifts(column)}
+    left, right = ({name: side[name] for name in side if name not in drifting} for side in (left, right))
     if "projection" in kinds:
-        found["classifier"] = _classifier(left, right)
+        found["classifier"], found["classifier of sides"] = _classifiers(left, right)
         found["tree"] = _tree(left, right)
     if "time" in kinds:
         found["time given value"] = _time_given_value(left, right)
     return {name: model for name, model in found.items() if model is not None}
 
 
-def _classifier(left: dict[str, Array], right: dict[str, Array]) -> Classifier | None:
-    """None when one number says everything (thresholds see all of it) or the runs are few."""
+def _classifiers(left: dict[str, Array], right: dict[str, Array]) -> tuple[Classifier | None, Classifier | None]:
+    """None when one number says everything (thresholds see all of it) or the runs are few.
+
+    The first is linear, which is best for Gaussian noise. The second asks of each number on which side of the middle
+    between the worlds it lies, and grades only what lies between their medians: the likelihood of Laplace noise.
+    """
     names = tuple(name for name in left if name in right and name.startswith(("value", "sum", "largest", "smallest")))
     names = tuple(name for name in names if " - " not in name and " given " not in name)[:_WIDEST]
     if _alone(names) or min(len(left[names[0]]), len(right[names[0]])) < _FEWEST:
-        return None
+        return None, None
     sides = [np.stack([side[name][:_MOST] for name in names], axis=1) for side in (left, right)]
+    labels = np.repeat([1, 0], [len(side) for side in sides])
     inputs = np.concatenate(sides)
     low, middle, high = np.quantile(np.nan_to_num(inputs, nan=0.0, posinf=0.0, neginf=0.0), (0.25, 0.5, 0.75), axis=0)
     spread = np.where(high > low, high - low, 1.0)
+    linear = _fitted(names, inputs, labels, middle, spread, 8.0)
+    centres = [np.median(np.nan_to_num(side, nan=0.0, posinf=0.0, neginf=0.0), axis=0) for side in sides]
+    between = np.maximum(0.5 * np.abs(centres[0] - centres[1]), _SHARP * spread)
+    return linear, _fitted(names, inputs, labels, 0.5 * (centres[0] + centres[1]), between, 1.0)
+
+
+def _fitted(
+    names: tuple[str, ...], inputs: Array, labels: Array, middle: Array, spread: Array, limit: float
+) -> Classifier:
     from sklearn.linear_model import LogisticRegression
 
-    labels = np.repeat([1, 0], [len(side) for side in sides])
-    model = LogisticRegression(max_iter=200).fit(_moderate((inputs - middle) / spread), labels)
-    return Classifier(names, middle, spread, model.coef_[0])
+    model = LogisticRegression(max_iter=200).fit(_moderate((inputs - middle) / spread, limit), labels)
+    return Classifier(names, middle, spread, model.coef_[0], limit)
 
 
 def _alone(names: Iterable[str]) -> bool:
@@ -223,9 +243,9 @@ def _information(a: Array, b: Array, totals: list[int]) -> Array:
     return np.asarray(part(a, b) + part(totals[0] - a, totals[1] - b) - whole)
 
 
-def _moderate(column: Array) -> Array:
+def _moderate(column: Array, limit: float) -> Array:
     """Finite and of moderate size, so that one huge number does not blind the fit."""
-    return np.clip(np.nan_to_num(column, nan=0.0, posinf=8.0, neginf=-8.0), -8.0, 8.0)
+    return np.clip(np.nan_to_num(column, nan=0.0, posinf=limit, neginf=-limit), -limit, limit)
 
 
 def _time_given_value(left: dict[str, Array], right: dict[str, Array]) -> TimeGivenValue | None:

@@ -27,6 +27,7 @@ _NAMES = 256
 _CONDITIONS, _CONDITIONED = 3, 4
 _TARGETS = 4
 _UNIQUE, _ENOUGH = 0.9, 40  # a text that differs in so many of at least so many runs cannot be read
+_FEW_SIDES = 24  # numbers from which on their sides are summed up
 _TABLES = 1_000  # tables of different lengths that are compared at once
 _MOST_MEMBERS = 2_000_000  # numbers of tables that are compared with target rows at once
 
@@ -54,6 +55,7 @@ class Encoder:
     released: bool = False
     several: bool = False
     notes: tuple[str, ...] = ()
+    sides: "tuple[Sides, ...]" = ()
 
     @property
     def wanted(self) -> frozenset[str]:
@@ -68,6 +70,8 @@ class Encoder:
         found |= self._names(world)
         found |= self._differences(world)
         found |= self._members(world)
+        for each in self.sides:
+            found |= each(_part(world, each.place))
         if world.seconds is not None:
             found["time"] = world.seconds
         return found | self._conditioned(world, found)
@@ -165,6 +169,45 @@ class Encoder:
         return extra
 
 
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """On which side of its middle each of many numbers lies, summed up: many small shifts make a large one.
+
+    >>> Sides("", np.array([0.0, 1.0]), np.array([1.0, -1.0]))(Part(np.array([[5.0, 5.0]]), np.array([2])))
+    {'sum of sides': array([2.]), 'sum of sides, weighted': array([0.])}
+    """
+
+    place: str
+    middles: Array
+    weights: Array  # how the sides leaned from world to world in scouting runs
+
+    def __call__(self, part: Part) -> dict[str, Array]:
+        """Both sums for each run; numbers beyond an output's end, and NaN, count for nothing."""
+        width = min(part.values.shape[1], len(self.middles))
+        values = part.values[:, :width]
+        side = np.sign(values - self.middles[:width])
+        side[np.isnan(side) | (np.arange(width) >= part.lengths[:, None])] = 0.0
+        sums = side.sum(axis=1), side @ self.weights[:width]
+        return {f"sum of sides{self.place}": sums[0], f"sum of sides{self.place}, weighted": sums[1]}
+
+
+def _sides(left: World, right: World, place: str) -> Sides | None:
+    """Fitted on scouting runs; None for a few numbers, which a classifier sees as well."""
+    parts = [_part(world, place) for world in (left, right)]
+    width = min(max(part.values.shape[1] for part in parts), _WIDEST)
+    if width < _FEW_SIDES:
+        return None
+    values = []
+    for part in parts:
+        seen = np.where(np.arange(part.values.shape[1]) < part.lengths[:, None], part.values, np.nan)[
+            :_SCREENED, :width
+        ]
+        values.append(np.nan_to_num(np.pad(seen, ((0, 0), (0, width - seen.shape[1])), constant_values=np.nan)))
+    middles = np.median(np.concatenate(values), axis=0)
+    means = [np.sign(side - middles).mean(axis=0) for side in values]
+    return Sides(place, middles, means[0] - means[1])
+
+
 def _near_each(tables: Sequence[Array | None], target: Array) -> tuple[Array, Array]:
     """Tables of different lengths, laid end to end, some at a time; NaN for runs without such a table."""
     found = np.full((2, len(tables)), np.nan)
@@ -245,6 +288,7 @@ def fit(left: World, right: World, strain: Strain, *, targets: Array | None = No
         mixed,
         width > 1 or len({*left.main.lengths.tolist(), *right.main.lengths.tolist()}) > 1,
         tuple(notes),
+        tuple(found for place in ("", *places) if (found := _sides(left, right, place)) is not None),
     )
 
 
@@ -378,8 +422,10 @@ def targets_of(left: Any, right: Any, marks: Marks) -> Array | None:
     tables = [rows_of(value, marks) for value in (left, right)]
     widths = {table.shape[1] for table in tables if table is not None}
     lengths = {0 if table is None else len(table) for table in tables}
-    if len(widths) != 1 or (widths == {1} and len(lengths) == 1):
-        return None  # numbers in equal numbers are answers rather than records
+    if len(widths) != 1:
+        return None
     counts = [Counter(map(tuple, table.tolist())) if table is not None else Counter() for table in tables]
+    if widths == {1} and len(lengths) == 1 and sum((counts[0] - counts[1]).values()) != 1:
+        return None  # numbers of which several move are answers rather than records
     apart = [*(counts[0] - counts[1]), *(counts[1] - counts[0])]
     return np.array(apart[:_TARGETS], dtype=float) if apart else None

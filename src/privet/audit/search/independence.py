@@ -4,11 +4,7 @@ Every check compares two groups of runs on one input that would be exchangeable 
 for every law and every number of runs; their level is so strict that a sound audit hardly ever meets it.
 """
 
-import copy
 import math
-import types
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -32,14 +28,24 @@ def dependence(columns: list[dict[str, Array]], after_other: list[Array | None],
         names = [name for name in dict.fromkeys((*first, *side)) if name in side and _judged(name)]
         for name in names[:_COLUMNS]:
             marks = _indicator(side[name])
-            half = len(marks) // 2
-            if apart(marks[:half], marks[half:]):
+            if drifts(side[name]):
                 return "later runs differ from earlier ones"
             if _together(marks) or _together_equal(side[name]):
                 return "a run resembles the run before it"
             if after is not None and apart(marks[after], marks[~after]):
                 return "a run depends on which input came before it"
     return None
+
+
+def drifts(column: Array) -> bool:
+    """Whether the later runs of a world differ from the earlier ones.
+
+    >>> drifts(np.arange(1000.0)), drifts(np.tile([0.0, 1.0], 500))
+    (True, False)
+    """
+    marks = _indicator(column)
+    half = len(marks) // 2
+    return apart(marks[:half], marks[half:])
 
 
 def _judged(name: str) -> bool:
@@ -108,59 +114,3 @@ def _together_equal(column: Array) -> bool:
     expected = float(np.sum(times * (times - 1.0))) / (n * (n - 1.0)) if n > 1 else 1.0
     share = float(np.mean(column[0 : 2 * m : 2] == column[1 : 2 * m : 2]))
     return 2.0 * math.exp(-m * (share - expected) ** 2 / 4.0) <= LEVEL
-
-
-def twin_of(mechanism: Any) -> Any | None:
-    """A copy with the state of this moment, to be run beside the first one; None when there is no state to copy.
-
-    >>> def counted(value, seen=[]):
-    ...     seen.append(value)
-    ...     return len(seen)
-    >>> twin = twin_of(counted)
-    >>> counted(0), counted(0), twin(0)
-    (1, 2, 1)
-    """
-    if hasattr(mechanism, "cache_clear") and hasattr(mechanism, "__wrapped__"):
-        return _remembering(mechanism.__wrapped__)
-    if isinstance(mechanism, types.FunctionType):
-        return _function_twin(mechanism)
-    if isinstance(mechanism, types.BuiltinFunctionType | type):
-        return None
-    try:
-        return copy.deepcopy(mechanism)
-    except Exception:
-        return None
-
-
-def _remembering(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function with a cache of its own, empty yet."""
-    answers: dict[Any, Any] = {}
-
-    def run(value: Any) -> Any:
-        return answers[value] if value in answers else answers.setdefault(value, inner(value))
-
-    return run
-
-
-def _function_twin(function: types.FunctionType) -> types.FunctionType | None:
-    """The same code with copies of what it keeps: closure, defaults, and the containers among the globals it names."""
-    try:
-        cells = tuple(types.CellType(_kept(cell.cell_contents)) for cell in function.__closure__ or ())
-        names = function.__globals__
-        held = {
-            name: _kept(names[name]) for name in function.__code__.co_names if isinstance(names.get(name), _CONTAINERS)
-        }
-        twin = types.FunctionType(function.__code__, {**names, **held}, function.__name__, None, cells or None)
-        twin.__defaults__ = _kept(function.__defaults__)
-        twin.__kwdefaults__ = _kept(function.__kwdefaults__)
-        twin.__dict__.update(_kept(function.__dict__))
-    except Exception:
-        return None
-    return twin
-
-
-_CONTAINERS = (dict, list, set, bytearray)
-
-
-def _kept(value: Any) -> Any:
-    return value if isinstance(value, types.FunctionType | types.ModuleType | type) else copy.deepcopy(value)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from privet._cache import remember
 from privet.privacy.binary import binary_variable
 from privet.privacy.variable import AtomicVariable, LossVariable
 
@@ -21,6 +22,12 @@ def shifted_geometric(decay: float, shift: int) -> LossVariable:
     """
     if shift > MOST_ATOMS:
         return binary_variable(decay * shift)
+    found: LossVariable = _shifted(float(decay), shift)
+    return found
+
+
+@remember(1_000_000)  # one question asks for the pair of a part a dozen times
+def _shifted(decay: float, shift: int) -> LossVariable:
     x = np.arange(1, shift)
     norm = -math.expm1(-decay) / (1.0 + math.exp(-decay))  # tanh(decay/2): Pr[0]
     end = 1.0 / (1.0 + math.exp(-decay))  # Pr[x <= 0]

@@ -299,15 +299,19 @@ def log_excess_moment(loss: Array, log_weight: Array, alpha: float) -> float:
     if top > 20.0:
         return top + math.log(float(np.exp(exponent + log_weight - top).sum()))
     near = exponent < 30.0
-    small = np.where(near, exponent, 0.0)
-    first, second = np.expm1(small), alpha * np.expm1(small / alpha)
-    excess = np.maximum(first - second, 0.0) + 4.0 * UNIT_ROUNDOFF * (np.abs(first) + np.abs(second))
-    large = np.where(near, 30.0, exponent)  # e^{al} (1 - a e^{l - al} + (a - 1) e^{-al})
+    if near.all():
+        return math.log1p(_near_excess(exponent, log_weight, alpha))
+    large, weight = exponent[~near], log_weight[~near]  # e^{al} (1 - a e^{l - al} + (a - 1) e^{-al})
     shrunk = 1.0 - alpha * np.exp(large / alpha - large) + (alpha - 1.0) * np.exp(-large)
-    with np.errstate(over="ignore"):
-        far = np.exp(np.minimum(large + log_weight, 40.0)) * np.maximum(shrunk, 0.0)
-        terms = np.where(near, excess * np.exp(log_weight), far + 1e-300)
-    return math.log1p(float(terms.sum()))
+    far = np.exp(np.minimum(large + weight, 40.0)) * np.maximum(shrunk, 0.0) + 1e-300
+    return math.log1p(_near_excess(exponent[near], log_weight[near], alpha) + float(far.sum()))
+
+
+def _near_excess(exponent: Array, log_weight: Array, alpha: float) -> float:
+    """Sum of w (e^{al} - 1 - a (e^l - 1)) over moderate exponents a l, with what the subtraction may cancel."""
+    first, second = np.expm1(exponent), alpha * np.expm1(exponent / alpha)
+    excess = np.maximum(first - second, 0.0) + 4.0 * UNIT_ROUNDOFF * (np.abs(first) + np.abs(second))
+    return float((excess * np.exp(log_weight)).sum())
 
 
 @dataclass(frozen=True, eq=False)

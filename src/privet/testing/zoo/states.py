@@ -193,7 +193,7 @@ STATES = (
         broken=_with_noise(1.0, _leaving(True)), sound=_with_noise(1.0, _leaving(False)),
     ),
     Entry(
-        number=96, name="no noise in every fiftieth answer", by="calls", claim=ONE, left=0, right=STEP,
+        number=96, name="no noise in every fiftieth answer", by="calls", claim=ONE, left=0, right=STEP, runs=100_000,
         story="A counter decides, not the data; the answers it picks have hardly any noise.",
         broken=_every_fiftieth(0.02), sound=_every_fiftieth(STEP),
     ),
