@@ -108,8 +108,8 @@ plant(
 plant(
     "Laplace: takes an l2 sensitivity",
     "mechanisms/laplace.py",
-    'object.__setattr__(self, "sensitivity", as_sensitivity(self.sensitivity, norm="l1"))',
-    'object.__setattr__(self, "sensitivity", self.sensitivity)',
+    'set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))',
+    "set_frozen(self, sensitivity=self.sensitivity)",
 )
 plant(
     "Gaussian: sigma without the sensitivity",
@@ -435,7 +435,7 @@ plant(
 )
 plant(
     "budget: delta is ignored",
-    "mechanisms/target.py",
+    "privacy/guarantee.py",
     "return loss.pure() <= self.epsilon if self.delta == 0.0 else bool(loss.profile(self.epsilon) <= self.delta)",
     "return loss.pure() <= self.epsilon if self.delta == 0.0 else bool(loss.profile(self.epsilon) <= 2.0 * self.delta)",
 )
