@@ -70,7 +70,7 @@ def ladder_of(loss: PrivacyLoss, delta: float, *, as_lectured: bool = False) -> 
             return _dp_sgd(*shape, delta, as_lectured)
         except NoGuarantee:  # noise so small that the old formulas overflow
             pass
-    if len(loss.alternatives()) > 1:  # blocks side by side: the dearest counts, whichever that is for each method
+    if len(loss.alternatives()) > 1:  # blocks side by side: the costliest counts, whichever that is for each method
         return ()
     found = [step for method in _METHODS if (step := _step(loss, delta, *method)) is not None]
     return tuple(sorted(found, key=lambda step: -(step.sound or 0.0)))
