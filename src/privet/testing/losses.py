@@ -178,7 +178,7 @@ def example_families() -> tuple[Family, ...]:
     """More noise, fewer steps, a smaller rate, a smaller group: the price must not rise along any of these.
 
     >>> example_families()[0].make(2.0)
-    GaussianLoss(unit=Unit(relation='add_remove', group_size=1, person=None), noise_multiplier=2.0)
+    GaussianLoss(noise_multiplier=2.0)
     """
     p = privacy
     gauss = p.PoissonSampled(p.GaussianLoss(1.0), q=0.1)
