@@ -12,11 +12,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.records import (
-    FINE,
-    exact_total,
-    half_up,
-)
+from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, register
