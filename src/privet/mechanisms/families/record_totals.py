@@ -9,10 +9,10 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.mechanisms.families.additive import AdditiveMechanism
-from privet.mechanisms.families.records import _CHUNK
 from privet.mechanisms.families.values import split_ratio
 from privet.mechanisms.mechanism import Source
 
+CHUNK = 2**16  # records of at most 2^41 steps: a chunk cannot leave int64
 FINE = 40  # a record is rounded to 2^-40 of the width of its bounds
 
 
@@ -32,7 +32,7 @@ def exact_total(steps: Array) -> int:
     >>> exact_total(np.full(3, 2**42))
     13194139533312
     """
-    return sum(int(steps[start : start + _CHUNK].sum()) for start in range(0, len(steps), _CHUNK))
+    return sum(int(steps[start : start + CHUNK].sum()) for start in range(0, len(steps), CHUNK))
 
 
 def in_steps(clean: Array, bounds: tuple[float, float]) -> Array:
@@ -45,7 +45,7 @@ def in_steps(clean: Array, bounds: tuple[float, float]) -> Array:
     return half_up(np.ldexp(np.clip((clean - low) / (high - low), 0.0, 1.0), FINE))
 
 
-def _noise_grid(noise: AdditiveMechanism, exponent: int) -> int:
+def noise_grid(noise: AdditiveMechanism, exponent: int) -> int:
     return min(math.frexp(noise.scale)[1] - 21, exponent + 50)  # a rest of 50 bits is a double
 
 
@@ -53,7 +53,7 @@ def noisy_totals(
     noise: AdditiveMechanism, totals: Sequence[int], exponent: int, *, runs: int = 1, source: Source = None
 ) -> list[list[Fraction]]:
     """`runs` rows of totals times 2^exponent plus noise, rounded half up to a grid a millionth of the noise, exactly."""
-    grid = _noise_grid(noise, exponent)
+    grid = noise_grid(noise, exponent)
     shift = grid - exponent
     if len(totals) == 1:
         whole, rest = split_ratio(totals[0], 1, shift)

@@ -14,7 +14,7 @@ from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
-from privet.mechanisms.families.record_totals import _noise_grid, noisy_totals
+from privet.mechanisms.families.record_totals import CHUNK, noise_grid, noisy_totals
 from privet.mechanisms.families.record_values import (
     Missing,
     admit_records,
@@ -27,8 +27,6 @@ from privet.mechanisms.families.record_values import (
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Norm, Sensitivity
 from privet.privacy import PrivacyLoss, Unit
-
-_CHUNK = 2**16  # records of at most 2^41 steps: a chunk cannot leave int64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ class RecordMechanism(Mechanism[Any, Any]):
             raise InvalidParameter(
                 "the noise was made for a smaller sensitivity than these bounds have; use for_budget"
             )
-        if Fraction(self.noise.scale) > 2**52 * Fraction(2) ** _noise_grid(self.noise, self._exponent):
+        if Fraction(self.noise.scale) > 2**52 * Fraction(2) ** noise_grid(self.noise, self._exponent):
             raise InvalidParameter(
                 "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
             )
@@ -102,8 +100,8 @@ class RecordMechanism(Mechanism[Any, Any]):
         assert self.missing is not None
         records = as_records(value)
         pieces = [
-            self._totals(clean_doubles(records[start : start + _CHUNK], self.bounds, self.missing))
-            for start in range(0, max(1, len(records)), _CHUNK)  # in pieces, so that memory is that of the input
+            self._totals(clean_doubles(records[start : start + CHUNK], self.bounds, self.missing))
+            for start in range(0, max(1, len(records)), CHUNK)  # in pieces, so that memory is that of the input
         ]
         return [sum(column) for column in zip(*pieces, strict=True)]
 
