@@ -249,7 +249,7 @@ plant(
 )
 plant(
     "records: bounds are not applied",
-    "mechanisms/families/records.py",
+    "mechanisms/families/record_values.py",
     "    return np.clip(kept, *bounds)\n",
     "    return np.clip(kept, -1e15, 1e15)\n",
 )
