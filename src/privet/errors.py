@@ -25,7 +25,7 @@ may want to read off it (`spent`, `requested`, `remaining`, `seq`, `column`, `ke
 known. Catch `PrivetError` to catch everything that privet raises on purpose.
 """
 
-from typing import Any
+from typing import Any, Self
 
 
 class PrivetError(Exception):
@@ -45,6 +45,15 @@ class PrivetError(Exception):
             if not hasattr(type(self), name):
                 raise TypeError(f"{type(self).__name__} has no fact {name!r}")
             setattr(self, name, value)
+
+    def retold(self, message: object, **facts: Any) -> Self:
+        """The same error with another message: what it knows stays, `facts` are added.
+
+        >>> BudgetExceeded("too much", point=(0.5, 0.0)).retold("for ada: too much", account="ada").point
+        (0.5, 0.0)
+        """
+        known = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return type(self)(message, **{**known, **facts})
 
 
 class InvalidParameter(PrivetError, ValueError):

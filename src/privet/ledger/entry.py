@@ -93,7 +93,7 @@ def _read(text: str, seq: int) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value, end = None, 0
     if not isinstance(value, dict) or end != len(text):
-        raise LedgerTampered(f"entry {seq} is not a JSON object; the ledger was edited")
+        raise LedgerTampered(f"entry {seq} is not a JSON object; the ledger was edited", seq=seq)
     return value
 
 

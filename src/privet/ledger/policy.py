@@ -162,11 +162,11 @@ class Policy:
         if self.custodian is not None and entry.kind in SIGNED:
             text = act_text(self.ledger, entry.seq, entry.prev, entry.kind, facts)
             if not is_signed(text, facts.get("signature"), self.custodian):
-                raise LedgerTampered(f"entry {entry.seq} ({entry.kind}) is not signed by the custodian")
+                raise LedgerTampered(f"entry {entry.seq} ({entry.kind}) is not signed by the custodian", seq=entry.seq)
         try:
             return replace(_FOLD[entry.kind](self, facts, entry), seq=entry.seq)
         except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
-            raise LedgerTampered(f"entry {entry.seq} ({entry.kind}) cannot be read: {problem}") from None
+            raise LedgerTampered(f"entry {entry.seq} ({entry.kind}) cannot be read: {problem}", seq=entry.seq) from None
 
     @staticmethod
     def opened(entry: Entry) -> "Policy":
@@ -185,7 +185,7 @@ class Policy:
                 seq=entry.seq,
             )
         except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter) as problem:
-            raise LedgerTampered(f"entry {entry.seq} (open) cannot be read: {problem}") from None
+            raise LedgerTampered(f"entry {entry.seq} (open) cannot be read: {problem}", seq=entry.seq) from None
 
 
 def act_text(ledger: str, seq: int, prev: bytes, kind: str, facts: Mapping[str, Any]) -> str:
@@ -371,7 +371,7 @@ def charge(
             best = standing, made
     if best is None:
         assert refusal is not None
-        raise BudgetExceeded(str(refusal))
+        raise refusal.retold(str(refusal))
     return best[1]
 
 
@@ -420,7 +420,8 @@ def _refused(policy: Policy, scope: str, refusal: BudgetExceeded, point: tuple[f
     plan = (
         "" if point is None else f"One more plan of (epsilon, delta) = {point!r} would be granted (remaining.point). "
     )
-    return BudgetExceeded(f"{_called(policy, scope)}: {refusal}. {plan}{_RAISE}")
+    told = f"{_called(policy, scope)}: {refusal}. {plan}{_RAISE}"
+    return refusal.retold(told, account=scope, point=point)
 
 
 def _called(policy: Policy, scope: str) -> str:

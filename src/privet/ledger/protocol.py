@@ -114,11 +114,12 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
 def _same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
     """A key stands for one request on one version of the data. Entries older than digests of data hold none."""
     if facts["request"] != request:
-        raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key")
+        raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key", key=asked.key)
     if asked.data is not None and facts.get("data", asked.data) != asked.data:
         raise KeyConflict(
             f"the key {asked.key!r} was used before with other data, or under a secret that is not kept with this ledger "
-            "any more; choose a new key, and name the version of the data with about="
+            "any more; choose a new key, and name the version of the data with about=",
+            key=asked.key,
         )
 
 
@@ -150,7 +151,7 @@ def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[A
         raise stop(*_TOLD.get(stop, ()))
     if text is None:
         made = None
-        raise ReleaseFailed(_FAILED)
+        raise ReleaseFailed(_FAILED, seq=reservation.seq)
     return made, text
 
 

@@ -53,7 +53,7 @@ def load_policy(store: Store, known: Policy | None = None, upto: int | None = No
         check_hash(entry)
         if entry.kind == "open":
             if policy is not None or entry.seq != 1:
-                raise LedgerTampered(f"entry {entry.seq} opens a ledger that is open already")
+                raise LedgerTampered(f"entry {entry.seq} opens a ledger that is open already", seq=entry.seq)
             policy = Policy.opened(entry)
         elif policy is None:
             raise LedgerTampered("the ledger does not begin with an 'open' entry")
@@ -67,7 +67,9 @@ def load_policy(store: Store, known: Policy | None = None, upto: int | None = No
 def check_hash(entry: Entry) -> None:
     """An entry has the hash of its content."""
     if hash_of(entry) != entry.hash:
-        raise LedgerTampered(f"entry {entry.seq} does not have its own hash; it was changed after it was written")
+        raise LedgerTampered(
+            f"entry {entry.seq} does not have its own hash; it was changed after it was written", seq=entry.seq
+        )
 
 
 def check_seen(store: Reader, head: Entry | None, tip: Tip | None) -> None:

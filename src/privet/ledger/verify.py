@@ -45,11 +45,15 @@ class Auditor:
     def read(self, entry: Entry) -> None:
         """Check one entry against everything before it."""
         if entry.seq != self.seq + 1:
-            raise LedgerTampered(f"entry {self.seq + 1} is missing")
+            raise LedgerTampered(f"entry {self.seq + 1} is missing", seq=self.seq + 1)
         if entry.prev != self.hash or hash_of(entry) != entry.hash:
-            raise LedgerTampered(f"entry {entry.seq} was changed, moved or replaced: the chain breaks there")
+            raise LedgerTampered(
+                f"entry {entry.seq} was changed, moved or replaced: the chain breaks there", seq=entry.seq
+            )
         if entry.kind not in KINDS or (entry.kind == "open") != (entry.seq == 1):
-            raise LedgerTampered(f"entry {entry.seq} has the kind {entry.kind!r:.40}, which cannot stand there")
+            raise LedgerTampered(
+                f"entry {entry.seq} has the kind {entry.kind!r:.40}, which cannot stand there", seq=entry.seq
+            )
         self.seq, self.hash = entry.seq, entry.hash
         if entry.kind == "reserve" and self._usual(entry):
             return
@@ -100,13 +104,13 @@ class Auditor:
             raise LedgerTampered("entry 1 states limits that do not follow from its budget")
         raised = before is not None and entry.kind == "budget" and facts["scope"] == DATASET and facts["scheduled"]
         if raised and before is not None and before.schedule[:1] != (self.policy.budget,):
-            raise LedgerTampered(f"entry {entry.seq} calls a raise scheduled that no schedule names")
+            raise LedgerTampered(f"entry {entry.seq} calls a raise scheduled that no schedule names", seq=entry.seq)
 
     def _sums(self, entry: Entry, facts: dict[str, Any]) -> None:
         assert self.policy is not None
         carried = facts.get("sums")
         if not isinstance(carried, dict) or facts.get("policy") != str(self.policy.seq):
-            raise LedgerTampered(f"entry {entry.seq} does not carry its running sums and rules")
+            raise LedgerTampered(f"entry {entry.seq} does not carry its running sums and rules", seq=entry.seq)
         if entry.kind in ("open", "analyst", "partition", "adopt"):
             expected = {scope: read_sums(plain) for scope, plain in carried.items()}
             self._never_less(entry, expected)
@@ -115,7 +119,9 @@ class Auditor:
         else:
             expected = {DATASET: self.sums[DATASET]}
         if carried != {scope: plain_sums(sums) for scope, sums in expected.items()}:
-            raise LedgerTampered(f"entry {entry.seq} carries sums that do not follow from what was charged")
+            raise LedgerTampered(
+                f"entry {entry.seq} carries sums that do not follow from what was charged", seq=entry.seq
+            )
         self.sums.update(expected)
         for scope in expected:
             self.upto[scope] = entry.seq
@@ -126,9 +132,9 @@ class Auditor:
             before = self.sums.get(scope)
             if before is None:
                 if entry.kind != "adopt" and any(amount for rule in sums for amount in rule):
-                    raise LedgerTampered(f"entry {entry.seq} begins an account that is not at zero")
+                    raise LedgerTampered(f"entry {entry.seq} begins an account that is not at zero", seq=entry.seq)
             elif (entry.kind != "adopt" and sums != before) or not _covers(sums, before):
-                raise LedgerTampered(f"entry {entry.seq} lowers or changes a sum without a charge")
+                raise LedgerTampered(f"entry {entry.seq} lowers or changes a sum without a charge", seq=entry.seq)
 
     def _charged(self, entry: Entry, facts: dict[str, Any]) -> dict[str, Sums]:
         assert self.policy is not None
@@ -145,9 +151,11 @@ class Auditor:
                 before = self.sums.get(scope, account.zero)
                 after[scope] = account.plus(before, price) if capped else add_sums(before, price)
         except (KeyError, TypeError, ValueError, PrivetError) as problem:
-            raise LedgerTampered(f"entry {entry.seq} charges what its rules do not allow ({problem})") from None
+            raise LedgerTampered(
+                f"entry {entry.seq} charges what its rules do not allow ({problem})", seq=entry.seq
+            ) from None
         if len(amounts) > len(after) or not amounts.keys() <= after.keys():
-            raise LedgerTampered(f"entry {entry.seq} charges an account that it does not touch")
+            raise LedgerTampered(f"entry {entry.seq} charges an account that it does not touch", seq=entry.seq)
         return after
 
     def _part(
@@ -171,7 +179,7 @@ class Auditor:
         self._priced(entry, facts, cell, account, amounts[cell], part)
         parts, increase = before.charge(amounts[cell])
         if increase != amounts[scope]:
-            raise LedgerTampered(f"entry {entry.seq} charges the whole less or more than its parts grew")
+            raise LedgerTampered(f"entry {entry.seq} charges the whole less or more than its parts grew", seq=entry.seq)
         after[cell], after[top] = parts.cell, tuple(rule for sums in parts.top for rule in sums)
 
     def _amounts(self, entry: Entry) -> dict[str, Sums]:
@@ -221,10 +229,12 @@ class Auditor:
     def _release(self, entry: Entry, facts: dict[str, Any]) -> None:
         paid = self.open_reserves.pop(int(facts.get("reserve", 0)), None)
         if paid != (entry.analyst, entry.key):
-            raise LedgerTampered(f"entry {entry.seq} records a release that no reservation of its own paid for")
+            raise LedgerTampered(
+                f"entry {entry.seq} records a release that no reservation of its own paid for", seq=entry.seq
+            )
         if entry.key is not None:
             if (entry.analyst, entry.key) in self.released:
-                raise LedgerTampered(f"entry {entry.seq} records a second release under one key")
+                raise LedgerTampered(f"entry {entry.seq} records a second release under one key", seq=entry.seq)
             self.released.add((entry.analyst, entry.key))
 
     def check_cache(self, balances: Mapping[str, tuple[str, int]]) -> None:
@@ -292,7 +302,9 @@ def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, st
                 continue
             text = entry.hash.hex()
             if by_seq.get(entry.seq, text) != text:
-                raise LedgerTampered(f"entry {entry.seq} is not the one that was anchored: the ledger was rewritten")
+                raise LedgerTampered(
+                    f"entry {entry.seq} is not the one that was anchored: the ledger was rewritten", seq=entry.seq
+                )
             if missing.pop(text, None) is not None:
                 anchored = entry.seq
         auditor.check_cache(reader.balances())

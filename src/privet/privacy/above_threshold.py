@@ -1,5 +1,6 @@
 """The sparse vector technique: which of many queries is the first above a threshold."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._validate import at_least, count, set_frozen
@@ -35,3 +36,8 @@ class AboveThresholdLoss(PrivacyLoss):
 
     def pure(self) -> float:
         return self.epsilon
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(0.5)
+        yield cls(1.0, positives=3)

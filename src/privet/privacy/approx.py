@@ -1,6 +1,7 @@
 """Approximate differential privacy as a statement about a mechanism that is not otherwise known."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._validate import at_least, fraction, set_frozen
@@ -39,3 +40,10 @@ class ApproxLoss(PrivacyLoss):
 
     def approximate(self) -> Approximate:
         return Approximate(self.epsilon, self.delta)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(0.5, 1e-6)
+        yield cls(0.1, 0.0)
+        yield cls(0.0, 1e-6)
+        yield cls(1.0, 0.01)

@@ -1,6 +1,7 @@
 """The discrete Gaussian mechanism on the integers."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -70,6 +71,13 @@ class DiscreteGaussianLoss(PrivacyLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return DiscreteGaussianLoss(self.sigma, self.sensitivity * size, self.dimension, unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(2.0)
+        yield cls(3.0, sensitivity=2)
+        yield cls(3000.0, sensitivity=2000)
+        yield cls(5.0, sensitivity=2, dimension=4)
 
 
 @remember(6_000_000)

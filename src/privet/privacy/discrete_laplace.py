@@ -1,5 +1,6 @@
 """The discrete Laplace mechanism (two-sided geometric noise) on the integers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._numerics import ratio_up
@@ -43,3 +44,8 @@ class DiscreteLaplaceLoss(PrivacyLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return DiscreteLaplaceLoss(self.scale, self.sensitivity * size, unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(2.0)
+        yield cls(4.0, sensitivity=3)

@@ -1,6 +1,7 @@
 """The exponential mechanism, through its bounded range."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +103,12 @@ class ExponentialLoss(PrivacyLoss):
     def variable(self, direction: Direction) -> LossVariable:
         wide = self.range > _WIDEST or self.range == 0.0
         return binary_variable(self.range) if wide else BoundedRangeVariable(self.range)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(1.0)
+        yield cls(1.0, monotonic=True)
+        yield cls(0.0)
 
 
 def bounded_range_rdp(epsilon: float, alpha: float) -> float:

@@ -1,6 +1,7 @@
 """A price given by any finite pair of output distributions."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +15,7 @@ from privet.privacy.curve import variable_of_envelope
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.renyi import renyi_of_variable
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _LEAST = 1e-290  # a smaller mass would vanish among floats, and its loss with it
@@ -94,6 +96,14 @@ class FinitePairLoss(PrivacyLoss):
         if self.unit.relation == "replace" and not self._forward.symmetric:
             return self._either_way  # two releases about the same pair of neighbours may point opposite ways
         return self._forward if direction == "remove" else self._forward.reversed()
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(("1/2", "1/2"), ("1/3", "2/3"))
+        yield cls((0.6, 0.3, 0.1), (0.2, 0.3, 0.5), unit=Unit("replace"))
+        yield cls((0.999999, 1e-6, 0.0), (0.75, 0.2499, 1e-4))
+        yield cls((Fraction(1, 5),) * 5, (Fraction(1, 10), *(Fraction(9, 40),) * 4))
+        yield cls((1.0,), (1.0,))
 
 
 def _distribution(name: str, values: object) -> tuple[float | Fraction, ...]:

@@ -1,6 +1,7 @@
 """The Gaussian mechanism."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,7 @@ from privet._validate import above, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 
 
 @register
@@ -44,3 +46,9 @@ class GaussianLoss(NormalLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return GaussianLoss(ratio_down(self.noise_multiplier, size), unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(2.0)
+        yield cls(0.7, unit=Unit("replace"))
+        yield cls(math.inf)

@@ -1,5 +1,6 @@
 """Gaussian differential privacy as a statement about a mechanism that is not otherwise known."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._numerics import product_up
@@ -33,3 +34,8 @@ class GdpLoss(NormalLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return GdpLoss(product_up(self.mu, size), unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(0.5)
+        yield cls(0.0)

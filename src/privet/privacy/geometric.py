@@ -1,6 +1,7 @@
 """The geometric mechanism, parametrised by the ratio of neighbouring probabilities."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._numerics import product_up, round_up
@@ -47,3 +48,8 @@ class GeometricLoss(PrivacyLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return GeometricLoss(self.ratio, self.sensitivity * size, unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(0.5)
+        yield cls(0.9, sensitivity=4)

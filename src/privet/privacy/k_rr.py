@@ -1,6 +1,7 @@
 """k-ary randomized response."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,3 +47,9 @@ class KRRLoss(PrivacyLoss):
         p = np.array([lie, (self.k - 2) * lie, truth])
         losses = np.array([-self.epsilon, 0.0, self.epsilon])
         return AtomicVariable(losses, p, p[::-1].copy(), 0.0, 0.0, (0.0, self.epsilon))
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(3, 1.3862943611198906)
+        yield cls(1024, 2.0)
+        yield cls(2, 0.5)

@@ -1,6 +1,7 @@
 """The Laplace mechanism."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from privet._validate import above, set_frozen
 from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Atoms, Direction, Enclosure, LossVariable, SymmetricVariable
 
 
@@ -107,3 +109,9 @@ class LaplaceLoss(PrivacyLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return LaplaceLoss(ratio_down(self.scale, size), unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(2.0)
+        yield cls(0.5, unit=Unit("replace"))
+        yield cls(math.inf)

@@ -3,6 +3,7 @@
 import json
 import math
 from abc import ABC
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from numbers import Real
@@ -153,6 +154,11 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def alternatives(self) -> "tuple[PrivacyLoss, ...]":
         """Losses of which this one is the worst: only `Parallel` has several."""
         return (self,)
+
+    @classmethod
+    def examples(cls) -> "Iterable[PrivacyLoss]":
+        """Small instances of this kind, an awkward one among them: every law runs over them."""
+        return ()
 
     # --- words ---------------------------------------------------------------------------------------------------------
 

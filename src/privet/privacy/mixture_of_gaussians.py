@@ -94,6 +94,12 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
     def variable(self, direction: Direction) -> LossVariable:
         return self._pair.variable(direction)
 
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(2.0, (0.0, 1.0, 2.0), (0.81, 0.18, 0.01))
+        yield cls(1.0, (0.5, 2.0), (0.9, 0.1))
+        yield cls(math.inf, (0.0, 1.0), (0.5, 0.5))
+
 
 def _numbers(name: str, values: object) -> tuple[float, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):

@@ -1,6 +1,7 @@
 """Permute-and-flip selection."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._numerics import Array
@@ -50,3 +51,7 @@ class PermuteAndFlipLoss(PrivacyLoss):
 
     def variable(self, direction: Direction) -> LossVariable:
         return self._noise().variable(direction)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(0.5)

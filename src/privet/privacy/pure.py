@@ -1,11 +1,13 @@
 """Pure differential privacy as a statement about a mechanism that is not otherwise known."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._numerics import product_up
 from privet._validate import at_least, set_frozen
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 
 
 @register
@@ -34,3 +36,9 @@ class PureLoss(PrivacyLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return PureLoss(product_up(self.epsilon, size), unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(0.5)
+        yield cls(1.0, unit=Unit("replace"))
+        yield cls(0.0)

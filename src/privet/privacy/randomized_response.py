@@ -1,6 +1,7 @@
 """Binary randomized response."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from privet._numerics import round_up
@@ -51,3 +52,7 @@ class RandomizedResponseLoss(PrivacyLoss):
 
     def pure(self) -> float:
         return self.epsilon
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(1.0986122886681098)

@@ -1,6 +1,7 @@
 """A Rényi curve as a statement about a mechanism that is not otherwise known."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -69,3 +70,8 @@ class RdpLoss(PrivacyLoss):
 
     def variable(self, direction: Direction) -> LossVariable:
         return variable_of_rdp(self)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls((2.0, 4.0, 8.0, 32.0), (0.1, 0.2, 0.4, 1.6))
+        yield cls((1.5, 8.0, 64.0), (0.05, 0.3, 2.5), delta0=1e-7)

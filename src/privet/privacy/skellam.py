@@ -1,6 +1,7 @@
 """Skellam noise: the difference of two Poisson numbers."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.families.mixture import log_excess_moment
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _LARGEST_VARIANCE = 4e6  # up to here outcomes are listed one by one
@@ -66,6 +68,12 @@ class SkellamLoss(PrivacyLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return SkellamLoss(self.variance, self.sensitivity * size, unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(4.0)
+        yield cls(100.0, sensitivity=3)
+        yield cls(400.0, unit=Unit("replace"))
 
 
 @lru_cache(maxsize=16)

@@ -1,6 +1,7 @@
 """The staircase mechanism."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,3 +53,9 @@ class StaircaseLoss(PrivacyLoss):
         if flat == 0.0:
             return AtomicVariable(losses[::2], p[::2], p[::-2].copy())
         return AtomicVariable(losses, p, p[::-1].copy(), known_lattice=(-e, e))
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(1.0)
+        yield cls(0.3, 0.8)
+        yield cls(2.0, 0.5)

@@ -1,6 +1,7 @@
 """Noisy sums over a binary tree of steps."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._validate import above, count, set_frozen
@@ -48,3 +49,8 @@ class TreeAggregationLoss(NormalLoss):
         return TreeAggregationLoss(self.noise_multiplier / size, self.steps, unit=self.unit)
 
     attained_by_groups = False  # several records of one step attain it; several steps of one person cost less
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(5.0, 1000)
+        yield cls(2.0, 1)

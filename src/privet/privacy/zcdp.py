@@ -1,6 +1,7 @@
 """Zero-concentrated differential privacy as a statement about a mechanism that is not otherwise known."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privet._numerics import product_up
@@ -40,3 +41,8 @@ class ZcdpLoss(PrivacyLoss):
 
     def grouped(self, size: int) -> PrivacyLoss:
         return ZcdpLoss(product_up(self.rho, size, size), unit=self.unit)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(0.1)
+        yield cls(0.0)
