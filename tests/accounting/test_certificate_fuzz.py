@@ -62,12 +62,15 @@ def check_curve(tally, loss, exact, targets, case, accountant=None):
 
 
 def integrated(directions, times):
-    """The larger of both directions by the inversion integral; a direction that is negligible may have no digits."""
+    """The larger of both directions by the inversion integral. A direction with few digits may be the smaller one, if it
+    is known at least to a percent; with none at all it may be anything.
+    """
 
     def exact(epsilon):
         found = [contour.delta([(law, times)], epsilon) for law in directions]
         best = max((value for value, error in found if error < 1e-7), default=0.0)
-        if not best > 0.0 or any(error >= 1e-7 and value * (1.0 + 100.0 * error) >= best for value, error in found):
+        vague = [(value, error) for value, error in found if error >= 1e-7]
+        if not best > 0.0 or any(error > 1e-2 or value * (1.0 + 100.0 * error) >= best for value, error in vague):
             raise TooFewDigits(found)
         return best
 
