@@ -9,6 +9,7 @@ from privet._cache import forget
 from privet._numerics import Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
 from privet.accounting.pld.compose import ComposedLaw, compose
+from privet.accounting.pld.far import far_delta, far_epsilon
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.jumps import JumpSearch
 from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail
@@ -214,6 +215,14 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
     if math.fsum(n * max(v.enclose(0.0)[1] for v in _both(loss)) for loss, n in parts) <= delta:
         return Interval(0.0, 0.0)  # total variation adds up at most
+
+    def allowed(found: Interval) -> float:
+        return _width(found.upper, tol)
+
+    start = far_epsilon(parts, delta) or _UNKNOWN
+    if _no_grid_is_narrower(start, parts, allowed):
+        _confirm(parts, start.upper, delta)
+        return start
     question = _Question(
         parts,
         lambda direction: (make_plan(parts, direction, delta=delta), delta),
@@ -224,16 +233,19 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
     guess = max(0.05, question.plan(question.first)[0].target)
     share = _width(guess, tol) / guess * _harder(parts)
 
-    def allowed(found: Interval) -> float:
-        return _width(found.upper, tol)
-
     def jumps(direction: Direction) -> JumpSearch:
         return JumpSearch(parts, direction, delta=delta)
 
-    result = _answer(question, share, allowed, jumps, mode=mode, start=_UNKNOWN)
+    result = _answer(question, share, allowed, jumps, mode=mode, start=start)
     result = question.judged(result, allowed, mode)
     _confirm(parts, result.upper, delta)
     return result
+
+
+def _no_grid_is_narrower(found: Interval, parts: Parts, allowed: Callable[[Interval], float]) -> bool:
+    """Is this as narrow as asked for, or as what a grid is charged for its masses, at both ends, before anything else?"""
+    charge = 4.0 * math.fsum(n * loss.variable("remove").mass_error for loss, n in parts)
+    return found.upper - found.lower <= max(allowed(found), charge)
 
 
 def _harder(parts: Parts) -> float:
@@ -288,6 +300,14 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
     alone = single_delta(parts[0][0], epsilon) if _is_single(parts) else None
     if alone is not None:
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
+
+    def allowed(found: Interval) -> float:
+        return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
+
+    start = far_delta(parts, epsilon) or Interval(0.0, 1.0)
+    if _no_grid_is_narrower(start, parts, lambda found: max(allowed(found), _FAIR * found.upper)):
+        _confirm(parts, epsilon, start.upper)
+        return start
     question = _Question(
         parts,
         lambda direction: _plan_at(parts, direction, epsilon),
@@ -295,13 +315,10 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
         epsilon,
     )
 
-    def allowed(found: Interval) -> float:
-        return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
-
     def jumps(direction: Direction) -> JumpSearch:
         return JumpSearch(parts, direction, delta=1e-12, epsilon=epsilon)
 
-    result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=Interval(0.0, 1.0))
+    result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=start)
     result = question.judged(result, allowed, mode)
     _confirm(parts, epsilon, result.upper)
     return result
