@@ -30,8 +30,8 @@ class _Curve:
     def __init__(self, moments: Moments, tilt: float, lost: float) -> None:
         self.m, self.tilt, self.lost = moments, tilt, lost
         self.deviation = math.sqrt(moments.variance)
-        highest = math.exp(tilt * math.log(tilt / (1.0 + tilt))) / (1.0 + tilt)
-        self.error = 2.0 * highest * moments.normal_off
+        highest = math.exp(-tilt * math.log1p(1.0 / tilt)) / (1.0 + tilt)  # of e^{-ty} (1 - e^{-y})
+        self.error = 2.0 * (1.0 + 1e-9) * highest * moments.normal_off
 
     def _half(self, c: float, away: float) -> tuple[float, float]:
         """E[e^{-c (N - e)}; N > e] for the normal law whose mean is `away` above e, and its error."""
