@@ -9,7 +9,9 @@ docs/proofs/accounting/pld.md.
 import math
 from collections.abc import Callable, Sequence
 
-from privet._numerics import UNIT_ROUNDOFF, special
+import numpy as np
+
+from privet._numerics import UNIT_ROUNDOFF, Array, special
 from privet.accounting.pld.interval import Interval, larger_of
 from privet.accounting.pld.tilted import FarSum, Moments
 from privet.privacy import PoissonSampled, PrivacyLoss
@@ -27,54 +29,71 @@ _NORMAL = 1e-12  # relative error of the tail of the normal law
 class _Curve:
     """delta of a sum near one tilt: in the middle, from below and from above."""
 
-    def __init__(self, moments: Moments, tilt: float, lost: float) -> None:
-        self.m, self.tilt, self.lost = moments, tilt, lost
+    def __init__(self, moments: Moments, tilt: float, total: FarSum) -> None:
+        self.m, self.tilt, self.jumps, self.weights = moments, tilt, total.jumps, total.weights
         self.deviation = math.sqrt(moments.variance)
         highest = math.exp(-tilt * math.log1p(1.0 / tilt)) / (1.0 + tilt)  # of e^{-ty} (1 - e^{-y})
         self.error = 2.0 * (1.0 + 1e-9) * highest * moments.normal_off
+        self.often = float(self.weights.sum()) * (1.0 + 1e-9)
 
-    def _half(self, c: float, away: float) -> tuple[float, float]:
+    def _half(self, c: float, away: Array) -> tuple[Array, Array]:
         """E[e^{-c (N - e)}; N > e] for the normal law whose mean is `away` above e, and its error."""
-        at = (c * self.deviation - away / self.deviation) / math.sqrt(2.0)
-        if at < -20.0:
-            return math.inf, math.inf
-        value = 0.5 * math.exp(-0.5 * (away / self.deviation) ** 2) * float(special().erfcx(at))
-        return value, value * _NORMAL * (1.0 + at * at + (away / self.deviation) ** 2)
+        at, far = (c * self.deviation - away / self.deviation) / math.sqrt(2.0), away / self.deviation
+        value = 0.5 * np.exp(-0.5 * far * far) * special().erfcx(at)
+        return value, value * _NORMAL * (1.0 + at * at + far * far)
 
-    def ends(self, epsilon: float) -> tuple[float, float, float]:
-        """delta at epsilon: from below, in the middle, from above; nothing is known where it would overflow."""
-        exponent = self.m.log_mass - self.tilt * epsilon
-        (one, one_off), (two, two_off) = (self._half(self.tilt + i, self.m.mean - epsilon) for i in (0.0, 1.0))
+    def _without_jumps(self, epsilon: Array) -> tuple[Array, Array, Array]:
+        """delta of the paths without a large outcome, from below, in the middle, from above.
+
+        Nothing is known where a number would be too large for a float: there 0 and 1 are said.
+        """
+        exponent, away = self.m.log_mass - self.tilt * epsilon, self.m.mean - epsilon
         off = self.m.log_mass_off + 16.0 * UNIT_ROUNDOFF * (
-            1.0 + abs(self.m.log_mass) + self.tilt * (abs(epsilon) + abs(self.m.mean))
+            1.0 + abs(self.m.log_mass) + self.tilt * (np.abs(epsilon) + abs(self.m.mean))
         )
-        if exponent > _LARGEST or off > 1.0 or math.isinf(one):
-            return 0.0, 1.0, 1.0
-        error = self.error + one_off + two_off
-        low, high = math.exp(exponent - off), math.exp(exponent + off)
-        upper = high * (max(one - two, 0.0) + error) + self.lost
-        return low * max(one - two - error, 0.0), math.exp(exponent) * max(one - two, 0.0), min(1.0, upper)
+        unknown = (exponent > _LARGEST) | (off > 1.0) | (away > 20.0 * self.deviation)
+        exponent, away, off = (np.where(unknown, 0.0, x) for x in (exponent, away, off))
+        (one, one_off), (two, two_off) = (self._half(self.tilt + i, away) for i in (0.0, 1.0))
+        error, value = self.error + one_off + two_off, np.maximum(one - two, 0.0)
+        lower = np.exp(exponent - off) * np.maximum(one - two - error, 0.0)
+        upper = np.minimum(np.exp(exponent + off) * (value + error), 1.0)
+        middle = np.exp(exponent) * value
+        return np.where(unknown, 0.0, lower), np.where(unknown, 1.0, middle), np.where(unknown, 1.0, upper)
+
+    def about(self, epsilon: float) -> float:
+        """delta at epsilon; nothing is promised."""
+        return float(self._without_jumps(np.array([epsilon]))[1][0])
+
+    def ends(self, epsilon: float) -> tuple[float, float]:
+        """delta at epsilon from below and from above.
+
+        A path with a jump is a jump and a path of the other steps, with or without another one.
+        """
+        places = np.append(epsilon, epsilon - np.where(np.isinf(self.jumps), 0.0, self.jumps))
+        lower, _, upper = self._without_jumps(places)
+        after = np.where(np.isinf(self.jumps), 1.0, np.minimum(upper[1:] + self.often, 1.0))
+        return float(lower[0]), min(1.0, float(upper[0]) + float((self.weights * after).sum()) * (1.0 + 1e-9))
 
     def middle(self, delta: float) -> float:
         """About where delta is reached; nothing is promised."""
         low, high = 0.0, max(self.m.mean, 0.0) + self.deviation
-        if self.ends(low)[1] <= delta:
+        if self.about(low) <= delta:
             return 0.0
         for _ in range(60):
-            if self.ends(high)[1] <= delta:
+            if self.about(high) <= delta:
                 break
             low, high = high, 2.0 * high
-        for _ in range(50):
+        for _ in range(30):
             half = 0.5 * (low + high)
-            low, high = (half, high) if self.ends(half)[1] > delta else (low, half)
+            low, high = (half, high) if self.about(half) > delta else (low, half)
         return high
 
     def interval(self, delta: float) -> Interval:
         """The smallest epsilon >= 0 at delta: each end has been tried, walking away from the middle."""
         start = self.middle(delta)
-        lower, upper = 0.0, 0.0 if self.ends(0.0)[2] <= delta else math.inf
-        for which, sign in ((0, -1.0), (2, 1.0)):
-            bad, good, move = start, math.nan, 1e-9 * (start + self.deviation)
+        lower, upper = 0.0, 0.0 if self.ends(0.0)[1] <= delta else math.inf
+        for which, sign in ((0, -1.0), (1, 1.0)):
+            bad, good, move = start, math.nan, 1e-6 * self.deviation
             while math.isnan(good) and move < 1e3 * (start + self.deviation):
                 at = max(start + sign * move, 0.0)
                 value = self.ends(at)[which]
@@ -86,7 +105,7 @@ class _Curve:
                     bad, move = at, 2.0 * move
             if math.isnan(good):
                 continue
-            for _ in range(40):
+            for _ in range(14):
                 half = 0.5 * (bad + good)
                 value = self.ends(half)[which]
                 bad, good = (bad, half) if (value >= delta if which == 0 else value <= delta) else (half, good)
@@ -126,7 +145,7 @@ def _curve_near(total: FarSum, tilt: float, place: Callable[[_Curve], float]) ->
                 continue
             tilt = 0.5 * (tilt + best.tilt)
             continue
-        best = _Curve(moments, tilt, total.lost)
+        best = _Curve(moments, tilt, total)
         away = place(best) - moments.mean
         least = 0.25 / best.deviation  # a tilt must be positive; below this one it makes no difference
         after = min(max(tilt + away / moments.variance, least), 4.0 * tilt)
@@ -179,7 +198,7 @@ def far_delta(parts: Sequence[tuple[object, int]], epsilon: float) -> Interval |
     result: Interval | None = None
     for direction in DIRECTIONS:
         total, size = FarSum(*told, direction), 1e-12
-        for _ in range(4):  # the smaller delta, the further out the cut
+        for _ in range(4):  # the cut is made for the delta that is found
             total.cut(size)
             start = total.moments(1e-9)
             if start is None:
@@ -188,10 +207,10 @@ def far_delta(parts: Sequence[tuple[object, int]], epsilon: float) -> Interval |
             curve = _curve_near(total, tilt, lambda found: epsilon)
             if curve is None:
                 return None
-            lower, middle, upper = curve.ends(epsilon)
-            if middle >= size or size < 1e-280:
+            (lower, upper), about = curve.ends(epsilon), curve.about(epsilon)
+            if 0.1 * about <= size <= about or size < 1e-280:
                 break
-            size = max(0.1 * middle, 1e-290)
+            size = min(max(0.5 * about, 1e-290), 0.5)
         own = Interval(lower, upper)
         result = own if result is None else larger_of(result, own)
     return result

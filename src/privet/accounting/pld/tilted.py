@@ -16,7 +16,9 @@ _HIGHEST = 36.0  # beyond, masses vanish among floats
 _MASSES = 1e-10  # relative error of the masses of cells, generously
 _ENDS = 1e-12  # relative error of the likelihood ratio at their ends, generously
 _CURVATURE = 0.13  # an eighth, and room for rounding
-_CUT = 1e-6  # share of delta that is given away with the largest outcomes
+_OFTEN, _TWICE = 1e-3, 1e-4  # a large outcome is at most so probable, two of them at most this share of delta
+_NEAR, _FAR = 256, 128  # cells of large outcomes: fine ones first
+_FINE = 0.02
 _LARGEST = 600.0
 _PEAK = 1.0 / math.sqrt(2.0 * math.pi)
 _STEEPEST = 0.25  # at least the largest x phi(x), 0.24197
@@ -105,24 +107,37 @@ class Cells:
 
 
 class FarSum:
-    """One direction of a sum of sampled and plain Gaussian losses, cut where only a small share of delta is lost."""
+    """One direction of a sum of sampled and plain Gaussian losses, with large outcomes set apart.
+
+    `jumps` are the losses of large outcomes, rounded up, and `weights` their expected numbers over all steps.
+    """
 
     def __init__(self, sampled: Sequence[tuple[float, float, int]], normal: float, direction: Direction) -> None:
         self.sampled, self.normal, self.direction = sampled, normal, direction
         self.alike = len(sampled) == 1 and normal == 0.0
         self.cells: list[tuple[Cells, int]] = []
-        self.lost = 0.0
+        self.jumps, self.weights = np.zeros(0), np.zeros(0)
 
     def cut(self, delta: float) -> None:
-        """Leave out outcomes whose probability, over all steps, is at most a small share of delta."""
-        share, self.lost, self.cells = _CUT * delta / len(self.sampled), 0.0, []
+        """Set outcomes apart whose expected number, over all steps, is so small that two of them hardly matter."""
+        share, self.cells = min(_OFTEN, math.sqrt(_TWICE * delta)) / len(self.sampled), []
+        jumps, weights = [], []
         ndtr = special().ndtr
         for q, s, n in self.sampled:
-            top = np.arange(4.0, _HIGHEST, 0.125)
-            mass = float(n) * (ndtr(-top) + (q * ndtr(s - top) if self.direction == "remove" else 0.0))
-            index = min(int(np.searchsorted(-mass, -share)), len(top) - 1)
-            self.cells.append((Cells(q, s, float(top[index])), n))
-            self.lost += float(mass[index]) * (1.0 + 1e-9)
+            tops = np.arange(4.0, _HIGHEST, 0.125)
+            expected = float(n) * (ndtr(-tops) + (q * ndtr(s - tops) if self.direction == "remove" else 0.0))
+            top = float(tops[min(int(np.searchsorted(-expected, -share)), len(tops) - 1)])
+            self.cells.append((Cells(q, s, top), n))
+            near = top + _FINE * np.arange(_NEAR + 1)
+            x = np.concatenate((near, np.linspace(near[-1], max(_HIGHEST, near[-1] + 1.0), _FAR + 1)[1:]))
+            weight = normal_cells(x)[1:]
+            if self.direction == "remove":  # P is at most Q and q times the shifted law together
+                weight = weight + q * normal_cells(x - s)[1:]
+                jumps.append(np.append(np.log1p(q * np.expm1(s * x[1:] - 0.5 * s * s)) * (1.0 + 1e-9), math.inf))
+            else:
+                jumps.append(np.zeros(len(x)))  # their losses are negative
+            weights.append(float(n) * (weight * (1.0 + 1e-9) + 1e-300))  # smaller masses vanish among floats
+        self.jumps, self.weights = np.concatenate(jumps), np.concatenate(weights)
 
     def moments(self, tilt: float) -> Moments | None:
         """Of all steps under the tilt e^{tL}; None where they are not known well enough to say anything."""
