@@ -205,7 +205,7 @@ MANY = {
     "pure": privacy.PureLoss(1e-6),
     "laplace": privacy.LaplaceLoss(1e6),
     "gaussian": privacy.GaussianLoss(1e6),
-    "dear": privacy.LaplaceLoss(1.0),
+    "costly": privacy.LaplaceLoss(1.0),
     "free": privacy.GaussianLoss(math.inf),
 }
 MORE = {

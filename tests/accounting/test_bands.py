@@ -62,7 +62,7 @@ def test_a_frequency_that_is_missing_is_seen():
 
 
 def random_laws(count: int) -> list[GridLaw]:
-    """Hills, spikes, gaps and combs."""
+    """Peaks, spikes, gaps and combs."""
     rng = np.random.default_rng(5)
     laws = []
     for kind in range(count):

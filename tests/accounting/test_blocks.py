@@ -55,8 +55,8 @@ def test_sampled_steps_beside_laplace_noise():
     bound = accounting.epsilon(loss, delta=1e-5)
     assert bound.upper == pytest.approx(0.7803, abs=1e-3)
     assert bound.method == "PLD, block by block"
-    dearest = max(accounting.epsilon(privacy.Repeated(block, 100), delta=1e-5).lower for block in (sampled, noise))
-    assert bound.lower == pytest.approx(dearest, rel=1e-9)
+    costliest = max(accounting.epsilon(privacy.Repeated(block, 100), delta=1e-5).lower for block in (sampled, noise))
+    assert bound.lower == pytest.approx(costliest, rel=1e-9)
     assert accounting.PLD().epsilon(loss, 1e-5).upper > 1.1 * bound.upper  # composing the envelope
 
 

@@ -76,11 +76,11 @@ def test_contraction_node_by_node_is_a_garbling(shift):
     nodes = (np.arange(-12, 13) + shift) * step
     edges = np.linspace(nodes[0], nodes[-1], 1000)
     p, q = (mass[1:-1] for mass in variable.cells(edges))
-    mass, hair = contract.contract_in_turn(p, q, nodes, 1e-11)
+    mass, margin = contract.contract_in_turn(p, q, nodes, 1e-11)
     assert mass.sum() <= 1.0 + 1e-12
     for epsilon in np.linspace(-8, 8, 33) * step:
         found = float((mass * -np.expm1(np.minimum(epsilon - nodes, 0.0))).sum())
-        assert found <= float(variable.delta(epsilon - hair)) + 1e-15
+        assert found <= float(variable.delta(epsilon - margin)) + 1e-15
     broken = np.roll(mass, 1)  # one node too high
     assert float((broken * -np.expm1(np.minimum(-nodes, 0.0))).sum()) > float(variable.delta(0.0))
 

@@ -12,7 +12,7 @@ import pytest
 from privet import mechanisms as m
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import smooth_sensitivity
-from privet.mechanisms.families.records import FINE
+from privet.mechanisms.families.record_totals import FINE
 from privet.privacy import Unit
 
 geometric, rounded_cauchy = (import_module(f"privet.noise.{name}") for name in ("geometric", "rounded_cauchy"))

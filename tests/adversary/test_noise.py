@@ -17,7 +17,7 @@ from privet import noise
 from privet.errors import InvalidParameter
 from privet.noise import entropy
 from privet.noise.entropy import Source
-from privet.noise.table import Shelf
+from privet.noise.table import TableCache
 from tests.mechanisms.goodness import fits
 from tests.noise.helpers import Scripted
 
@@ -103,7 +103,7 @@ def test_extreme_words_give_the_exact_quantile(name, scale, center):
 @pytest.mark.parametrize("scale", [0.3, 4.0, 77.7, 5e4])
 def test_floats_and_exact_arithmetic_answer_alike_for_the_same_bits(name, scale, monkeypatch):
     """First as it is, then with a margin so wide that every draw is left to integers."""
-    monkeypatch.setattr(Shelf, "get", lambda *_: None)
+    monkeypatch.setattr(TableCache, "get", lambda *_: None)
     _, parameter = LAWS[name]
     for center in [0] if name == "geometric" else [0, 0.3, np.linspace(-2.0, 2.0, 300)]:
         asked = {parameter: scale, "size": 300} | ({} if name == "geometric" else {"center": center})
@@ -117,7 +117,7 @@ def test_floats_and_exact_arithmetic_answer_alike_for_the_same_bits(name, scale,
 @pytest.mark.parametrize("error", [2.0**-47, -(2.0**-47)])
 def test_a_mathematical_library_wrong_by_64_ulp_changes_no_draw(error, monkeypatch):
     """Every public sampler on the same bits, with all elementary functions bent one way; nothing may move."""
-    monkeypatch.setattr(Shelf, "get", lambda *_: None)
+    monkeypatch.setattr(TableCache, "get", lambda *_: None)
     samplers = {
         "geometric": {"scale": 3e5},
         "discrete_laplace": {"scale": 1e3},

@@ -1,4 +1,4 @@
-"""Few and dear runs: the level holds at the very edge of a claim, broken twins are refuted, coins cannot be chosen."""
+"""Few and costly runs: the level holds at the very edge of a claim, broken twins are refuted, coins cannot be chosen."""
 
 import numpy as np
 import pytest

@@ -15,11 +15,11 @@ RUNS = 40_000
 NUMBERED = {entry.number: entry for entry in ENTRIES}
 # bugs that show in few runs only, or hardly: with these many they show, and the default is 100,000
 PATIENCE = {50: 20_000, 51: 20_000, 54: 20_000, 68: 100_000, 96: 40_000, 110: 100_000, 111: 100_000, 112: 24_000}
-DEAR = {68}  # a hundred thousand lists of words
+COSTLY = {68}  # a hundred thousand lists of words
 
 
 def quick(entry: Entry) -> int:
-    """Runs that suffice here: outputs that are looked at one by one are dear."""
+    """Runs that suffice here: outputs that are looked at one by one are costly."""
     if entry.number in PATIENCE:
         return PATIENCE[entry.number]
     return RUNS if entry.number <= 42 else 4_000 if entry.by == "calls" else 8_000
@@ -27,7 +27,7 @@ def quick(entry: Entry) -> int:
 
 @pytest.mark.parametrize(
     "entry",
-    [pytest.param(entry, marks=[pytest.mark.slow] if entry.number in DEAR else []) for entry in ENTRIES],
+    [pytest.param(entry, marks=[pytest.mark.slow] if entry.number in COSTLY else []) for entry in ENTRIES],
     ids=lambda entry: f"{entry.number}-{entry.name}",
 )
 def test_every_bug_is_caught_by_its_feature_and_its_twin_is_not(entry):

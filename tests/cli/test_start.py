@@ -61,5 +61,5 @@ def test_the_demo_needs_the_core_only(privet, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     outcome = privet("demo")
     assert outcome.code == 0, outcome.err
-    for expected in ("12,000", "0.9469", "noise multiplier", '"kind": "laplace"', "What this means for one person"):
+    for expected in ("11,997", "0.9469", "noise multiplier", '"kind": "laplace"', "What this means for one person"):
         assert expected in outcome.out

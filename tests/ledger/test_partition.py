@@ -1,4 +1,4 @@
-"""Parallel composition: the dearest parts are the price, also when a person moves, also for adaptive choices."""
+"""Parallel composition: the costliest parts are the price, also when a person moves, also for adaptive choices."""
 
 import itertools
 import random

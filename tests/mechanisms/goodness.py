@@ -22,7 +22,7 @@ def p_value(outcomes, probabilities):
         return 1.0
     expected = expected[keep] * counts[keep].sum() / expected[keep].sum()
     ratio = 2.0 * float(xlogy(counts[keep], counts[keep] / expected).sum())
-    return chi2.sf(max(ratio, 0.0), keep.sum() - 1)  # counts that fit perfectly may come out a hair below 0
+    return chi2.sf(max(ratio, 0.0), keep.sum() - 1)  # counts that fit perfectly may come out a little below 0
 
 
 def fits(outcomes, probabilities):

@@ -23,7 +23,8 @@ from privet.mechanisms import (
     Sensitivity,
     laplace,
 )
-from privet.mechanisms.families.records import as_records, half_up, noisy_totals
+from privet.mechanisms.families.record_totals import half_up, noisy_totals
+from privet.mechanisms.families.record_values import as_records
 from privet.privacy import Unit
 
 REPLACE = Unit("replace")

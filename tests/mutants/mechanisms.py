@@ -249,7 +249,7 @@ plant(
 )
 plant(
     "records: bounds are not applied",
-    "mechanisms/families/records.py",
+    "mechanisms/families/record_values.py",
     "    return np.clip(kept, *bounds)\n",
     "    return np.clip(kept, -1e15, 1e15)\n",
 )
@@ -267,19 +267,19 @@ plant(
 )
 plant(
     "records: half the noise of several totals",
-    "mechanisms/families/records.py",
+    "mechanisms/families/record_totals.py",
     "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid), source))",
     "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid) / 2, source))",
 )
 plant(
     "records: half the noise of one total",
-    "mechanisms/families/records.py",
+    "mechanisms/families/record_totals.py",
     "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid), source, size=runs)",
     "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid) / 2, source, size=runs)",
 )
 plant(
     "records: dropping under replace",
-    "mechanisms/families/records.py",
+    "mechanisms/families/record_values.py",
     '        if unit.relation != "add_remove":\n            raise InvalidParameter(\n                \'missing="drop"',
     '        if False:\n            raise InvalidParameter(\n                \'missing="drop"',
 )

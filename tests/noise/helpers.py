@@ -9,7 +9,7 @@ import numpy as np
 
 from privet import noise, testing
 from privet.noise.entropy import Stream
-from privet.noise.table import Shelf
+from privet.noise.table import TableCache
 
 ALPHA = 1e-6  # false-alarm probability of each statistical test
 
@@ -65,4 +65,4 @@ LAWS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str]] = {
 
 def without_tables(monkeypatch: Any) -> None:
     """Send every draw through the general path."""
-    monkeypatch.setattr(Shelf, "get", lambda *_: None)
+    monkeypatch.setattr(TableCache, "get", lambda *_: None)

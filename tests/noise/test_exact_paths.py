@@ -37,7 +37,7 @@ def exact_coins(monkeypatch):
         for coin in (exact_accept, exact_accept_one, exact_compare, exact_compare_one):
             monkeypatch.setattr(module(name), coin.__name__.removeprefix("exact_"), coin, raising=False)
     monkeypatch.setattr(gaussian, "EDGE_MARGIN", 0.6)
-    monkeypatch.setattr("privet.noise.table.Shelf.WORTH", 1)
+    monkeypatch.setattr("privet.noise.table.TableCache.WORTH", 1)
 
 
 @pytest.mark.usefixtures("exact_coins")
@@ -104,7 +104,7 @@ def test_a_million_draws_with_a_perturbed_library(monkeypatch):
 
     def draws():
         source = noise.Seeded(5)
-        monkeypatch.setattr("privet.noise.table.Shelf.get", lambda *_: None)
+        monkeypatch.setattr("privet.noise.table.TableCache.get", lambda *_: None)
         return [
             noise.geometric(scale=1000.0, size=10**6, source=source),
             noise.rounded_gaussian(sigma=30.0, size=10**6, source=source),

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from privet import noise, testing
-from privet.noise import base
+from privet.noise.families.rounded import SATURATION, draw_rounded
 from tests.noise.helpers import ALPHA, LAWS, Scripted, module, without_tables
 
 CONTINUOUS = {
@@ -80,13 +80,13 @@ def test_cks_squares_leave_64_bits_without_harm():
 
 def test_the_end_of_the_integers():
     """|INT64_MIN| does not exist; noise stays far from it, and saturation happens to the sum."""
-    assert base.SATURATION + 2**53 < 2**63
+    assert SATURATION + 2**53 < 2**63
     far = noise.rounded_cauchy(scale=2**52, center=2**51, size=3_000)
-    assert far.min() >= -base.SATURATION
-    assert far.max() <= base.SATURATION
+    assert far.min() >= -SATURATION
+    assert far.max() <= SATURATION
     assert np.abs(far).max() > 2**55
     cauchy = module("rounded_cauchy")
-    for word, end in ((0, -base.SATURATION), (2**64 - 1, base.SATURATION)):
+    for word, end in ((0, -SATURATION), (2**64 - 1, SATURATION)):
         stream = Scripted([word, word, word])
         assert (
             noise.families.rounded.draw_rounded(
@@ -113,7 +113,7 @@ def test_saturation_does_not_show_the_centre():
     for center in (0, 1, -5, 1000):
         stream = FromStream(Scripted([2**64 - 1] * 6))
         outcomes.add(
-            base.draw_rounded(
+            draw_rounded(
                 lambda *a: None,
                 lambda s, n, rest: cauchy._sample(s, n, Fraction(2**40), rest),
                 center,
@@ -122,7 +122,7 @@ def test_saturation_does_not_show_the_centre():
                 saturate=True,
             )[0]
         )
-    assert outcomes == {base.SATURATION}
+    assert outcomes == {SATURATION}
 
 
 def test_memory_is_the_result_and_a_few_mebibytes():

@@ -158,7 +158,7 @@ def test_a_margin_so_wide_that_most_draws_are_exact_changes_nothing(name, scale,
     from privet import testing
 
     monkeypatch.setattr(module(name), "MARGIN", 0.2 / scale)
-    monkeypatch.setattr("privet.noise.table.Shelf.get", lambda *_: None)
+    monkeypatch.setattr("privet.noise.table.TableCache.get", lambda *_: None)
     parameter = "sigma" if name == "rounded_gaussian" else "scale"
     samples = getattr(noise, name)(**{parameter: scale}, size=8_000)
     pmf = getattr(testing, f"pmf_{name}")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from privet import noise, testing
-from privet.noise.table import Shelf
+from privet.noise.table import TableCache
 from tests.noise.helpers import ALPHA, LAWS, module, without_tables
 
-SHELVED = ("geometric", "discrete_laplace", "discrete_gaussian", "rounded_gaussian")
+CACHED = ("geometric", "discrete_laplace", "discrete_gaussian", "rounded_gaussian")
 SCALES = (0.3, 1.0, 2.5, 10.0, 100.0, 3000.0)
 N = 200_000
 
@@ -93,11 +93,11 @@ def test_moments_within_five_standard_errors(name, variance):
 
 
 def test_a_table_is_built_on_demand_and_few_are_kept():
-    shelf = Shelf(lambda parameter: parameter)
-    assert shelf.get(noise.parameters.exact("t", 1), Shelf.WORTH - 1) is None
-    assert shelf.get(noise.parameters.exact("t", 1), 1) is not None
+    cache = TableCache(lambda parameter: parameter)
+    assert cache.get(noise.parameters.exact("t", 1), TableCache.WORTH - 1) is None
+    assert cache.get(noise.parameters.exact("t", 1), 1) is not None
     for t in range(2, 40):
-        shelf.get(noise.parameters.exact("t", t), Shelf.WORTH)
-    assert len(shelf._tables) == Shelf.MOST
-    shelves = [value for name in SHELVED for value in vars(module(name)).values() if isinstance(value, Shelf)]
-    assert len(shelves) * Shelf.MOST <= 32
+        cache.get(noise.parameters.exact("t", t), TableCache.WORTH)
+    assert len(cache._tables) == TableCache.MOST
+    caches = [value for name in CACHED for value in vars(module(name)).values() if isinstance(value, TableCache)]
+    assert len(caches) * TableCache.MOST <= 32

@@ -146,7 +146,7 @@ def exponential_delta(at: Number, epsilon: Number) -> mpf:
 
 
 def golden_maximum(function: Curve, low: mpf, high: mpf) -> mpf:
-    """Where a function with one hill on [low, high] is largest, to half the ambient digits."""
+    """Where a function with one peak on [low, high] is largest, to half the ambient digits."""
     ratio = (mp.sqrt(5) - 1) / 2
     for _ in range(int(mp.prec)):
         span = ratio * (high - low)

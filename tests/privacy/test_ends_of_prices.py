@@ -1,4 +1,4 @@
-"""What a price says beyond what it knows, and of its dearest block."""
+"""What a price says beyond what it knows, and of its costliest block."""
 
 import math
 
@@ -15,6 +15,6 @@ def test_nothing_is_known_beyond_the_last_order():
 
 
 def test_blocks_cost_what_the_dearest_costs():
-    cheap, dear = privacy.ZcdpLoss(0.1), privacy.ZcdpLoss(0.5)
-    for blocks in ((cheap, dear), (dear, cheap)):
+    cheap, costly = privacy.ZcdpLoss(0.1), privacy.ZcdpLoss(0.5)
+    for blocks in ((cheap, costly), (costly, cheap)):
         assert privacy.Parallel(blocks).zcdp().rho == 0.5

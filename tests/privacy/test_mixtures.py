@@ -137,7 +137,7 @@ def test_two_releases_by_an_integral(up, down, direction):
         loss = privacy.Repeated(MixturePairLoss(first, second), 2)
         bound = accounting.PLD(1e-5).delta(loss, epsilon)
         assert bound.upper >= exact * (1.0 - 1e-9)
-        if direction == "remove":  # the dearer one
+        if direction == "remove":  # the costlier one
             assert bound.lower <= exact * (1.0 + 1e-9)
 
 

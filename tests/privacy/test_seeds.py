@@ -105,7 +105,7 @@ def test_a_loss_bounded_with_probability_one_minus_delta_implies_privacy(pair, g
     tail = sum((a for a, b in zip(p, q, strict=True) if a > gamma * b), Fraction(0))  # Pr[L > ln gamma], exactly
     assert divergences.hockey_stick(p, q, gamma) <= tail
     variable = privacy.FinitePairLoss(p, q).variable("remove")
-    epsilon = math.log(gamma) + 1e-9  # a hair above, so that an atom at ln gamma is on the same side in floats
+    epsilon = math.log(gamma) + 1e-9  # a little above, so that an atom at ln gamma is on the same side in floats
     assert float(variable.delta(epsilon)) <= variable.probability_above(epsilon) + 1e-12
     assert variable.probability_above(epsilon) <= float(tail) + 1e-12
 

@@ -62,7 +62,7 @@ def test_a_profile_shows_all_its_losses_and_its_mark():
     losses = {"Laplace": LAPLACE, "Gaussian": privacy.GaussianLoss(2.0)}
     figure = report.profile_figure(losses, mark=[(2.1, 1e-5)])
     names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert names == ["Gaussian", "Laplace"]  # dear first, as the curves lie
+    assert names == ["Gaussian", "Laplace"]  # costly first, as the curves lie
     assert "ε ≤ 2.1  at  δ = 1e-05" in texts(figure)
 
 

@@ -10,9 +10,9 @@ from privet.privacy import PrivacyLoss
 
 @dataclass(frozen=True)
 class Basic(Accountant):
-    """Sum of the parts' (epsilon, delta) statements; parallel blocks count once (the dearest).
+    """Sum of the parts' (epsilon, delta) statements; parallel blocks count once (the costliest).
 
-    Sums are exact and rounded up; a double such as 0.1 counts as the number that it is, a hair above 1/10.
+    Sums are exact and rounded up; a double such as 0.1 counts as the number that it is, a little above 1/10.
 
     **Guarantee:** (sum of epsilon, sum of delta), adaptively. **Reference:** Dwork & Roth 2014, theorem 3.16.
 

@@ -1,4 +1,4 @@
-"""`audit.training`: an audit of few and dear runs, through the scores of canaries."""
+"""`audit.training`: an audit of few and costly runs, through the scores of canaries."""
 
 import math
 import time
@@ -109,7 +109,7 @@ def training(
     stop: bool = True,
     progress: Progress | None = None,
 ) -> TrainingAudit:
-    """Audit an algorithm that is dear to run, by a few trainings with and without canaries.
+    """Audit an algorithm that is costly to run, by a few trainings with and without canaries.
 
     `train(data)` returns a model, `score(model, canary)` is large when the model looks as if the canary was in. With one
     canary, half of the `runs` trainings have it and half do not; the threshold is given, or chosen on a quarter of the
@@ -339,4 +339,4 @@ def _suits(claim: PrivacyLoss, otherwise: Sequence[Any] | None) -> None:
             "a claim under replace needs otherwise=..., the records that stand in for the canaries, and others must not "
             "have them"
         )
-    accounting.tradeoff(claim, 0.5)  # a claim without a curve is refused before anything dear is run
+    accounting.tradeoff(claim, 0.5)  # a claim without a curve is refused before anything costly is run

@@ -42,7 +42,7 @@ class Custody(ABC):
             acts.add_member(session, "analyst", name, budget, group)
 
     def open_partition(self, name: str, parts: Iterable[str], *, per_person: int = 1) -> Partition:
-        """Declare disjoint parts by a public rule on persons: releases on parts cost the dearest `per_person` of them."""
+        """Declare disjoint parts by a public rule on persons: releases on parts cost the costliest `per_person` of them."""
         with self._writing() as session:
             return acts.declare(session, Partition(name, parts, per_person))  # type: ignore[arg-type]
 

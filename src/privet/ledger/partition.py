@@ -1,4 +1,4 @@
-"""Disjoint parts of a data set: a person is in few of them, so the dearest few are the price."""
+"""Disjoint parts of a data set: a person is in few of them, so the costliest few are the price."""
 
 from dataclasses import dataclass
 

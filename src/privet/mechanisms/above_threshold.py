@@ -351,7 +351,7 @@ def _largest_total(price: Callable[[float], PrivacyLoss], share: float, c: int, 
     """The largest pure total of signs and numbers whose price meets (epsilon, delta), to a percent of epsilon.
 
     Half of all numbers show their whole price, so a delta below about 2^-c buys nothing: often that settles it. Else one
-    Rényi divergence is within a hair of the truth as long as the gain is small, and where it is not, accounting is asked.
+    Rényi divergence is within a little of the truth as long as the gain is small, and where it is not, accounting is asked.
     Laplace noise without a grid says where to look; what is returned was proved for the price itself.
     """
     assert target.epsilon is not None

@@ -7,11 +7,7 @@ from typing import Any, final
 
 from privet._numerics import Array
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.records import (
-    FINE,
-    exact_total,
-    in_steps,
-)
+from privet.mechanisms.families.record_totals import FINE, exact_total, in_steps
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm

@@ -11,15 +11,9 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.records import (
-    FINE,
-    Missing,
-    RecordMechanism,
-    exact_total,
-    half_up,
-    public_bounds,
-    row_sensitivity,
-)
+from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
+from privet.mechanisms.families.record_values import Missing, public_bounds
+from privet.mechanisms.families.records import RecordMechanism, row_sensitivity
 from privet.mechanisms.less_noisy import less_noisy
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Norm

@@ -12,11 +12,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.records import (
-    FINE,
-    exact_total,
-    half_up,
-)
+from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, register
@@ -29,7 +25,7 @@ _HALF_FINE = 30  # squares of a record's place have 60 bits
 # records are spread evenly: of the three sums sum a c_i, and of the moments.
 _EVEN_SUMS, _EVEN_MOMENTS = math.sqrt(2 * (2 / 3) ** 2 + (4 / 3) ** 2), math.sqrt(1.0 + (1 / 6) ** 2)
 _CONFIDENCE, _TAIL_OF_MEAN = 0.95, 0.005  # of the tail, this much is for the square of the mean's own error
-_ROUNDS, _HAIR = 3, 1e-9
+_ROUNDS, _MARGIN = 3, 1e-9
 _SLACK = Fraction(2, 2**FINE)  # two records, each with its square rounded by less than a step
 
 
@@ -144,7 +140,9 @@ class BoundedVariance(MomentMechanism):
             )
             off = min(off, self._reach(of_mean, _TAIL_OF_MEAN) / number)
             moved = self._reach(of_variance, 1.0 - _CONFIDENCE - _TAIL_OF_MEAN) / number + off * off
-            if released >= 1.0 - centre * centre - _HAIR or centre >= 1.0 - _HAIR:  # it may have been clamped to an end
+            if (
+                released >= 1.0 - centre * centre - _MARGIN or centre >= 1.0 - _MARGIN
+            ):  # it may have been clamped to an end
                 moved = max(moved, off * (2.0 * centre + off))
             radius = min(radius, moved)
         fine = 8.0 * 2.0 ** -(_HALF_FINE if self._three_sums else FINE)

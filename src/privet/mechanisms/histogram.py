@@ -15,7 +15,7 @@ from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, moment
-from privet.mechanisms.families.records import admit_records, as_records
+from privet.mechanisms.families.record_values import admit_records, as_records
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivities import histogram_sensitivity

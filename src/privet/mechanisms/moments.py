@@ -7,14 +7,8 @@ from typing import Any, Self, Unpack
 
 from privet._validate import set_frozen
 from privet.errors import InvalidData
-from privet.mechanisms.families.records import (
-    Missing,
-    RecordMechanism,
-    as_records,
-    check_public_count,
-    public_bounds,
-    row_sensitivity,
-)
+from privet.mechanisms.families.record_values import Missing, as_records, public_bounds
+from privet.mechanisms.families.records import RecordMechanism, check_public_count, row_sensitivity
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.less_noisy import less_noisy

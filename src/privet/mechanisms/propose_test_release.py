@@ -13,12 +13,11 @@ from privet._numerics import Array
 from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.records import (
-    FINE,
+from privet.mechanisms.families.record_totals import FINE, in_steps
+from privet.mechanisms.families.record_values import (
     Missing,
     admit_records,
     clean_records,
-    in_steps,
     missing_note,
     public_bounds,
     public_missing,

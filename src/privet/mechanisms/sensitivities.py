@@ -7,7 +7,8 @@ from itertools import combinations
 
 from privet._validate import count
 from privet.errors import InvalidParameter
-from privet.mechanisms.families.records import public_bounds, row_sensitivity
+from privet.mechanisms.families.record_values import public_bounds
+from privet.mechanisms.families.records import row_sensitivity
 from privet.mechanisms.sensitivity import Norm, Sensitivity, exact
 from privet.privacy import Unit
 

@@ -13,11 +13,10 @@ from privet import noise
 from privet._numerics import Array, minimise
 from privet._validate import above, fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms.families.records import (
-    FINE,
+from privet.mechanisms.families.record_totals import FINE, in_steps
+from privet.mechanisms.families.record_values import (
     admit_records,
     clean_records,
-    in_steps,
     missing_note,
     public_bounds,
     public_missing,

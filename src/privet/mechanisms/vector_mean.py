@@ -11,7 +11,8 @@ from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.records import check_public_count, noisy_totals
+from privet.mechanisms.families.record_totals import noisy_totals
+from privet.mechanisms.families.records import check_public_count
 from privet.mechanisms.families.vectors import VectorMechanism, row_reach
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Source, register

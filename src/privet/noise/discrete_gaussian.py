@@ -16,7 +16,7 @@ from privet.noise.families.coins import accept, accept_one
 from privet.noise.families.enclosure import Enclosure, exp_neg
 from privet.noise.families.tails import Tails
 from privet.noise.parameters import Size, positive
-from privet.noise.table import Shelf, from_tails
+from privet.noise.table import TableCache, from_tails
 
 TABLE_SIGMA = 1024
 
@@ -88,7 +88,7 @@ def _weights(sigma: Fraction, guard: int, bits: int) -> tuple[list[tuple[int, in
             return weights, beyond
 
 
-_tables = Shelf(lambda sigma: from_tails(DiscreteGaussianTails(sigma)))
+_tables = TableCache(lambda sigma: from_tails(DiscreteGaussianTails(sigma)))
 
 
 def _sample(stream: Stream, count: int, sigma: Fraction) -> NDArray[Any]:

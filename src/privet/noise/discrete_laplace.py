@@ -14,7 +14,7 @@ from privet.noise.families.enclosure import exp_neg
 from privet.noise.families.tails import Tails, powers
 from privet.noise.geometric import TABLE_SCALE, one_geometric, sample_geometric
 from privet.noise.parameters import Size, positive
-from privet.noise.table import Shelf, from_tails
+from privet.noise.table import TableCache, from_tails
 
 
 def discrete_laplace(*, scale: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:
@@ -61,7 +61,7 @@ def _over_one_plus(power: tuple[int, int], p: tuple[int, int], guard: int, bits:
     return (power[0] << bits) // (one + p[1]), -(-(power[1] << bits) // (one + p[0]))
 
 
-_tables = Shelf(lambda scale: from_tails(LaplaceTails(scale)))
+_tables = TableCache(lambda scale: from_tails(LaplaceTails(scale)))
 
 
 def sample_laplace(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:

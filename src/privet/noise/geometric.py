@@ -15,7 +15,7 @@ from privet.noise.families.enclosure import Enclosure, exp_neg
 from privet.noise.families.refined import Refined, least
 from privet.noise.families.tails import Tails, powers
 from privet.noise.parameters import Size, positive
-from privet.noise.table import Shelf, from_tails
+from privet.noise.table import TableCache, from_tails
 
 TABLE_SCALE = 64  # tables serve scales up to here, and the leading part of larger ones
 FILTER_SCALE = 2**20  # up to here one word through a logarithm decides nearly every draw
@@ -60,7 +60,7 @@ class GeometricTails(Tails):
         return powers(lo, hi, (lo, hi), guard, bits)
 
 
-_tables = Shelf(lambda scale: from_tails(GeometricTails(scale)))
+_tables = TableCache(lambda scale: from_tails(GeometricTails(scale)))
 
 
 def sample_geometric(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from privet.noise.families.refined import Refined, invert
 from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, float_rest, oriented, signed
 from privet.noise.families.tails import Tails
 from privet.noise.parameters import Center, Size, positive
-from privet.noise.table import InversionTable, Shelf, from_floats
+from privet.noise.table import InversionTable, TableCache, from_floats
 
 TABLE_SIGMA = 1024
 CELL_SIGMA = 64  # standard deviations in cells, at most, when a draw is split into a cell and a place in it
@@ -92,8 +92,8 @@ def _build(law: NormalCells) -> InversionTable:
     return from_floats(law, law.floats())
 
 
-_plain = Shelf(lambda sigma: _build(NormalCells(sigma)))
-_folded = Shelf(lambda sigma: _build(NormalCells(sigma, folded=True)))
+_plain = TableCache(lambda sigma: _build(NormalCells(sigma)))
+_folded = TableCache(lambda sigma: _build(NormalCells(sigma, folded=True)))
 
 
 def _sample(stream: Stream, count: int, sigma: Fraction, rest: Rest) -> NDArray[Any]:

@@ -123,7 +123,7 @@ def from_floats(law: Tails, tails: NDArray[np.float64], margin: float = _FLOAT_M
 
 
 @final
-class Shelf:
+class TableCache:
     """Tables of one family of laws, kept for reuse; one is built when its parameter has been asked for often enough.
 
     A single draw with a new parameter must not pay for a table. Parameters are public, so which of the two exact paths
@@ -131,12 +131,12 @@ class Shelf:
 
     >>> from fractions import Fraction
     >>> from privet.noise.geometric import GeometricTails
-    >>> shelf = Shelf(lambda scale: from_tails(GeometricTails(scale)))
-    >>> shelf.get(Fraction(3), 10) is None, shelf.get(Fraction(3), 100_000) is None
+    >>> cache = TableCache(lambda scale: from_tails(GeometricTails(scale)))
+    >>> cache.get(Fraction(3), 10) is None, cache.get(Fraction(3), 100_000) is None
     (True, False)
     """
 
-    MOST = 6  # tables; each takes about half a mebibyte, and five families have a shelf
+    MOST = 6  # tables; each takes about half a mebibyte, and five families have a cache
     WORTH = 1 << 14  # draws after which a table has paid for itself, about
 
     def __init__(self, build: Callable[[Fraction], InversionTable]) -> None:

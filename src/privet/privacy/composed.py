@@ -130,7 +130,7 @@ class Total(PrivacyLoss):
 
 @lru_cache(maxsize=64)
 def _summed(total: Total) -> LossVariable:
-    """The sum of the parts' losses: listed while outcomes are few, else a lattice law above it. Dear, so it is kept."""
+    """The sum of the parts' losses: listed while outcomes are few, else a lattice law above it. Costly, so it is kept."""
     found = total._listed or variable_of_sum([(part.variable("remove"), n) for part, n in total.parts()])
     if found is not None:
         return found

@@ -20,7 +20,7 @@ from privet.privacy.loss import Approximate, PrivacyLoss, ZcdpBound
 from privet.privacy.serial import register
 from privet.privacy.variable import Direction, LossVariable
 
-_LEFT_OUT = 1e-280  # probability of drawing a record more often than is looked at; a chain of groups is dearer
+_LEFT_OUT = 1e-280  # probability of drawing a record more often than is looked at; a chain of groups is costlier
 _LEFT_OUT_OF_A_CHAIN = 1e-40
 _LEFT_OUT_OF_A_CURVE = 1e-120
 _NODES = 2000  # of the curve over a Gaussian base

@@ -8,7 +8,7 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array, square_up
 from privet._validate import at_least, flag, set_frozen
 from privet.privacy.binary import binary_rdp, binary_variable
-from privet.privacy.families.sampling import HAIR
+from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.serial import register
 from privet.privacy.variable import Direction, Enclosure, LossVariable, SymmetricVariable
@@ -48,7 +48,7 @@ class BoundedRangeVariable(SymmetricVariable):
         return np.where(e < -r, -np.expm1(np.minimum(e, 0.0)), inside)
 
     def enclose(self, epsilon: float) -> Enclosure:
-        low, high = (float(self.delta(epsilon + move)) for move in (HAIR * self.epsilon, -HAIR * self.epsilon))
+        low, high = (float(self.delta(epsilon + move)) for move in (MARGIN * self.epsilon, -MARGIN * self.epsilon))
         return low * (1.0 - 1e-14), min(1.0, high * (1.0 + 1e-14))
 
     @property
@@ -95,9 +95,9 @@ class ExponentialLoss(PrivacyLoss):
     def rdp(self, alphas: Array) -> RdpCurve:
         a = orders_of(alphas)
         if self.range > _WIDEST:
-            return RdpCurve(np.minimum(binary_rdp(self.range, a), a * (self.zcdp().rho * (1.0 + HAIR))), 0.0)
+            return RdpCurve(np.minimum(binary_rdp(self.range, a), a * (self.zcdp().rho * (1.0 + MARGIN))), 0.0)
         values = [bounded_range_rdp(self.range, float(alpha)) for alpha in a.ravel()]
-        return RdpCurve(np.minimum(np.reshape(values, a.shape), a * (self.zcdp().rho * (1.0 + HAIR))), 0.0)
+        return RdpCurve(np.minimum(np.reshape(values, a.shape), a * (self.zcdp().rho * (1.0 + MARGIN))), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
         wide = self.range > _WIDEST or self.range == 0.0
@@ -126,4 +126,4 @@ def bounded_range_rdp(epsilon: float, alpha: float) -> float:
     )
     lost = 2.0 + 2.0 / (alpha - 1.0) + math.fsum(abs(term) for term in terms)
     value = math.fsum(terms) + 8.0 * UNIT_ROUNDOFF * lost
-    return min(value, epsilon, alpha * (epsilon * epsilon / 8.0) * (1.0 + HAIR))
+    return min(value, epsilon, alpha * (epsilon * epsilon / 8.0) * (1.0 + MARGIN))

@@ -12,7 +12,7 @@ from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.sampling import (
-    HAIR,
+    MARGIN,
     after_sampling,
     before_sampling,
     enclose_sampled,
@@ -94,7 +94,7 @@ class SplicedVariable(SymmetricVariable):
 
     @property
     def mass_error(self) -> float:
-        return self.of.mass_error + HAIR  # a mixture of non-negative numbers
+        return self.of.mass_error + MARGIN  # a mixture of non-negative numbers
 
     def span(self, tail: float) -> tuple[float, float]:
         top = float(after_sampling(max(0.0, self.of.span(tail)[1]), self.q))

@@ -7,7 +7,7 @@ import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, ratio_down, ratio_up
 from privet._validate import above, set_frozen
-from privet.privacy.families.sampling import HAIR
+from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Atoms, Direction, Enclosure, LossVariable, SymmetricVariable
@@ -96,7 +96,7 @@ class LaplaceLoss(PrivacyLoss):
         x = (a * np.expm1(np.minimum((a - 1.0) * e, 600.0)) + (a - 1.0) * np.expm1(-a * e)) / (2.0 * a - 1.0)
         far = (a - 1.0) * e > 600.0
         log_mean = np.where(far, (a - 1.0) * e + np.log(a / (2.0 * a - 1.0)) + 1e-15, np.log1p(np.maximum(x, 0.0)))
-        line = a * (e * e / 2.0) * (1.0 + HAIR)
+        line = a * (e * e / 2.0) * (1.0 + MARGIN)
         value = np.where(a * e < 1e-4, line, log_mean / (a - 1.0) * (1.0 + 4e-12))  # tiny: the zCDP line
         return RdpCurve(np.minimum(value, np.minimum(e, line)), 0.0)
 

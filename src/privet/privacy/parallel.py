@@ -20,7 +20,7 @@ from privet.privacy.variable import Direction, LossVariable
 @register
 @dataclass(frozen=True, eq=False, init=False)
 class Parallel(PrivacyLoss):
-    """Releases on disjoint blocks of the data: one record touches one block, so the dearest block is the price.
+    """Releases on disjoint blocks of the data: one record touches one block, so the costliest block is the price.
 
     The partition must be public. Under replace a record may *move* between blocks; then two blocks change, and the
     price is `to_replace` of the blocks' add/remove losses. Pass `fixed_blocks=True` only if neighbours share the
@@ -102,5 +102,5 @@ class Parallel(PrivacyLoss):
 
 @lru_cache(maxsize=64)
 def _envelope(blocks: tuple[PrivacyLoss, ...]) -> LossVariable:
-    """One pair above those of all blocks, dear to build, so it is kept; its mirror image lies above theirs."""
+    """One pair above those of all blocks, costly to build, so it is kept; its mirror image lies above theirs."""
     return variable_of_envelope([block.variable("remove") for block in blocks])

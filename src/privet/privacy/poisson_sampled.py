@@ -13,7 +13,7 @@ from privet.privacy.binary import binary_variable
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
 from privet.privacy.families.ordered import ON_A_LINE, SampledGroupLoss
 from privet.privacy.families.sampling import (
-    HAIR,
+    MARGIN,
     after_sampling,
     before_sampling,
     enclose_sampled,
@@ -81,11 +81,11 @@ class SampledVariable(LossVariable):
         if epsilon < 0.0:
             return super().enclose_mirrored(epsilon)
         ends = []
-        for side, hair in enumerate((HAIR, -HAIR)):
-            c = self.q * (1.0 - hair) - math.expm1(min(epsilon, 600.0)) * (1.0 - self.q)
+        for side, margin in enumerate((MARGIN, -MARGIN)):
+            c = self.q * (1.0 - margin) - math.expm1(min(epsilon, 600.0)) * (1.0 - self.q)
             at = epsilon + math.log(self.q / c) if c > 0.0 else math.inf
-            value = self.of.enclose_mirrored(at + hair * (1.0 + at))[side] if c > 0.0 else 0.0
-            ends.append(max(c, 0.0) * (1.0 - hair) * value)
+            value = self.of.enclose_mirrored(at + margin * (1.0 + at))[side] if c > 0.0 else 0.0
+            ends.append(max(c, 0.0) * (1.0 - margin) * value)
         return ends[0], ends[1]
 
     @property
@@ -98,7 +98,7 @@ class SampledVariable(LossVariable):
 
     @property
     def mass_error(self) -> float:
-        return self.of.mass_error + HAIR  # a mixture of non-negative numbers
+        return self.of.mass_error + MARGIN  # a mixture of non-negative numbers
 
     def span(self, tail: float) -> tuple[float, float]:
         low, high = self.image(np.array(self.of.span(tail)))

@@ -9,7 +9,7 @@ import numpy as np
 from privet._numerics import Array, plain
 from privet._validate import at_least, finite, fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy.families.sampling import HAIR
+from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.renyi import variable_of_rdp
 from privet.privacy.serial import register
@@ -59,7 +59,7 @@ class RdpLoss(PrivacyLoss):
         orders = orders_of(alphas)
         known = np.asarray(self.alphas)
         values = np.minimum.accumulate(np.asarray(self.values)[::-1])[::-1]  # R increases: a later bound serves earlier
-        moment = np.interp(orders, known, values * (known - 1.0)) / (orders - 1.0) * (1.0 + HAIR)
+        moment = np.interp(orders, known, values * (known - 1.0)) / (orders - 1.0) * (1.0 + MARGIN)
         given = values[np.minimum(np.searchsorted(known, orders), len(known) - 1)]  # of the next order that was given
         result = np.where(orders <= known[0], values[0], np.minimum(moment, given))
         return RdpCurve(np.where(orders > known[-1], math.inf, result), self.delta0)

@@ -11,7 +11,7 @@ from privet._numerics import Array, minimise, plain, product_up, square_up, sum_
 from privet._validate import above, finite, flag, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp
-from privet.privacy.families.sampling import HAIR
+from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.renyi import delta_of_rdp, variable_of_rdp
 from privet.privacy.serial import register
@@ -82,7 +82,7 @@ class Selected(PrivacyLoss):
         """The theorem at each order by itself, given the base's divergences where they are known."""
         extra = self._poisson_extra(orders) if self.poisson else self._binomial_extra
         spread = max(0.0, math.log(self.mean)) / (orders - 1.0)
-        return ((self.of.rdp(orders).values if base is None else base) + extra + spread) * (1.0 + HAIR)
+        return ((self.of.rdp(orders).values if base is None else base) + extra + spread) * (1.0 + MARGIN)
 
     @cached_property
     def _best_order(self) -> tuple[float, float]:

@@ -288,7 +288,7 @@ class AtomicVariable(LossVariable):
 
     @cached_property
     def symmetric(self) -> bool:
-        """Known to be, or exactly so: a hair of asymmetry would be priced in one direction only."""
+        """Known to be, or exactly so: a little of asymmetry would be priced in one direction only."""
         if self.mirrors:
             return True
         mirrored = np.array_equal(self.losses, -self.losses[::-1]) and np.array_equal(self.p, self.q[::-1])

@@ -24,7 +24,7 @@ def round_down(value: float, digits: int = 5) -> float:
 
 
 def _rounded(value: float, digits: int, rounding: str) -> float:
-    # By its shortest decimal form: 2.1 is shown as 2.1 although the float lies a hair above it.
+    # By its shortest decimal form: 2.1 is shown as 2.1 although the float lies a little above it.
     return float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(float(value)))))
 
 

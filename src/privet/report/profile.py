@@ -67,7 +67,7 @@ def profile_figure(
         raise InvalidParameter("a profile needs at least one loss")
     figure, axes = new_figure()
     curves = {name: profile_points(loss, smallest=smallest) for name, loss in losses.items()}
-    ranked = sorted(curves, key=lambda name: -curves[name][0][-1])  # the names from dear to cheap, as the curves lie
+    ranked = sorted(curves, key=lambda name: -curves[name][0][-1])  # the names from costly to cheap, as the curves lie
     for index, name in enumerate(ranked):
         colour = PALETTE[index % len(PALETTE)]
         axes.plot(*curves[name], color=colour, linewidth=2.2, solid_capstyle="round", label=name)

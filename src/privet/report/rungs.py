@@ -39,6 +39,18 @@ _METHODS: tuple[tuple[str, Callable[[], Accountant], str], ...] = (
     ("PLD", accounting.PLD, "composes the worst pair itself"),
 )
 
+_PLAINLY = {  # what each analysis of DP-SGD does; the lectures' own notes speak of their formulas
+    "per step": "one Gaussian release, not sampled",
+    "naive": "epsilons and deltas add up, sampling is ignored",
+    "advanced": "grows with the root of the steps, sampling is ignored; loose for a large epsilon a step",
+    "advanced, sharp drift": "the same theorem with its drift computed sharply",
+    "amplified": "each step is amplified by sampling, then advanced composition",
+    "amplified, sharp drift": "the same with a sharp drift",
+    "moments": "Rényi divergences of whole orders add up (2016)",
+    "RDP today": "real orders and the tight conversion",
+    "tight": "composes the worst pair itself: a certified interval",
+}
+
 
 def sampled_gaussian(loss: PrivacyLoss) -> tuple[float, float, int] | None:
     """(noise multiplier, q, steps) when the loss is Gaussian noise on Poisson samples, under add_remove; else None.
@@ -70,7 +82,7 @@ def ladder_of(loss: PrivacyLoss, delta: float, *, as_lectured: bool = False) -> 
             return _dp_sgd(*shape, delta, as_lectured)
         except NoGuarantee:  # noise so small that the old formulas overflow
             pass
-    if len(loss.alternatives()) > 1:  # blocks side by side: the dearest counts, whichever that is for each method
+    if len(loss.alternatives()) > 1:  # blocks side by side: the costliest counts, whichever that is for each method
         return ()
     found = [step for method in _METHODS if (step := _step(loss, delta, *method)) is not None]
     return tuple(sorted(found, key=lambda step: -(step.sound or 0.0)))
@@ -88,7 +100,7 @@ def _dp_sgd(noise_multiplier: float, q: float, steps: int, delta: float, as_lect
             rung.as_formula if as_lectured else None,
             rung.sound.upper if rung.delta < 1.0 else None,
             rung.delta,
-            rung.note,
+            rung.note if as_lectured else _PLAINLY[rung.name],
             whole=rung.name != "per step",
         )
         for rung in rungs

@@ -46,8 +46,9 @@ def ladder_notes(steps: Sequence[Step]) -> "Table | None":
     """What each line of a wide ladder stands for and assumes; None where the table says it itself.
 
     >>> from privet.report.rungs import Step
-    >>> ladder_notes([Step("naive", 12000.0, 11996.3, 11996.3, 0.1, "T epsilon, T delta")]).row_count
-    1
+    >>> naive = Step("naive", None, None, 11996.3, 0.1, "T epsilon, T delta")
+    >>> ladder_notes([naive, Step("tight", None, None, 0.947, 1e-5, "composes the worst pair")]).row_count
+    2
     """
     return facts_table([(step.name, step.note) for step in steps]) if _is_wide(steps) else None
 

@@ -16,7 +16,7 @@ _REPLACE = Unit("replace")
 
 
 class Family(NamedTuple):
-    """Prices along one parameter, from the dearest to the cheapest."""
+    """Prices along one parameter, from the costliest to the cheapest."""
 
     name: str
     make: Callable[[Any], PrivacyLoss]
@@ -178,7 +178,7 @@ def example_families() -> tuple[Family, ...]:
     """More noise, fewer steps, a smaller rate, a smaller group: the price must not rise along any of these.
 
     >>> example_families()[0].make(2.0)
-    GaussianLoss(unit=Unit(relation='add_remove', group_size=1, person=None), noise_multiplier=2.0)
+    GaussianLoss(noise_multiplier=2.0)
     """
     p = privacy
     gauss = p.PoissonSampled(p.GaussianLoss(1.0), q=0.1)
@@ -233,7 +233,7 @@ def loss_strategy(
     """A hypothesis strategy for random prices, nested combinators included, all with the same unit.
 
     With `extreme` the parameters run over hundreds of orders of magnitude and counts up to 10^12: for tests that only
-    demand an honest answer or a clear refusal. `selection` adds private selection, whose Rényi bound is dear to compute.
+    demand an honest answer or a clear refusal. `selection` adds private selection, whose Rényi bound is costly to compute.
     hypothesis is loaded here, not with the package.
 
     >>> from hypothesis import given

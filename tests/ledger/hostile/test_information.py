@@ -62,7 +62,7 @@ def broken_results() -> list[Any]:
         Release(object(), loss=right),
         Release(np.array([SECRET], dtype=object), loss=right),
         Release({1, 2}, loss=right),
-        Release(0.5, loss=PureLoss(0.02)),  # dearer than what was reserved
+        Release(0.5, loss=PureLoss(0.02)),  # costlier than what was reserved
     ]
 
 

@@ -156,7 +156,7 @@ def test_parallel_composition_pays_the_dearest_part(fresh: Fresh):
 
 @EVERY
 def test_a_person_who_moves_changes_two_parts(fresh: Fresh):
-    """Under replace the two dearest parts add up, and prices under replace alone do not say what a move costs."""
+    """Under replace the two costliest parts add up, and prices under replace alone do not say what a move costs."""
     with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0), unit=Unit("replace")) as ledger:
         ledger.open_partition("ward", parts=["A", "B", "C"])
         with pytest.raises(MixedUnits):

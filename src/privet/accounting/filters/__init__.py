@@ -5,6 +5,7 @@ holds although the next loss depends on what was released before. Rules are froz
 immutable `FilterState`, of which the ledger keeps the latest. For losses fixed in advance ask `accounting.epsilon`.
 """
 
+from privet._face import face
 from privet.accounting.filters.any_of import (
     AnyOf as AnyOf,
     basic_or_zcdp as basic_or_zcdp,
@@ -37,3 +38,5 @@ from privet.accounting.filters.rules import (
 )
 from privet.accounting.filters.slots import SlotsFilter as SlotsFilter, dominated as dominated
 from privet.accounting.filters.statements import MuFilter as MuFilter, RhoFilter as RhoFilter
+
+__all__, __dir__ = face(globals())

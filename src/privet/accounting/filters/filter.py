@@ -17,7 +17,7 @@ from privet.privacy.unit import same_unit
 Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
 Offers = tuple[Sums, ...]  # per rule: prices of one release that are all valid, the one to be tried first in front
 
-_HAIR = 1.0 + 1e-9
+_MARGIN = 1.0 + 1e-9
 _LEAST_EPSILON, _MOST_EPSILON = 1e-60, 1e60  # of any price
 
 
@@ -223,14 +223,14 @@ class FilterState:
             return epsilon >= _LEAST_EPSILON and self.accepts(PureLoss(epsilon, unit=self.unit or Unit()))
 
         if fits(guess):
-            low, high = guess, guess * _HAIR
+            low, high = guess, guess * _MARGIN
             while high < _MOST_EPSILON and fits(high):
                 low, high = high, high * (high / low) ** 2
         else:
-            low, high = guess / _HAIR, guess
+            low, high = guess / _MARGIN, guess
             while low > _LEAST_EPSILON and not fits(low):
                 low, high = low / (high / low) ** 2, low
-        while high > low * _HAIR:
+        while high > low * _MARGIN:
             middle = math.sqrt(low) * math.sqrt(high)
             low, high = (middle, high) if fits(middle) else (low, middle)
         return low if fits(low) else 0.0

@@ -14,7 +14,7 @@ from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.rounding import GridLaw
 
-_HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a hill, as shares of its top
+_HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a peak, as shares of its top
 _THICKNESS = _HEIGHTS - np.append(_HEIGHTS[1:], 0.0)
 _BLOCK = 64  # nodes that are summed at once
 _ONE_THREAD = 65_535  # multiplications in a matrix product up to which linear algebra starts no second thread
@@ -23,7 +23,7 @@ _CANDIDATES = 2.0 ** np.arange(3.0, 16.0, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class Tilted:
-    """The tilted masses of one law, their sum, and layers of a hill inside them."""
+    """The tilted masses of one law, their sum, and layers of a peak inside them."""
 
     weight: Array
     total: float
@@ -33,7 +33,7 @@ class Tilted:
 
 @remember(4_000_000)
 def tilted_law(law: GridLaw, t: float, log_moment: float) -> Tilted:
-    """Tilt a law, and find a hill in it: uniform layers, one on another, that together lie below the law.
+    """Tilt a law, and find a peak in it: uniform layers, one on another, that together lie below the law.
 
     Layers are runs of neighbouring nodes around the heaviest pair of neighbours on which the mass is at least a given
     height.

@@ -1,4 +1,4 @@
-"""The lower law, one node after another: for laws hardly wider than a step, where neighbours have nothing to lend."""
+"""The lower law, one node after another: for laws hardly wider than a step, where neighbours have nothing to give."""
 
 import math
 
@@ -9,11 +9,13 @@ from privet._numerics import Array
 _NEAR = 256  # cells that are looked at first
 
 
-def contract_in_turn(p: Array, q: Array, nodes: Array, hair: float) -> tuple[Array, float]:
-    """Masses on the nodes by merging cells only, from the lowest on; with them, how far a loss was lifted (at most `hair`).
+def contract_in_turn(p: Array, q: Array, nodes: Array, margin: float) -> tuple[Array, float]:
+    """Masses on the nodes by merging cells only, from the lowest on; with them, how far a loss was lifted.
+
+    No loss is lifted by more than `margin`.
 
     Each node takes as many of the cells left, the last one in part, as it needs for the ratio of P and Q to be its own.
-    What is left at the end is merged and rounded down to a node, or lifted to one by a hair.
+    What is left at the end is merged and rounded down to a node, or lifted to one by a little.
 
     >>> p, q = np.array([0.3, 0.4, 0.3]), np.array([0.31, 0.4, 0.29])
     >>> contract_in_turn(p, q, np.array([-1.0, 0.0, 1.0]), 1e-11)[0].round(6).tolist()
@@ -26,7 +28,7 @@ def contract_in_turn(p: Array, q: Array, nodes: Array, hair: float) -> tuple[Arr
         growth = math.exp(min(node, 690.0))
         end = _balance(p, q, start, growth)
         if end is None:
-            return mass, _leave(p[start:], q[start:], nodes, place, mass, hair)
+            return mass, _leave(p[start:], q[start:], nodes, place, mass, margin)
         if end == start:
             continue
         excess = p[start : end + 1] - growth * q[start : end + 1]
@@ -35,7 +37,7 @@ def contract_in_turn(p: Array, q: Array, nodes: Array, hair: float) -> tuple[Arr
         p[end] *= 1.0 - part
         q[end] *= 1.0 - part
         start = end if part < 1.0 else end + 1
-    return mass, _leave(p[start:], q[start:], nodes, len(nodes), mass, hair)
+    return mass, _leave(p[start:], q[start:], nodes, len(nodes), mass, margin)
 
 
 def _balance(p: Array, q: Array, start: int, growth: float) -> int | None:
@@ -50,13 +52,13 @@ def _balance(p: Array, q: Array, start: int, growth: float) -> int | None:
     return None
 
 
-def _leave(p: Array, q: Array, nodes: Array, place: int, mass: Array, hair: float) -> float:
-    """Merge what is left, and put it on the highest node that its loss reaches, or misses by a hair."""
+def _leave(p: Array, q: Array, nodes: Array, place: int, mass: Array, margin: float) -> float:
+    """Merge what is left, and put it on the highest node that its loss reaches, or misses by a little."""
     total_p, total_q = float(p.sum()), float(q.sum())
     if total_p <= 0.0:
         return 0.0
     loss = math.log(total_p / total_q) if total_q > 0.0 else math.inf
-    if place < len(nodes) and nodes[place] - loss <= hair:
+    if place < len(nodes) and nodes[place] - loss <= margin:
         mass[place] += total_p
         return max(0.0, float(nodes[place]) - loss)
     lower = int(np.searchsorted(nodes[:place], loss - 1e-12 * (1.0 + abs(loss)), side="right")) - 1

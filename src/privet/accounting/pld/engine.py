@@ -143,7 +143,7 @@ class _Question:
         return replace(found, coarse=(self.capped or found.coarse) and wide)
 
     def looks_heavy(self, share: float, jumps: Callable[[Direction], JumpSearch]) -> bool:
-        """Does the plan look far beyond the loss that decides? (Asked only where the plain way would be dear.)"""
+        """Does the plan look far beyond the loss that decides? (Asked only where the plain way would be costly.)"""
         if self.nodes(share) <= _DEAR:
             return False
         plan = self.plan(self.first)[0]

@@ -76,15 +76,15 @@ def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> 
 def _low_band(laws: Laws, low: Laws, jumps: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
     """The low frequencies of A^T - B^T with a bound on the error of one bin, when the others are proved negligible.
 
-    A hill below B lies below A too, so one bound covers the powers of both: beyond the cut they differ by at most twice
+    A peak below B lies below A too, so one bound covers the powers of both: beyond the cut they differ by at most twice
     that.
     """
     if t <= 0.0:
         return None
     parts = []
     for (law, n), (below, _) in zip(laws, low, strict=True):
-        whole, hill = (tilted_law(one, t, law.log_moment(t)) for one in (law, below))
-        parts.append((replace(hill, total=max(whole.total, hill.total)), n))
+        whole, peak = (tilted_law(one, t, law.log_moment(t)) for one in (law, below))
+        parts.append((replace(peak, total=max(whole.total, peak.total)), n))
     count = cut_frequency(parts, length, -NEGLIGIBLE)
     nodes = sum(len(law.mass) for law, _ in laws)
     if count is None or 2 * count * nodes > WORTH_IT + (10 + 6 * len(parts)) * length:

@@ -23,7 +23,7 @@ from privet.privacy import Direction, LossVariable
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
 _VANISHED = 1e-280
-_SHARE_ERROR = 2e-14  # of the shares of a cell: what the iteration of `_lend` leaves, and a handful of roundings
+_SHARE_ERROR = 2e-14  # of the shares of a cell: what the iteration of `_pass_on` leaves, and a handful of roundings
 _SAME = 1e-15  # a change of the shares that is rounding only; what is left is then below 1e-14
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 _MOST_ROUGH = 2000
@@ -36,7 +36,7 @@ _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
 _FEW_NODES = 2000
 _PER_CELL = 32
 _MOST_LOST = 1e-2  # of the variance: from here on another way of merging is tried
-_HAIR = 1e-11  # a loss this little below its node may be lifted onto it, and charged
+_MARGIN = 1e-11  # a loss this little below its node may be lifted onto it, and charged
 _LARGEST_NODE = 690.0
 
 
@@ -50,7 +50,7 @@ class GridLaw:
     mass: Array
     infinite: float
     error: float  # relative error of each mass
-    shift: float  # losses may be off by this much (atoms that lie a hair beside their node)
+    shift: float  # losses may be off by this much (atoms that lie a little beside their node)
     token: object = field(init=False, default_factory=object)  # stands for this law in the caches
     moments: dict[float, float] = field(init=False, default_factory=dict)
 
@@ -236,12 +236,12 @@ def lower_law(
         place = np.clip(np.searchsorted(walls, losses) - 1, 0, n - 1)
         p = p + np.bincount(place, weights=p_atoms, minlength=n)
         q = q + np.bincount(place, weights=q_atoms, minlength=n)
-    settled, hair = _contract(p, q, mesh.nodes, step)
+    settled, margin = _contract(p, q, mesh.nodes, step)
     if mesh.continuous and n <= _FEW_NODES and _lost(settled, p, q, mesh.nodes) > _MOST_LOST:
-        other = contract_in_turn(*_fine_cells(loss.variable(direction), mesh, walls), mesh.nodes, _HAIR)
+        other = contract_in_turn(*_fine_cells(loss.variable(direction), mesh, walls), mesh.nodes, _MARGIN)
         if _lost(other[0], p, q, mesh.nodes) < _lost(settled, p, q, mesh.nodes):
-            (settled, hair), exact, shift = other, np.zeros(n), 0.0
-    return _law(mesh, step, exact + settled, mesh.impossible * (1.0 - mesh.error), max(shift, hair))
+            (settled, margin), exact, shift = other, np.zeros(n), 0.0
+    return _law(mesh, step, exact + settled, mesh.impossible * (1.0 - mesh.error), max(shift, margin))
 
 
 def _lost(mass: Array, p: Array, q: Array, nodes: Array) -> float:
@@ -261,7 +261,7 @@ def _fine_cells(variable: LossVariable, mesh: _Mesh, walls: Array) -> tuple[Arra
 
 
 def _aligned(mesh: _Mesh, step: float) -> tuple[Array, float, tuple[Array, Array, Array]]:
-    """Atoms on their nodes (up to a hair, which is charged as a shift of the losses), and the atoms left over."""
+    """Atoms on their nodes (up to a little, which is charged as a shift of the losses), and the atoms left over."""
     losses, p, q = mesh.atoms
     if len(losses) == 0:
         return np.zeros(len(mesh.places)), 0.0, mesh.atoms
@@ -284,7 +284,7 @@ def _law(mesh: _Mesh, step: float, mass: Array, infinite: float, shift: float) -
 def _contract(p: Array, q: Array, node: Array, step: float) -> tuple[Array, float]:
     """Merge the cells around each node into a law on the nodes, by garbling only; with it, how far a loss was lifted.
 
-    A law narrower than a step has one heavy cell that balances on its node but for rounding; lifting it there by a hair,
+    A law narrower than a step has one heavy cell that balances on its node but for rounding; lifting it there by a little,
     which is charged, is far better than rounding it down by a step.
     """
     if not np.any(p):
@@ -308,8 +308,10 @@ def _contract(p: Array, q: Array, node: Array, step: float) -> tuple[Array, floa
             break
     share, up, down = _shares(p, q, growth)
     stuck = share > _MOST_BORROWED
-    rest, hair = _lend(p, q, np.where(up & ~stuck, share, 0.0), np.where(down & ~stuck, share, 0.0), stuck, node, step)
-    return settled + rest, hair
+    rest, margin = _pass_on(
+        p, q, np.where(up & ~stuck, share, 0.0), np.where(down & ~stuck, share, 0.0), stuck, node, step
+    )
+    return settled + rest, margin
 
 
 def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bool:
@@ -349,7 +351,7 @@ def _shares(p: Array, q: Array, growth: Array) -> tuple[Array, Array, Array]:
     return share, up, down
 
 
-def _lend(
+def _pass_on(
     p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array, node: Array, step: float
 ) -> tuple[Array, float]:
     """Retained shares r solve r_i + (what the neighbours borrow of i) = 1; then every node is exactly balanced.
@@ -374,9 +376,9 @@ def _lend(
         if q[index] > 0.0:
             loss = math.log(p[index]) - math.log(q[index])
             place = int(np.searchsorted(node, loss - 1e-9 * step, side="right")) - 1
-            hair = float(node[index]) - loss
-            if place < index and -1e-9 * step <= hair <= _HAIR:
-                place, lifted = int(index), max(lifted, hair)
+            margin = float(node[index]) - loss
+            if place < index and -1e-9 * step <= margin <= _MARGIN:
+                place, lifted = int(index), max(lifted, margin)
         place = min(place, int(index))  # rounding of tiny losses must not lift a cell above its own node
         if place >= 0:
             mass[place] += retained[index] * p[index]

@@ -30,7 +30,7 @@ def without_grid(parts: Parts) -> Pair | None:
 
 
 def _pair(loss: Priced) -> Pair:
-    """Both directions, asked for once: a variable may be dear to build."""
+    """Both directions, asked for once: a variable may be costly to build."""
     remove, add = (loss.variable(direction) for direction in DIRECTIONS)
     return remove, add
 

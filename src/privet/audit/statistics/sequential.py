@@ -76,8 +76,8 @@ class BettingTest:
         The rates must come from other runs than those that are bet on; a tangent is an epsilon with its delta.
 
         >>> from privet import privacy
-        >>> BettingTest.against(privacy.PureLoss(0.3), 0.8, 0.1, alpha=0.05).epsilon
-        0.3
+        >>> BettingTest.against(privacy.PureLoss(3.0), 0.5, 0.01, alpha=0.05).epsilon
+        3.0
         """
         pure = claim.pure()
         epsilons = [*_TANGENTS, pure] if pure < _LARGEST_TANGENT else _TANGENTS

@@ -4,30 +4,29 @@ No sum is ever formed in floating point: there the order of the records and thei
 than the sensitivity says.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from privet._numerics import Array, exact_ratio
-from privet._validate import at_least, count, finite, set_frozen
-from privet.errors import InvalidData, InvalidParameter
+from privet._numerics import Array
+from privet._validate import count, set_frozen
+from privet.errors import InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
-from privet.mechanisms.families.columns import admit_column, is_number, is_typed, moment, read_column
-from privet.mechanisms.families.values import split_ratio
+from privet.mechanisms.families.record_totals import CHUNK, noise_grid, noisy_totals
+from privet.mechanisms.families.record_values import (
+    Missing,
+    admit_records,
+    as_records,
+    clean_doubles,
+    missing_note,
+    public_bounds,
+    public_missing,
+)
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Norm, Sensitivity
 from privet.privacy import PrivacyLoss, Unit
-
-Missing = float | Literal["drop"]
-FINE = 40  # a record is rounded to 2^-40 of the width of its bounds
-_CHUNK = 2**16  # records of at most 2^41 steps: a chunk cannot leave int64
-_SHAPE = "records must be a one-dimensional array or list of numbers, one entry per record"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ class RecordMechanism(Mechanism[Any, Any]):
             raise InvalidParameter(
                 "the noise was made for a smaller sensitivity than these bounds have; use for_budget"
             )
-        if Fraction(self.noise.scale) > 2**52 * Fraction(2) ** _noise_grid(self.noise, self._exponent):
+        if Fraction(self.noise.scale) > 2**52 * Fraction(2) ** noise_grid(self.noise, self._exponent):
             raise InvalidParameter(
                 "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
             )
@@ -101,8 +100,8 @@ class RecordMechanism(Mechanism[Any, Any]):
         assert self.missing is not None
         records = as_records(value)
         pieces = [
-            self._totals(clean_doubles(records[start : start + _CHUNK], self.bounds, self.missing))
-            for start in range(0, max(1, len(records)), _CHUNK)  # in pieces, so that memory is that of the input
+            self._totals(clean_doubles(records[start : start + CHUNK], self.bounds, self.missing))
+            for start in range(0, max(1, len(records)), CHUNK)  # in pieces, so that memory is that of the input
         ]
         return [sum(column) for column in zip(*pieces, strict=True)]
 
@@ -150,182 +149,3 @@ def check_public_count(n: int | None, unit: Unit, max_rows: int) -> int | None:
             'the number of records is private under add/remove: leave n out, or take Unit("replace")'
         )
     return None if n is None else count("n", n, 1)
-
-
-def public_bounds(bounds: object) -> tuple[float, float]:
-    """A pair lowest < highest of public numbers.
-
-    >>> public_bounds((0, 10))
-    (0.0, 10.0)
-    """
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise InvalidParameter("bounds must be a pair (lowest, highest) of public numbers, never read from the data")
-    low, high = (finite("bounds", moment(end)) for end in bounds)
-    if low == high:
-        raise InvalidParameter("bounds must differ: with equal ones every record is the same public constant")
-    if low > high:
-        raise InvalidParameter(f"bounds must satisfy lowest < highest, got ({low:g}, {high:g})")
-    at_least("width of the bounds", high - low, 0.0)
-    at_least("size of the bounds", max(abs(low), abs(high)), 0.0)
-    return low, high
-
-
-def admit_records(value: Any) -> None:
-    """Refuse what is no list or column of numbers, by type, dtype and shape alone.
-
-    >>> admit_records([1, None, "x"])
-    """
-    if is_number(value):
-        raise InvalidData(_SHAPE)
-    admit_column(value)
-    if getattr(value, "ndim", 1) != 1:
-        raise InvalidData(_SHAPE)
-
-
-def as_records(value: Any) -> Array:
-    """Records as doubles, each read by itself: the nearest double, NaN for what is no number. One dimension.
-
-    >>> as_records([1, None, 2.5, True, "x"]).tolist()
-    [1.0, nan, 2.5, 1.0, nan]
-    """
-    admit_records(value)
-    if not is_typed(value):
-        items = value if isinstance(value, list | tuple) else list(value)
-        return np.fromiter((_number(item) for item in items), dtype=np.float64, count=len(items))
-    values, absent = read_column(value)
-    if values.ndim != 1:
-        raise InvalidData(_SHAPE)
-    with np.errstate(over="ignore"):  # a long double beyond the doubles is infinite, and then clamped
-        records = values.astype(np.float64, copy=False)
-    return records if absent is None else np.where(absent, np.nan, records)
-
-
-def _number(item: Any) -> float:
-    if type(item) is float:
-        return item
-    ratio = exact_ratio(item)
-    if ratio is None:
-        return math.nan
-    try:
-        return ratio[0] / ratio[1]
-    except OverflowError:
-        return math.inf if ratio[0] > 0 else -math.inf
-
-
-def half_up(x: Array) -> Array:
-    """floor(x + 1/2) without rounding in the addition.
-
-    >>> half_up(np.array([0.5, 1.5, -0.5, 0.49999999999999994])).tolist()
-    [1, 2, 0, 0]
-    """
-    whole = np.floor(x)
-    return whole.astype(np.int64) + (x - whole >= 0.5)
-
-
-def exact_total(steps: Array) -> int:
-    """Sum of int64 steps (at most 2^42 each) as a Python integer, in any order the same.
-
-    >>> exact_total(np.full(3, 2**42))
-    13194139533312
-    """
-    return sum(int(steps[start : start + _CHUNK].sum()) for start in range(0, len(steps), _CHUNK))
-
-
-def in_steps(clean: Array, bounds: tuple[float, float]) -> Array:
-    """Records within the bounds as integers from 0 (lowest) to 2^FINE (highest).
-
-    >>> in_steps(np.array([0.0, 5.0, 10.0]), (0.0, 10.0)).tolist() == [0, 2**39, 2**40]
-    True
-    """
-    low, high = bounds
-    return half_up(np.ldexp(np.clip((clean - low) / (high - low), 0.0, 1.0), FINE))
-
-
-def clean_records(value: Any, bounds: tuple[float, float], missing: Missing) -> Array:
-    """Records as doubles within the bounds, the missing ones replaced or left out.
-
-    >>> clean_records([None, 7, -math.inf], (0.0, 5.0), 1.0).tolist()
-    [1.0, 5.0, 0.0]
-    >>> clean_records([None, 7, -math.inf], (0.0, 5.0), "drop").tolist()
-    [5.0, 0.0]
-    """
-    return clean_doubles(as_records(value), bounds, missing)
-
-
-def clean_doubles(records: Array, bounds: tuple[float, float], missing: Missing) -> Array:
-    """As `clean_records`, for records that have been read.
-
-    >>> clean_doubles(np.array([math.nan, 7.0]), (0.0, 5.0), "drop").tolist()
-    [5.0]
-    """
-    absent = np.isnan(records)
-    kept = records[~absent] if missing == "drop" else np.where(absent, missing, records)
-    return np.clip(kept, *bounds)
-
-
-def public_missing(missing: Missing | None, bounds: tuple[float, float], unit: Unit) -> Missing:
-    """What becomes of a missing record: "drop", or the public number that stands for it.
-
-    Under add/remove the default is "drop": a record that is left out moves nothing. Under replace records are exchanged
-    one for one, so each must count as something: by default the middle of the bounds.
-
-    >>> public_missing(None, (0.0, 10.0), Unit()), public_missing(None, (0.0, 10.0), Unit("replace"))
-    ('drop', 5.0)
-    """
-    low, high = bounds
-    if missing is None:
-        return "drop" if unit.relation == "add_remove" else low + (high - low) / 2.0
-    if missing == "drop":
-        if unit.relation != "add_remove":
-            raise InvalidParameter(
-                'missing="drop" would change the number of records, which replace keeps: give a public number within the '
-                "bounds that a missing record counts as"
-            )
-        return "drop"
-    constant = finite("missing", moment(missing))
-    if not low <= constant <= high:
-        raise InvalidParameter("missing must lie within the bounds: it stands for a record")
-    return constant
-
-
-def missing_note(missing: Missing | None) -> str:
-    """What a release says about missing records.
-
-    >>> missing_note("drop")
-    'missing records left out; the bar covers noise alone'
-    """
-    how = "left out" if missing == "drop" else f"counted as {missing:g}"
-    return f"missing records {how}; the bar covers noise alone"
-
-
-def _noise_grid(noise: AdditiveMechanism, exponent: int) -> int:
-    return min(math.frexp(noise.scale)[1] - 21, exponent + 50)  # a rest of 50 bits is a double
-
-
-def noisy_totals(
-    noise: AdditiveMechanism, totals: Sequence[int], exponent: int, *, runs: int = 1, source: Source = None
-) -> list[list[Fraction]]:
-    """`runs` rows of totals times 2^exponent plus noise, rounded half up to a grid a millionth of the noise, exactly."""
-    grid = _noise_grid(noise, exponent)
-    shift = grid - exponent
-    if len(totals) == 1:
-        whole, rest = split_ratio(totals[0], 1, shift)
-        drawn = noise._noisy(rest, _grid_scale(noise.scale, grid), source, size=runs)
-        return [[_fraction(whole + k, grid)] for k in drawn.tolist()]
-    wholes = [total >> shift if shift > 0 else total << -shift for total in totals]
-    rests = [
-        math.ldexp(total - (whole << shift), -shift) if shift > 0 else 0.0
-        for total, whole in zip(totals, wholes, strict=True)
-    ]
-    centers = np.broadcast_to(np.array(rests), (runs, len(totals)))
-    drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid), source))
-    return [[_fraction(whole + k, grid) for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
-
-
-@lru_cache(maxsize=256)
-def _grid_scale(scale: float, grid: int) -> Fraction:
-    return Fraction(scale) / Fraction(2) ** grid
-
-
-def _fraction(steps: int, exponent: int) -> Fraction:
-    return Fraction(steps << exponent) if exponent >= 0 else Fraction(steps, 1 << -exponent)

@@ -85,9 +85,9 @@ class FlaggedVariable(LossVariable):
         return self._added([(w, v.enclose_mirrored(epsilon)) for w, v in self.cases])
 
     def _added(self, rows: list[tuple[float, Enclosure]]) -> Enclosure:
-        hair = 4.0 * len(rows) * UNIT_ROUNDOFF
+        margin = 4.0 * len(rows) * UNIT_ROUNDOFF
         low, high = (sum(w * ends[side] for w, ends in rows) for side in (0, 1))
-        return low * (1.0 - hair), min(1.0, high * (1.0 + hair) + self.lost)
+        return low * (1.0 - margin), min(1.0, high * (1.0 + margin) + self.lost)
 
     @property
     def least(self) -> float:

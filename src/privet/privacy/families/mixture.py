@@ -68,7 +68,7 @@ class MixtureVariable(LossVariable):
         """Where the loss reaches each value: -inf and inf for values beyond those that matter.
 
         The answer x has a computed loss that agrees with the value asked for to a few units in the last place of the
-        numbers involved. Safe because the same x serves P and Q: the cell is that of a loss a hair away.
+        numbers involved. Safe because the same x serves P and Q: the cell is that of a loss a little away.
         """
         x, known = self._table
         place = np.searchsorted(known, losses)

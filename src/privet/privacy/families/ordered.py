@@ -86,7 +86,7 @@ def _ratios(pair: LossVariable, *, top: bool) -> tuple[Array, Array]:
 
 
 def _merged(losses: Array, p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """Equal losses as one atom, in increasing order (rounding may disturb the order by a hair)."""
+    """Equal losses as one atom, in increasing order (rounding may disturb the order by a little)."""
     order = np.argsort(losses, kind="stable")
     values, where = np.unique(losses[order], return_inverse=True)
     return values, np.bincount(where, weights=p[order]), np.bincount(where, weights=q[order])

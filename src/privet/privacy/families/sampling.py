@@ -7,7 +7,7 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array, round_up
 from privet.privacy.variable import Enclosure, LossVariable
 
-HAIR = 16.0 * UNIT_ROUNDOFF  # what a handful of elementary functions may lose
+MARGIN = 16.0 * UNIT_ROUNDOFF  # what a handful of elementary functions may lose
 
 _FAR = 600.0  # beyond, exp overflows and only the logarithm of q is left
 
@@ -53,5 +53,5 @@ def enclose_sampled(of: LossVariable, q: float, epsilon: float) -> Enclosure:
     True
     """
     before = float(before_sampling(epsilon, q))
-    low, high = of.enclose(before * (1.0 + HAIR))[0], of.enclose(before * (1.0 - HAIR))[1]
-    return q * low * (1.0 - HAIR), q * high * (1.0 + HAIR)
+    low, high = of.enclose(before * (1.0 + MARGIN))[0], of.enclose(before * (1.0 - MARGIN))[1]
+    return q * low * (1.0 - MARGIN), q * high * (1.0 + MARGIN)

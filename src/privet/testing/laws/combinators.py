@@ -126,7 +126,7 @@ def check_fixed_amplification(loss: PrivacyLoss) -> None:
     """m of n without replacement: q delta(ln(1 + (g - 1)/q)) for g >= 1, with the larger delta of both directions.
 
     Under replace the neighbours may be named in either order, so a base pair that is not its own mirror image counts with
-    its dearer direction.
+    its costlier direction.
 
     >>> check_fixed_amplification(privacy.KRRLoss(3, 1.0))
     """
@@ -137,7 +137,9 @@ def check_fixed_amplification(loss: PrivacyLoss) -> None:
         sampled = privacy.FixedSampled(loss, m, 10)
         expected = q * loss.profile(np.log1p(np.expm1(_EPSILONS) / q))
         gap = float(np.max(expected - sampled.profile(_EPSILONS)))
-        assert gap <= 1e-9, f"sampling {m} of 10 from {loss!r}: the profile is {gap} below the base's dearer direction"
+        assert gap <= 1e-9, (
+            f"sampling {m} of 10 from {loss!r}: the profile is {gap} below the base's costlier direction"
+        )
         if all(part.exact for part, _ in loss.parts()):
             assert gap >= -1e-9, f"sampling {m} of 10 from {loss!r}: the profile is {-gap} above the amplified one"
 

@@ -109,14 +109,14 @@ def check_never_costs_more(
     )
     for ask in questions:
         bounds = [(parameter, ask(make(parameter))) for parameter in parameters]
-        for (x, dear), (y, cheap) in itertools.pairwise(bounds):
-            if dear is None:
+        for (x, costly), (y, cheap) in itertools.pairwise(bounds):
+            if costly is None:
                 continue
             law = f"never costs more, {_name(accountant)}, {make(x)!r} then {make(y)!r}"
-            assert cheap is not None, f"{law}: prices the dearer loss and refuses the cheaper one"
-            assert cheap.lower <= dear.upper * (1.0 + 1e-9) + 1e-15, f"{law}: certified [{dear}] then [{cheap}]"
-            allowed = dear.upper * (1.0 + _slack(accountant)) + 1e-12
-            assert cheap.upper <= allowed, f"{law}: {dear.upper} rises to {cheap.upper}"
+            assert cheap is not None, f"{law}: prices the costlier loss and refuses the cheaper one"
+            assert cheap.lower <= costly.upper * (1.0 + 1e-9) + 1e-15, f"{law}: certified [{costly}] then [{cheap}]"
+            allowed = costly.upper * (1.0 + _slack(accountant)) + 1e-12
+            assert cheap.upper <= allowed, f"{law}: {costly.upper} rises to {cheap.upper}"
 
 
 @law_of("losses")

@@ -83,13 +83,13 @@ def check_inverse(loss: PrivacyLoss, delta: float, accountant: Accountant | None
 def check_monotone(
     losses: Sequence[PrivacyLoss], delta: float, accountant: Accountant | None = None, *, relative: float = 0.01
 ) -> None:
-    """Along losses that cost more and more, no upper end falls by more than a bound may be wide; the last is dearer.
+    """Along losses that cost more and more, no upper end falls by more than a bound may be wide; the last is costlier.
 
     >>> check_monotone([sampled_gaussian(2.5e-4, 1.2, steps) for steps in (1000, 3000, 4000)], 1e-8)
     """
     judge = accountant or Tightest()
     uppers = [judge.epsilon(loss, delta).upper for loss in losses]
-    for (cheap, dear), (before, after) in zip(itertools.pairwise(losses), itertools.pairwise(uppers), strict=True):
-        assert before <= after * (1.0 + relative), f"{cheap!r} costs {before}, the dearer {dear!r} only {after}"
+    for (cheap, costly), (before, after) in zip(itertools.pairwise(losses), itertools.pairwise(uppers), strict=True):
+        assert before <= after * (1.0 + relative), f"{cheap!r} costs {before}, the costlier {costly!r} only {after}"
     grown = uppers[-1] > uppers[0] * (1.0 + relative) or uppers[-1] == 0.0
-    assert grown, f"{losses[0]!r} costs {uppers[0]}, the much dearer {losses[-1]!r} only {uppers[-1]}"
+    assert grown, f"{losses[0]!r} costs {uppers[0]}, the much costlier {losses[-1]!r} only {uppers[-1]}"

@@ -1,0 +1,132 @@
+"""Records as clean numbers: public bounds, what counts as missing, reading by type alone."""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from privet._numerics import Array, exact_ratio
+from privet._validate import at_least, finite
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.families.columns import admit_column, is_number, is_typed, moment, read_column
+from privet.privacy import Unit
+
+Missing = float | Literal["drop"]
+_SHAPE = "records must be a one-dimensional array or list of numbers, one entry per record"
+
+
+def public_bounds(bounds: object) -> tuple[float, float]:
+    """A pair lowest < highest of public numbers.
+
+    >>> public_bounds((0, 10))
+    (0.0, 10.0)
+    """
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise InvalidParameter("bounds must be a pair (lowest, highest) of public numbers, never read from the data")
+    low, high = (finite("bounds", moment(end)) for end in bounds)
+    if low == high:
+        raise InvalidParameter("bounds must differ: with equal ones every record is the same public constant")
+    if low > high:
+        raise InvalidParameter(f"bounds must satisfy lowest < highest, got ({low:g}, {high:g})")
+    at_least("width of the bounds", high - low, 0.0)
+    at_least("size of the bounds", max(abs(low), abs(high)), 0.0)
+    return low, high
+
+
+def admit_records(value: Any) -> None:
+    """Refuse what is no list or column of numbers, by type, dtype and shape alone.
+
+    >>> admit_records([1, None, "x"])
+    """
+    if is_number(value):
+        raise InvalidData(_SHAPE)
+    admit_column(value)
+    if getattr(value, "ndim", 1) != 1:
+        raise InvalidData(_SHAPE)
+
+
+def as_records(value: Any) -> Array:
+    """Records as doubles, each read by itself: the nearest double, NaN for what is no number. One dimension.
+
+    >>> as_records([1, None, 2.5, True, "x"]).tolist()
+    [1.0, nan, 2.5, 1.0, nan]
+    """
+    admit_records(value)
+    if not is_typed(value):
+        items = value if isinstance(value, list | tuple) else list(value)
+        return np.fromiter((_number(item) for item in items), dtype=np.float64, count=len(items))
+    values, absent = read_column(value)
+    if values.ndim != 1:
+        raise InvalidData(_SHAPE)
+    with np.errstate(over="ignore"):  # a long double beyond the doubles is infinite, and then clamped
+        records = values.astype(np.float64, copy=False)
+    return records if absent is None else np.where(absent, np.nan, records)
+
+
+def _number(item: Any) -> float:
+    if type(item) is float:
+        return item
+    ratio = exact_ratio(item)
+    if ratio is None:
+        return math.nan
+    try:
+        return ratio[0] / ratio[1]
+    except OverflowError:
+        return math.inf if ratio[0] > 0 else -math.inf
+
+
+def clean_records(value: Any, bounds: tuple[float, float], missing: Missing) -> Array:
+    """Records as doubles within the bounds, the missing ones replaced or left out.
+
+    >>> clean_records([None, 7, -math.inf], (0.0, 5.0), 1.0).tolist()
+    [1.0, 5.0, 0.0]
+    >>> clean_records([None, 7, -math.inf], (0.0, 5.0), "drop").tolist()
+    [5.0, 0.0]
+    """
+    return clean_doubles(as_records(value), bounds, missing)
+
+
+def clean_doubles(records: Array, bounds: tuple[float, float], missing: Missing) -> Array:
+    """As `clean_records`, for records that have been read.
+
+    >>> clean_doubles(np.array([math.nan, 7.0]), (0.0, 5.0), "drop").tolist()
+    [5.0]
+    """
+    absent = np.isnan(records)
+    kept = records[~absent] if missing == "drop" else np.where(absent, missing, records)
+    return np.clip(kept, *bounds)
+
+
+def public_missing(missing: Missing | None, bounds: tuple[float, float], unit: Unit) -> Missing:
+    """What becomes of a missing record: "drop", or the public number that stands for it.
+
+    Under add/remove the default is "drop": a record that is left out moves nothing. Under replace records are exchanged
+    one for one, so each must count as something: by default the middle of the bounds.
+
+    >>> public_missing(None, (0.0, 10.0), Unit()), public_missing(None, (0.0, 10.0), Unit("replace"))
+    ('drop', 5.0)
+    """
+    low, high = bounds
+    if missing is None:
+        return "drop" if unit.relation == "add_remove" else low + (high - low) / 2.0
+    if missing == "drop":
+        if unit.relation != "add_remove":
+            raise InvalidParameter(
+                'missing="drop" would change the number of records, which replace keeps: give a public number within the '
+                "bounds that a missing record counts as"
+            )
+        return "drop"
+    constant = finite("missing", moment(missing))
+    if not low <= constant <= high:
+        raise InvalidParameter("missing must lie within the bounds: it stands for a record")
+    return constant
+
+
+def missing_note(missing: Missing | None) -> str:
+    """What a release says about missing records.
+
+    >>> missing_note("drop")
+    'missing records left out; the bar covers noise alone'
+    """
+    how = "left out" if missing == "drop" else f"counted as {missing:g}"
+    return f"missing records {how}; the bar covers noise alone"
