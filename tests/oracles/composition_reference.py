@@ -132,6 +132,26 @@ def sampled_gaussian(*, q: float, noise_multiplier: float, direction: Direction,
     return log_mgf
 
 
+def cut_sampled_gaussian(*, q: float, noise_multiplier: float, direction: Direction, top: float) -> LogMgf:
+    """The same without outcomes beyond `top` standard deviations of N(0): what T steps do with none of them that large.
+
+    High moments are then not those of the rarest outcomes, and the saddle point is where the curve is decided. The
+    probability that is left out, at most T P(x > top), is the caller's to add.
+    """
+    z = noise_multiplier
+    q_beyond, p_beyond = 0.5 * math.erfc(top / math.sqrt(2)), 0.5 * math.erfc((top - 1 / z) / math.sqrt(2))
+
+    def log_mgf(s: Complex) -> Complex:
+        alpha = s + 1 if direction == "remove" else -s
+        swing = float(np.max(np.abs(np.imag(s)))) * math.log1p(q * math.exp(min(top / z, 600.0)))
+        nodes, weights = _gauss_panels(-_SIGMAS * z, top * z, 40 + math.ceil(swing))
+        log_weights = np.log(weights) + _log_normal(nodes, noise_multiplier=z)
+        inside = _mean_power(alpha, _log_ratio(nodes, q=q, noise_multiplier=z), log_weights)
+        return _log1p(inside - q_beyond - alpha * q * (p_beyond - q_beyond))
+
+    return log_mgf
+
+
 def _mean_power(alpha: Complex, ratio: Real, log_weights: Real) -> Complex:
     """Weighted sum of w^alpha - 1 - alpha (w-1) with w = exp(ratio): a series where w is near 1."""
     small = np.abs(np.expm1(np.minimum(ratio, 1.0))) * max(1.0, float(np.max(np.abs(alpha)))) < 0.5

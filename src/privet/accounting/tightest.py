@@ -102,9 +102,9 @@ class Tightest(Accountant):
 
     def _settles(self, found: Bound, steps: int) -> bool:
         """Is the numerical answer known to be narrow, or (one-sided) sure to have got the grid it asked for?"""
-        if not self.two_sided:
-            return steps <= _FINE_STEPS and math.isfinite(found.upper)
-        return found.slack <= _NARROW * found.upper
+        if found.slack <= _NARROW * found.upper:
+            return True
+        return not self.two_sided and steps <= _FINE_STEPS and math.isfinite(found.upper)
 
 
 def _largest_loss(loss: PrivacyLoss) -> float:

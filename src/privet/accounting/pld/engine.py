@@ -9,6 +9,7 @@ from privet._cache import forget
 from privet._numerics import Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
 from privet.accounting.pld.compose import ComposedLaw, compose
+from privet.accounting.pld.far import far_delta, far_epsilon
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.jumps import JumpSearch
 from privet.accounting.pld.plan import Parts, Plan, Priced, make_plan, step_tail
@@ -28,6 +29,7 @@ _ABOVE = 3.0  # the same for the logarithm of delta
 _OFTEN = 2.0
 _LONG = 300.0  # standard deviations of the sum in a window
 _MANY = 100_000  # steps whose sum has few frequencies left
+_FAR = 20_000_000  # steps from which on a normal law is asked first; below, where the grid leaves much open
 _FORBIDDING = 4_000_000  # nodes that are never used for a second try
 _FAIR = 0.005  # share of the value
 _BUNDLED, _MIXED = 0.2, 0.015  # measured: what a first grid may aim at where atoms lie between its nodes
@@ -214,6 +216,15 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
     if math.fsum(n * max(v.enclose(0.0)[1] for v in _both(loss)) for loss, n in parts) <= delta:
         return Interval(0.0, 0.0)  # total variation adds up at most
+
+    def allowed(found: Interval) -> float:
+        return _width(found.upper, tol)
+
+    first = sum(n for _, n in parts) >= _FAR
+    start = (far_epsilon(parts, delta) if first else None) or _UNKNOWN
+    if first and _is_narrow(start, lambda found: max(allowed(found), _least_width(parts))):
+        _confirm(parts, start.upper, delta)
+        return start
     question = _Question(
         parts,
         lambda direction: (make_plan(parts, direction, delta=delta), delta),
@@ -224,16 +235,24 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
     guess = max(0.05, question.plan(question.first)[0].target)
     share = _width(guess, tol) / guess * _harder(parts)
 
-    def allowed(found: Interval) -> float:
-        return _width(found.upper, tol)
-
     def jumps(direction: Direction) -> JumpSearch:
         return JumpSearch(parts, direction, delta=delta)
 
-    result = _answer(question, share, allowed, jumps, mode=mode, start=_UNKNOWN)
+    result = _answer(question, share, allowed, jumps, mode=mode, start=start)
+    if not first and not _is_narrow(result, lambda found: max(_POOR * allowed(found), _FAIR * found.upper)):
+        result = intersected(result, far_epsilon(parts, delta) or _UNKNOWN)
     result = question.judged(result, allowed, mode)
     _confirm(parts, result.upper, delta)
     return result
+
+
+def _is_narrow(found: Interval, allowed: Callable[[Interval], float]) -> bool:
+    return math.isfinite(found.upper) and found.upper - found.lower <= allowed(found)
+
+
+def _least_width(parts: Parts) -> float:
+    """What a grid is charged for its masses alone, at both ends: no interval of epsilon from it is narrower."""
+    return 4.0 * math.fsum(n * loss.variable("remove").mass_error for loss, n in parts)
 
 
 def _harder(parts: Parts) -> float:
@@ -288,6 +307,16 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
     alone = single_delta(parts[0][0], epsilon) if _is_single(parts) else None
     if alone is not None:
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
+
+    def allowed(found: Interval) -> float:
+        return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
+
+    first = sum(n for _, n in parts) >= _FAR
+    start = (far_delta(parts, epsilon) if first else None) or Interval(0.0, 1.0)
+    steepness = max(1.0, -math.log(max(start.upper, 1e-300)) / max(epsilon, 1e-3))  # about that of ln delta
+    if first and _is_narrow(start, lambda found: max(allowed(found), steepness * _least_width(parts) * found.upper)):
+        _confirm(parts, epsilon, start.upper)
+        return start
     question = _Question(
         parts,
         lambda direction: _plan_at(parts, direction, epsilon),
@@ -295,13 +324,12 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
         epsilon,
     )
 
-    def allowed(found: Interval) -> float:
-        return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
-
     def jumps(direction: Direction) -> JumpSearch:
         return JumpSearch(parts, direction, delta=1e-12, epsilon=epsilon)
 
-    result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=Interval(0.0, 1.0))
+    result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=start)
+    if not first and not _is_narrow(result, lambda found: max(_POOR * allowed(found), _FAIR * found.upper)):
+        result = intersected(result, far_delta(parts, epsilon) or Interval(0.0, 1.0))
     result = question.judged(result, allowed, mode)
     _confirm(parts, epsilon, result.upper)
     return result
