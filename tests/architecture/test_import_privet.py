@@ -78,3 +78,15 @@ def test_type_checkers_see_the_same_names():
     block = next(node for node in root.tree.body if isinstance(node, ast.If))
     imported = {alias.name for node in block.body for alias in node.names}
     assert imported == set(privet.__all__) - {"__version__"}
+
+
+def test_completion_shows_public_names_only():
+    import privet
+    from privet import accounting, learn, privacy
+
+    assert dir(privet) == sorted(privet.__all__)
+    for room in (privacy, accounting):
+        assert dir(room) == room.__all__
+        assert [name for name in dir(room) if name.startswith("_") or name in ("face", "loss", "rdp")] == []
+    with pytest.raises(AttributeError, match="privet.learn is not in this version of privet"):
+        _ = learn.LogisticRegression
