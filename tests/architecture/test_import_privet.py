@@ -81,7 +81,6 @@ def test_type_checkers_see_the_same_names():
 
 
 def test_completion_shows_public_names_only():
-    import privet
     from privet import accounting, learn, privacy
 
     assert dir(privet) == sorted(privet.__all__)
