@@ -84,6 +84,10 @@ class WholeRun:
         self.seconds[parts[1] if parts[0] == "tests" else parts[0]] += report.duration
         self.modules.add(module)
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:  # a whole module that says why it cannot run here
+            self.modules.add(report.nodeid)
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object, error: object) -> None:
         self.laws |= {tuple(pair) for pair in getattr(node, "workeroutput", {}).get("laws", [])}

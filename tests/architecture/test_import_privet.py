@@ -87,5 +87,5 @@ def test_completion_shows_public_names_only():
     for room in (privacy, accounting):
         assert dir(room) == room.__all__
         assert [name for name in dir(room) if name.startswith("_") or name in ("face", "loss", "rdp")] == []
-    with pytest.raises(AttributeError, match="privet.learn is not in this version of privet"):
+    with pytest.raises(AttributeError, match="learn is not in this version"):
         _ = learn.LogisticRegression
