@@ -45,7 +45,7 @@ class Ours:
 SEARCHES: dict[str, tuple[Search, ...]] = {
     "privet": (Ours(),),
     "StatDP": (StatDP(), StatDP(0.5)),
-    "DP-Sniper": (DPSniper(), DPSniper(least=0.1), DPSniper(0.5, least=0.1)),
+    "DP-Sniper": (DPSniper(), DPSniper(0.5), DPSniper(least=0.1), DPSniper(0.5, least=0.1)),
 }
 
 
