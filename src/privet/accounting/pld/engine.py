@@ -239,7 +239,11 @@ def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "tw
         return JumpSearch(parts, direction, delta=delta)
 
     result = _answer(question, share, allowed, jumps, mode=mode, start=start)
-    if not first and not _is_narrow(result, lambda found: max(_POOR * allowed(found), _FAIR * found.upper)):
+    # Where the lower end is only looked at roughly, width says nothing about the upper one.
+    wide = mode == "two-sided" and not _is_narrow(
+        result, lambda found: max(_POOR * allowed(found), _FAIR * found.upper)
+    )
+    if wide and not first:
         result = intersected(result, far_epsilon(parts, delta) or _UNKNOWN)
     result = question.judged(result, allowed, mode)
     _confirm(parts, result.upper, delta)
@@ -328,7 +332,11 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
         return JumpSearch(parts, direction, delta=1e-12, epsilon=epsilon)
 
     result = _answer(question, tol / 4.0, allowed, jumps, mode=mode, start=start)
-    if not first and not _is_narrow(result, lambda found: max(_POOR * allowed(found), _FAIR * found.upper)):
+    # Where the lower end is only looked at roughly, width says nothing about the upper one.
+    wide = mode == "two-sided" and not _is_narrow(
+        result, lambda found: max(_POOR * allowed(found), _FAIR * found.upper)
+    )
+    if wide and not first:
         result = intersected(result, far_delta(parts, epsilon) or Interval(0.0, 1.0))
     result = question.judged(result, allowed, mode)
     _confirm(parts, epsilon, result.upper)
