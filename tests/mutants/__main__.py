@@ -26,9 +26,11 @@ def main() -> int:
     for i, outcome in enumerate(decided, 1):
         if outcome.trouble:
             raise RuntimeError(f"{outcome.mutant.key}: {outcome.trouble}")
+        late = outcome.killer is not None and outcome.killer.endswith("(hangs)")  # slow tests, or a bug that loops
         verdict = "SURVIVES" if outcome.killer is None else f"killed by {outcome.killer}"
+        verdict = "UNDECIDED within the time limit" if late else verdict
         print(f"{i:3d}/{len(chosen)} {outcome.seconds:4.0f} s  {outcome.mutant.key}: {verdict}", flush=True)
-        if outcome.killer is None:
+        if outcome.killer is None or late:
             survivors.append(outcome.mutant)
         elif not outcome.killer.endswith(")"):  # neither hung nor failed to import
             killers.add(outcome.killer)
@@ -39,7 +41,7 @@ def main() -> int:
             HINTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed in {time.monotonic() - begin:.0f} s")
     for mutant in survivors:
-        print(f"survivor: {mutant.key}")
+        print(f"survivor, or undecided: {mutant.key}")
     red = healthy_failures(sorted(killers), options.timeout)
     for test in red:
         print(f"proves nothing, red without a bug: {test}")
