@@ -154,7 +154,7 @@ def test_large_numbers_keep_their_place(size, kind):
 def test_dates_are_seconds():
     days = [dt.date(2026, 1, d) for d in (1, 2, 3)]
     bounds = (dt.date(2025, 1, 1), dt.date(2027, 1, 1))
-    mean = M.BoundedMean.for_budget(epsilon=1e6, bounds=bounds)
+    mean = M.BoundedMean.for_budget(epsilon=1e8, bounds=bounds)
     middle = dt.datetime(2026, 1, 2, tzinfo=dt.UTC).timestamp()
     for column in (
         pd.Series(pd.to_datetime(days)),
