@@ -46,9 +46,9 @@ def columns(values):
 
 
 STATISTICS = {
-    "sum": (M.BoundedSum.for_budget(epsilon=1e6, bounds=(0, 100)), lambda v: v, lambda x: sum(x)),
-    "mean": (M.BoundedMean.for_budget(epsilon=1e6, bounds=(0, 100)), lambda v: v["mean"], lambda x: sum(x) / len(x)),
-    "variance": (M.BoundedVariance.for_budget(epsilon=1e6, bounds=(0, 100)), lambda v: v["variance"], np.var),
+    "sum": (M.BoundedSum.for_budget(epsilon=1e8, bounds=(0, 100)), lambda v: v, lambda x: sum(x)),
+    "mean": (M.BoundedMean.for_budget(epsilon=1e8, bounds=(0, 100)), lambda v: v["mean"], lambda x: sum(x) / len(x)),
+    "variance": (M.BoundedVariance.for_budget(epsilon=1e8, bounds=(0, 100)), lambda v: v["variance"], np.var),
     "quantile": (M.Quantile.for_budget(epsilon=1e4, q=0.5, bounds=(0, 100), step=0.5), lambda v: v, None),
     "rows": (M.RowCount.for_budget(epsilon=500.0), lambda v: v, None),
     "bins": (
