@@ -1,5 +1,7 @@
 """An event is about one output: what else came in its batch, how wide that was, or which world it is, changes nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,13 @@ def test_a_frozen_encoder_learns_no_forms():
     unseen = encoder.columns(worlds([("new", 1, None), 3 + 4j]))["form"]
     assert unseen.tolist() == [-1.0, -1.0]
     assert encoder.vocabulary == known
+
+
+def test_a_batch_without_released_runs_has_the_columns_of_release():
+    """Coins decide which runs are released: a small batch may have none of them, and its world then says nothing of it."""
+    mixed = replace(worlds([[1.0], [2.0], [3.0], [4.0]]), released=np.array([True, False, True, False]))
+    encoder = fit(mixed, mixed, strain_of(PureLoss(1.0)))
+    simulated = encoder.columns(replace(mixed, released=None))
+    assert set(simulated) == set(encoder.columns(mixed))
+    assert "form given release" in simulated
+    assert np.isnan(simulated["value[0] given release"]).all()

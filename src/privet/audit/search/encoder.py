@@ -162,10 +162,11 @@ class Encoder:
         for form in self.conditions:
             for name in first:
                 extra[f"{name} given form {form}"] = np.where(found["form"] == form, found[name], np.nan)
-        if self.released and world.released is not None:
+        if self.released:  # a batch in which the coins released none has these columns as well
+            released = np.zeros(world.runs, dtype=bool) if world.released is None else world.released
             for name in first:
-                extra[f"{name} given release"] = np.where(world.released, found[name], np.nan)
-            extra["form given release"] = np.where(world.released, found["form"], np.nan)
+                extra[f"{name} given release"] = np.where(released, found[name], np.nan)
+            extra["form given release"] = np.where(released, found["form"], np.nan)
         return extra
 
 
