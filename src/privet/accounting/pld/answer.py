@@ -5,12 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, TINY, UNIT_ROUNDOFF, Array, exp_capped
 from privet.accounting.pld.compose import BandLaw, ComposedLaw, Sum
 
 Side = Literal["upper", "lower"]
 
-_LARGEST_EXPONENT = 600.0
 _NEWTON = 1e-7  # a step this small (as a share) ends the search
 _SHARES = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.4, 0.2, 0.0)
 
@@ -25,14 +24,14 @@ class Profile:
     def __init__(self, law: ComposedLaw, side: Side, floor: float = -math.inf) -> None:
         self.law, self.side = law, side
         # nothing below the floor is asked, and where undoing the tilt would overflow nothing is known
-        known = (law.log_scale - _LARGEST_EXPONENT) / law.tilt if law.tilt > 0.0 else -math.inf
+        known = (law.log_scale - ROOMY_EXPONENT) / law.tilt if law.tilt > 0.0 else -math.inf
         first = int(np.searchsorted(law.losses, max(floor - law.shift - 2.0 * law.step, known)))
         self.losses = losses = law.losses[min(first, len(law.losses) - 1) :]
         weight = law.weight[len(law.weight) - len(losses) :]
         self.reference = float(losses[0])
         factor = 1.0 + law.mass_error if side == "upper" else 1.0 - min(1.0, law.mass_error)
         self.constant = (law.infinite + law.above) * factor if side == "upper" else law.infinite * factor
-        self.scale = math.exp(min(_LARGEST_EXPONENT, law.log_scale - law.tilt * self.reference)) * factor
+        self.scale = math.exp(min(ROOMY_EXPONENT, law.log_scale - law.tilt * self.reference)) * factor
         above = losses - self.reference  # never negative: the exponentials below can vanish but not overflow
         mass = (np.maximum(weight, 0.0) if side == "upper" else weight) * np.exp(-law.tilt * above)
         self.p = np.cumsum(mass[::-1])[::-1]  # mass at and above each node, of P and of Q
@@ -40,7 +39,7 @@ class Profile:
 
     def _charge(self, loss: float, index: int) -> float:
         """Error of delta at a loss: from the transform, from wrapping, and from adding up the masses above it."""
-        spectral = self.law.error_weight * math.exp(min(self.law.log_scale - self.law.tilt * loss, 700.0))
+        spectral = self.law.error_weight * exp_capped(self.law.log_scale - self.law.tilt * loss)
         terms = 2.0 * UNIT_ROUNDOFF * (len(self.losses) - index + 8.0)  # sequential sums of P and of Q
         return spectral + terms * self.scale * float(abs(self.p[index]))
 
@@ -51,9 +50,9 @@ class Profile:
     def _delta(self, loss: float, index: int, charge: float) -> float:
         """delta at a loss, given the first node above it; the honest extreme where nothing is known."""
         upper, rise = self.side == "upper", loss - self.reference
-        if rise > _LARGEST_EXPONENT and not upper:
+        if rise > ROOMY_EXPONENT and not upper:
             return self.constant  # the Q-sums have vanished: an upper bound may drop them, a lower one may not
-        weighted = math.exp(rise) * float(self.q[index]) if rise <= _LARGEST_EXPONENT else 0.0
+        weighted = math.exp(rise) * float(self.q[index]) if rise <= ROOMY_EXPONENT else 0.0
         value = self.scale * (float(self.p[index]) - weighted)
         if not (math.isfinite(value) and math.isfinite(charge)):
             return 1.0 if upper else self.constant
@@ -62,8 +61,10 @@ class Profile:
     def upper_deltas(self) -> Array:
         """delta at every node (`losses`) from above: the whole curve at once."""
         rise = self.losses - self.reference
-        weighted = np.where(rise <= _LARGEST_EXPONENT, np.exp(np.minimum(rise, _LARGEST_EXPONENT)) * self.q, 0.0)
-        charge = self.law.error_weight * np.exp(np.minimum(self.law.log_scale - self.law.tilt * self.losses, 700.0))
+        weighted = np.where(rise <= ROOMY_EXPONENT, np.exp(np.minimum(rise, ROOMY_EXPONENT)) * self.q, 0.0)
+        charge = self.law.error_weight * np.exp(
+            np.minimum(self.law.log_scale - self.law.tilt * self.losses, LARGEST_EXPONENT)
+        )
         terms = 2.0 * UNIT_ROUNDOFF * (len(rise) - np.arange(len(rise)) + 8.0)
         value = self.constant + self.scale * (self.p - weighted) + charge + terms * self.scale * self.p
         return np.where(np.isfinite(value), np.clip(value, self.constant, 1.0), 1.0)
@@ -128,7 +129,7 @@ class BandProfile:
         self.frequency = np.arange(len(law.spectrum))
         twice = np.where(self.frequency > 0, 2.0, 1.0) * law.spectrum / law.nodes
         turn = 2.0j * np.pi / law.nodes * self.frequency
-        self.rates = max(law.tilt, 1e-300) * law.step, (law.tilt + 1.0) * law.step
+        self.rates = max(law.tilt, TINY) * law.step, (law.tilt + 1.0) * law.step
         series = np.array([twice / -np.expm1(-(rate + turn)) for rate in self.rates])
         self.real, self.imag = np.ascontiguousarray(series.real), np.ascontiguousarray(series.imag)
         self.ends = self._series(law.first)
@@ -147,7 +148,7 @@ class BandProfile:
         """delta on the honest side, and minus its slope (roughly), at a loss inside the window."""
         law, upper = self.law, self.side == "upper"
         exponent = law.log_scale - law.tilt * loss
-        if exponent > _LARGEST_EXPONENT:
+        if exponent > ROOMY_EXPONENT:
             return (1.0 if upper else self.constant), 0.0
         node = min(max(law.first, math.floor((loss - law.lowest) / law.step) + 1), law.first + law.nodes - 1)
         gap, left = law.lowest + node * law.step - loss, law.first + law.nodes - node
@@ -258,7 +259,7 @@ class Layers:
                 low = middle
             else:
                 high = middle
-            if high - low <= 1e-9 * high + 1e-300:
+            if high - low <= 1e-9 * high + TINY:
                 break
             middle = math.sqrt(low * high) if 0.0 < 4.0 * low < high else 0.5 * (low + high)
         return high if upper else low

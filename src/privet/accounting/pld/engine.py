@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from privet._cache import forget
-from privet._numerics import Array
+from privet._numerics import TINY, Array
 from privet.accounting.pld.answer import BandProfile, Profile, profile_of
 from privet.accounting.pld.compose import ComposedLaw, compose
 from privet.accounting.pld.far import far_delta, far_epsilon
@@ -62,7 +62,7 @@ def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
     """A step for the wanted relative width: on the lattice of the atoms if there is one, else a power of sqrt(2)."""
     if plan.part_width == 0.0:
         return 1.0  # every loss is zero
-    wanted = max(_wanted_step(plan, tol), _coarsest(parts, plan), 1e-300)
+    wanted = max(_wanted_step(plan, tol), _coarsest(parts, plan), TINY)
     variables = [(loss.variable("remove"), n) for loss, n in parts]
     lattices = {v.lattice[1]: n for v, n in variables if v.lattice is not None and math.isfinite(v.lattice[1])}
     if lattices:
@@ -313,11 +313,11 @@ def delta_interval(parts: Parts, epsilon: float, tol: float, *, mode: Mode = "tw
         return Interval(alone[0] if mode != "upper" else 0.0, alone[1])
 
     def allowed(found: Interval) -> float:
-        return tol * found.upper * (1.0 - math.log(max(found.upper, 1e-300)))
+        return tol * found.upper * (1.0 - math.log(max(found.upper, TINY)))
 
     first = sum(n for _, n in parts) >= _FAR
     start = (far_delta(parts, epsilon) if first else None) or Interval(0.0, 1.0)
-    steepness = max(1.0, -math.log(max(start.upper, 1e-300)) / max(epsilon, 1e-3))  # about that of ln delta
+    steepness = max(1.0, -math.log(max(start.upper, TINY)) / max(epsilon, 1e-3))  # about that of ln delta
     if first and _is_narrow(start, lambda found: max(allowed(found), steepness * _least_width(parts) * found.upper)):
         _confirm(parts, epsilon, start.upper)
         return start

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, special
+from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, special
 from privet.accounting.pld.interval import Interval, larger_of
 from privet.accounting.pld.tilted import FarSum, Moments
 from privet.privacy import PoissonSampled, PrivacyLoss
@@ -22,7 +22,6 @@ _MOST_PARTS = 16
 _DISTANCES = 1e-3, 5.0  # of the two worlds in one step, in standard deviations
 _ROUNDS = 8
 _CLOSE = 0.05  # standard deviations between the loss that is asked about and the tilted mean
-_LARGEST = 600.0
 _NORMAL = 1e-12  # relative error of the tail of the normal law
 
 
@@ -51,7 +50,7 @@ class _Curve:
         off = self.m.log_mass_off + 16.0 * UNIT_ROUNDOFF * (
             1.0 + abs(self.m.log_mass) + self.tilt * (np.abs(epsilon) + abs(self.m.mean))
         )
-        unknown = (exponent > _LARGEST) | (off > 1.0) | (away > 20.0 * self.deviation)
+        unknown = (exponent > ROOMY_EXPONENT) | (off > 1.0) | (away > 20.0 * self.deviation)
         exponent, away, off = (np.where(unknown, 0.0, x) for x in (exponent, away, off))
         (one, one_off), (two, two_off) = (self._half(self.tilt + i, away) for i in (0.0, 1.0))
         error, value = self.error + one_off + two_off, np.maximum(one - two, 0.0)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from privet._numerics import TINY
 from privet.accounting.pld.answer import Layers, Side
 from privet.accounting.pld.heavy import Guess, HeavyPlan, heavy_plan, outline_of
 from privet.accounting.pld.interval import Interval, intersected
@@ -64,7 +65,7 @@ class JumpSearch:
         if self.asked is not None:
             if found.upper >= 1.0:
                 return False
-            ends = [math.log(max(end, 1e-300)) for end in (found.lower, found.upper)]
+            ends = [math.log(max(end, TINY)) for end in (found.lower, found.upper)]
             before, self.log_delta = self.log_delta, min(max(self.log_delta, ends[0]), ends[1])
             return abs(before - self.log_delta) > 2.0
         before, least = self.epsilon, 1e-9 * self.outline.top

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law, waves_of
 from privet.accounting.pld.compose import (
     NEGLIGIBLE,
@@ -64,7 +64,7 @@ def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> 
             n * math.exp(min(0.0, jump.log_moment(order) - law.log_moment(order)))
             for (law, n), (jump, _) in zip(laws, jumps, strict=True)
         )
-        return whole + math.log(min(1.0, expected + 1e-300))
+        return whole + math.log(min(1.0, expected + TINY))
 
     known = known_of(laws, step, plan, first, length, float(np.abs(spectrum).sum()), noise, moment)
     if narrow is None:
@@ -145,12 +145,12 @@ def _difference(factors: Iterator[Transforms], length: int) -> tuple[NDArray[np.
 
 def _log_ratio(whole: NDArray[np.complex128], above: NDArray[np.complex128]) -> tuple[Any, Any]:
     """ln A and ln(1 - J/A); near A = 0 the second is a difference of logarithms, which is enough there."""
-    whole = np.where(whole == 0.0, 1e-300, whole)
+    whole = np.where(whole == 0.0, TINY, whole)
     below = whole - above
     small = np.abs(above) <= _HALF * np.abs(whole)
     one = np.log(whole)
     near = _log1p(-above / np.where(small, whole, 1.0))
-    return one, np.where(small, near, np.log(np.where(below == 0.0, 1e-300, below)) - one)
+    return one, np.where(small, near, np.log(np.where(below == 0.0, TINY, below)) - one)
 
 
 def _transform_of_jumps(law: GridLaw, jump: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], float]:

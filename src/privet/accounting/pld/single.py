@@ -1,5 +1,6 @@
 """Profiles that need no grid: of one release alone, and of a composition with few outcomes."""
 
+from privet._numerics import bisect
 from privet.accounting.pld.plan import Parts, Priced
 from privet.privacy import LossVariable
 from privet.privacy.atoms import sum_of_atoms
@@ -79,16 +80,11 @@ def pair_epsilon(pair: Pair, delta: float) -> tuple[float, float] | None:
         return None
     tops = [variable.span(1e-3 * delta)[1] for variable in pair]
     tops += [float(losses[-1]) for losses in (variable.atoms().losses for variable in pair) if len(losses)]
+    highest = max(0.0, *tops) * (1.0 + 1e-12) + 1e-9
     ends = []
-    for side in (0, 1):  # the enclosure of the curve crosses the target at these two places
-        low, high = 0.0, max(0.0, *tops) * (1.0 + 1e-12) + 1e-9
-        if _enclosure(pair, low)[side] <= delta:
+    for side, good, bad in ((0, 0.0, highest), (1, highest, 0.0)):  # the enclosure crosses the target at two places
+        if _enclosure(pair, 0.0)[side] <= delta:
             ends.append(0.0)
             continue
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if _enclosure(pair, middle)[side] <= delta else (middle, high)
-            if high - low <= 1e-12 * high:
-                break
-        ends.append(low if side == 0 else high)
+        ends.append(bisect(lambda e, i=side: (_enclosure(pair, e)[i] <= delta) == (i == 1), bad, good, within=1e-12))
     return None if _enclosure(pair, ends[1])[1] > delta else (min(ends), ends[1])

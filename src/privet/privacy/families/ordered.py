@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, product_up, square_up
+from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, product_up, square_up
 from privet.errors import NoGuarantee
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.mixture import binomial_mixture
@@ -79,7 +79,7 @@ def _half(up: list[Case], down: list[Case], *, top: bool) -> tuple[Array, Array,
 def _ratios(pair: LossVariable, *, top: bool) -> tuple[Array, Array]:
     """Where the likelihood ratio changes along the mass of R, counted from one end, and its values."""
     losses, _, r = pair.atoms()
-    ratios = np.exp(np.minimum(losses, 700.0))
+    ratios = np.exp(np.minimum(losses, LARGEST_EXPONENT))
     if pair.q_only > 0.0:
         ratios, r = np.concatenate(([0.0], ratios)), np.concatenate(([pair.q_only], r))
     return (np.cumsum(r[::-1]), ratios[::-1]) if top else (np.cumsum(r), ratios)
