@@ -403,7 +403,7 @@ def bracket(
                 return start / 2.0, start
             start /= 2.0
         return 0.0, start
-    while 2.0 * start <= most:
+    while 2.0 * start <= min(most, _LARGEST):
         if holds(2.0 * start):
             return start, 2.0 * start
         start *= 2.0

@@ -108,6 +108,7 @@ def law_of_bracket(bracket: Callable[..., tuple[float, float]]) -> None:
             assert bad < edge <= good
             assert good == 2.0 * bad
     assert math.isinf(bracket(lambda x: x > 100.0, 1.0, most=50.0)[1])
+    assert math.isinf(bracket(lambda x: False, 1.0)[1])  # nothing holds anywhere: it ends all the same
     assert bracket(lambda x: True, 1.0, least=0.01)[0] == 0.0
     bad, good = bracket(lambda x: x > 60.0, 1.0, most=100.0)
     assert (bad, good) == (32.0, 64.0)
@@ -126,8 +127,8 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_the_safe_side(name: str) -> None:
-    law, tool = LAWS[name]
-    law(tool)
+    check_law, tool = LAWS[name]
+    check_law(tool)
 
 
 def _bad_end(

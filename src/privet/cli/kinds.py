@@ -132,7 +132,7 @@ def _release_options() -> dict[str, Any]:
     )
     names = Literal[tuple(kinds())]  # type: ignore[valid-type]
     return {
-        "kind": Annotated[names | None, typer.Argument(help="Kind of release.", show_default=False)],  # type: ignore[operator]
+        "kind": Annotated[names | None, typer.Argument(help="Kind of release.", show_default=False)],
         "json_loss": Annotated[Path | None, file],
         **_of_kinds(),
         "q": _option("q", float, "Poisson sampling: each record takes part with this probability.", _SAMPLING),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -229,7 +229,8 @@ def _laplace_split(epsilon: float, delta: float) -> tuple[float, float]:
     start = min(epsilon / (2.0 * math.log(2.0 / delta)), 0.7)  # the textbook's; beyond ln 2 nothing is gained
     found = []
     for beta in start * np.exp2(np.arange(-16, 25) / 8.0):
-        share = bisect(lambda s, b=float(beta): _covers(epsilon, delta, s, b), epsilon, 0.0, steps=30)
+        covers = partial(_covers, epsilon, delta, beta=float(beta))
+        share = bisect(covers, epsilon, 0.0, steps=30)
         if share > 0.0:
             found.append((share, float(beta)))
     if not found:

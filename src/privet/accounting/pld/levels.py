@@ -18,9 +18,7 @@ from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_la
 from privet.accounting.pld.compose import (
     NEGLIGIBLE,
     WORTH_IT,
-    BandLaw,
     Laws,
-    Sum,
     compose,
     inverted,
     known_of,
@@ -29,8 +27,10 @@ from privet.accounting.pld.compose import (
     window_of,
 )
 from privet.accounting.pld.heavy import HeavyPlan
+from privet.accounting.pld.law import ComposedLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
+from privet.accounting.pld.waves import BandLaw
 
 _ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and the exponential, per expected jump
 _HALF = 0.5
@@ -41,7 +41,7 @@ Transforms = tuple[
 ]  # A, its error, J, its error, power
 
 
-def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[Sum]:
+def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[ComposedLaw]:
     """The law of the sum as two measures: paths whose steps all stay at or below the cut, and the others."""
     split = [(law.split(plan.cut), n) for law, n in laws]
     low = [(below, n) for (below, _), n in split]
@@ -49,7 +49,7 @@ def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[Sum]:
     return [compose(low, step, plan.bulk), _with_jumps(laws, low, jumps, step, plan.jump)]
 
 
-def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> Sum:
+def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> ComposedLaw:
     """A^T - B^T under the tilt of the plan."""
     first, length = window_of(laws, plan, step)
     narrow = _low_band(laws, low, jumps, plan.tilt, length)
