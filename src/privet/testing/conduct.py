@@ -98,7 +98,7 @@ def assert_covers(name: str, inside: Array, bar: Any) -> None:
     >>> from privet.mechanisms import ErrorBar
     >>> assert_covers("a sound one", np.ones((400, 2), dtype=bool), ErrorBar([1.0, 2.0], 0.95))
     """
-    held: Array = inside.all(axis=1, keepdims=True) if bar.joint else inside
+    held: Array = np.all(inside, axis=1)[:, None] if bar.joint else inside
     fewest, releases = int(held.sum(axis=0).min()), len(held)
     # Pr[fewer than this many inside] at the stated confidence, by the binomial law, for the worst of the cells
     chance = held.shape[1] * float(special().bdtr(fewest, releases, bar.confidence))
