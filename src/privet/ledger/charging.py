@@ -39,6 +39,7 @@ def charge(
     most of the data set's rules standing.
 
     >>> from privet import privacy
+    >>> from privet.ledger.budget import Budget
     >>> policy = Policy("id", "visits", privacy.Unit(), Budget(1.0))
     >>> charge(policy, lambda scope: None, privacy.PureLoss(1.0), analyst="", part=None).amounts[DATASET][0][0] == 10**40
     True
