@@ -6,9 +6,10 @@ import typer
 
 from privet.cli import options as o
 from privet.cli.app import app
-from privet.cli.kinds import kinds, release_command
+from privet.cli.kinds import kinds
 from privet.cli.losses import Release, accountant_named
 from privet.cli.output import check_plot, print_json, show_quote, write_plot
+from privet.cli.release import release_command
 from privet.errors import InvalidParameter
 
 _EXAMPLES = """\

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet.cli import options as o
-from privet.cli.kinds import release_command
 from privet.cli.ledgers import (
     AnalystOption,
     AnchorOption,
@@ -26,6 +25,7 @@ from privet.cli.ledgers import (
 )
 from privet.cli.losses import RelationName, Release
 from privet.cli.output import check_plot, print_json
+from privet.cli.release import release_command
 from privet.errors import InvalidParameter, LedgerTampered
 
 if TYPE_CHECKING:

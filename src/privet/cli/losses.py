@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from privet.cli.kinds import kinds
 from privet.errors import InvalidParameter, SerialisationError
 
 if TYPE_CHECKING:  # numpy comes with these rooms; `privet --help` does without
@@ -93,8 +94,6 @@ class Release:
 
     def _base(self) -> "PrivacyLoss":
         """The single release before sampling, either of a kind or read from a file."""
-        from privet.cli.kinds import kinds
-
         given = set(self.parameters)
         if self.json_loss is not None:
             extra = given | {name for name in ("kind", "relation") if getattr(self, name) is not None}

@@ -39,6 +39,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
     """
 
     kind = "discrete_gaussian"
+    on_a_line = True
     exact = True
 
     sigma: float = field(metadata={"help": "its parameter sigma"})

@@ -25,6 +25,7 @@ class DiscreteLaplaceLoss(PrivacyLoss):
     """
 
     kind = "discrete_laplace"
+    on_a_line = True
     scale: float = field(metadata={"help": "scale itself"})
     sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 

@@ -27,6 +27,7 @@ class GeometricLoss(PrivacyLoss):
     """
 
     kind = "geometric"
+    on_a_line = True
     ratio: float = field(metadata={"help": "ratio of neighbouring probabilities"})
     sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 

@@ -62,6 +62,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     attained_by_groups: ClassVar[bool] = True  # does `grouped` keep the pair attained?
     attained_by_exchange: ClassVar[bool] = False  # does `exchanged`?
 
+    on_a_line: ClassVar[bool] = False  # is it log-concave noise on an integer, so that groups are ordered alike?
+
     silent_fields: ClassVar[tuple[str, ...]] = ()  # parameters that do not change the pair of `variable`
 
     unit: Unit = field(default=Unit(), kw_only=True)

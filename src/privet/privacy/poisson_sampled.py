@@ -20,7 +20,7 @@ from privet._validate import fraction, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.binary import binary_variable
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
-from privet.privacy.families.ordered import ON_A_LINE, SampledGroupLoss
+from privet.privacy.families.ordered import SampledGroupLoss
 from privet.privacy.families.sampling import (
     MARGIN,
     after_sampling,
@@ -195,7 +195,7 @@ class PoissonSampled(PrivacyLoss):
     @property
     def attained_by_groups(self) -> bool:  # type: ignore[override]
         """Known for noise on a number; other pairs of groups are bounds."""
-        return self.of.gaussian() is not None or self.of.kind in ON_A_LINE
+        return self.of.gaussian() is not None or self.of.on_a_line
 
     @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]

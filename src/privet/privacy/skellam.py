@@ -42,6 +42,7 @@ class SkellamLoss(PrivacyLoss):
     """
 
     kind = "skellam"
+    on_a_line = True
     exact = True
 
     variance: float = field(metadata={"help": "its variance"})

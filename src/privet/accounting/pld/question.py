@@ -10,7 +10,7 @@ from privet.accounting.pld.interval import Interval
 from privet.accounting.pld.jumps import JumpSearch
 from privet.accounting.pld.law import Profile
 from privet.accounting.pld.plan import Parts, Plan, make_plan
-from privet.privacy import Direction
+from privet.privacy.variable import Direction
 
 _BUNDLED, _MIXED = 0.2, 0.015  # measured: what a first grid may aim at where atoms lie between its nodes
 

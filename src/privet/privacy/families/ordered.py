@@ -18,8 +18,6 @@ Case = tuple[
     float, LossVariable | None
 ]  # a probability, and the pair of the case against the reference (None: the same)
 
-ON_A_LINE = ("discrete_laplace", "geometric", "discrete_gaussian", "skellam")  # log-concave noise on an integer
-
 _MOST_ATOMS = 400_000
 
 
@@ -115,7 +113,7 @@ class SampledGroupLoss(PrivacyLoss):
     @property
     def exact(self) -> bool:  # type: ignore[override]
         """Attained by records that all move the noise the same way, where moving it is what the price is about."""
-        return self.of.exact and self.of.kind in ON_A_LINE
+        return self.of.exact and self.of.on_a_line
 
     @property
     def _times(self) -> int:
