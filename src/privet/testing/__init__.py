@@ -91,6 +91,7 @@ from privet.testing.laws.values import (
 from privet.testing.losses import (
     Family as Family,
     assert_every_kind_has_examples as assert_every_kind_has_examples,
+    assert_every_price_lives_in_privacy as assert_every_price_lives_in_privacy,
     example_families as example_families,
     example_losses as example_losses,
     loss_strategy as loss_strategy,
@@ -109,6 +110,7 @@ from privet.testing.mechanisms import (
     example_mechanisms as example_mechanisms,
 )
 from privet.testing.oracle import enclose_delta as enclose_delta
+from privet.testing.rooms import load_rooms as load_rooms
 from privet.testing.same import same_value as same_value
 from privet.testing.samplers import (
     GTest as GTest,
