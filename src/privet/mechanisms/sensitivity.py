@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from privet._numerics import BEYOND, exact_ratio
-from privet._validate import at_least, finite, set_frozen
+from privet._validate import above, finite, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
 
@@ -37,7 +37,7 @@ class Sensitivity:
                 f"sensitivity must be greater than 0, got {float(number):g}; an answer that no record can move is a "
                 "public constant and needs no mechanism"
             )
-        at_least("sensitivity", float(number), 0.0)
+        above("sensitivity", float(number), 0.0)
         set_frozen(self, value=number)
         if self.norm not in get_args(Norm):
             raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {self.norm!r}")
