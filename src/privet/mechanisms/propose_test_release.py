@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count, instance, open_fraction, set_frozen
+from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, in_steps
@@ -165,6 +165,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
         target, query = Guarantee(epsilon, delta), instance("query", query, StableQuery)
         if target.delta == 0.0 or target.epsilon is None:
             raise NoGuarantee("propose-test-release can fail: it needs a delta > 0")
+        above("proposal", proposal, 0.0)
         first = open_fraction("test_share", test_share) * target.epsilon
         bounds = (Sensitivity(size, norm="l1", unit=query.unit) for size in (Fraction(1), exact("proposal", proposal)))
         test, noise = (
