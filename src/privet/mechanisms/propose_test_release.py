@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, exact, round_up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
@@ -25,7 +25,7 @@ from privet.mechanisms.families.record_values import (
 from privet.mechanisms.families.values import read_value
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
-from privet.mechanisms.sensitivity import Sensitivity, exact
+from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import ApproxLoss, Guarantee, Unit
 
 _FARTHEST = 2**40
@@ -205,7 +205,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
         distance, value = prepared
         seen = self.test._protect(Fraction(distance), runs, source)
         # a release on the grid lies within half a step of the continuous one: ask for half a step more
-        limit = Fraction(math.nextafter(self.threshold * (1.0 + 1e-15), math.inf)) + Fraction(self.test.step) / 2
+        limit = Fraction(round_up(self.threshold, 8.0)) + Fraction(self.test.step) / 2
         released = self.noise._protect(value, runs, source)  # drawn in any case, so that time says nothing
         return np.array(
             [float(noisy) if near >= limit else math.nan for noisy, near in zip(released, seen, strict=True)]

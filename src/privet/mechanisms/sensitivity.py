@@ -4,9 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
-import numpy as np
-
-from privet._numerics import BEYOND, exact_ratio
+from privet._numerics import exact
 from privet._validate import above, finite, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
@@ -32,12 +30,13 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         number = exact("sensitivity", self.value)
+        size = finite("sensitivity", number)
         if number <= 0:
             raise InvalidParameter(
-                f"sensitivity must be greater than 0, got {float(number):g}; an answer that no record can move is a "
+                f"sensitivity must be greater than 0, got {size:g}; an answer that no record can move is a "
                 "public constant and needs no mechanism"
             )
-        above("sensitivity", float(number), 0.0)
+        above("sensitivity", size, 0.0)
         set_frozen(self, value=number)
         if self.norm not in get_args(Norm):
             raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {self.norm!r}")
@@ -68,11 +67,3 @@ def as_sensitivity(value: object, *, norm: Norm, unit: Unit | None = None) -> Se
     if unit is not None and unit != value.unit:
         raise InvalidParameter("unit contradicts the unit of the sensitivity; give it once")
     return value
-
-
-def exact(name: str, value: object) -> Fraction:
-    """A number of any type as the exact fraction that it is."""
-    ratio = None if isinstance(value, bool | np.bool_) else exact_ratio(value)
-    if ratio is None or abs(ratio[0]) == BEYOND:
-        return Fraction(finite(name, value))  # which says what is wrong
-    return Fraction(*ratio)
