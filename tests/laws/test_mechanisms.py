@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from privet import mechanisms, noise, privacy, testing
-from privet.errors import InvalidData
+from privet._validate import above, set_frozen
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.privacy import Guarantee
 
@@ -37,6 +38,9 @@ class Coin(Mechanism):
     name = "coin"
     epsilon: float = 1.0
 
+    def __post_init__(self):
+        set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0))
+
     @property
     def loss(self):
         return privacy.RandomizedResponseLoss(self.epsilon)
@@ -58,6 +62,21 @@ class Coin(Mechanism):
     @classmethod
     def examples(cls):
         yield Example(cls(), 0, 1, Guarantee(1.0))
+
+
+@dataclass(frozen=True)
+class Careless(Coin):
+    """Takes anything for its epsilon."""
+
+    def __post_init__(self):
+        pass
+
+
+@dataclass(frozen=True)
+class RawError(Coin):
+    def __post_init__(self):
+        if self.epsilon + 0.0 <= 0.0:
+            raise InvalidParameter("epsilon must be greater than 0")
 
 
 class RandomPrice(Coin):
@@ -222,6 +241,8 @@ def pair(twin, target=None):
         (testing.check_nothing_private_is_said, pair(Prints())),
         (testing.check_nothing_private_is_said, pair(Bare())),
         (testing.check_nothing_private_is_said, pair(KeepsTheCause())),
+        (testing.check_refuses_nonsense, pair(Careless())),
+        (testing.check_refuses_nonsense, pair(RawError())),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )

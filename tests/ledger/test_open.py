@@ -248,7 +248,7 @@ def test_threads_share_one_handle(place):
 
 def test_a_writer_that_holds_the_lock_too_long_means_busy(durable):
     ledger = pv.Ledger.create(durable, budget=pv.Budget(1.0))
-    hasty = pv.Ledger.open(durable, timeout=0.2)
+    hasty = pv.Ledger.open(durable, timeout=1.0)
     held, done = threading.Event(), threading.Event()
 
     def hold():

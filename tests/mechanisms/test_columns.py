@@ -18,7 +18,7 @@ from privet import accounting, mechanisms as m, noise
 from privet._numerics import BEYOND, exact_ratio
 from privet.errors import InvalidData, NoEntropy
 
-SUM = m.BoundedSum.for_budget(epsilon=1e6, bounds=(0, 100_000))
+SUM = m.BoundedSum.for_budget(epsilon=1e8, bounds=(0, 100_000))  # scale 0.001: a tolerance of 1 is e^-1000
 COUNT = m.Count.for_budget(epsilon=1e6)
 ROWS = m.RowCount.for_budget(epsilon=1e6)
 CHOICE = m.Exponential.for_budget(epsilon=1e6, sensitivity=1)

@@ -16,8 +16,9 @@ def test_expected_error_is_the_closed_form_and_below_laplace(epsilon):
     assert made.error().expected == pytest.approx(closed, rel=1e-9)
     assert made.error().expected < Laplace.for_budget(epsilon=epsilon, sensitivity=2.0).error().expected
     draws = np.array(made.simulate(0.0, 100_000))
-    assert np.abs(draws).mean() == pytest.approx(closed, rel=0.03)
-    assert draws.std() == pytest.approx(made.standard_deviation, rel=0.03)
+    # At epsilon 5 one in hundred draws is far out: 0.05 is 7.5 and 7.2 standard errors there, twice as many elsewhere.
+    assert np.abs(draws).mean() == pytest.approx(closed, rel=0.05)
+    assert draws.std() == pytest.approx(made.standard_deviation, rel=0.05)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])

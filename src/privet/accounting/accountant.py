@@ -66,7 +66,7 @@ class Accountant(ABC):
 
 def _is_loss(loss: object) -> None:
     if not isinstance(loss, PrivacyLoss):
-        raise InvalidParameter(f"expected a PrivacyLoss to price, got {type(loss).__name__}")
+        raise InvalidParameter(f"loss must be a PrivacyLoss, got {type(loss).__name__}")
 
 
 def _guarded(ask: Callable[[], Bound]) -> Bound:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from privet._numerics import ROOMY_EXPONENT, bisect, bracket, round_down, round_up
-from privet._validate import above, at_least, count, open_fraction
+from privet._validate import above, at_least, count, flag, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
 from privet.errors import InvalidParameter, NoGuarantee
@@ -19,13 +19,16 @@ def advanced_epsilon(epsilon: float, steps: int, delta_prime: float, *, sharp: b
     >>> round(advanced_epsilon(0.1, 100, 1e-6), 4), round(advanced_epsilon(0.1, 100, 1e-6, sharp=False), 4)
     (5.7561, 6.3082)
     """
-    at_least("epsilon", epsilon, 0.0)
-    steps = count("steps", steps)
-    open_fraction("delta_prime", delta_prime)
+    epsilon, steps = at_least("epsilon", epsilon, 0.0), count("steps", steps)
+    return _total(epsilon, steps, open_fraction("delta_prime", delta_prime), sharp=flag("sharp", sharp))
+
+
+def _total(epsilon: float, steps: int, delta_prime: float, *, sharp: bool) -> float:
+    """The formula, of numbers that have been looked at."""
     if not sharp and epsilon > ROOMY_EXPONENT:
         raise NoGuarantee("exp(epsilon) overflows in the drift as taught; use the sharp drift")
     drift = epsilon * (math.tanh(epsilon / 2.0) if sharp else math.expm1(epsilon))
-    return epsilon * math.sqrt(2.0 * steps * math.log(1.0 / delta_prime)) + steps * drift
+    return epsilon * math.sqrt(-2.0 * steps * math.log(delta_prime)) + steps * drift
 
 
 def per_step_epsilon_corollary(total: float, steps: int, delta_prime: float) -> float:
@@ -39,7 +42,7 @@ def per_step_epsilon_corollary(total: float, steps: int, delta_prime: float) -> 
     total, delta_prime = above("total", total, 0.0), open_fraction("delta_prime", delta_prime)
     if total > 1.0 or delta_prime > 0.5:
         raise InvalidParameter("the corollary holds for total epsilon <= 1 and delta' <= 1/2; use per_step_epsilon")
-    return total / math.sqrt(8.0 * count("steps", steps, 1) * math.log(1.0 / delta_prime))
+    return total / math.sqrt(8.0 * count("steps", steps, 1) * -math.log(delta_prime))
 
 
 def per_step_epsilon(total: float, steps: int, delta_prime: float, *, sharp: bool = False) -> float:
@@ -48,10 +51,11 @@ def per_step_epsilon(total: float, steps: int, delta_prime: float, *, sharp: boo
     >>> round(per_step_epsilon(1.0, 100, 1e-6), 8)
     0.01837567
     """
-    total = above("total", total, 0.0)
+    total, steps = above("total", total, 0.0), count("steps", steps, 1)
+    delta_prime, sharp = open_fraction("delta_prime", delta_prime), flag("sharp", sharp)
 
     def over(epsilon: float) -> bool:
-        return advanced_epsilon(epsilon, steps, delta_prime, sharp=sharp) > total
+        return _total(epsilon, steps, delta_prime, sharp=sharp) > total
 
     low, high = bracket(over, total)
     return bisect(lambda epsilon: not over(epsilon), high, low)

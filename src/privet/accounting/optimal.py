@@ -32,6 +32,8 @@ def optimal_delta(epsilon: float, delta: float, steps: int, at: float) -> float:
     delta, steps = fraction("delta", delta), count("steps", steps)
     if delta == 1.0:
         return 1.0
+    if steps > _MOST_STEPS:
+        raise NoGuarantee(f"steps must be at most {_MOST_STEPS:.0e} for the sum over all outcomes, got {steps:.0e}")
     truthful = np.arange(steps + 1)[::-1]  # number of truthful answers, loss (2 truthful - steps) epsilon, decreasing
     losses = (2.0 * truthful - steps) * epsilon
     above = losses > at

@@ -40,7 +40,7 @@ def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
     0.907638
     """
     if not isinstance(loss, PrivacyLoss):
-        raise InvalidParameter(f"expected a PrivacyLoss to price, got {type(loss).__name__}")
+        raise InvalidParameter(f"loss must be a PrivacyLoss, got {type(loss).__name__}")
     rates = real_numbers("fpr", fpr)
     if rates.size == 0 or not np.all((rates >= 0.0) & (rates <= 1.0)):
         raise InvalidParameter("fpr must be a false-positive rate in [0, 1] (or an array of them)")

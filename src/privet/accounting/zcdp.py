@@ -12,6 +12,7 @@ from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss, ZcdpBound
 
 _PER_OCTAVE = 1 << 16  # a closed form is cheap to ask: orders as dense as that leave nothing to gain
+_LEAST = 1e-300  # of rho: a quotient by less would overflow; a larger rho is the safe side
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -27,6 +28,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         raise InvalidParameter(f"rho must be at least 0, got {rho}")
     if rho == 0.0:
         return 0.0
+    rho = max(rho, _LEAST)
     guess = math.log2(math.sqrt(-math.log(delta) / rho))
     if guess < -20.0:
         return _near_one(rho, delta, guess * math.log(2.0))

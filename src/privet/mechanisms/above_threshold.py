@@ -12,7 +12,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, down, up
-from privet._validate import above, count, finite, flag, fraction, open_fraction, set_frozen
+from privet._validate import above, at_least, count, finite, flag, fraction, open_fraction, set_frozen
 from privet.accounting import epsilon as epsilon_of
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
@@ -87,7 +87,7 @@ class AboveThreshold(Mechanism[Any, Any]):
 
     def __post_init__(self) -> None:
         for name in ("threshold_scale", "query_scale", "answer_scale"):
-            if getattr(self, name) is not None:
+            if name != "answer_scale" or self.answer_scale is not None:
                 set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
         set_frozen(self, threshold=finite("threshold", self.threshold))
         set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="score"))
@@ -123,7 +123,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         `answer_share` is the part of epsilon that is kept for numbers; 0 means signs only.
         """
         target = Guarantee(**promise)
-        share = Fraction(fraction("answer_share", answer_share))
+        share = Fraction(at_least("answer_share", fraction("answer_share", answer_share), 0.0))
         if share == 1:
             raise InvalidParameter("answer_share must be below 1: the signs need a budget too")
         bound, c = as_sensitivity(sensitivity, norm="score", unit=unit), count("positives", positives, 1)

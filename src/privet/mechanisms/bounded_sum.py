@@ -10,6 +10,7 @@ from typing import Unpack, final
 import numpy as np
 
 from privet._numerics import Array
+from privet._validate import count, instance
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
 from privet.mechanisms.families.record_values import Missing, public_bounds
@@ -54,7 +55,8 @@ class BoundedSum(RecordMechanism):
         **promise: Unpack[Promise],
     ) -> "BoundedSum":
         """The least noise that stays within the budget; the bounds are public and never read from data."""
-        moves = _moves(public_bounds(bounds), Unit() if unit is None else unit, several=max_rows != 1)
+        whose = Unit() if unit is None else instance("unit", unit, Unit)
+        moves = _moves(public_bounds(bounds), whose, several=count("max_rows", max_rows, 1) != 1)
         l1, l2 = (row_sensitivity(moves, norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
         noise = less_noisy(**promise, l1=l1, l2=l2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self, Unpack
 
-from privet._validate import count as whole, set_frozen
+from privet._validate import count as whole, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
@@ -30,7 +30,7 @@ class CountingMechanism(Mechanism[Any, int]):
 
     def __post_init__(self) -> None:
         set_frozen(self, max_rows=whole("max_rows", self.max_rows, 1))
-        bound = self.noise.sensitivity
+        bound = instance("noise", self.noise, DiscreteLaplace, Gaussian).sensitivity
         if bound.value < self.max_rows * bound.unit.group_size:
             raise InvalidParameter("the noise was made for a smaller sensitivity than this count has; use for_budget")
 

@@ -42,7 +42,7 @@ class Gaussian(AdditiveMechanism):
     name = "gaussian"
 
     def __post_init__(self) -> None:
-        set_frozen(self, scale=noise_scale("sigma", self.scale))
+        set_frozen(self, scale=noise_scale("scale", self.scale))
         set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l2"))
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count as whole, finite, set_frozen
+from privet._validate import count as whole, finite, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
@@ -69,7 +69,7 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
         else:
             set_frozen(self, edges=_public_edges(self.edges))
         set_frozen(self, max_rows=whole("max_rows", self.max_rows, 1))
-        bound = self.noise.sensitivity
+        bound = instance("noise", self.noise, DiscreteLaplace, Gaussian).sensitivity
         if bound.value < histogram_sensitivity(norm=bound.norm, unit=bound.unit, max_rows=self.max_rows).value:
             raise InvalidParameter("the noise was made for a smaller sensitivity than a histogram has; use for_budget")
 

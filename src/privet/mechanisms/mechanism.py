@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy as np
 
-from privet._validate import count
+from privet._validate import count, instance, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.payment import pay, refuse_unpaid_runs
@@ -213,7 +213,22 @@ def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any
     if known is not mechanism and known.__qualname__ != mechanism.__qualname__:
         raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
     _REGISTRY[name] = mechanism
+    mechanism.__init__ = _checked(mechanism.__init__)  # type: ignore[method-assign]
     return mechanism
+
+
+def _checked(construct: Callable[..., None]) -> Callable[..., None]:
+    """Construction that refuses what is no delta in `at` and no unit in `unit`: fields that many mechanisms share."""
+
+    @wraps(construct)
+    def __init__(self: "Mechanism[Any, Any]", *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("at") is not None:
+            kwargs["at"] = open_fraction("at", kwargs["at"])
+        if "unit" in kwargs:
+            instance("unit", kwargs["unit"], Unit)
+        construct(self, *args, **kwargs)
+
+    return __init__
 
 
 def registered_mechanisms() -> "dict[str, type[Mechanism[Any, Any]]]":

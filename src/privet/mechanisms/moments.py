@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, Unpack
 
-from privet._validate import set_frozen
+from privet._validate import instance, set_frozen
 from privet.errors import InvalidData
 from privet.mechanisms.families.record_values import Missing, as_records, public_bounds
 from privet.mechanisms.families.records import RecordMechanism, check_public_count, row_sensitivity
@@ -83,7 +83,7 @@ class MomentMechanism(RecordMechanism):
     ) -> Self:
         """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
         public_bounds(bounds)
-        whose = Unit() if unit is None else unit
+        whose = Unit() if unit is None else instance("unit", unit, Unit)
         l1, l2 = (
             row_sensitivity(cls._shift(norm, whose), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2")
         )

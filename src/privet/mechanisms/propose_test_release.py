@@ -9,8 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._numerics import Array, round_up
-from privet._validate import count, open_fraction, set_frozen
+from privet._numerics import Array, exact, round_up
+from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, in_steps
@@ -148,10 +148,12 @@ class ProposeTestRelease(Mechanism[Any, float]):
     delta: float
 
     def __post_init__(self) -> None:
-        if open_fraction("delta", self.delta) >= 0.5:
+        set_frozen(self, delta=open_fraction("delta", self.delta))
+        if self.delta >= 0.5:
             raise InvalidParameter("delta must be below 1/2: it is the chance that unstable data passes the test")
-        if not isinstance(self.query, StableQuery):
-            raise InvalidParameter(f"query must be a StableQuery, got {type(self.query).__name__}")
+        instance("query", self.query, StableQuery)
+        instance("test", self.test, Laplace)
+        instance("noise", self.noise, Laplace)
         if {self.test.unit, self.noise.unit} != {self.query.unit} or self.test.sensitivity.value < 1:
             raise InvalidParameter("test and noise must be made for the unit of the query; use for_budget")
 
@@ -160,11 +162,12 @@ class ProposeTestRelease(Mechanism[Any, float]):
         cls, *, epsilon: float, delta: float, query: StableQuery, proposal: float | Fraction, test_share: float = 0.5
     ) -> "ProposeTestRelease":
         """Spend `test_share` of epsilon on the test and the rest on the value; `proposal` is a public guess."""
-        target = Guarantee(epsilon, delta)
+        target, query = Guarantee(epsilon, delta), instance("query", query, StableQuery)
         if target.delta == 0.0 or target.epsilon is None:
             raise NoGuarantee("propose-test-release can fail: it needs a delta > 0")
+        above("proposal", proposal, 0.0)
         first = open_fraction("test_share", test_share) * target.epsilon
-        bounds = (Sensitivity(size, norm="l1", unit=query.unit) for size in (Fraction(1), Fraction(proposal)))
+        bounds = (Sensitivity(size, norm="l1", unit=query.unit) for size in (Fraction(1), exact("proposal", proposal)))
         test, noise = (
             Laplace.for_budget(epsilon=part, sensitivity=bound)
             for part, bound in zip((first, target.epsilon - first), bounds, strict=True)

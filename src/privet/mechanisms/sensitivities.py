@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from privet._numerics import exact, root_up
-from privet._validate import count
+from privet._validate import count, instance
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.records import row_sensitivity
@@ -57,9 +57,9 @@ def counts_sensitivity(
         if not rows or len({len(row) for row in rows}) != 1 or not rows[0]:
             raise InvalidParameter("patterns must be a list of vectors of one length, at least one")
         moved = rows
-        if unit is not None and unit.relation == "replace":
+        if unit is not None and instance("unit", unit, Unit).relation == "replace":
             apart = [tuple(a - b for a, b in zip(one, other, strict=True)) for one, other in combinations(rows, 2)]
-            moved = apart if max_rows == 1 else apart + rows
+            moved = apart if count("max_rows", max_rows, 1) == 1 else apart + rows
     return row_sensitivity(
         max(map(_LENGTHS[norm], moved), default=Fraction(0)), norm=norm, unit=unit, max_rows=max_rows
     )

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from privet._numerics import exact
-from privet._validate import at_least, set_frozen
+from privet._validate import above, finite, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
 
@@ -30,12 +30,13 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         number = exact("sensitivity", self.value)
+        size = finite("sensitivity", number)
         if number <= 0:
             raise InvalidParameter(
-                f"sensitivity must be greater than 0, got {float(number):g}; an answer that no record can move is a "
+                f"sensitivity must be greater than 0, got {size:g}; an answer that no record can move is a "
                 "public constant and needs no mechanism"
             )
-        at_least("sensitivity", float(number), 0.0)
+        above("sensitivity", size, 0.0)
         set_frozen(self, value=number)
         if self.norm not in get_args(Norm):
             raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {self.norm!r}")

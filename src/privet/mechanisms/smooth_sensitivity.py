@@ -11,7 +11,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import ROOMY_EXPONENT, TINY, Array, bisect, minimise
-from privet._validate import above, fraction, set_frozen
+from privet._validate import above, at_least, fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.record_totals import FINE, in_steps
 from privet.mechanisms.families.record_values import (
@@ -91,6 +91,7 @@ class SmoothMedian(Mechanism[Any, float]):
     ) -> "SmoothMedian":
         """The split between share and beta that is best for evenly spread records."""
         target = Guarantee(**promise)
+        at_least("delta", target.delta, 0.0)  # not too small to be divided by
         price = target.epsilon
         if price is None:  # rho and mu: the largest pure price within them
             price = 1.0 / smallest_scale(lambda inverse: PureLoss(1.0 / inverse), target)
@@ -193,9 +194,11 @@ def _smooth_sensitivity(padded: Array, middle: int, beta: float) -> float:
 def _covers(epsilon: float, delta: float, share: float, beta: float) -> bool:
     """Whether noise of scale S/share with beta-smooth S is (epsilon, delta)-DP, the rounding of S included."""
     moved, dilated = share * (1.0 + _SLACK), beta + _SLACK
+    if dilated >= ROOMY_EXPONENT:  # no epsilon below that covers it, and its exponential is no float
+        return False
     if delta == 0.0:
-        return dilated < ROOMY_EXPONENT and _cauchy_epsilon(moved, dilated) <= epsilon
-    return _laplace_delta(epsilon, moved, dilated) <= delta
+        return _cauchy_epsilon(moved, dilated) <= epsilon
+    return moved < ROOMY_EXPONENT and _laplace_delta(epsilon, moved, dilated) <= delta
 
 
 def _cauchy_epsilon(shift: float, beta: float) -> float:

@@ -4,7 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._validate import count as whole
+from privet.errors import InvalidParameter
 from privet.noise.entropy import Source, Stream, current
+
+_MOST = 2**40
 
 
 def permutation(n: int, *, source: Source | None = None) -> NDArray[np.int64]:
@@ -13,7 +16,10 @@ def permutation(n: int, *, source: Source | None = None) -> NDArray[np.int64]:
     >>> sorted(permutation(4).tolist())
     [0, 1, 2, 3]
     """
-    return _permute(current(source).stream(), whole("n", n))
+    length = whole("n", n)
+    if length > _MOST:
+        raise InvalidParameter("n asks for more numbers than fit any memory")
+    return _permute(current(source).stream(), length)
 
 
 def _permute(stream: Stream, n: int) -> NDArray[np.int64]:

@@ -43,6 +43,7 @@ class RandomizedResponseLoss(PrivacyLoss):
         """
         if open_fraction("lie", lie) > 0.5:
             raise InvalidParameter(f"lie must be at most 1/2, got {lie}; flip the meaning of the answer instead")
+        lie = at_least("lie", lie, 0.0)
         odds = math.log1p((1.0 - 2.0 * lie) / lie) if lie > 0.25 else math.log((1.0 - lie) / lie)
         return cls(round_up(odds, 4.0), unit=unit or Unit("replace"))
 

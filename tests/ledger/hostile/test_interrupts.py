@@ -137,7 +137,7 @@ def test_a_long_storm(fresh: Fresh):
 def test_the_check_sees_a_transaction_that_stays_open(fresh: Fresh):
     """The broken twin: somebody's transaction that nobody ends makes everybody else wait in vain."""
     url = fresh()
-    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0), timeout=0.3)) as ledger:
+    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0), timeout=1.0)) as ledger:
         with closing(sqlite3.connect(url, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(LedgerBusy):

@@ -80,7 +80,7 @@ def test_readers_of_a_server(fresh: Fresh):
 @EVERY
 def test_verify_reads_a_snapshot_and_blocks_nobody(fresh: Fresh, monkeypatch: pytest.MonkeyPatch):
     url = fresh()
-    ledger = pv.Ledger.create(url, budget=BUDGET, timeout=3.0)
+    ledger = pv.Ledger.create(url, budget=BUDGET, timeout=25.0)  # a writer that had to wait would wait for all of it
     for _ in range(20):
         ledger.reserve(STEP)
     reading, go = threading.Event(), threading.Event()
@@ -102,9 +102,9 @@ def test_verify_reads_a_snapshot_and_blocks_nobody(fresh: Fresh, monkeypatch: py
         for _ in range(5):
             ledger.release(Coin(), None)
         if url != "memory:":
-            with closing(pv.Ledger.open(url, timeout=3.0)) as other:
+            with closing(pv.Ledger.open(url, timeout=25.0)) as other:
                 other.reserve(STEP)
-        assert time.monotonic() - start < 3.0
+        assert time.monotonic() - start < 20.0
     finally:
         go.set()
         thread.join()
@@ -131,7 +131,7 @@ def test_a_frozen_server_is_not_waited_for(fresh: Fresh, moment: str):
             start = time.monotonic()
             with pytest.raises((LedgerUnavailable, LedgerBusy)):
                 use()
-            assert time.monotonic() - start < 6.0
+            assert time.monotonic() - start < 20.0
     finally:
         os.kill(pid, signal.SIGCONT)
     ledger.reserve(STEP)

@@ -50,7 +50,7 @@ def another_writer(url: str) -> Iterator[None]:
 def test_busy(fresh: Fresh):
     url = fresh()
     draws: list[Any] = []
-    with closing(pv.Ledger.create(url, budget=BUDGET, timeout=0.3)) as ledger:
+    with closing(pv.Ledger.create(url, budget=BUDGET, timeout=1.0)) as ledger:
         ledger.release(Coin(), None)
         with another_writer(url):
             start = time.monotonic()
@@ -67,7 +67,7 @@ def test_busy(fresh: Fresh):
 @DURABLE
 def test_busy_after_the_draw_returns_nothing(fresh: Fresh):
     url = fresh()
-    with closing(pv.Ledger.create(url, budget=BUDGET, timeout=0.3)) as ledger:
+    with closing(pv.Ledger.create(url, budget=BUDGET, timeout=1.0)) as ledger:
         other = another_writer(url)
         with pytest.raises(LedgerError):
             ledger.release(Coin(before=lambda data: other.__enter__()), None, key="k")

@@ -109,7 +109,7 @@ def public_missing(missing: Missing | None, bounds: tuple[float, float], unit: U
     low, high = bounds
     if missing is None:
         return "drop" if unit.relation == "add_remove" else low + (high - low) / 2.0
-    if missing == "drop":
+    if isinstance(missing, str) and missing == "drop":
         if unit.relation != "add_remove":
             raise InvalidParameter(
                 'missing="drop" would change the number of records, which replace keeps: give a public number within the '

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from privet._numerics import Array
-from privet._validate import count, set_frozen
+from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.record_totals import CHUNK, noise_grid, noisy_totals
@@ -47,6 +47,7 @@ class RecordMechanism(Mechanism[Any, Any]):
     max_rows: int = field(default=1)
 
     def __post_init__(self) -> None:
+        instance("noise", self.noise, AdditiveMechanism)
         set_frozen(self, bounds=public_bounds(self.bounds))
         set_frozen(self, missing=public_missing(self.missing, self.bounds, self.noise.unit))
         set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
@@ -141,7 +142,8 @@ def check_public_count(n: int | None, unit: Unit, max_rows: int) -> int | None:
         raise InvalidParameter("under replace the number of records is public: state it as n=")
     if unit.relation == "replace" and max_rows > 1:
         raise InvalidParameter(
-            "with several records a person, replacing one person changes the number of records, so it is not public: "
+            "with several records a person (max_rows > 1), replacing one person changes the number of records, so it is "
+            "not public: "
             'take Unit("add_remove"), or hand in one record a person'
         )
     if unit.relation != "replace" and n is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array, root_up
-from privet._validate import above, count, set_frozen
+from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.mechanism import Mechanism
 from privet.mechanisms.sensitivity import Sensitivity
@@ -35,6 +35,7 @@ class VectorMechanism(Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        instance("noise", self.noise, Mechanism)
         set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0))
         set_frozen(self, dimension=count("dimension", self.dimension, 1))
         set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))

@@ -1,5 +1,6 @@
 """The law of parameters: whatever is given to a public constructor is refused in words, or gives a sound object."""
 
+import dataclasses
 import inspect
 import json
 import math
@@ -31,7 +32,12 @@ _NUMBERS: tuple[Any, ...] = (
     0, 0.0, -0.0, -1, -1.0, -1e-300, 1, 0.5, 1.5, 2, 5e-324, 1e-300, 1e-59, 1e-40, 1e-17, 1e-9, 30.0, 699.0, 800.0, 1e5,
     1e40, 1e300, 2**60, 10**18, 10**30, _HUGE, -_HUGE, Fraction(_HUGE), Fraction(1, 3), Fraction(1, _HUGE), math.inf,
 )  # fmt: skip
+# Fewer of them, for constructors that search for the least noise: seconds for some healthy numbers.
+_FAR_NUMBERS: tuple[Any, ...] = (
+    0, -1, -1.0, 5e-324, 1e300, _HUGE, -_HUGE, Fraction(_HUGE), Fraction(1, _HUGE), math.inf,
+)  # fmt: skip
 _ELSEWHERE: tuple[Any, ...] = (None, 3, 0.5, "nonsense", "", b"x", 1j, math.nan, [None], {}, object(), privacy.PureLoss)
+_ANYTHING = {"candidates", "labels"}  # lists of whatever an analyst calls his categories
 # Kinds whose curves take seconds for wide noise or large counts: their statements are asked alone.
 _SLOW_CURVES = {
     "composed",
@@ -49,10 +55,12 @@ def check_call_refuses_nonsense(
     call: Callable[..., Any],
     sound: Callable[[Any], Iterable[str]] = lambda made: (),
     only: Iterable[str] = (),
+    searches: bool = False,
     **healthy: Any,
 ) -> None:
     """One call with each argument replaced by nonsense in turn (`only` some, if named): an error of privet that names the
     argument, or a result with which `sound` finds no fault. Another spelling of the same number gives the same result.
+    A call that `searches` is asked fewer numbers.
 
     >>> from privet import accounting
     >>> check_call_refuses_nonsense(accounting.BasicFilter, epsilon=1.0)
@@ -62,26 +70,29 @@ def check_call_refuses_nonsense(
     AssertionError: scale='1.0' raises TypeError, not an error of privet
     """
     plain = call(**healthy)
+    also = ["budget", *(field.name for field in dataclasses.fields(plain))] if dataclasses.is_dataclass(plain) else []
     for name in tuple(only) or healthy:
         value = healthy[name]
         optional = _allows_none(call, name)
-        for bad in _nonsense(value):
+        for bad in _nonsense(value, _FAR_NUMBERS if searches else _NUMBERS):
             if not (bad is None and optional):
-                _try(call, healthy, name, bad, sound)
+                _try(call, healthy, name, bad, sound, also)
         for same in _spellings(value):
             made = _made(call, {**healthy, name: same}, name)
             told = not isinstance(made, PrivetError) and _same(made, plain)
             assert told, f"{name}={same!r} of type {type(same).__name__} is not taken for {value!r}: {made!r:.200}"
 
 
-def _try(call: Callable[..., Any], healthy: Mapping[str, Any], name: str, bad: Any, sound: Any) -> None:
-    """One replaced argument."""
+def _try(
+    call: Callable[..., Any], healthy: Mapping[str, Any], name: str, bad: Any, sound: Any, also: list[str]
+) -> None:
+    """One replaced argument; a message may also name one of `also`, what the call computes from its arguments."""
     label = f"{name}={bad!r:.40}"
     made = _made(call, {**healthy, name: bad}, name)
     if isinstance(made, PrivetError):
         text = str(made)
         # A number may be fine by itself and clash with another argument: then that one may be named.
-        named = [name] if _never(healthy[name], bad) else inspect.signature(call).parameters
+        named = [name] if _never(name, healthy[name], bad) else [*inspect.signature(call).parameters, *also]
         known = isinstance(made, MixedUnits) or any(
             re.search(rf"\b{_pattern(each)}\b", text, re.IGNORECASE) for each in named
         )
@@ -89,7 +100,7 @@ def _try(call: Callable[..., Any], healthy: Mapping[str, Any], name: str, bad: A
         assert len(text) <= _LONGEST, f"{label} is refused in {len(text)} characters"
         assert not isinstance(made, InternalError), f"{label} is called a bug of privet: {text!r:.200}"
         return
-    assert not _never(healthy[name], bad), f"{label} is accepted"
+    assert not _never(name, healthy[name], bad), f"{label} is accepted"
     kept = getattr(made, name, bad)
     if _is_number(bad) and _is_number(kept):
         assert _near(kept, bad), f"{label} is silently taken for {kept!r:.40}"
@@ -128,25 +139,27 @@ def _near(one: Any, other: Any) -> bool:
         return bool(one == other)
 
 
-def _nonsense(value: Any) -> Iterator[Any]:
+def _nonsense(value: Any, numbers: tuple[Any, ...]) -> Iterator[Any]:
     """What is tried instead of a healthy value of this type; of a sequence, also in the place of each of two items."""
     if isinstance(value, bool):
         yield from _FLAGS
     elif _is_number(value):
-        yield from (None, *_NO_NUMBERS, *_NUMBERS)
+        yield from (None, *_NO_NUMBERS, *numbers)
     elif isinstance(value, tuple) and value:
         yield from _ELSEWHERE
         for place in {0, len(value) - 1}:
-            yield from ((*value[:place], bad, *value[place + 1 :]) for bad in _nonsense(value[place]))
+            yield from ((*value[:place], bad, *value[place + 1 :]) for bad in _nonsense(value[place], numbers))
     else:
         yield from _ELSEWHERE
 
 
-def _never(value: Any, bad: Any) -> bool:
+def _never(name: str, value: Any, bad: Any) -> bool:
     """Whether nonsense of this type cannot be meant: accepted, it would be taken for something else."""
+    if name in _ANYTHING:
+        return False
     if isinstance(value, tuple) and isinstance(bad, tuple) and len(value) == len(bad):
         changed = [(old, new) for old, new in zip(value, bad, strict=True) if old is not new]
-        return any(_never(old, new) for old, new in changed if not isinstance(new, str))  # rationals may be texts
+        return any(_never(name, old, new) for old, new in changed if not isinstance(new, str))  # rationals may be texts
     if isinstance(value, bool):
         return True
     if _is_number(value):
@@ -237,7 +250,7 @@ def faults_of_a_mechanism(mechanism: Mechanism[Any, Any]) -> Iterator[str]:
             yield f"its price answers {answer}"
 
 
-@law_of("loss")
+@law_of("loss", "mechanism")
 def check_refuses_nonsense(member: PrivacyLoss | Example) -> None:
     """Every parameter of every public constructor, with NaN, infinity, text, None, truth values, arrays and numbers of any
     size in its place: refused by an error of privet that names it, or taken at its word and then a sound object.
@@ -250,9 +263,10 @@ def check_refuses_nonsense(member: PrivacyLoss | Example) -> None:
         return
     kind = type(member.mechanism)
     check_call_refuses_nonsense(kind, faults_of_a_mechanism, **_arguments(kind, member.mechanism))
-    if member.target is not None:
-        made: Any = kind.for_budget  # type: ignore[attr-defined]
-        check_call_refuses_nonsense(made, faults_of_a_mechanism, **_arguments(made, member.mechanism, member.target))
+    made: Any = getattr(kind, "for_budget", None)
+    if member.target is not None and made is not None:
+        healthy = _arguments(made, member.mechanism, member.target)
+        check_call_refuses_nonsense(made, faults_of_a_mechanism, searches=True, **healthy)
 
 
 def _arguments(call: Callable[..., Any], made: Any, target: privacy.Guarantee | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The adversary: random prices with a known curve against the certified ends, and planted bugs that it must find."""
+"""A hunt for wrong ends: random prices with a known curve against what is certified, and planted bugs that it must find."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from privet.accounting.pld.law import ComposedLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 from privet.errors import InternalError
-from tests.adversary import hunt
-from tests.adversary.hunt import Case, violations
+from tests.accounting import hunt
+from tests.accounting.hunt import Case, violations
 from tests.oracles import brute_force, closed_forms
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -157,7 +157,7 @@ def prey() -> list[Case]:
 
 
 def is_caught() -> bool:
-    """Does the adversary (or the engine's own cross-check) notice?"""
+    """Does the hunt (or the engine's own cross-check) notice?"""
     try:
         return any(violations(case, 1e-2, (0.1, 1e-2, 1e-5), (0.0, 0.2), 1e-13) for case in prey())
     except InternalError:

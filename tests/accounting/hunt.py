@@ -1,4 +1,4 @@
-"""What the adversary hunts with: random prices whose exact curve is known, and a check of certified ends against it."""
+"""Random prices whose exact curve is known, and a check of certified ends against it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from privet import mechanisms as m, noise
 from privet.errors import InvalidParameter
 from privet.mechanisms import quantile as quantile_room
 from privet.privacy import Unit
-from tests.adversary import laws
+from tests.mechanisms import paper_laws as laws
 from tests.mechanisms.goodness import fits
 
 EPSILONS = (0.0, 0.1, 0.4, 0.7, 0.95)

@@ -1,4 +1,4 @@
-"""What the adversary found, one minimal reproduction each. The mark goes when a defect is mended; the test stays."""
+"""What a hunt for wrong ends found, one minimal reproduction each. The test stays when a defect is mended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privet.accounting import PLD
 from privet.accounting.pld.rounding import lower_law
 from privet.errors import MixedUnits, NoGuarantee
 from privet.privacy import PrivacyLoss, Unit
-from tests.adversary import hunt
+from tests.accounting import hunt
 from tests.oracles import brute_force, closed_forms, sampled_gaussian
 
 LOPSIDED = (Fraction(1, 10), Fraction(9, 10)), (Fraction(1, 2), Fraction(1, 2))
