@@ -21,6 +21,7 @@ from privet.mechanisms import Release
 from privet.mechanisms.stored import packed, read, unpack, written
 from privet.privacy import PrivacyLoss, PureLoss
 
+LOSS = PureLoss(0.25)
 LARGE = np.arange(20_000, dtype=np.float64)
 
 
@@ -44,7 +45,7 @@ class Says:
     """A mechanism that releases a given value."""
 
     value: Any = field(compare=False)
-    loss: PrivacyLoss = PureLoss(0.25)
+    loss: PrivacyLoss = LOSS
     form: Any = None
 
     def release(self, data: Any) -> "Release[Any]":
