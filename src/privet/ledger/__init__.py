@@ -20,6 +20,7 @@ from privet.ledger.reading import (
     Verified as Verified,
 )
 from privet.ledger.requests import Reservation as Reservation
+from privet.ledger.runs import Run as Run, Slice as Slice
 from privet.ledger.stores.postgres_roles import grant_roles as grant_roles
 from privet.ledger.verify import verify_export as verify_export
 

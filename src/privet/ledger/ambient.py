@@ -3,6 +3,7 @@
 from typing import cast
 
 from privet.ledger.ledger import Ledger
+from privet.ledger.runs import Slice
 from privet.mechanisms.payment import in_force
 
 
@@ -19,4 +20,5 @@ def current() -> Ledger | None:
     >>> current() is None
     True
     """
-    return cast("Ledger | None", in_force())
+    payer = in_force()
+    return cast("Ledger | None", payer.run.ledger if isinstance(payer, Slice) else payer)

@@ -225,6 +225,11 @@ class Ledger(Spending, Custody):
         """All entries, oldest first."""
         return list(self._store.entries())
 
+    @property
+    def length(self) -> int:
+        """How many entries there are."""
+        return self._look().seq
+
     def history(self) -> list[Event]:
         """All charges, each with the release that it paid for, and the acts of the custodian between them."""
         return history(self._store, self.policy)

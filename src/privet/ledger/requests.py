@@ -203,10 +203,12 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
         found = session.txn.find(asked.analyst, asked.key)
         if found is not None:
             check_hash(found)
-            _same_request(found.facts, request, asked)
+            same_request(found.facts, request, asked)
         if found is not None and found.kind == "release":
             paid = int(found.facts["reserve"])
-            return Reservation(paid, loss, asked.analyst or None, asked.key, part, _stored(found), request, ledger)
+            return Reservation(
+                paid, loss, asked.analyst or None, asked.key, part, stored_release(found), request, ledger
+            )
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
     if not isinstance(loss, PrivacyLoss):
@@ -219,7 +221,7 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
     return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger, asked.data)
 
 
-def _same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
+def same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
     """A key stands for one request on one version of the data. Entries older than digests of data hold none."""
     if facts["request"] != request:
         raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key", key=asked.key)
@@ -236,7 +238,8 @@ def _text_of(loss: PrivacyLoss) -> str:
     return to_json(loss)
 
 
-def _stored(entry: Entry) -> "Release[Any]":
+def stored_release(entry: Entry) -> "Release[Any]":
+    """The release that an entry records; a large value stays outside."""
     return Release.from_json(entry.facts["release"])
 
 
@@ -249,7 +252,7 @@ def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
     for entry in store.entries(reservation.seq, ("release",)):
         if entry.facts["reserve"] == str(reservation.seq):
             check_hash(entry)
-            return _stored(entry)
+            return stored_release(entry)
     return None
 
 
@@ -260,7 +263,7 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         found = session.txn.find(analyst, reservation.key)
         if found is not None and found.kind == "release":
             check_hash(found)
-            return _stored(found)
+            return stored_release(found)
     said: dict[str, Any] = {} if reservation.data is None else {"data": reservation.data}
     session.append(
         "release",

@@ -12,6 +12,7 @@ from privet.errors import (
 )
 from privet.ledger.requests import Asked, Reservation, priced, record_in, recorded, refuse_insecure, reserve_in
 from privet.ledger.running import Within, check_input, opened_stream, run
+from privet.ledger.runs import Run, composed, fresh_key, slices_of, start_in
 from privet.ledger.secret import digest_of, secret_of
 from privet.ledger.session import Tip, Writing
 from privet.ledger.store import Store
@@ -126,16 +127,51 @@ class Spending(ABC):
         finally:
             del mechanism, data  # frames outlive an error: collectors of errors record what they hold
 
+    def start(
+        self,
+        losses: Any,
+        *,
+        at: float | None = None,
+        key: str | None = None,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        part: Any = None,
+        about: str | None = None,
+    ) -> Run:
+        """Pay once for a run: a public list of slices (their losses, or one composition, whose parts are the slices).
+
+        The whole list is charged as what it composes to, at the delta `at` where that is given. With the `key` of a run
+        that was started before, for the same slices, that one goes on from its mark, free of charge.
+
+        **Guarantee:** each slice is begun at most once on this payment, across copies, crashes and processes.
+        """
+        slices = slices_of(losses)
+        asked = Asked.of(analyst, purpose, fresh_key(slices) if key is None else key, part, at=at, about=about)
+        self._foresee(composed(slices), asked)
+        with self._writing() as session:
+            run = start_in(session, slices, asked, self)
+        return run if run.release is None else replace(run, release=self._whole(run.release, run.seq))
+
     def _record(
-        self, reservation: Reservation, made: "Release[Any]", text: str, raw: bytes | None, *, by_hand: bool = False
+        self,
+        reservation: Reservation,
+        made: "Release[Any]",
+        text: str,
+        raw: bytes | None,
+        *,
+        by_hand: bool = False,
+        known: bool = False,
     ) -> "Release[Any]":
+        """Write down what a reservation has released. `by_hand`: it may have been before, by this very process. `known`:
+        its entry was looked at.
+        """
         if self._store.durable and made.insecure:
             refuse_insecure()
         if raw is not None:  # before the entry that names it, and without the lock: it may take a while
             self._store.keep_value(hashlib.sha256(raw).hexdigest(), raw)
         with self._writing(durable=False) as session:  # only the charge must be on the disk for privacy
             alone = session.head is not None and session.head.seq == reservation.seq  # nobody can have been first
-            before = None if alone and not by_hand else recorded(self._store, reservation)
+            before = None if known or (alone and not by_hand) else recorded(self._store, reservation)
             kept = before or record_in(session, reservation, made, text)
         return kept if kept is made else self._whole(kept, reservation.seq)
 

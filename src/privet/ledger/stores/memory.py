@@ -42,7 +42,7 @@ class MemoryStore(Store):
         self._balances.update(txn.changed)
         for entry in txn.added:
             self._entries.append(entry)
-            if entry.key is not None and entry.kind in ("reserve", "release"):
+            if entry.key is not None and entry.kind in ("reserve", "slice", "release"):
                 place = (entry.analyst, entry.key)
                 known = self._keys.get(place)
                 if known is None or known.kind != "release":
