@@ -2,6 +2,8 @@
 
 from privet._face import face
 from privet.mechanisms.above_threshold import AboveThreshold as AboveThreshold, ThresholdStream as ThresholdStream
+from privet.mechanisms.algorithm import Algorithm as Algorithm
+from privet.mechanisms.ball import Ball as Ball
 from privet.mechanisms.bounded_mean import BoundedMean as BoundedMean
 from privet.mechanisms.bounded_sum import BoundedSum as BoundedSum
 from privet.mechanisms.bounded_variance import BoundedVariance as BoundedVariance
@@ -14,6 +16,7 @@ from privet.mechanisms.families.additive import AdditiveMechanism as AdditiveMec
 from privet.mechanisms.families.response import Estimate as Estimate, ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
 from privet.mechanisms.form import (
+    Anything as Anything,
     Columns as Columns,
     Dates as Dates,
     Form as Form,
