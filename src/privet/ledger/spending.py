@@ -5,11 +5,12 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from privet.errors import (
     PrivetError,
 )
+from privet.ledger.questions import MISSING, made_for
 from privet.ledger.requests import Asked, Reservation, priced, record_in, recorded, refuse_insecure, reserve_in
 from privet.ledger.running import Within, check_input, opened_stream, run
 from privet.ledger.runs import Run, composed, fresh_key, slices_of, start_in
@@ -20,7 +21,7 @@ from privet.ledger.values import loaded
 from privet.mechanisms import Outside, Release
 from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.stored import unpack
-from privet.privacy import PrivacyLoss
+from privet.privacy import PrivacyLoss, Promise, Unit
 
 
 class Spending(ABC):
@@ -91,7 +92,7 @@ class Spending(ABC):
     def release(
         self,
         mechanism: Any,
-        data: Any,
+        data: Any = MISSING,
         *,
         analyst: str | None = None,
         purpose: str | None = None,
@@ -99,8 +100,11 @@ class Spending(ABC):
         part: Any = None,
         at: float | None = None,
         about: str | None = None,
+        **promise: Unpack[Promise],
     ) -> "Release[Any]":
         """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
+
+        A `Question` knows its data and becomes a mechanism: `ledger.release(question, epsilon=0.5)`.
 
         A key stands for one request on one version of the data. `about` names that version, in public words; without it
         a digest of the data under a secret of the ledger decides, and other data under a used key are a `KeyConflict`.
@@ -109,6 +113,7 @@ class Spending(ABC):
         **Guarantee:** nothing is drawn, and nothing read but for that digest, before the charge is on the disk. If the
         mechanism fails, that has been paid for, and the error says nothing about the data.
         """
+        mechanism, data = made_for(mechanism, data, dict(promise), self._unit_for(promise))
         try:
             check_input(mechanism, data)
             loss = priced(mechanism, durable=self._store.durable)
@@ -151,6 +156,10 @@ class Spending(ABC):
         with self._writing() as session:
             run = start_in(session, slices, asked, self)
         return run if run.release is None else replace(run, release=self._whole(run.release, run.seq))
+
+    def _unit_for(self, promise: Any) -> Unit | None:
+        policy = self._look().policy if promise else None
+        return None if policy is None else policy.unit
 
     def _record(
         self,
