@@ -69,7 +69,7 @@ def wrap_parallel(module: ModuleType, here: Here, there: There) -> None:
         payer = here()
         return before(parallel, iterable if payer is None else _Tasks(iterable, payer, there))
 
-    call.knows_payers = True  # type: ignore[attr-defined]
+    call.knows_payers, call.before = True, before  # type: ignore[attr-defined]
     module.Parallel.__call__ = call
 
 
