@@ -22,6 +22,7 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+import numpy as np  # noqa: E402
 import opendp.prelude as dp  # noqa: E402
 
 import privet as pv  # noqa: E402
@@ -234,6 +235,52 @@ def reading_rows(folder: Path) -> list[Row]:
     ]
 
 
+@dataclass(frozen=True)
+class Says(Coin):
+    """A mechanism that releases an array of `size` numbers, each time another one."""
+
+    size: int = 1_000_000
+    number: int = 0
+
+    def release(self, data: object) -> Release[np.ndarray]:
+        return Release(np.full(self.size, float(self.number)), loss=self.loss, mechanism="says")
+
+    def to_dict(self) -> dict[str, str]:
+        return {"mechanism": "says", "size": str(self.size), "number": str(self.number)}
+
+
+def value_rows(folder: Path, many: int = 1000) -> list[Row]:
+    """Large values: a thousand of 8 MB beside a ledger, and the replay of one of 100 MB."""
+    path = folder / "values.ledger"
+    ledger = Ledger.create(path, budget=BUDGET)
+    for number in range(many):
+        ledger.release(Says(number=number), 0)
+    large = Says(size=12_500_000)
+    made = ledger.release(large, 0, key="large")
+    again = best(lambda: ledger.release(large, 0, key="large"), 3)
+    assert ledger.release(large, 0, key="large").value[-1] == made.value[-1]
+    ledger.close()
+    opening = best(lambda: Ledger.open(path).close(), 20)
+    showing = best(lambda: pv.report.ledger_status(Ledger.open(path)), 3)
+    return [
+        Row(f"open a ledger of {many:,} values of 8 MB", opening, "ms", target="<= 50 ms", met=opening <= 50.0),
+        Row("show it", showing, "ms"),
+        Row("replay of a value of 100 MB", again, "ms", target="<= 1,000 ms", met=again <= 1000.0),
+    ]
+
+
+def run_rows(folder: Path) -> list[Row]:
+    """Marking slices, beside reserving as often."""
+    ledger = Ledger.create(folder / "run.ledger", budget=BUDGET)
+    run = ledger.start([LOSS] * 10_000, key="run")
+    times: dict[str, list[float]] = {"begin": [], "reserve": []}
+    for _ in range(40):
+        times["begin"] += [wall(run.begin) for _ in range(5)]
+        times["reserve"] += [wall(lambda: ledger.reserve(LOSS)) for _ in range(5)]
+    rate = {name: 1.0 / statistics.median(found) for name, found in times.items()}
+    return [Row("durable marks of slices", rate["begin"], "per s", rate["reserve"], "durable reserve")]
+
+
 def slowest_while_verifying(path: Path) -> float:
     """Milliseconds; another thread of the process verifies meanwhile."""
     reader, writer = Ledger.open(path), Ledger.open(path)
@@ -310,7 +357,7 @@ def main() -> None:
         other = sys.argv[sys.argv.index("--beside") + 1] if "--beside" in sys.argv else None
         rows = [] if other is None else beside_rows(Path(name), other)
         rows += [*durable_rows(Path(name)), *wait_rows(Path(name)), *memory_rows(), *reading_rows(Path(name))]
-        rows += charging_rows()
+        rows += [*value_rows(Path(name)), *run_rows(Path(name)), *charging_rows()]
     show(rows)
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)

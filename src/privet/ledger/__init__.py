@@ -1,7 +1,7 @@
 """The ledger: the only room with state. Append-only, durable entries, budgets and odometers."""
 
 from privet._face import face
-from privet.ledger.ambient import current as current
+from privet.ledger.ambient import current as current, pay as pay
 from privet.ledger.anchor import (
     Anchor as Anchor,
     AnchorFile as AnchorFile,
@@ -13,6 +13,7 @@ from privet.ledger.entry import Entry as Entry
 from privet.ledger.history import Event as Event
 from privet.ledger.ledger import Ledger as Ledger
 from privet.ledger.partition import Part as Part, Partition as Partition
+from privet.ledger.questions import Question as Question
 from privet.ledger.reading import (
     Explanation as Explanation,
     Preview as Preview,
@@ -20,6 +21,7 @@ from privet.ledger.reading import (
     Verified as Verified,
 )
 from privet.ledger.requests import Reservation as Reservation
+from privet.ledger.runs import Run as Run, Slice as Slice
 from privet.ledger.stores.postgres_roles import grant_roles as grant_roles
 from privet.ledger.verify import verify_export as verify_export
 

@@ -1,9 +1,14 @@
-"""The ambient ledger: what `with ledger:` has made current in this thread or task."""
+"""The ledger in force: what `with ledger:` has made current in this thread or task, and the one way to pay."""
 
-from typing import cast
+from typing import Any, Unpack, cast
 
+from privet.errors import InvalidParameter
 from privet.ledger.ledger import Ledger
-from privet.mechanisms.payment import in_force
+from privet.ledger.questions import MISSING, made_for
+from privet.ledger.runs import Slice
+from privet.mechanisms import Release
+from privet.mechanisms.payment import in_force, standing_in
+from privet.privacy import Promise
 
 
 def current() -> Ledger | None:
@@ -19,4 +24,44 @@ def current() -> Ledger | None:
     >>> current() is None
     True
     """
-    return cast("Ledger | None", in_force())
+    payer = in_force()
+    return cast("Ledger | None", payer.run.ledger if isinstance(payer, Slice) else payer)
+
+
+def pay(
+    mechanism: Any,
+    data: Any = MISSING,
+    *,
+    ledger: Ledger | None = None,
+    key: str | None = None,
+    analyst: str | None = None,
+    purpose: str | None = None,
+    part: Any = None,
+    at: float | None = None,
+    about: str | None = None,
+    **promise: Unpack[Promise],
+) -> "Release[Any]":
+    """Release, paid by the given ledger, else by the one in force here, else by nobody: then `Release.paid` is None.
+
+    The one way to pay for all rooms. Inside a release that is paid for as a whole, parts cost nothing more. A `Question`
+    takes its promise: `pay(question, epsilon=0.5)`; where it leaves the unit open, that is the ledger's.
+
+    >>> import privet as pv
+    >>> laplace = pv.mechanisms.Laplace.for_budget(epsilon=0.25, sensitivity=1.0)
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    >>> pay(laplace, 42, ledger=ledger, key="how many").paid["entry"], pay(laplace, 42).paid is None
+    (2, True)
+    """
+    try:
+        if ledger is not None and not isinstance(ledger, Ledger):
+            raise InvalidParameter(f"ledger must be a Ledger, got {type(ledger).__name__}")
+        payer = standing_in() if ledger is None else ledger
+        if isinstance(payer, Ledger):
+            asked = {"key": key, "analyst": analyst, "purpose": purpose, "part": part, "at": at, "about": about}
+            return payer.release(mechanism, data, **asked, **promise)
+        unit = payer.run.ledger.unit if isinstance(payer, Slice) else None
+        mechanism, data = made_for(mechanism, data, dict(promise), unit)
+        made: Release[Any] = mechanism.release(data)
+        return made
+    finally:
+        del mechanism, data  # frames outlive an error, and the data with them

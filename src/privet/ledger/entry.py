@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from privet.errors import InvalidParameter, LedgerTampered
 
 ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close", "anchor", "moved", "custodian")  # to be read first
-KINDS = (*ADMIN, "reserve", "release", "checkpoint")
+KINDS = (*ADMIN, "reserve", "slice", "release", "checkpoint")
 SIGNED = ("budget", "analyst", "partition", "close", "custodian")  # acts of the custodian, where one is appointed
 GENESIS = bytes(32)
 DATASET = "dataset"  # the scope of the cap that protects people; all others ration

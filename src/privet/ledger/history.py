@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,6 +21,7 @@ from privet.mechanisms import Release
 from privet.privacy import PrivacyLoss, from_json
 
 _RESERVE = re.compile(r',"reserve":"([0-9]+)"')  # no text inside a body holds this: its quotes would be escaped
+_RUN = re.compile(r'"run":\{"id":"([0-9]+)"')
 _KEPT = ("sums", "policy", "signature")  # what readers recompute
 
 
@@ -40,6 +42,7 @@ class Event:
     entry: Entry
     record: Entry | None
     currencies: tuple[str, ...]
+    begun: int | None = None  # for a run: how many of its slices were begun
 
     @property
     def seq(self) -> int:
@@ -120,6 +123,15 @@ class Event:
         return dict(zip(self.currencies, _flat(read_sums(self.entry.charged[DATASET])), strict=True))
 
     @property
+    def slices(self) -> int | None:
+        """For a run: how many slices it has, or pays again for."""
+        run = self._facts.get("run")
+        if run is None:
+            return None
+        listed = run.get("slices")
+        return int(run["paid"][0][1]) - int(run["next"]) if listed is None else sum(int(number) for number, _ in listed)
+
+    @property
     def recorded(self) -> int | None:
         """The entry that records the release; None where nothing was recorded."""
         return None if self.record is None else self.record.seq
@@ -147,16 +159,23 @@ def _loss_of(text: str) -> PrivacyLoss | None:
 
 
 def history(store: Reader, policy: Policy) -> list[Event]:
-    """All charges, each with the release that it paid for, and the acts between them, in order."""
+    """All charges, each with the release that it paid for, and the acts between them, in order. The slices of a run are
+    counted with the charge that began it.
+    """
     entries, released = [], {}
+    begun: Counter[str] = Counter()
     for entry in store.entries():
+        if entry.kind == "slice":
+            found = _RUN.search(entry.body)
+            begun[found[1] if found else str(entry.facts["run"]["id"])] += 1
+            continue
         if entry.kind != "release":
             entries.append(entry)
             continue
         found = _RESERVE.search(entry.body)
         released[found[1] if found else str(entry.facts["reserve"])] = entry
     names = policy.account.currencies
-    return [Event(entry, released.get(str(entry.seq)), names) for entry in entries]
+    return [Event(entry, released.get(str(entry.seq)), names, begun.get(str(entry.seq))) for entry in entries]
 
 
 def explain(store: Store, seq: int) -> Explanation:

@@ -27,7 +27,7 @@ from privet.ledger.policy import read_balance
 from privet.ledger.reading import Preview, standing
 from privet.ledger.session import SOFTWARE, Said, Session, Tip, check_hash
 from privet.ledger.store import Store
-from privet.mechanisms import Release
+from privet.mechanisms import Form, Mechanism, Release
 from privet.privacy import PrivacyLoss, to_json
 
 
@@ -156,7 +156,7 @@ class Reservation(NamedTuple):
             raise InvalidParameter("record takes a Release, on a reservation that a ledger has made")
         if release.loss != self.loss:
             raise LedgerError("the release states another loss than the one that was reserved; it is not recorded")
-        kept: Release[Any] = self.ledger._record(self, release, release.to_json(), by_hand=True)
+        kept: Release[Any] = self.ledger._record(self, release, *release.kept(), by_hand=True)
         return kept
 
 
@@ -167,7 +167,20 @@ def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
         raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")
     if durable and getattr(mechanism, "insecure", False):
         refuse_insecure()
+    why = _unstorable(mechanism)
+    if why is not None:
+        raise InvalidParameter(
+            f"a ledger stores what it pays for, and this could not be stored: {why}; nothing was spent"
+        )
     return loss
+
+
+def _unstorable(mechanism: Any) -> str | None:
+    """Why outputs could not be stored, where the mechanism says what they look like."""
+    if isinstance(mechanism, Mechanism):
+        return mechanism._unstorable
+    form = getattr(mechanism, "form", None)
+    return form.refusal() if isinstance(form, Form) else None
 
 
 def refuse_insecure() -> NoReturn:
@@ -190,10 +203,12 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
         found = session.txn.find(asked.analyst, asked.key)
         if found is not None:
             check_hash(found)
-            _same_request(found.facts, request, asked)
+            same_request(found.facts, request, asked)
         if found is not None and found.kind == "release":
             paid = int(found.facts["reserve"])
-            return Reservation(paid, loss, asked.analyst or None, asked.key, part, _stored(found), request, ledger)
+            return Reservation(
+                paid, loss, asked.analyst or None, asked.key, part, stored_release(found), request, ledger
+            )
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
     if not isinstance(loss, PrivacyLoss):
@@ -206,7 +221,7 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
     return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger, asked.data)
 
 
-def _same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
+def same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
     """A key stands for one request on one version of the data. Entries older than digests of data hold none."""
     if facts["request"] != request:
         raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key", key=asked.key)
@@ -223,7 +238,8 @@ def _text_of(loss: PrivacyLoss) -> str:
     return to_json(loss)
 
 
-def _stored(entry: Entry) -> "Release[Any]":
+def stored_release(entry: Entry) -> "Release[Any]":
+    """The release that an entry records; a large value stays outside."""
     return Release.from_json(entry.facts["release"])
 
 
@@ -236,7 +252,7 @@ def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
     for entry in store.entries(reservation.seq, ("release",)):
         if entry.facts["reserve"] == str(reservation.seq):
             check_hash(entry)
-            return _stored(entry)
+            return stored_release(entry)
     return None
 
 
@@ -247,7 +263,7 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         found = session.txn.find(analyst, reservation.key)
         if found is not None and found.kind == "release":
             check_hash(found)
-            return _stored(found)
+            return stored_release(found)
     said: dict[str, Any] = {} if reservation.data is None else {"data": reservation.data}
     session.append(
         "release",

@@ -1,5 +1,6 @@
 """The chain under the lock: read the head, check what is cached against it, append, commit, anchor."""
 
+import json
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -125,6 +126,7 @@ class Said(NamedTuple):
     at: float | None = None
     about: str | None = None
     data: str | None = None
+    run: str | None = None  # where a run stands, as JSON
 
 
 @lru_cache(maxsize=1024)
@@ -134,7 +136,8 @@ def _fixed_text(said: Said) -> str:
     """
     facts: dict[str, Any] = {**said._asdict(), "policy": str(said.policy), "software": SOFTWARE}
     facts["at"] = None if said.at is None else repr(said.at)
-    later = [name for name in ("at", "about", "data") if facts[name] is None]  # fields that were added later
+    facts["run"] = None if said.run is None else json.loads(said.run)
+    later = [name for name in ("at", "about", "data", "run") if facts[name] is None]  # fields that were added later
     return canonical({name: value for name, value in facts.items() if name not in later})[:-1]
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from privet.accounting.filters import Offers, Sums
 from privet.errors import BudgetExceeded, LedgerTampered, PrivetError
@@ -13,13 +13,24 @@ from privet.ledger.entry import ADMIN, DATASET, GENESIS, KINDS, Entry, canonical
 from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
 from privet.ledger.reading import Verified
+from privet.ledger.runs import Mark, Slices, composed, read_slices, slice_key
 from privet.ledger.store import Store
+from privet.ledger.values import check_values
 from privet.privacy import PrivacyLoss, from_json
 
 _MOST = 4096  # texts remembered at once
 _SUMS = ',"sums":'  # no text inside a body holds this: its quotes would be escaped
 _TIME = re.compile(r'[0-9TZ:.-]{1,40}"}')
 _SLACK = 10**9  # prices may differ by a relative 1e-9 between machines
+
+
+class AuditedRun(NamedTuple):
+    """A run, as the entries so far tell it."""
+
+    analyst: str
+    key: str | None
+    slices: Slices
+    mark: Mark
 
 
 class Auditor:
@@ -36,6 +47,8 @@ class Auditor:
         self.upto: dict[str, int] = {}
         self.open_reserves: dict[int, tuple[str, str | None]] = {}
         self.released: set[tuple[str, str]] = set()
+        self.runs: dict[int, AuditedRun] = {}
+        self.slices: dict[int, tuple[str, str | None]] = {}  # begun, and not released
         self.underpriced: list[int] = []
         self._said: dict[str, dict[str, Any]] = {}  # the beginnings of reservations under the rules in force
         self._read: dict[str, dict[str, Sums]] = {}
@@ -61,7 +74,9 @@ class Auditor:
             self._said.clear()
             self._administered(entry, facts)
         self._sums(entry, facts)
-        if entry.kind == "reserve":
+        if entry.kind == "slice" or (entry.kind == "reserve" and "run" in facts):
+            self._run(entry, facts)
+        elif entry.kind == "reserve":
             self.open_reserves[entry.seq] = (entry.analyst, entry.key)
         elif entry.kind == "release":
             self._release(entry, facts)
@@ -80,6 +95,8 @@ class Auditor:
             if len(self._said) > _MOST:
                 self._said.clear()
             facts = self._said[head] = _read_head(head)
+        if "run" in facts:
+            return False
         amounts = self._amounts(entry) if facts.get("policy") == str(policy.seq) and facts.get("part") is None else {}
         if len(amounts) != 1 or DATASET not in amounts:
             return False
@@ -225,8 +242,40 @@ class Auditor:
             fair = fair and _covers_one(charged, account.under(loss.unit).offers(loss, at), times=2)
         return fair
 
+    def _run(self, entry: Entry, facts: dict[str, Any]) -> None:
+        """A run is begun, repeated or goes on by one slice: its mark is where the entries before put it."""
+        try:
+            said = Mark.read(facts["run"])
+            if entry.kind == "reserve" and said.id == entry.seq:
+                listed = read_slices(facts["run"]["slices"])
+                self.runs[entry.seq] = AuditedRun(entry.analyst, entry.key, listed, said)
+                expected, paid = Mark(entry.seq, 0, ((entry.seq, len(listed)),)), listed
+            else:
+                run = self.runs[said.id]
+                before = run.mark
+                expected, paid = before.begun(), ()
+                if entry.kind == "reserve":
+                    expected = before.repeated(before.next - said.next, entry.seq)
+                    paid = run.slices[said.next : before.next]
+                elif (facts["slice"], facts["paid"]) != (str(before.next), str(before.payer)):
+                    raise ValueError("a slice out of turn")
+                self.runs[said.id] = run._replace(mark=said)
+            run = self.runs[said.id]
+            priced = entry.kind != "reserve" or composed(paid).parts() == from_json(entry.loss or "").parts()
+            good = said == expected and said.next >= 0 and (entry.analyst, entry.key) == (run.analyst, run.key)
+        except (KeyError, IndexError, TypeError, ValueError, PrivetError):
+            good = priced = False
+        if not good or not priced or (entry.kind == "reserve" and not paid):
+            raise LedgerTampered(f"entry {entry.seq} moves the mark of a run where it cannot be", seq=entry.seq)
+        if entry.kind == "slice":
+            self.slices[entry.seq] = (entry.analyst, slice_key(entry.key, entry.seq))
+
     def _release(self, entry: Entry, facts: dict[str, Any]) -> None:
-        paid = self.open_reserves.pop(int(facts.get("reserve", 0)), None)
+        number = int(facts.get("reserve", 0))
+        paid = self.open_reserves.pop(number, None) or self.slices.pop(number, None)
+        if paid is None and number in self.runs:
+            ended = self.runs.pop(number)
+            paid = (ended.analyst, ended.key)
         if paid != (entry.analyst, entry.key):
             raise LedgerTampered(
                 f"entry {entry.seq} records a release that no reservation of its own paid for", seq=entry.seq
@@ -283,8 +332,13 @@ def _covers_one(charged: Sums, offers: Offers, times: int = 1) -> bool:
     return True
 
 
-def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = ()) -> Verified:
-    """Check the whole store. `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any."""
+def verify_store(
+    store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = (), *, values: bool = False
+) -> Verified:
+    """Check the whole store, with `values` also what lies outside of the chain.
+
+    `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any.
+    """
     missing = {hash: (ledger, seq) for ledger, seq, hash in wanted}
     by_seq = {seq: hash for _, seq, hash in wanted if seq is not None}
     if any(by_seq.get(seq, hash) != hash for _, seq, hash in wanted if seq is not None):
@@ -307,6 +361,7 @@ def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, st
             if missing.pop(text, None) is not None:
                 anchored = entry.seq
         auditor.check_cache(reader.balances())
+        kept = check_values(reader, store) if values else (None, ())
     if auditor.policy is None:
         raise LedgerTampered("the ledger is empty")
     if any(ledger not in (None, auditor.policy.ledger) for ledger, _, _ in wanted):
@@ -317,7 +372,7 @@ def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, st
             "rewritten copy was put back"
         )
     found = (auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored)
-    return Verified(*found, tuple(auditor.underpriced))
+    return Verified(*found, tuple(auditor.underpriced), *kept)
 
 
 def verify_export(document: Any, head: str | None = None) -> Verified:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar, final
 
+from privet.mechanisms.form import Anything, Form
 from privet.mechanisms.mechanism import In, Mechanism, Out, Source
 from privet.mechanisms.payment import draw_coins
 from privet.mechanisms.whole import Rule, body_of, priced_together
@@ -52,6 +53,11 @@ class Algorithm(Mechanism[In, Out]):
     @abstractmethod
     def _run(self, prepared: Any, source: Source) -> Out:
         """One run. `source` is handed on to every part and to `_coins`, and to nothing else."""
+
+    @property
+    def form(self) -> Form:
+        """What outputs look like. Declare it: until then a ledger learns only after paying what it cannot store."""
+        return Anything()
 
     def _prepare(self, value: In) -> Any:
         return value

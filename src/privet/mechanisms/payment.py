@@ -19,12 +19,14 @@ from typing import Any
 
 from privet.errors import LedgerError
 from privet.mechanisms.release import Release
+from privet.mechanisms.workers import follow_joblib
 
 Run = Callable[[], Release[Any]]
 Observer = Callable[[Any, Any, Run], Release[Any]]
 Payer = Any  # has `pay_for(mechanism, value, run, source)`; a ledger, which is a room above this one
 
 _MARK = "PRIVET_LEDGER_IN_FORCE"
+PAID = "a whole that is paid for"
 
 
 class _Block:
@@ -135,6 +137,7 @@ def put_in_force(payer: Payer) -> None:
     'somebody'
     >>> take_out_of_force("somebody")
     """
+    follow_joblib(standing_in, standing_for)
     block = _Block(payer, _frame_of_with())
     block.older = {id(each) for each in _suspended(None)}
     block.collections = _collections()
@@ -258,6 +261,38 @@ def part_of_a_whole() -> bool:
             "and tasks before an algorithm returns"
         )
     return True
+
+
+def standing_in() -> Payer | None:
+    """Who pays here, for a task that is handed to a worker: a ledger, `PAID` inside a whole that is paid for, or None.
+
+    >>> standing_in() is None
+    True
+    """
+    if _OBSERVER.get() is not None:
+        return None  # an audit follows threads by itself
+    return PAID if part_of_a_whole() else in_force()
+
+
+@contextmanager
+def standing_for(payer: Payer) -> Iterator[None]:
+    """In a worker: releases are paid by whoever paid where the task was handed out.
+
+    >>> with standing_for("somebody"):
+    ...     in_force()
+    'somebody'
+    """
+    if payer == PAID:
+        with paid_for():
+            yield
+        return
+    block = _Block(payer, None)
+    token = _BLOCKS.set((block,))
+    try:
+        yield
+    finally:
+        block.open = False
+        _BLOCKS.reset(token)
 
 
 def refuse_unpaid_runs(who: str = "simulate") -> None:

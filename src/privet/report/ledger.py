@@ -127,7 +127,7 @@ def ledger_status(ledger: Ledger) -> LedgerStatus:
     policy = ledger.policy
     events = ledger.history()
     kinds = [event.kind for event in events]
-    released = [event.recorded for event in events if event.recorded is not None]
+    paid = [event for event in events if event.kind == "reserve" and event.slices is None]
     spent = ledger.spent
     promise = "an odometer: reports, refuses nothing" if policy.budget is None else policy.budget.describe()
     return LedgerStatus(
@@ -136,13 +136,13 @@ def ledger_status(ledger: Ledger) -> LedgerStatus:
         spent.theorem,
         policy.unit.describe(),
         remaining_in_words(ledger.remaining, policy.unit),
-        len(events) + len(released),
+        ledger.length,
         kinds.count("reserve"),
-        kinds.count("reserve") - len(released),
+        sum(event.recorded is None for event in paid),
         ledger.accounts(),
         tuple(f"{name}: {', '.join(each.parts)}" for name, each in policy.partitions.items()),
         tuple(_notes(ledger, kinds)),
-        _anchor_in_words(ledger, events, max(events[-1].seq, *released, 0)),
+        _anchor_in_words(ledger, events),
         ledger.remaining.headline,
     )
 
@@ -164,13 +164,13 @@ def _notes(ledger: Ledger, kinds: Sequence[str]) -> list[str]:
     return notes
 
 
-def _anchor_in_words(ledger: Ledger, events: Sequence[Event], last_seq: int) -> str:
+def _anchor_in_words(ledger: Ledger, events: Sequence[Event]) -> str:
     anchor = ledger.anchored
     if anchor is None:
         times = [event.time for event in events if event.kind == "checkpoint"]
         last = f"; the last checkpoint was made {_age(times[-1])} ago" if times else ""
         return f"none was given to compare with: a cut tail or an old copy would not be seen{last}"
-    behind = last_seq - anchor.seq
+    behind = ledger.length - anchor.seq
     kind = "signed" if anchor.signature else "unsigned"
     return f"{kind}, at entry {anchor.seq}, {_age(anchor.time)} old; {behind:,} entries since then are not protected"
 

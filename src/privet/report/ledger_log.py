@@ -95,8 +95,14 @@ def _charge(event: Event) -> LogRow:
         event.recorded,
         event.secure,
         event.software,
-        "" if event.recorded is not None else "paid, nothing recorded",
+        _became(event),
     )
+
+
+def _became(event: Event) -> str:
+    if event.slices is not None:
+        return f"a run: {event.begun or 0:,} of {event.slices:,} slices begun"
+    return "" if event.recorded is not None else "paid, nothing recorded"
 
 
 def _act(event: Event) -> LogRow:

@@ -60,7 +60,7 @@ def broken_results() -> list[Any]:
         None,
         3.0,
         Release(object(), loss=right),
-        Release(np.array([SECRET], dtype=object), loss=right),
+        Release(np.array([{SECRET}], dtype=object), loss=right),  # texts can be stored, sets cannot
         Release({1, 2}, loss=right),
         Release(0.5, loss=PureLoss(0.02)),  # costlier than what was reserved
     ]

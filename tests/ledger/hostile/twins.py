@@ -10,6 +10,7 @@ from typing import Any
 
 import privet.ledger.ledger as ledger_module
 import privet.ledger.session as session_module
+import privet.ledger.spending as spending_module
 from privet.accounting.filters.amounts import to_amount, to_float
 from privet.errors import ReleaseFailed
 from privet.ledger.account import FilterAccount, add_sums
@@ -61,7 +62,7 @@ def _(put: Plant) -> None:
 
 @twin("a failure is refunded")
 def _(put: Plant) -> None:
-    real = ledger_module.run
+    real = spending_module.run
 
     def run(mechanism: Any, data: Any, reservation: Any) -> Any:
         try:
@@ -74,7 +75,7 @@ def _(put: Plant) -> None:
             store._balances[DATASET] = (sqlite_text(head.facts["sums"][DATASET]), head.seq)
             raise
 
-    put(ledger_module, "run", run)
+    put(spending_module, "run", run)
 
 
 def sqlite_text(plain: Any) -> str:

@@ -1,0 +1,387 @@
+"""A run: paid once for a public list of slices, each marked durably before it touches data, and never twice.
+
+The mark is an entry. Whoever calls `begin`, a copy of the run, a forked child or a process that was started again, gets the
+next slice of the list; the one before stays begun, whether or not it was finished. A slice that must run again, because
+the work was restored from before it, is paid again (`repeat`).
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, NamedTuple, NoReturn
+
+from privet._validate import count
+from privet.errors import InvalidParameter, KeyConflict, LedgerError, LedgerTampered
+from privet.ledger.charging import charge
+from privet.ledger.entry import Entry, canonical
+from privet.ledger.policy import Policy
+from privet.ledger.requests import Asked, Reservation, priced, same_request, stored_release
+from privet.ledger.running import check_input, payment_of, run as run_paid
+from privet.ledger.session import SOFTWARE, Said, Session, check_hash
+from privet.mechanisms import Release
+from privet.mechanisms.mechanism import STREAM
+from privet.mechanisms.payment import paid_for, put_in_force, take_out_of_force
+from privet.privacy import Composed, PrivacyLoss, Repeated, from_json, to_json
+
+Slices = tuple[PrivacyLoss, ...]
+
+
+class Mark(NamedTuple):
+    """Where a run stands: the entry that began it, the next slice, and who pays for which slices from there on.
+
+    `paid` is read from the front: the first payer pays up to its slice, then the next one.
+
+    >>> Mark(2, 0, ((2, 10),)).begun().next
+    1
+    """
+
+    id: int
+    next: int
+    paid: tuple[tuple[int, int], ...]  # entry, slice up to which it pays
+
+    @property
+    def payer(self) -> int:
+        """The entry that pays for the next slice."""
+        return self.paid[0][0]
+
+    def begun(self) -> "Mark":
+        """Once the next slice is begun."""
+        after = self.next + 1
+        return Mark(self.id, after, self.paid[1:] if self.paid[0][1] == after else self.paid)
+
+    def repeated(self, times: int, payer: int) -> "Mark":
+        """Once the last `times` slices are paid again, by the entry `payer`.
+
+        >>> Mark(2, 5, ((2, 10),)).repeated(2, 9)
+        Mark(id=2, next=3, paid=((9, 5), (2, 10)))
+        """
+        return Mark(self.id, self.next - times, ((payer, self.next), *self.paid))
+
+    def facts(self) -> dict[str, Any]:
+        """As an entry holds it: texts, no numbers."""
+        paid = [[str(entry), str(upto)] for entry, upto in self.paid]
+        return {"id": str(self.id), "next": str(self.next), "paid": paid}
+
+    @staticmethod
+    def read(facts: Any) -> "Mark":
+        """Back from `facts`; anything else was not written by a ledger."""
+        try:
+            paid = tuple((int(entry), int(upto)) for entry, upto in facts["paid"])
+            return Mark(int(facts["id"]), int(facts["next"]), paid)
+        except (KeyError, TypeError, ValueError):
+            raise LedgerTampered("the mark of a run cannot be read; the ledger was edited") from None
+
+
+def slices_of(losses: Any) -> Slices:
+    """The slices of a run: a list of losses as it is, a composition as its parts.
+
+    >>> from privet.privacy import PureLoss, Repeated
+    >>> len(slices_of(Repeated(PureLoss(0.1), 3)))
+    3
+    """
+    if isinstance(losses, PrivacyLoss):
+        listed = tuple(part for part, times in losses.parts() for _ in range(times))
+    else:
+        listed = tuple(losses) if isinstance(losses, Iterable) else ()
+    if not listed or not all(isinstance(loss, PrivacyLoss) for loss in listed):
+        raise InvalidParameter("a run takes a public list of slices: a loss for each, at least one")
+    return listed
+
+
+def written_slices(slices: Slices) -> list[list[str]]:
+    """Equal neighbours once, with their number."""
+    return [[str(len(list(same))), to_json(loss)] for loss, same in groupby(slices)]
+
+
+def composed(slices: Slices) -> PrivacyLoss:
+    """What slices cost together. Equal neighbours are counted first: a run may have a million of them.
+
+    >>> from privet.privacy import PureLoss
+    >>> composed((PureLoss(0.25), PureLoss(0.25))).pure()
+    0.5
+    """
+    return Composed([Repeated(loss, len(list(same))) for loss, same in groupby(slices)])
+
+
+def read_slices(listed: Any) -> Slices:
+    """Back from `written_slices`."""
+    return tuple(loss for number, text in listed for loss in (from_json(text),) * int(number))
+
+
+class NoneLeft(LedgerError):
+    """Every slice of a run was begun."""
+
+
+def slice_key(key: str | None, seq: int) -> str:
+    """The key of the release of the slice that entry `seq` marks: no request can have it, since it ends with a blank.
+
+    >>> slice_key("training", 7)
+    'training #7 '
+    """
+    return f"{key} #{seq} "
+
+
+class Slice:
+    """One slice of a run, marked as begun. What it may release is its loss, once, in this process.
+
+    - `slice.release(mechanism, data)`: draw, record under the slice, return.
+    - `with slice:` every release inside is a part of the slice's loss; streams too. Nothing is recorded.
+    - Neither: the work draws its own noise, and the mark is what was needed.
+
+    **Guarantee:** nothing is drawn that the slice does not pay for; a forked or pickled slice is refused.
+
+    >>> import privet as pv
+    >>> laplace = pv.mechanisms.Laplace.for_budget(epsilon=0.1, sensitivity=1.0)
+    >>> run = pv.Ledger.create("memory:", budget=pv.Budget(1.0)).start([laplace.loss] * 3)
+    >>> slice = run.begin()
+    >>> slice.index, slice.release(laplace, 42).paid["entry"]
+    (0, 3)
+    """
+
+    def __init__(self, run: "Run", index: int, seq: int, loss: PrivacyLoss) -> None:
+        self.run, self.index, self.seq, self.loss = run, index, seq, loss
+        self._left = dict(loss.parts())
+        self._pid, self._lock = os.getpid(), threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<slice {self.index} of {len(self.run.slices)}, entry {self.seq}>"
+
+    def __copy__(self) -> "Slice":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Slice":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerError("a slice that has begun cannot be pickled: a copy would run it a second time")
+
+    def _take(self, loss: PrivacyLoss, *, all_of_it: bool = False) -> None:
+        """Draw a loss from what the slice pays for, or refuse before anything is drawn."""
+        if os.getpid() != self._pid:
+            raise LedgerError("this slice was begun by another process, which may run it; begin the next one instead")
+        with self._lock:
+            wanted = dict(loss.parts())
+            whole = wanted == self._left or not all_of_it
+            if not whole or any(self._left.get(part, 0) < times for part, times in wanted.items()):
+                raise LedgerError(
+                    f"slice {self.index} pays for {self.loss.describe()}, once; this release is not a part of what is left "
+                    "of it. Nothing was drawn"
+                )
+            for part, times in wanted.items():
+                self._left[part] -= times
+
+    def release(self, mechanism: Any, data: Any) -> "Release[Any]":
+        """Draw the whole of the slice with one mechanism, record it and return it."""
+        try:
+            ledger = self.run.ledger
+            check_input(mechanism, data)
+            loss = priced(mechanism, durable=ledger._store.durable)
+            self._take(loss, all_of_it=True)
+            return self._keep(*run_paid(mechanism, data, self._reservation(loss)))
+        finally:
+            del mechanism, data
+
+    def record(self, release: "Release[Any]") -> "Release[Any]":
+        """Keep a release that was made inside of `with slice:`, or by hand, for the whole of the slice. The first wins."""
+        if not isinstance(release, Release) or release.loss.parts() != self.loss.parts():
+            raise LedgerError("a slice records a Release with its own loss; this one is not recorded")
+        return self._keep(release, *release.kept())
+
+    def _reservation(self, loss: PrivacyLoss) -> Reservation:
+        name = slice_key(self.run.key, self.seq)
+        return Reservation(self.seq, loss, self.run.analyst, name, None, None, self.run.request, self.run.ledger)
+
+    def _keep(self, made: "Release[Any]", text: str, raw: bytes | None) -> "Release[Any]":
+        check_paid(self.run, self.seq, "slice")
+        kept: Release[Any] = self.run.ledger._record(self._reservation(self.loss), made, text, raw, known=True)
+        return kept
+
+    def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
+        """What `with slice:` does for every release inside it."""
+        try:
+            if value is not STREAM:
+                check_input(mechanism, value)
+            ledger = self.run.ledger
+            if ledger._store.durable and source is not None and bool(getattr(source, "insecure", True)):
+                raise LedgerError("seeded noise protects nobody: a slice of a durable run does not pay for it")
+            self._take(mechanism.loss)
+            with paid_for():
+                made: Release[Any] = run()
+            return replace(made, paid=payment_of(self._reservation(mechanism.loss)))
+        finally:
+            del value, run
+
+    def __enter__(self) -> "Slice":
+        put_in_force(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        take_out_of_force(self)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of slices that is paid for. `begin` marks the next slice; `for slice in run` begins them one by one.
+
+    `Ledger.start` with the same key and the same slices goes on with it, free of charge, wherever it was left.
+
+    **Guarantee:** no slice is begun twice on one payment, in whatever copy, thread, process or restart.
+    **Reference:** docs/proofs/ledger/runs.
+
+    >>> import privet as pv
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    >>> run = ledger.start([pv.privacy.PureLoss(0.1)] * 4, key="training")
+    >>> [run.begin().index, run.begin().index], ledger.spent["basic epsilon"]
+    ([0, 1], 0.4)
+    >>> again = ledger.start([pv.privacy.PureLoss(0.1)] * 4, key="training")
+    >>> again.begin().index, ledger.spent["basic epsilon"]
+    (2, 0.4)
+    """
+
+    ledger: Any
+    slices: Slices = field(repr=False)
+    key: str
+    seq: int
+    request: str
+    analyst: str | None = None
+    at: float | None = None
+    purpose: str | None = None
+    part: Any = None
+    about: str | None = None
+    release: "Release[Any] | None" = None
+
+    def begin(self) -> Slice:
+        """Mark the next slice as begun, durably, and return it. Where none is left, or the run has ended, this raises."""
+        with self.ledger._writing() as session:
+            _, mark = self._mark(session)
+            if mark.next >= len(self.slices):
+                raise NoneLeft("every slice of this run was begun; what must run again is paid again: run.repeat(n)")
+            after = mark.begun()
+            entry = session.append(
+                "slice",
+                analyst=self.analyst or "",
+                key=self.key,
+                request=self.request,
+                run=after.facts(),
+                slice=str(mark.next),
+                paid=str(mark.payer),
+                software=SOFTWARE,  # and no time: how long a slice takes may depend on data
+            )
+        return Slice(self, mark.next, entry.seq, self.slices[mark.next])
+
+    def __iter__(self) -> Iterator[Slice]:
+        while self.release is None:
+            try:
+                slice = self.begin()
+            except NoneLeft:
+                return
+            yield slice
+
+    @property
+    def position(self) -> int:
+        """How many slices of the list lie behind the mark."""
+        with self.ledger._writing(durable=False) as session:
+            return self._state(session).next
+
+    def repeat(self, times: int) -> None:
+        """Pay again for the last `times` slices that were begun, and put the mark before them: for work that was restored
+        from a checkpoint which is older than the mark.
+        """
+        times = count("times", times, 1)
+        asked = Asked.of(self.analyst, self.purpose, self.key, self.part, at=self.at, about=self.about)
+        with self.ledger._writing() as session:
+            policy, mark = self._mark(session)
+            if times > mark.next:
+                raise InvalidParameter("only slices that were begun can be repeated")
+            loss = composed(self.slices[mark.next - times : mark.next])
+            after = mark.repeated(times, session.head.seq + 1)
+            _pay(session, policy, loss, asked, self.request, after.facts())
+
+    def record(self, release: "Release[Any]") -> "Release[Any]":
+        """Store what the whole run has released, and end it: the same key is answered with it from now on."""
+        if not isinstance(release, Release) or release.loss.parts() != composed(self.slices).parts():
+            raise LedgerError("a run records a Release whose loss is the composition of its slices")
+        paid = Reservation(self.seq, release.loss, self.analyst, self.key, None, None, self.request, self.ledger)
+        check_paid(self, self.seq, "reserve")
+        kept: Release[Any] = self.ledger._record(paid, release, *release.kept(), known=True)
+        return kept
+
+    def _state(self, session: Session) -> Mark:
+        found = session.txn.find(self.analyst or "", self.key)
+        if found is None:
+            raise LedgerError("this run is not in the ledger")
+        if found.kind == "release":
+            raise LedgerError("this run has ended: its release is recorded")
+        return mark_of(found, self.request)
+
+    def _mark(self, session: Session) -> tuple[Policy, Mark]:
+        """The mark, where slices may be begun: not in a closed or moved ledger, nor for an analyst who was suspended."""
+        policy = session.policy
+        assert policy is not None
+        if policy.closed is not None:
+            raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
+        policy.scopes(self.analyst or "")
+        return policy, self._state(session)
+
+
+def check_paid(run: Run, seq: int, kind: str) -> None:
+    """What is recorded was paid for by an entry of this run."""
+    entry = run.ledger._store.entry(seq)
+    if entry is None or (entry.kind, entry.analyst, entry.key) != (kind, run.analyst or "", run.key):
+        raise LedgerError("this run is not in the ledger; nothing is recorded")
+
+
+def mark_of(entry: Entry, request: str) -> Mark:
+    """The mark that an entry of a run carries."""
+    check_hash(entry)
+    facts = entry.facts
+    if facts.get("request") != request or "run" not in facts:
+        raise KeyConflict(f"the key {entry.key!r} was used before for another request; choose a new key", key=entry.key)
+    return Mark.read(facts["run"])
+
+
+def start_in(session: Session, slices: Slices, asked: Asked, ledger: Any) -> Run:
+    """Within a transaction: go on with the run under this key, or pay for a new one."""
+    policy = session.policy
+    key = asked.key
+    assert policy is not None
+    assert key is not None
+    listed = written_slices(slices)
+    whole = composed(slices)
+    asked = asked._replace(what=["run", listed])
+    part = policy.part(asked.part)
+    request = asked.digest(whole, part)
+    found = session.txn.find(asked.analyst, key)
+    who = asked.analyst or None
+    run = Run(ledger, slices, key, 0, request, who, asked.at, asked.purpose, part, asked.about)
+    if found is not None and found.kind == "release":
+        check_hash(found)
+        same_request(found.facts, request, asked)
+        return replace(run, seq=int(found.facts["reserve"]), release=stored_release(found))
+    if found is not None:
+        same_request(found.facts, request, asked)
+        return replace(run, seq=mark_of(found, request).id)
+    if policy.closed is not None:
+        raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
+    seq = session.head.seq + 1 if session.head is not None else 1
+    mark = Mark(seq, 0, ((seq, len(slices)),))
+    _pay(session, policy, whole, asked, request, {**mark.facts(), "slices": listed})
+    return replace(run, seq=seq)
+
+
+def _pay(
+    session: Session, policy: Policy, loss: PrivacyLoss, asked: Asked, request: str, state: dict[str, Any]
+) -> None:
+    part = policy.part(asked.part)
+    made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
+    where = None if part is None else (part.partition, part.name)
+    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about, None, canonical(state))
+    session.reserve(asked.analyst, asked.key, to_json(loss), made.amounts, made.after, said)
+
+
+def fresh_key(slices: Slices) -> str:
+    """A name for a run that was given none: it can be gone on with only by whoever holds it."""
+    return "run " + hashlib.sha256(os.urandom(16) + str(len(slices)).encode()).hexdigest()[:24]
