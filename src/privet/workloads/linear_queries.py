@@ -41,6 +41,7 @@ class LinearQueries(Mechanism[Any, Answers]):
     **Error:** known before paying (`plan`), and with every answer.
     **Reference:** Li, Hay, Rastogi, Miklau & McGregor 2010; proof note workloads/linear_queries.
 
+    >>> from privet.workloads import Cells
     >>> mechanism = LinearQueries.for_budget(epsilon=1.0, workload=Prefix(4), strategy=Cells())
     >>> mechanism.scale, mechanism.loss.pure()
     (1.0, 1.0)

@@ -28,8 +28,8 @@ class NoiseLaw:
     """Independent integer noise in groups: discrete Laplace, or Gaussian rounded to integers, of one scale a group.
 
     >>> law = NoiseLaw("laplace", ((1, Fraction(10)),))
-    >>> round(law.radius(np.array([1.0]), 0.95))  # 10 ln 20 = 29.96
-    31
+    >>> round(law.radius(np.array([1.0]), 0.95))  # continuous: 10 ln 20 = 29.96
+    30
     """
 
     kind: Kind

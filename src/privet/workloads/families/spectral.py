@@ -21,7 +21,7 @@ def energies(workload: Workload, widths: tuple[int, ...]) -> Array:
 
     >>> from privet.workloads import Prefix
     >>> energies(Prefix(4), (1, 2, 4)).tolist()
-    [2.0, 3.0, 5.0]
+    [1.0, 1.5, 7.5]
     """
     # Exact fractions: what a level adds may be a millionth of what it holds.
     held = [Fraction(workload.block_energy(width)) / width for width in widths]
@@ -31,8 +31,8 @@ def energies(workload: Workload, widths: tuple[int, ...]) -> Array:
 def tree_trace(parts: Array, widths: tuple[int, ...], squares: Array) -> float:
     """tr(V G^-1) of a complete tree with these squared weights.
 
-    >>> tree_trace(np.array([2.0, 3.0, 5.0]), (1, 2, 4), np.ones(3))  # 18/7
-    2.5714285714285716
+    >>> round(tree_trace(np.array([1.0, 1.5, 7.5]), (1, 2, 4), np.ones(3)), 9)  # 18/7
+    2.571428571
     """
     return float(np.sum(parts / np.cumsum(squares * np.array(widths, dtype=float))))
 
