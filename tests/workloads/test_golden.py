@@ -131,9 +131,7 @@ def test_consistency_by_hand():
     assert fitted == pytest.approx(np.array([9, 16, 37, 9]) / 7.0)
 
 
-@pytest.mark.parametrize(
-    ("normalised", "ranges", "prefix"), [(False, 3.263002, 2.668782), (True, 3.086019, 2.557265)]
-)
+@pytest.mark.parametrize(("normalised", "ranges", "prefix"), [(False, 3.263002, 2.668782), (True, 3.086019, 2.557265)])
 def test_square_root(normalised, ranges, prefix):
     strategy = SquareRoot(normalised=normalised)
     found = [rmse(strategy, workload, "l2") for workload in (AllRanges(256), Prefix(256))]

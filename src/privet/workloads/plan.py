@@ -106,6 +106,22 @@ class Plan:
             lines.append(f"no strategy has an RMSE below {self.bound:.5g}: the best above is within {gap:.1f}% of it")
         return "\n".join(lines)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain values, for JSON."""
+        rows = [
+            {
+                "strategy": each.mechanism.strategy.describe(),
+                "noise": "laplace" if each.mechanism.norm == "l1" else "gaussian",
+                "scale": each.mechanism.scale,
+                "rmse": each.rmse,
+                "worst": each.worst,
+                "seconds": each.seconds,
+            }
+            for each in self.candidates
+        ]
+        facts = {"workload": self.workload.describe(), "cells": self.workload.cells, "queries": self.workload.queries}
+        return facts | {"unit": self.mechanism.unit.to_dict(), "bound": self.bound, "candidates": rows}
+
     def __str__(self) -> str:
         return self.explain()
 

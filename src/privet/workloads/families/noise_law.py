@@ -20,6 +20,7 @@ _SMOOTH, _ASIDE = 0.01, 3.0
 _SPAN = 60.0  # standard deviations between the images of the law that a sum over frequencies sees
 _FREQUENCIES = 8.0  # standard deviations of the smooth factor
 _PIECE = 2**20
+_FINE = 1_024.0
 
 
 @final
@@ -67,6 +68,8 @@ class NoiseLaw:
     def _log_transform(self, weights: Array, frequencies: Array, scale: float) -> Array:
         """The logarithm of the size of the characteristic function; equal weights are counted, not repeated."""
         total = np.zeros(len(frequencies))
+        if self.kind == "gaussian" and scale >= _FINE:
+            return np.asarray(-0.5 * float(weights @ weights) * (scale * frequencies) ** 2)
         values, counts = np.unique(np.round(weights, 12), return_counts=True)
         step = max(1, _PIECE // len(frequencies))
         for start in range(0, len(values), step):
@@ -84,7 +87,12 @@ def _variance(kind: Kind, scale: float) -> float:
 
 
 def _transform(kind: Kind, frequency: Array, scale: float) -> Array:
-    """The characteristic function of one integer noise; it has the period 2 pi."""
+    """The characteristic function of one integer noise; it has the period 2 pi. Noise of a thousand steps and more is read
+    as continuous: a step is then less than a thirtieth of what the smoothing adds to the radius.
+    """
+    if scale >= _FINE:
+        squares = (scale * frequency) ** 2
+        return np.asarray(np.exp(-0.5 * squares) if kind == "gaussian" else 1.0 / (1.0 + squares))
     if kind == "laplace":
         q = -math.expm1(-1.0 / scale)  # 1 - a
         half = np.sin(frequency / 2.0)
