@@ -14,6 +14,7 @@ from privet._numerics import Array
 from privet.workloads.workload import Workload
 
 _ROUNDS = 400
+_GOLDEN = 0.6180339887498949
 
 
 def energies(workload: Workload, widths: tuple[int, ...]) -> Array:
@@ -86,8 +87,8 @@ def _starts(levels: int) -> Array:
         rows.append(_peaks(levels, (0, a)))
         rows += [_peaks(levels, (0, a, b)) for b in range(a + 1, levels, step)]
     rows += [_peaks(levels, range(0, levels, gap)) for gap in range(2, min(levels, 8))]
-    rng = np.random.default_rng(levels)
-    rows += list(rng.exponential(size=(24, levels)) ** 2)
+    even = np.modf((1.0 + np.arange(24 * levels)) * _GOLDEN)[0].reshape(24, levels)  # spread out, without coins
+    rows += list(np.log(even) ** 2)
     return np.array(rows) + 1e-3
 
 

@@ -14,6 +14,7 @@ from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import Strategy, register
 from privet.workloads.workload import Workload
 
+_GOLDEN = 0.6180339887498949
 _TRIED = 20  # steps after which the better start goes on
 
 
@@ -86,8 +87,8 @@ def _disturbed(cells: int, widths: tuple[int, ...]) -> Array:
     place = np.arange(cells)
     rows = [place // width == block for width in widths for block in range(-(-cells // width))]
     blocks = 0.8 * np.array(rows, dtype=float)
-    rng = np.random.default_rng(cells)  # public and fixed: a search, not noise
-    return np.asarray(blocks * np.abs(1.0 + 0.3 * rng.standard_normal(blocks.shape)) + 0.02 * rng.random(blocks.shape))
+    even = np.modf((1.0 + np.arange(blocks.size)) * _GOLDEN)[0].reshape(blocks.shape)  # spread out, without coins
+    return np.asarray(blocks * (0.5 + even) + 0.02 * even)
 
 
 def _cost(theta: Array, gram: Array) -> tuple[float, Array]:
