@@ -162,6 +162,14 @@ class HalfBar(Coin):
         return ErrorBar(-10.0 * np.log(1.0 - confidence) * self.share + 0.5, confidence)
 
 
+class SaysText(Coin):
+    form = mechanisms.Texts()
+
+
+class HoldsAnything(Coin):
+    form = mechanisms.Unstorable("an open file")
+
+
 class Repeats(Coin):
     def _admit(self, value):
         if not isinstance(value, int):
@@ -208,6 +216,8 @@ def pair(twin, target=None):
         (testing.check_seed_is_stamped, pair(OwnSource())),
         (testing.check_seed_is_stamped, pair(ForgetsStamp())),
         (testing.check_release_round_trip, pair(LossyJson())),
+        (testing.check_outputs_have_their_form, pair(SaysText())),
+        (testing.check_outputs_have_their_form, pair(HoldsAnything())),
         (testing.check_error_bar_is_public, pair(ShrinkingBar())),
         (testing.check_runs_are_independent, pair(Silent())),
         (testing.check_simulation_is_the_release, pair(OneRunTooFew())),

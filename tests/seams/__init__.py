@@ -1,0 +1,1 @@
+"""What whole algorithms need from the core."""

@@ -97,6 +97,7 @@ def verify(
     anchor: AnchorOption = None,
     public_key: PublicKeyOption = None,
     head: Annotated[str | None, typer.Option(help="A hash that the chain must contain.", metavar="HEX")] = None,
+    values: Annotated[bool, typer.Option("--values", help="Also read the large values beside the chain.")] = False,
     json: o.JsonOption = False,
 ) -> None:
     """Read everything again: the chain, every sum, the balance cache, the anchor; of an export (a .json file) all but the
@@ -107,7 +108,7 @@ def verify(
 
         result = verify_export(_document(Path(url)), head)
     else:
-        result = open_ledger(url, anchor, public_key, read_only=True).verify(head=head)
+        result = open_ledger(url, anchor, public_key, read_only=True).verify(head=head, values=values)
     if json:
         print_json(result.to_dict())
     else:

@@ -1,7 +1,6 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
-import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from privet._validate import above
@@ -11,7 +10,6 @@ from privet.errors import (
     InvalidParameter,
     LedgerError,
     LedgerTampered,
-    PrivetError,
 )
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
 from privet.ledger.budget import Budget
@@ -21,21 +19,18 @@ from privet.ledger.history import Event, explain, export, history
 from privet.ledger.places import Terms, backed_up, begin, moved, restored
 from privet.ledger.policy import Policy
 from privet.ledger.reading import Explanation, Preview, Standing, Totals, Verified, standing, standings
-from privet.ledger.requests import Asked, Reservation, preview, priced, record_in, recorded, refuse_insecure, reserve_in
-from privet.ledger.running import Within, check_input, opened_stream, run
-from privet.ledger.secret import digest_of, secret_of
+from privet.ledger.requests import Asked, preview, priced
 from privet.ledger.session import Tip, Writing, anchor_of, check_seen, load_policy, now, read_tip
+from privet.ledger.spending import Spending
 from privet.ledger.store import Store
 from privet.ledger.stores import connect
 from privet.ledger.url import parse_url
 from privet.ledger.verify import verify_store
-from privet.mechanisms import Release
-from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import put_in_force, take_out_of_force
 from privet.privacy import PrivacyLoss, Unit
 
 
-class Ledger(Custody):
+class Ledger(Spending, Custody):
     """A budget for one data set (with its views, versions and copies), kept for as long as the data exists.
 
     Charges are written before data is touched: a crash, an error or a cancelled run after that has been paid for. The
@@ -169,99 +164,6 @@ class Ledger(Custody):
                 "old copy was put back. read_only=True looks at it as it is; for a lost anchor see Ledger.restore"
             )
 
-    # --- paying ----------------------------------------------------------------------------------------------------
-
-    def reserve(
-        self,
-        loss: PrivacyLoss,
-        *,
-        analyst: str | None = None,
-        purpose: str | None = None,
-        key: str | None = None,
-        part: Any = None,
-        at: float | None = None,
-        about: str | None = None,
-    ) -> Reservation:
-        """Pay for a release that you make yourself. When this returns the charge is on the disk; there is no refund.
-
-        `at`: charge the loss as one point, its epsilon at this delta; for plans and whatever has no epsilon of its own.
-        `about`: the version of the data, a public word that belongs to the request.
-
-        **Guarantee:** refuses (`BudgetExceeded`) exactly when no rule of the budget would hold with it.
-        """
-        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
-        self._foresee(loss, asked)
-        with self._writing() as session:
-            return reserve_in(session, loss, asked, self)
-
-    def reserve_many(
-        self,
-        losses: Iterable[PrivacyLoss],
-        *,
-        analyst: str | None = None,
-        purpose: str | None = None,
-        key: str | None = None,
-        part: Any = None,
-        at: float | None = None,
-        about: str | None = None,
-    ) -> list[Reservation]:
-        """Pay for several in one commit: all of them or none. With a `key`, the i-th has the key "key/i"."""
-        wanted = list(losses)
-        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
-        for loss in wanted:
-            self._foresee(loss, asked)
-        with self._writing() as session:
-            return [reserve_in(session, loss, asked.numbered(i), self) for i, loss in enumerate(wanted)]
-
-    def release(
-        self,
-        mechanism: Any,
-        data: Any,
-        *,
-        analyst: str | None = None,
-        purpose: str | None = None,
-        key: str | None = None,
-        part: Any = None,
-        at: float | None = None,
-        about: str | None = None,
-    ) -> "Release[Any]":
-        """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
-
-        A key stands for one request on one version of the data. `about` names that version, in public words; without it
-        a digest of the data under a secret of the ledger decides, and other data under a used key are a `KeyConflict`.
-        `at`: charge the loss as one point, its epsilon at this delta; the mechanism's own `at` where it has one.
-
-        **Guarantee:** nothing is drawn, and nothing read but for that digest, before the charge is on the disk. If the
-        mechanism fails, that has been paid for, and the error says nothing about the data.
-        """
-        try:
-            check_input(mechanism, data)
-            loss = priced(mechanism, durable=self._store.durable)
-            asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
-            if key is not None and about is None:
-                tip = self._tip or self._look()
-                assert tip.policy is not None
-                where = (tip.policy.ledger, asked.analyst, key)
-                asked = asked._replace(data=digest_of(data, secret_of(self._store), *where))
-            self._foresee(loss, asked)
-            with self._writing() as session:
-                reservation = reserve_in(session, loss, asked, self)
-            if reservation.release is not None:
-                return reservation.release
-            return self._record(reservation, *run(mechanism, data, reservation))
-        finally:
-            del mechanism, data  # frames outlive an error: collectors of errors record what they hold
-
-    def _record(
-        self, reservation: Reservation, made: "Release[Any]", text: str, *, by_hand: bool = False
-    ) -> "Release[Any]":
-        if self._store.durable and made.insecure:
-            refuse_insecure()
-        with self._writing(durable=False) as session:  # only the charge must be on the disk for privacy
-            alone = session.head is not None and session.head.seq == reservation.seq  # nobody can have been first
-            before = None if alone and not by_hand else recorded(self._store, reservation)
-            return before or record_in(session, reservation, made, text)
-
     # --- looking ---------------------------------------------------------------------------------------------------
 
     @property
@@ -335,16 +237,17 @@ class Ledger(Custody):
         """The whole ledger as plain JSON values, stored releases included."""
         return export(self._store, self.policy)
 
-    def verify(self, head: Any = None) -> Verified:
+    def verify(self, head: Any = None, *, values: bool = False) -> Verified:
         """Read everything again: chain, sums, balance cache, anchors. Raises `LedgerTampered` at the first bad entry.
 
-        `head`: an `Anchor`, an `Entry` or a hash that the chain must contain.
+        `head`: an `Anchor`, an `Entry` or a hash that the chain must contain. `values`: also read every large value, which
+        lies outside of the chain, and compare it with its digest; those that were deleted are named.
         """
         wanted: list[tuple[str | None, int | None, str]] = [] if head is None else [wanted_head(head)]
         if self._anchor is not None:
             known = self._anchor.read()
             wanted += [*([] if known is None else [wanted_head(known)]), *self._anchor.log()]
-        return verify_store(self._store, wanted)
+        return verify_store(self._store, wanted, values=values)
 
     # --- administration: every act is an entry -----------------------------------------------------------------------
 
@@ -407,25 +310,6 @@ class Ledger(Custody):
     def __exit__(self, *_: object) -> None:
         take_out_of_force(self)
 
-    def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
-        """What `with ledger:` does for every release inside it: pay, draw, record. Parts of a whole are paid with it.
-
-        >>> import privet as pv
-        >>> with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)) as ledger:
-        ...     release = pv.mechanisms.Laplace.for_budget(epsilon=0.25, sensitivity=1.0).release(42)
-        >>> ledger.spent["basic epsilon"], release.paid["entry"]
-        (0.25, 2)
-        """
-        within = Within(mechanism, run, source)
-        try:
-            if value is not STREAM:
-                check_input(mechanism, value)
-                return self.release(within, value)
-            priced(within, durable=self._store.durable)
-            return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
-        finally:
-            del value, run, within  # as in `release`
-
     def close(self) -> None:
         """Let go of the file or the server; the next use connects again."""
         self._store.close()
@@ -436,16 +320,6 @@ class Ledger(Custody):
         return f"<Ledger {parse_url(self.url).shown!r} for {policy.dataset!r}: {promise}>"
 
     # --- the store -------------------------------------------------------------------------------------------------
-
-    def _foresee(self, loss: PrivacyLoss, asked: Asked) -> None:
-        """Price a loss before the lock is taken: a long plan takes a while, and others would wait."""
-        tip = self._tip
-        if loss is self._priced or tip is None or tip.policy is None or not isinstance(loss, PrivacyLoss):
-            return
-        for at in asked.ats(loss):
-            with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
-                tip.policy.account.offers(loss, at)
-        self._priced = loss
 
     def _writing(self, *, durable: bool = True) -> Writing:
         return Writing(self, durable)

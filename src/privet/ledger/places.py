@@ -21,6 +21,7 @@ from privet.ledger.session import SOFTWARE, Session, anchor_of, now
 from privet.ledger.store import Draft, Reader, Store
 from privet.ledger.stores import connect, draft
 from privet.ledger.url import parse_url
+from privet.ledger.values import copy_values
 from privet.ledger.verify import verify_store
 from privet.privacy import Unit
 
@@ -159,6 +160,7 @@ def backed_up(source: Store, path: Any, *, timeout: float) -> Verified:
     try:
         with source.snapshot() as reader:
             last = copy_entries(reader, made)
+            copy_values(reader, source, made)
         kept = made.commit()
     except BaseException:
         made.abandon()
@@ -194,6 +196,7 @@ def moved(ledger: Any, to_url: object, *, timeout: float) -> None:
             for entry in ledger._store.entries():
                 if entry.seq < session.head.seq:
                     made.append(entry, carried(entry))
+            copy_values(ledger._store, ledger._store, made)
             made.append(session.head, carried(session.head))
             made.append(*_arrival(session))
             made.finish()
@@ -279,6 +282,7 @@ def _put(source: object, url: object, timeout: float) -> None:
         made = draft(url, timeout=timeout, backup=True)
         try:
             copy_entries(backup, made)
+            copy_values(backup, backup, made)
             kept = made.commit()
             copy_secret(backup, kept)
             kept.close()

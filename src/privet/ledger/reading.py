@@ -202,6 +202,8 @@ class Verified:
     """The result of a check that passed; one that does not pass raises `LedgerTampered`.
 
     `anchored` is the seq of the newest anchor that was compared (0: none): nothing sees a rollback of entries after it.
+    `values` counts the values outside of the chain that were read and found as recorded (None: they were not looked at),
+    `deleted` names the entries whose values are gone.
 
     >>> Verified(3, "ab", 1, 0, ()).entries
     3
@@ -212,18 +214,28 @@ class Verified:
     orphans: int
     anchored: int
     underpriced: tuple[int, ...]
+    values: int | None = None
+    deleted: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {**vars(self), "underpriced": list(self.underpriced)}
+        return {**vars(self), "underpriced": list(self.underpriced), "deleted": list(self.deleted)}
 
     def __str__(self) -> str:
         anchor = f"anchored up to entry {self.anchored}" if self.anchored else "no anchor was compared"
         found = f"{self.entries} entries, chain and sums agree; {self.orphans} paid without a release; {anchor}"
+        if self.values is not None:
+            found += f"; {self.values} values outside are as recorded"
+        if self.deleted:
+            found += f"; the values of entries {_few(self.deleted)} were deleted"
         if not self.underpriced:
             return found
-        few = ", ".join(map(str, self.underpriced[:10])) + (", ..." if len(self.underpriced) > 10 else "")
+        few = _few(self.underpriced)
         return f"{found}. Underpriced: entries {few} were charged less than their losses cost by this version of privet"
+
+
+def _few(seqs: tuple[int, ...]) -> str:
+    return ", ".join(map(str, seqs[:10])) + (", ..." if len(seqs) > 10 else "")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from privet.ledger.policy import read_balance
 from privet.ledger.reading import Preview, standing
 from privet.ledger.session import SOFTWARE, Said, Session, Tip, check_hash
 from privet.ledger.store import Store
-from privet.mechanisms import Release
+from privet.mechanisms import Form, Mechanism, Release
 from privet.privacy import PrivacyLoss, to_json
 
 
@@ -156,7 +156,7 @@ class Reservation(NamedTuple):
             raise InvalidParameter("record takes a Release, on a reservation that a ledger has made")
         if release.loss != self.loss:
             raise LedgerError("the release states another loss than the one that was reserved; it is not recorded")
-        kept: Release[Any] = self.ledger._record(self, release, release.to_json(), by_hand=True)
+        kept: Release[Any] = self.ledger._record(self, release, *release.kept(), by_hand=True)
         return kept
 
 
@@ -167,7 +167,20 @@ def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
         raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")
     if durable and getattr(mechanism, "insecure", False):
         refuse_insecure()
+    why = _unstorable(mechanism)
+    if why is not None:
+        raise InvalidParameter(
+            f"a ledger stores what it pays for, and this could not be stored: {why}; nothing was spent"
+        )
     return loss
+
+
+def _unstorable(mechanism: Any) -> str | None:
+    """Why outputs could not be stored, where the mechanism says what they look like."""
+    if isinstance(mechanism, Mechanism):
+        return mechanism._unstorable
+    form = getattr(mechanism, "form", None)
+    return form.refusal() if isinstance(form, Form) else None
 
 
 def refuse_insecure() -> NoReturn:

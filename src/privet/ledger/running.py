@@ -62,19 +62,19 @@ _FAILED = (
 _TOLD: dict[type[BaseException], tuple[int, ...]] = {SystemExit: (1,)}  # whatever code or text the mechanism chose
 
 
-def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[Any], str]":
+def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[Any], str, bytes | None]":
     """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error, no trace of where
     it came from, and no frame that holds the data. An interruption is passed on, but without its text.
     """
     made: Any = None
-    text = stop = None
+    text = raw = stop = None
     try:
         with quiet():
             made = drawn(mechanism, data, reservation)
             if isinstance(made, Release) and made.loss == reservation.loss:
-                text = made.to_json()
+                text, raw = made.kept()
     except BaseException as error:
-        text, stop = None, _stop_of(error)
+        text, raw, stop = None, None, _stop_of(error)
     del mechanism, data
     if stop is not None:  # outside the handler, so that the error carries no context
         made = None
@@ -82,7 +82,7 @@ def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[A
     if text is None:
         made = None
         raise ReleaseFailed(_FAILED, seq=reservation.seq)
-    return made, text
+    return made, text, raw
 
 
 def _stop_of(error: BaseException) -> type[BaseException] | None:
@@ -142,6 +142,11 @@ class Within:
     def at(self) -> Any:
         """Where an (epsilon, delta) rule charges it."""
         return getattr(self.mechanism, "at", None)
+
+    @property
+    def form(self) -> Any:
+        """What its outputs look like."""
+        return self.mechanism.form
 
     @property
     def insecure(self) -> bool:

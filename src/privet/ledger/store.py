@@ -100,6 +100,14 @@ class Store(Reader):
         """All entries and balances as they are together at one moment, for as long as it takes. Blocks no writer."""
 
     @abstractmethod
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        """Keep the bytes of a large value under their SHA-256, durably; what is there already is left as it is."""
+
+    @abstractmethod
+    def value(self, digest: str) -> bytes | None:
+        """The bytes under a digest; None where there are none."""
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of connections; the next use opens new ones."""
 
@@ -108,12 +116,16 @@ class Draft(ABC):
     """A store in the making. Nobody else sees it before `commit`, which refuses a place that is taken.
 
     >>> sorted(Draft.__abstractmethods__)
-    ['abandon', 'append', 'commit', 'finish']
+    ['abandon', 'append', 'commit', 'finish', 'keep_value']
     """
 
     @abstractmethod
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
         """Write the next entry and the sums that it changed."""
+
+    @abstractmethod
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        """Keep the bytes of a large value; they become visible with the rest."""
 
     @abstractmethod
     def finish(self) -> None:

@@ -14,6 +14,7 @@ from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
 from privet.ledger.reading import Verified
 from privet.ledger.store import Store
+from privet.ledger.values import check_values
 from privet.privacy import PrivacyLoss, from_json
 
 _MOST = 4096  # texts remembered at once
@@ -283,8 +284,13 @@ def _covers_one(charged: Sums, offers: Offers, times: int = 1) -> bool:
     return True
 
 
-def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = ()) -> Verified:
-    """Check the whole store. `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any."""
+def verify_store(
+    store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = (), *, values: bool = False
+) -> Verified:
+    """Check the whole store, with `values` also what lies outside of the chain.
+
+    `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any.
+    """
     missing = {hash: (ledger, seq) for ledger, seq, hash in wanted}
     by_seq = {seq: hash for _, seq, hash in wanted if seq is not None}
     if any(by_seq.get(seq, hash) != hash for _, seq, hash in wanted if seq is not None):
@@ -307,6 +313,7 @@ def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, st
             if missing.pop(text, None) is not None:
                 anchored = entry.seq
         auditor.check_cache(reader.balances())
+        kept = check_values(reader, store) if values else (None, ())
     if auditor.policy is None:
         raise LedgerTampered("the ledger is empty")
     if any(ledger not in (None, auditor.policy.ledger) for ledger, _, _ in wanted):
@@ -317,7 +324,7 @@ def verify_store(store: Store, wanted: Sequence[tuple[str | None, int | None, st
             "rewritten copy was put back"
         )
     found = (auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored)
-    return Verified(*found, tuple(auditor.underpriced))
+    return Verified(*found, tuple(auditor.underpriced), *kept)
 
 
 def verify_export(document: Any, head: str | None = None) -> Verified:

@@ -13,6 +13,19 @@ from privet.mechanisms.exponential import Exponential as Exponential
 from privet.mechanisms.families.additive import AdditiveMechanism as AdditiveMechanism
 from privet.mechanisms.families.response import Estimate as Estimate, ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
+from privet.mechanisms.form import (
+    Columns as Columns,
+    Dates as Dates,
+    Form as Form,
+    Kept as Kept,
+    ListOf as ListOf,
+    Maybe as Maybe,
+    Numbers as Numbers,
+    OneOf as OneOf,
+    Record as Record,
+    Texts as Texts,
+    Unstorable as Unstorable,
+)
 from privet.mechanisms.gaussian import Gaussian as Gaussian
 from privet.mechanisms.geometric import Geometric as Geometric
 from privet.mechanisms.histogram import Histogram as Histogram
@@ -48,6 +61,11 @@ from privet.mechanisms.sensitivity import Sensitivity as Sensitivity
 from privet.mechanisms.smallest_budget import smallest_budget as smallest_budget
 from privet.mechanisms.smooth_sensitivity import SmoothMedian as SmoothMedian
 from privet.mechanisms.staircase import Staircase as Staircase
+from privet.mechanisms.stored import (
+    Outside as Outside,
+    storable as storable,
+    storable_kinds as storable_kinds,
+)
 from privet.mechanisms.top_k import TopK as TopK
 from privet.mechanisms.vector_mean import VectorMean as VectorMean
 from privet.mechanisms.vector_sum import VectorSum as VectorSum

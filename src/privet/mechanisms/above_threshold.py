@@ -20,6 +20,7 @@ from privet.mechanisms.families.columns import is_number
 from privet.mechanisms.families.response import largest_epsilon
 from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic, up
 from privet.mechanisms.families.values import whole_steps
+from privet.mechanisms.form import Form, ListOf, Numbers
 from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import renyi_scale, scale_for
@@ -178,6 +179,10 @@ class AboveThreshold(Mechanism[Any, Any]):
     def _rounded(self, values: Array) -> Array:
         """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart. Saturates at 2^62."""
         return whole_steps(values, math.frexp(self.step)[1] - 1)
+
+    @property
+    def form(self) -> Form:
+        return Numbers() if self.answer_scale is None and not self.gaps else ListOf(Numbers())
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""

@@ -8,6 +8,7 @@ from typing import Any, final
 from privet._numerics import Array
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, exact_total, in_steps
+from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm
@@ -64,6 +65,10 @@ class BoundedMean(MomentMechanism):
         place = float(noisy[0] / number) if number > 0 else 0.5
         low, high = self.bounds
         return {"mean": min(max(low + place * self.width, low), high), "count": float(number)}
+
+    @property
+    def form(self) -> Form:
+        return Record(dict.fromkeys(("mean", "count"), Numbers()))
 
     def error(self, confidence: float = 0.95) -> ErrorBar | None:
         """Replace: the exact quantile of the noise on the mean. Add/remove: None, since n is private."""

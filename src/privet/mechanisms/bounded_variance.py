@@ -13,6 +13,7 @@ from privet._numerics import Array
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
+from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, register
@@ -120,6 +121,10 @@ class BoundedVariance(MomentMechanism):
             "mean": min(max(low + half + z * half, low), high),
             "count": float(number),
         }
+
+    @property
+    def form(self) -> Form:
+        return Record(dict.fromkeys(("variance", "mean", "count"), Numbers()))
 
     def error(self, confidence: float = 0.95) -> ErrorBar | None:
         """None: the bar depends on the mean (and under add/remove on the count), which are private until released."""

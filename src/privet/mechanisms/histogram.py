@@ -16,6 +16,7 @@ from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, moment
 from privet.mechanisms.families.record_values import admit_records, as_records
+from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivities import histogram_sensitivity
@@ -72,6 +73,10 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
         bound = self.noise.sensitivity
         if bound.value < histogram_sensitivity(norm=bound.norm, unit=bound.unit, max_rows=self.max_rows).value:
             raise InvalidParameter("the noise was made for a smaller sensitivity than a histogram has; use for_budget")
+
+    @property
+    def form(self) -> Form:
+        return Record(dict.fromkeys(self.bins, Numbers()))
 
     @classmethod
     def for_budget(

@@ -12,6 +12,7 @@ import numpy as np
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.payment import pay, refuse_unpaid_runs
 from privet.mechanisms.release import Release
 from privet.mechanisms.sensitivity import Sensitivity
@@ -56,7 +57,8 @@ class Mechanism(ABC, Generic[In, Out]):
     `_draw`, the other many, so that what an audit runs is what a user gets.
 
     `at` is the delta at which an (epsilon, delta) rule charges the mechanism: the one that `for_budget` was given, where
-    it was made use of, else None.
+    it was made use of, else None. `form` is what outputs look like, from public parameters alone: numbers, unless a
+    mechanism says otherwise.
 
     **Guarantee:** `release` satisfies `loss`, for every input that `check` accepts.
 
@@ -80,6 +82,11 @@ class Mechanism(ABC, Generic[In, Out]):
     @abstractmethod
     def loss(self) -> PrivacyLoss:
         """The price of one release, of the law that really runs."""
+
+    @property
+    def form(self) -> Form:
+        """What outputs look like: a ledger refuses what it could not store before anything is paid."""
+        return Numbers()
 
     @abstractmethod
     def _prepare(self, value: In) -> Any:
@@ -145,8 +152,8 @@ class Mechanism(ABC, Generic[In, Out]):
     def _release(self, value: In, source: Source) -> Release[Out]:
         self._admit(value)
         prepared = self._prepare(value)
-        drawn = self._draw(prepared, 1, source)[0]
-        if isinstance(drawn, np.generic):
+        drawn: Any = self._draw(prepared, 1, source)[0]
+        if isinstance(drawn, np.generic) and not isinstance(drawn, np.datetime64 | np.timedelta64):
             drawn = drawn.item()
         return self._made(drawn, self._error_given(drawn, prepared), source, self._notes(drawn))
 
@@ -166,6 +173,10 @@ class Mechanism(ABC, Generic[In, Out]):
     @cached_property
     def _loss(self) -> PrivacyLoss:
         return self.loss  # computed once: a mechanism is frozen
+
+    @cached_property
+    def _unstorable(self) -> str | None:
+        return self.form.refusal()  # asked once: a mechanism is frozen
 
     def _notes(self, drawn: Out) -> tuple[str, ...]:
         """Remarks for the provenance, from public parameters and the protected value alone."""

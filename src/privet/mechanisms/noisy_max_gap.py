@@ -15,6 +15,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.selection import SelectionMechanism, up
 from privet.mechanisms.families.values import whole_steps
+from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
@@ -69,6 +70,10 @@ class NoisyMaxGap(SelectionMechanism):
     def loss(self) -> PrivacyLoss:
         moved = math.ceil(self._steps(self.sensitivity.value))
         return self._price(up(self._reach * moved / self._steps(self.scale)))
+
+    @property
+    def form(self) -> Form:
+        return Record({"choice": super().form, "gap": Numbers()})
 
     def _multiplier(self, target: Guarantee) -> float:
         moved = math.ceil(self._steps(self.sensitivity.value)) / self._steps(self.sensitivity.value)

@@ -1,6 +1,5 @@
 """What leaves a mechanism: a protected value, its price, its error bar and where it came from."""
 
-import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,11 +9,12 @@ import numpy as np
 
 from privet.errors import InvalidParameter, SerialisationError
 from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
+from privet.mechanisms.stored import LARGEST_INLINE, Outside, packed, read, size_of, unpack, written
 from privet.privacy import PrivacyLoss, from_json, to_json
 
 Out = TypeVar("Out")
 _VERSION = 1
-_DTYPES = ("float64", "int64", "bool", "uint8")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,8 @@ class Release(Generic[Out]):
     paid: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.value, np.ma.MaskedArray):  # what lies under a mask was not released
+            object.__setattr__(self, "value", uncovered(self.value))
         if isinstance(self.value, np.ndarray):
             self.value.setflags(write=False)
 
@@ -61,9 +63,25 @@ class Release(Generic[Out]):
 
     def to_json(self) -> str:
         """The release as text; the value comes back bit for bit."""
+        return self._text(written(self.value))
+
+    def kept(self) -> tuple[str, bytes | None]:
+        """As a ledger keeps it: the text and, for a value above 64 KiB, its bytes, which the text names by their hash.
+
+        >>> from privet.privacy import PureLoss
+        >>> text, raw = Release(np.zeros(10_000), loss=PureLoss(1.0)).kept()
+        >>> len(text) < 500, len(raw) > 80_000, Release.from_json(text, lambda outside: raw).value.shape
+        (True, True, (10000,))
+        """
+        if size_of(self.value) <= LARGEST_INLINE:
+            return self.to_json(), None
+        raw = packed(self.value)
+        return self._text({"outside": Outside.of(self.value, raw)._asdict()}), raw
+
+    def _text(self, value: Any) -> str:
         document = {
             "privet_release": _VERSION,
-            "value": _encode(self.value),
+            "value": value,
             "loss": json.loads(to_json(self.loss)),
             "error": None if self.error is None else self.error.to_dict(),
             "mechanism": self.mechanism,
@@ -75,14 +93,16 @@ class Release(Generic[Out]):
         return json.dumps(document, sort_keys=True, allow_nan=False)
 
     @staticmethod
-    def from_json(text: str) -> "Release[Any]":
-        """Back from `to_json`; anything else is a `SerialisationError`."""
+    def from_json(text: str, load: Callable[[Outside], bytes] | None = None) -> "Release[Any]":
+        """Back from `to_json`; anything else is a `SerialisationError`. `load` brings the bytes of a value that is kept
+        outside of the text; without it such a value stays an `Outside`, which says what and how large it is.
+        """
         try:
             document = json.loads(text)
             if document["privet_release"] != _VERSION:
                 raise SerialisationError("this release was written by a newer privet; upgrade to read it")
             return Release(
-                _decode(document["value"]),
+                _value(document["value"], load),
                 loss=from_json(json.dumps(document["loss"])),
                 error=None if document["error"] is None else ErrorBar.from_dict(document["error"]),
                 mechanism=document["mechanism"],
@@ -95,44 +115,39 @@ class Release(Generic[Out]):
                 raise
             raise SerialisationError("this text is not a release written by privet") from None
 
+    def to_pandas(self) -> Any:
+        """The value as a pandas data frame: a column per name, or the column `value`. Missing values stay missing."""
+        return to_pandas(self.value)
+
+    def to_polars(self) -> Any:
+        """The value as a Polars data frame, as `to_pandas`."""
+        return to_polars(self.value)
+
+    def to_arrow(self) -> Any:
+        """The value as an Arrow table, as `to_pandas`."""
+        return to_arrow(self.value)
+
     def __str__(self) -> str:
         bar = "" if self.error is None else f" {self.error}"
         stamp = " [INSECURE: seeded noise, protects nobody]" if self.insecure else ""
         return f"{self.value}{bar}{stamp}"
 
 
-def _encode(value: Any) -> Any:
-    """JSON for a value: plain scalars as they are (Python writes floats so that they come back), arrays as bytes."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, np.ndarray) and value.dtype.name in _DTYPES:
-        body = base64.b64encode(np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<")).tobytes()).decode()
-        return {"array": body, "dtype": value.dtype.name, "shape": list(value.shape)}
-    if isinstance(value, tuple | list):
-        return {type(value).__name__: [_encode(item) for item in value]}
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value) and list(value) == sorted(value):
-        return {"dict": {key: _encode(item) for key, item in value.items()}}
-    if isinstance(value, dict) and all(isinstance(key, str | int) for key in value):  # in their order, which is public
-        return {"items": [[key, _encode(item)] for key, item in value.items()]}
-    raise SerialisationError(f"a release of type {type(value).__name__} has no JSON form; map it to numbers or arrays")
+def uncovered(value: Any) -> Any:
+    """A masked array without what lies under its mask.
+
+    >>> uncovered(np.ma.MaskedArray([1, 2], mask=[False, True])).data.tolist()
+    [1, 0]
+    """
+    mask = np.ma.getmaskarray(value)
+    plain = np.array(value.data)
+    plain[mask] = None if plain.dtype.kind == "O" else np.zeros((), plain.dtype)[()]
+    return np.ma.MaskedArray(plain, mask=mask)
 
 
-def _decode(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        dtype = np.dtype(_DTYPES[_DTYPES.index(value["dtype"])]).newbyteorder("<")
-        array = np.frombuffer(base64.b64decode(value["array"]), dtype=dtype).reshape(value["shape"])
-        return array.astype(dtype.newbyteorder("="))
-    if "float" in value:
-        return float(value["float"])
-    if "dict" in value:
-        return {key: _decode(item) for key, item in value["dict"].items()}
-    if "items" in value:
-        return {key: _decode(item) for key, item in value["items"]}
-    kind = tuple if "tuple" in value else list
-    return kind(_decode(item) for item in value[kind.__name__])
+def _value(document: Any, load: Callable[[Outside], bytes] | None) -> Any:
+    if not isinstance(document, dict) or "outside" not in document:
+        return read(document)
+    named = document["outside"]
+    outside = Outside(str(named["kind"]), int(named["size"]), str(named["sha256"]))
+    return outside if load is None else unpack(load(outside))

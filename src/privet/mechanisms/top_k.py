@@ -14,6 +14,7 @@ from privet._validate import count, set_frozen
 from privet.accounting import calibrate
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.selection import SelectionMechanism, up
+from privet.mechanisms.form import Form, ListOf, Numbers, OneOf
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.target import renyi_scale
 from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
@@ -97,6 +98,10 @@ class TopK(SelectionMechanism):
                 draws = noise.choice_exp(scores, scale=Fraction(self.scale), counts=left, size=len(mine), source=source)
                 chosen[mine, done] = draws
         return chosen
+
+    @property
+    def form(self) -> Form:
+        return Numbers() if self.candidates is None else ListOf(OneOf(self.candidates))
 
     def _named(self, index: Any) -> Any:
         assert self.candidates is not None

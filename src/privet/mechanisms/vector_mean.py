@@ -14,6 +14,7 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import noisy_totals
 from privet.mechanisms.families.records import check_public_count
 from privet.mechanisms.families.vectors import VectorMechanism, row_reach
+from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, Promise, Unit
@@ -98,6 +99,10 @@ class VectorMean(VectorMechanism):
     def _inside(self, mean: Array) -> Array:
         """Every coordinate into [-clip_norm, clip_norm], where the true one lies: that increases no error."""
         return np.clip(mean, -self.clip_norm, self.clip_norm)
+
+    @property
+    def form(self) -> Form:
+        return Record(dict.fromkeys(("mean",) if self.n is not None else ("mean", "count"), Numbers()))
 
     def error(self, confidence: float = 0.95) -> ErrorBar | None:
         """Jointly over the coordinates; None under add/remove, where the bar needs the released count."""

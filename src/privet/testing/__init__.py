@@ -100,6 +100,7 @@ from privet.testing.mechanisms import (
     check_equal_numbers_are_one_input as check_equal_numbers_are_one_input,
     check_error_bar_is_public as check_error_bar_is_public,
     check_meets_its_budget as check_meets_its_budget,
+    check_outputs_have_their_form as check_outputs_have_their_form,
     check_parameters_are_frozen as check_parameters_are_frozen,
     check_price_is_a_value as check_price_is_a_value,
     check_release_round_trip as check_release_round_trip,

@@ -137,6 +137,19 @@ def check_release_round_trip(example: Example) -> None:
 
 
 @law_of("mechanism")
+def check_outputs_have_their_form(example: Example) -> None:
+    """A release looks as the mechanism declares, and what is declared can be stored.
+
+    >>> check_outputs_have_their_form(next(example_mechanisms()))
+    """
+    name, form = example.mechanism.name, example.mechanism.form
+    assert form.refusal() is None, f"{name}: its outputs cannot be stored: {form.refusal()}"
+    for value in (example.left, example.right):
+        made = example.mechanism.release(value).value
+        assert form.holds(made), f"{name}: an output has another form than the one that is declared"
+
+
+@law_of("mechanism")
 def check_error_bar_is_public(example: Example) -> None:
     """The mechanism's own error bar is no smaller at a higher confidence.
 

@@ -32,6 +32,7 @@ class MemoryStore(Store):
         self._entries: list[Entry] = []
         self._balances: dict[str, tuple[str, int]] = {}
         self._keys: dict[tuple[str, str], Entry] = {}
+        self._values: dict[str, bytes] = {}
 
     def transaction(self, *, durable: bool = True) -> "_MemoryTxn":
         self._check()
@@ -82,6 +83,13 @@ class MemoryStore(Store):
             copy._entries, copy._balances = list(self._entries), dict(self._balances)
         yield copy
 
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        self._check()
+        self._values.setdefault(digest, raw)
+
+    def value(self, digest: str) -> bytes | None:
+        return self._values.get(digest)
+
     def close(self) -> None:
         """Nothing to let go of; the entries stay as long as the object does."""
 
@@ -99,6 +107,9 @@ class MemoryDraft(Draft):
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
         self._txn.append(entry, balances)
+
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        self._store.keep_value(digest, raw)
 
     def finish(self) -> None:
         """Nothing can fail."""

@@ -54,6 +54,15 @@ CREATE OR REPLACE TRIGGER entry_in_order BEFORE INSERT ON {s}.entry
 """
 
 
+VALUES = "CREATE TABLE IF NOT EXISTS {s}.value (digest text PRIMARY KEY, raw bytea NOT NULL)"
+
+
+def insert_value(connection: Any, schema: str, digest: str, raw: bytes) -> None:
+    """Keep the bytes of a large value in a table that is made when it is first needed."""
+    connection.execute(VALUES.format(s=schema))
+    connection.execute(f"INSERT INTO {schema}.value VALUES (%s, %s) ON CONFLICT DO NOTHING", (digest, raw))
+
+
 class PostgresRows(SqlRows):
     """Reading, through the store's connection or a snapshot's.
 
@@ -281,6 +290,25 @@ class PostgresStore(PostgresRows, Store):
                 )
                 connection.execute(f"INSERT INTO {table} VALUES (1, %s) ON CONFLICT DO NOTHING", (fresh,))
                 row = connection.execute(f"SELECT secret FROM {table}").fetchone()
+            return None if row is None else bytes(row[0])
+
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        """A row of the table `value`, committed when this returns."""
+        if self._read_only:
+            raise LedgerUnavailable("the ledger is open for reading: nothing was recorded")
+        with self._held() as connection, self._translated():
+            function = f"{self._schema}.keep_value"
+            if connection.execute("SELECT to_regproc(%s) IS NULL", (function,)).fetchone()[0]:
+                insert_value(connection, self._schema, digest, raw)
+            else:
+                connection.execute(f"SELECT {function}(%s, %s)", (digest, raw))
+
+    def value(self, digest: str) -> bytes | None:
+        table = f"{self._schema}.value"
+        with self._held() as connection, self._translated():
+            if connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()[0] is None:
+                return None
+            row = connection.execute(f"SELECT raw FROM {table} WHERE digest = %s", (digest,)).fetchone()
             return None if row is None else bytes(row[0])
 
     def close(self) -> None:

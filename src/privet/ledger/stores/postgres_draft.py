@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from privet.errors import LedgerError
 from privet.ledger.entry import Entry
 from privet.ledger.store import Draft
-from privet.ledger.stores.postgres import SCHEMA, PostgresStore, PostgresTxn
+from privet.ledger.stores.postgres import SCHEMA, PostgresStore, PostgresTxn, insert_value
 from privet.ledger.stores.postgres_link import connected, plainly, require_durable
 from privet.ledger.url import Address
 
@@ -38,11 +38,16 @@ class PostgresDraft(Draft):
         except BaseException:
             self.abandon()
             raise
+        self._schema = schema
         self._txn = PostgresTxn(self._connection, schema)
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
         with plainly("nothing was begun"):
             self._txn.append(entry, balances)
+
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        with plainly("nothing was begun"):
+            insert_value(self._connection, self._schema, digest, raw)
 
     def finish(self) -> None:
         """The server has taken everything already."""

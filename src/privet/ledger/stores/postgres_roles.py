@@ -12,10 +12,17 @@ from privet.ledger.stores.postgres_link import connected, plainly
 from privet.ledger.url import parse_url
 
 _ROLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_SPENDING = "('reserve', 'release', 'checkpoint')"
+_SPENDING = "('reserve', 'slice', 'release', 'checkpoint')"
 _FUNCTIONS = """
 CREATE TABLE IF NOT EXISTS {s}.rights (role text PRIMARY KEY, acts boolean NOT NULL);
 CREATE TABLE IF NOT EXISTS {s}.secret (id int PRIMARY KEY CHECK (id = 1), secret bytea NOT NULL);
+CREATE TABLE IF NOT EXISTS {s}.value (digest text PRIMARY KEY, raw bytea NOT NULL);
+CREATE OR REPLACE FUNCTION {s}.keep_value(a_digest text, a_raw bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  IF a_digest IS DISTINCT FROM encode(sha256(a_raw), 'hex') THEN RAISE EXCEPTION 'a value is named by its hash'; END IF;
+  INSERT INTO {s}.value VALUES (a_digest, a_raw) ON CONFLICT DO NOTHING;
+END $$;
 CREATE OR REPLACE FUNCTION {s}.take_turn() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
 AS $$ BEGIN PERFORM id FROM {s}.lock FOR UPDATE; END $$;
 CREATE OR REPLACE FUNCTION {s}.append_entry(a_seq bigint, a_prev bytea, a_hash bytea, a_kind text, a_analyst text,
@@ -35,6 +42,7 @@ BEGIN
   ON CONFLICT (scope) DO UPDATE SET sums = excluded.sums, upto_seq = excluded.upto_seq;
 END $$;
 REVOKE ALL ON FUNCTION {s}.take_turn() FROM PUBLIC;
+REVOKE ALL ON FUNCTION {s}.keep_value(text, bytea) FROM PUBLIC;
 REVOKE ALL ON FUNCTION {s}.append_entry(bigint, bytea, bytea, text, text, text, text, text, text, text[], text[])
   FROM PUBLIC;
 """
@@ -80,13 +88,14 @@ def _grant(connection: Any, s: str, role: str, right: str) -> None:
     quoted = f'"{role}"'
     append = f"{s}.append_entry(bigint, bytea, bytea, text, text, text, text, text, text, text[], text[])"
     connection.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {s} FROM {quoted}")
-    connection.execute(f"REVOKE ALL ON FUNCTION {s}.take_turn(), {append} FROM {quoted}")
+    keep = f"{s}.keep_value(text, bytea)"
+    connection.execute(f"REVOKE ALL ON FUNCTION {s}.take_turn(), {keep}, {append} FROM {quoted}")
     connection.execute(f"GRANT USAGE ON SCHEMA {s} TO {quoted}")
-    connection.execute(f"GRANT SELECT ON {s}.entry, {s}.balance, {s}.lock TO {quoted}")
+    connection.execute(f"GRANT SELECT ON {s}.entry, {s}.balance, {s}.lock, {s}.value TO {quoted}")
     connection.execute(
         f"INSERT INTO {s}.rights VALUES (%s, %s) ON CONFLICT (role) DO UPDATE SET acts = excluded.acts",
         (role, right == "act"),
     )
     if right != "read":
-        connection.execute(f"GRANT EXECUTE ON FUNCTION {s}.take_turn(), {append} TO {quoted}")
+        connection.execute(f"GRANT EXECUTE ON FUNCTION {s}.take_turn(), {keep}, {append} TO {quoted}")
         connection.execute(f"GRANT SELECT ON {s}.secret TO {quoted}")

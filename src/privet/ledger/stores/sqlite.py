@@ -20,16 +20,16 @@ from privet.ledger.signals import give_way
 from privet.ledger.store import Reader, Store, Txn, abandon, locked
 from privet.ledger.stores.head import Head, HeadFile
 from privet.ledger.stores.sqlite_file import (
-    NETWORK_FILESYSTEMS,
     SqliteRows,
     SqliteTxn,
-    filesystem_of,
     is_busy,
     recognise,
+    refuse_places,
     translated,
 )
 from privet.ledger.stores.turn import Turn
 from privet.ledger.url import Address
+from privet.ledger.values import read_value, write_value
 
 _SLICE_MS = 100  # how long SQLite waits for somebody else's lock before we look for Ctrl-C
 _CHECKPOINT_PAGES = 256  # of the log: some fifty charges
@@ -39,21 +39,6 @@ _LOST: set[tuple[int, int]] = set()  # files on which this process has no locks,
 _UNCLOSED: dict[str, list[sqlite3.Connection]] = {}  # of handles that went away while it was not their turn
 
 T = TypeVar("T")
-
-
-def refuse_places(path: Path) -> None:
-    """A folder that is not there, or a file system on which SQLite cannot keep writers apart.
-
-    >>> refuse_places(Path("/tmp/visits.ledger"))
-    """
-    if not path.parent.is_dir():
-        raise LedgerUnavailable(f"the folder of {path.name!r} does not exist; make it first")
-    kind = filesystem_of(path.parent.resolve())
-    if kind in NETWORK_FILESYSTEMS:
-        raise LedgerUnavailable(
-            f"{path.name!r} lies on a network file system ({kind}), where SQLite cannot keep writers apart; "
-            "use a local disk or PostgreSQL"
-        )
 
 
 class SqliteStore(SqliteRows, Store):
@@ -440,6 +425,17 @@ class SqliteStore(SqliteRows, Store):
                     connection.close()
             else:
                 connection.close()
+
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        """A file in the folder `<file>.values`."""
+        if self._why_reading is not None:
+            raise LedgerUnavailable(
+                f"{self._path.name!r} is open for reading: {self._why_reading}; nothing was recorded"
+            )
+        write_value(Path(self._real + ".values"), digest, raw)
+
+    def value(self, digest: str) -> bytes | None:
+        return read_value(Path(self._real + ".values"), digest)
 
     def close(self) -> None:
         """Close this process's connection."""

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,10 +12,11 @@ from privet.ledger.entry import Entry
 from privet.ledger.signals import HeldSignals
 from privet.ledger.store import Draft
 from privet.ledger.stores.head import Head, HeadFile
-from privet.ledger.stores.sqlite import SqliteStore, refuse_places
-from privet.ledger.stores.sqlite_file import SqliteTxn, make_tables, translated
+from privet.ledger.stores.sqlite import SqliteStore
+from privet.ledger.stores.sqlite_file import SqliteTxn, make_tables, refuse_places, translated
 from privet.ledger.stores.turn import Turn
 from privet.ledger.url import Address
+from privet.ledger.values import write_value
 
 _MODE = 0o600  # requests and answers are for whoever holds the budget
 
@@ -76,6 +78,9 @@ class SqliteDraft(Draft):
             self._txn.append(entry, balances)
         self._last = entry
 
+    def keep_value(self, digest: str, raw: bytes) -> None:
+        write_value(Path(self._new + ".values"), digest, raw)
+
     def finish(self) -> None:
         """Everything is on the disk, still under the other name. What can fail has failed by now."""
         if self._connection is None:
@@ -99,6 +104,7 @@ class SqliteDraft(Draft):
                 if not self._backup:
                     seq, digest = (0, "") if self._last is None else (self._last.seq, self._last.hash.hex())
                     HeadFile(self._path + ".head").replace(Head(os.stat(self._new).st_ino, seq, digest), mode=_MODE)
+                self._move_values()
                 os.rename(self._new, self._path)
                 _sync(os.path.dirname(self._path))
             turn.forget()
@@ -116,6 +122,17 @@ class SqliteDraft(Draft):
             self._connection = None
         for suffix in ("", "-journal", "-wal", "-shm"):
             Path(self._new + suffix).unlink(missing_ok=True)
+        shutil.rmtree(self._new + ".values", ignore_errors=True)
+
+    def _move_values(self) -> None:
+        """Large values get to their place before the file that names them."""
+        made, place = Path(self._new + ".values"), Path(self._path + ".values")
+        if made.is_dir():
+            place.mkdir(mode=0o700, exist_ok=True)
+            for file in made.iterdir():
+                os.replace(file, place / file.name)
+            made.rmdir()
+            _sync(str(place))
 
 
 def _sync(path: str) -> None:

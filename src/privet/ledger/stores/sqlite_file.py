@@ -63,6 +63,21 @@ def filesystem_of(path: Path) -> str:
     return kind
 
 
+def refuse_places(path: Path) -> None:
+    """A folder that is not there, or a file system on which SQLite cannot keep writers apart.
+
+    >>> refuse_places(Path("/tmp/visits.ledger"))
+    """
+    if not path.parent.is_dir():
+        raise LedgerUnavailable(f"the folder of {path.name!r} does not exist; make it first")
+    kind = filesystem_of(path.parent.resolve())
+    if kind in NETWORK_FILESYSTEMS:
+        raise LedgerUnavailable(
+            f"{path.name!r} lies on a network file system ({kind}), where SQLite cannot keep writers apart; "
+            "use a local disk or PostgreSQL"
+        )
+
+
 def recognise(connection: sqlite3.Connection, name: str) -> None:
     """Refuse a database that is not a ledger, or a newer one, before anything in it is touched."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -15,6 +15,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import admit_column, is_number, is_typed, read_column
 from privet.mechanisms.families.values import FARTHEST
+from privet.mechanisms.form import Form, Numbers, OneOf
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import scale_for, smallest_scale
@@ -84,6 +85,10 @@ class SelectionMechanism(Mechanism[Any, Any]):
     @property
     def loss(self) -> PrivacyLoss:
         return self._price(up(self._reach * self.sensitivity.value / Fraction(self.scale)))
+
+    @property
+    def form(self) -> Form:
+        return Numbers() if self.candidates is None else OneOf(self.candidates)
 
     @abstractmethod
     def _price(self, epsilon: float) -> PrivacyLoss:
@@ -222,7 +227,9 @@ def up(value: Fraction) -> float:
 def _public_list(candidates: Any) -> tuple[Any, ...]:
     if isinstance(candidates, str | bytes) or not hasattr(candidates, "__iter__"):
         raise InvalidParameter("candidates must be a list of the public alternatives")
-    items = tuple(item.item() if isinstance(item, np.generic) else item for item in candidates)
+    # a time in nanoseconds stays what it is: Python knows no such times
+    plain = (np.datetime64, np.timedelta64)
+    items = tuple(x.item() if isinstance(x, np.generic) and not isinstance(x, plain) else x for x in candidates)
     if not items:
         raise InvalidParameter("candidates must not be empty")
     return items

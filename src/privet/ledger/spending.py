@@ -1,0 +1,178 @@
+"""What a ledger pays for: reserve, release, record; and what `with ledger:` does for every release inside it."""
+
+import contextlib
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from privet.errors import (
+    PrivetError,
+)
+from privet.ledger.requests import Asked, Reservation, priced, record_in, recorded, refuse_insecure, reserve_in
+from privet.ledger.running import Within, check_input, opened_stream, run
+from privet.ledger.secret import digest_of, secret_of
+from privet.ledger.session import Tip, Writing
+from privet.ledger.store import Store
+from privet.ledger.values import loaded
+from privet.mechanisms import Outside, Release
+from privet.mechanisms.mechanism import STREAM
+from privet.mechanisms.stored import unpack
+from privet.privacy import PrivacyLoss
+
+
+class Spending(ABC):
+    """The ways to spend, as a ledger offers them.
+
+    >>> from privet.ledger import Ledger
+    >>> issubclass(Ledger, Spending)
+    True
+    """
+
+    _store: Store
+    _tip: Tip | None
+    _priced: PrivacyLoss | None
+
+    @abstractmethod
+    def _writing(self, *, durable: bool = True) -> Writing: ...
+
+    @abstractmethod
+    def _look(self) -> Tip: ...
+
+    def reserve(
+        self,
+        loss: PrivacyLoss,
+        *,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        key: str | None = None,
+        part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
+    ) -> Reservation:
+        """Pay for a release that you make yourself. When this returns the charge is on the disk; there is no refund.
+
+        `at`: charge the loss as one point, its epsilon at this delta; for plans and whatever has no epsilon of its own.
+        `about`: the version of the data, a public word that belongs to the request.
+
+        **Guarantee:** refuses (`BudgetExceeded`) exactly when no rule of the budget would hold with it.
+        """
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        self._foresee(loss, asked)
+        with self._writing() as session:
+            made = reserve_in(session, loss, asked, self)
+        return self._answered(made)
+
+    def reserve_many(
+        self,
+        losses: Iterable[PrivacyLoss],
+        *,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        key: str | None = None,
+        part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
+    ) -> list[Reservation]:
+        """Pay for several in one commit: all of them or none. With a `key`, the i-th has the key "key/i"."""
+        wanted = list(losses)
+        asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
+        for loss in wanted:
+            self._foresee(loss, asked)
+        with self._writing() as session:
+            many = [reserve_in(session, loss, asked.numbered(i), self) for i, loss in enumerate(wanted)]
+        return [
+            each if each.release is None else each._replace(release=self._whole(each.release, each.seq))
+            for each in many
+        ]
+
+    def release(
+        self,
+        mechanism: Any,
+        data: Any,
+        *,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        key: str | None = None,
+        part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
+    ) -> "Release[Any]":
+        """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
+
+        A key stands for one request on one version of the data. `about` names that version, in public words; without it
+        a digest of the data under a secret of the ledger decides, and other data under a used key are a `KeyConflict`.
+        `at`: charge the loss as one point, its epsilon at this delta; the mechanism's own `at` where it has one.
+
+        **Guarantee:** nothing is drawn, and nothing read but for that digest, before the charge is on the disk. If the
+        mechanism fails, that has been paid for, and the error says nothing about the data.
+        """
+        try:
+            check_input(mechanism, data)
+            loss = priced(mechanism, durable=self._store.durable)
+            asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
+            if key is not None and about is None:
+                tip = self._tip or self._look()
+                assert tip.policy is not None
+                where = (tip.policy.ledger, asked.analyst, key)
+                asked = asked._replace(data=digest_of(data, secret_of(self._store), *where))
+            self._foresee(loss, asked)
+            with self._writing() as session:
+                reservation = reserve_in(session, loss, asked, self)
+            if reservation.release is not None:
+                return self._whole(reservation.release, reservation.seq)
+            return self._record(reservation, *run(mechanism, data, reservation))
+        finally:
+            del mechanism, data  # frames outlive an error: collectors of errors record what they hold
+
+    def _record(
+        self, reservation: Reservation, made: "Release[Any]", text: str, raw: bytes | None, *, by_hand: bool = False
+    ) -> "Release[Any]":
+        if self._store.durable and made.insecure:
+            refuse_insecure()
+        if raw is not None:  # before the entry that names it, and without the lock: it may take a while
+            self._store.keep_value(hashlib.sha256(raw).hexdigest(), raw)
+        with self._writing(durable=False) as session:  # only the charge must be on the disk for privacy
+            alone = session.head is not None and session.head.seq == reservation.seq  # nobody can have been first
+            before = None if alone and not by_hand else recorded(self._store, reservation)
+            kept = before or record_in(session, reservation, made, text)
+        return kept if kept is made else self._whole(kept, reservation.seq)
+
+    def _answered(self, made: Reservation) -> Reservation:
+        return made if made.release is None else made._replace(release=self._whole(made.release, made.seq))
+
+    def _whole(self, kept: "Release[Any]", seq: int) -> "Release[Any]":
+        """A stored release with its value, wherever that lies."""
+        if not isinstance(kept.value, Outside):
+            return kept
+        return replace(kept, value=unpack(loaded(self._store, kept.value, seq)))
+
+    def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
+        """What `with ledger:` does for every release inside it: pay, draw, record. Parts of a whole are paid with it.
+
+        >>> import privet as pv
+        >>> with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)) as ledger:
+        ...     release = pv.mechanisms.Laplace.for_budget(epsilon=0.25, sensitivity=1.0).release(42)
+        >>> ledger.spent["basic epsilon"], release.paid["entry"]
+        (0.25, 2)
+        """
+        within = Within(mechanism, run, source)
+        try:
+            if value is not STREAM:
+                check_input(mechanism, value)
+                return self.release(within, value)
+            priced(within, durable=self._store.durable)
+            return opened_stream(within, self.reserve(mechanism.loss, at=within.at))
+        finally:
+            del value, run, within  # as in `release`
+
+    def _foresee(self, loss: PrivacyLoss, asked: Asked) -> None:
+        """Price a loss before the lock is taken: a long plan takes a while, and others would wait."""
+        tip = self._tip
+        if loss is self._priced or tip is None or tip.policy is None or not isinstance(loss, PrivacyLoss):
+            return
+        for at in asked.ats(loss):
+            with contextlib.suppress(PrivetError):  # whatever is wrong is said under the lock
+                tip.policy.account.offers(loss, at)
+        self._priced = loss
