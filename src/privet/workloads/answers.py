@@ -10,6 +10,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import fraction
 from privet.errors import InvalidParameter
+from privet.mechanisms.stored import storable
 from privet.workloads.design import Design
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.inference.isotonic import isotonic
@@ -45,6 +46,7 @@ class Estimate:
 
 
 @final
+@storable("workloads.answers")
 @dataclass(frozen=True, eq=False)
 class Answers:
     """Noisy measurements of one histogram. Everything here is computed from them: asking more costs nothing.
@@ -63,6 +65,24 @@ class Answers:
     scale: Fraction
     measured: Array
     shape: tuple[int, ...]
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store: what was measured, and how."""
+        facts = {"design": self.design, "kind": self.kind, "measured": self.measured, "scale": self.scale}
+        return facts | {"shape": self.shape}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Answers":
+        """Back from `to_arrays`."""
+        return cls(**arrays | {"shape": tuple(arrays["shape"])})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answers) or not np.array_equal(self.measured, other.measured):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in ("design", "kind", "scale", "shape"))
+
+    def __hash__(self) -> int:
+        return hash(self.measured.tobytes())
 
     @cached_property
     def histogram(self) -> Array:

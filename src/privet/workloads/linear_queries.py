@@ -8,17 +8,20 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet import noise
+from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import above, count, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import ErrorBar, Example, Mechanism, Sensitivity
 from privet.mechanisms.families.values import admit_value, read_value
+from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.target import pure_scale, ratio_down, scale_for
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
+from privet.workloads.families.noise_law import Kind
 from privet.workloads.prefix import Prefix
 from privet.workloads.strategies import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
@@ -96,6 +99,11 @@ class LinearQueries(Mechanism[Any, Answers]):
         return min(found, key=lambda mechanism: mechanism.rmse)
 
     @property
+    def form(self) -> Form:
+        """Answers, which are stored with what was measured."""
+        return Kept("workloads.answers")
+
+    @property
     def design(self) -> Design:
         """What is measured."""
         return self.strategy.design(self.workload, self.norm)
@@ -145,9 +153,11 @@ class LinearQueries(Mechanism[Any, Answers]):
             drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)
             noisy[:, start : start + size] = exact[start : start + size] + drawn
             start += size
-        kind = "laplace" if self.norm == "l1" else "gaussian"
-        scale = Fraction(self.scale)
-        return [Answers(self.design, kind, scale, row, self.workload.shape) for row in noisy]  # type: ignore[arg-type]
+        return [self._answers(row) for row in noisy]
+
+    def _answers(self, measured: Array) -> Answers:
+        kind: Kind = "laplace" if self.norm == "l1" else "gaussian"
+        return Answers(self.design, kind, Fraction(self.scale), measured, self.workload.shape)
 
     def _noise(self, scale: Fraction, shape: tuple[int, int], source: Source) -> Array:
         if self.norm == "l1":
@@ -156,16 +166,21 @@ class LinearQueries(Mechanism[Any, Answers]):
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """Of the first cell by itself; each answer has its own interval (`release.value.answer`)."""
-        query = np.zeros(self.workload.shape)
-        query.reshape(-1)[0] = 1.0
-        answers = self._draw(np.zeros(self.workload.cells, dtype=np.int64), 1, noise.Seeded(0))[0]
-        return ErrorBar(answers.linear(query, confidence=confidence).radius, confidence, "the first cell", around=False)
+        return _bar(self, confidence)  # type: ignore[no-any-return]
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
         tree = Hierarchical(weights="uniform")
         plain = cls.for_budget(epsilon=1.0, workload=Prefix(4), strategy=tree)
         yield Example(plain, [3, 0, 2, 1], [3, 1, 2, 1], Guarantee(1.0))
+
+
+@remember(2**20)
+def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
+    query = np.zeros(mechanism.workload.shape)
+    query.reshape(-1)[0] = 1.0
+    blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
+    return ErrorBar(blank.linear(query, confidence=confidence).radius, confidence, "the first cell", around=False)
 
 
 def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, facts: dict[str, Any]) -> LinearQueries:

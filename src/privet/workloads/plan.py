@@ -14,13 +14,18 @@ from privet.privacy import Promise
 from privet.workloads.all_ranges import AllRanges
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.linear_queries import LinearQueries
+from privet.workloads.marginals import Marginals
+from privet.workloads.product import Product
 from privet.workloads.strategies import (
     Cells,
     EveryQuery,
     Fourier,
     Hierarchical,
+    Kronecker,
     Optimised,
     PIdentity,
+    Quadtree,
+    ResidualTables,
     SquareRoot,
     Wavelet,
 )
@@ -133,10 +138,17 @@ def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:
     >>> [str(each) for each in candidates(Prefix(2**20), "l1")]
     ['every cell', 'tree, best weights', 'Haar wavelet']
     """
-    found: list[Strategy] = [Cells(), Hierarchical(), Wavelet()] if len(workload.shape) == 1 else [Cells()]
-    if len(workload.shape) == 1 and workload.cells <= _MATRICES and norm == "l2":
+    line = len(workload.shape) == 1
+    found: list[Strategy] = [Cells(), Hierarchical(), Wavelet()] if line else [Cells()]
+    if isinstance(workload, Product) and not line:
+        found += [Kronecker(), Kronecker((Wavelet(),) * len(workload.factors))]
+    if isinstance(workload, Marginals) and norm == "l2":
+        found.append(ResidualTables())
+    if len(workload.shape) == 2 and workload.cells <= _SEARCHED:
+        found += [Quadtree(), Quadtree(root=False)]
+    if line and workload.cells <= _MATRICES and norm == "l2":
         found += [SquareRoot(), Fourier()]
-    if workload.cells <= _SEARCHED:
+    if workload.cells <= _SEARCHED and (line or (norm == "l2" and isinstance(workload, Product))):
         found.append(PIdentity() if norm == "l1" else Optimised())
     if workload.queries * workload.cells <= 100_000:
         found.append(EveryQuery())

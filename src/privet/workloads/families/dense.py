@@ -9,6 +9,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
+from privet.mechanisms.stored import storable
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.workload import DENSE, Workload
 
@@ -16,6 +17,7 @@ _EXACT = 2.0**53  # doubles count exactly up to here
 
 
 @final
+@storable("workloads.dense")
 @dataclass(frozen=True, eq=False)
 class Dense(Design):
     """A matrix of whole numbers, one row a measurement, all of one weight.
@@ -37,6 +39,21 @@ class Dense(Design):
         if float(np.max(np.sum(rows.astype(float) ** 2, axis=0))) * 4.0 >= _EXACT:
             raise InvalidParameter("rows must hold smaller numbers: squares of columns are summed exactly in doubles")
         rows.setflags(write=False)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store."""
+        return {"rows": self.rows, "weight": self.weight}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Dense":
+        """Back from `to_arrays`."""
+        return cls(np.array(arrays["rows"]), arrays["weight"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dense) and self.weight == other.weight and np.array_equal(self.rows, other.rows)
+
+    def __hash__(self) -> int:
+        return hash((self.rows.shape, self.weight))
 
     @classmethod
     def rounded(cls, matrix: Array, bits: int = 22) -> "Dense":

@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
+from privet.mechanisms.stored import storable
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.spectral import energies
 from privet.workloads.workload import Workload
 
 
 @final
+@storable("workloads.haar")
 @dataclass(frozen=True)
 class Haar(Design):
     """For widths 2, 4, ..., K: first half minus second half of every block; then the total. K is the next power of two.
@@ -30,6 +32,15 @@ class Haar(Design):
     def __post_init__(self) -> None:
         if len(self.weights) != self._levels + 1 or min(self.weights) <= 0:
             raise InvalidParameter("weights must be positive numbers, one for each width and one for the total")
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store."""
+        return {"domain": self.domain, "weights": self.weights}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Haar":
+        """Back from `to_arrays`."""
+        return cls(arrays["domain"], tuple(arrays["weights"]))
 
     @property
     def _levels(self) -> int:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
+from privet.mechanisms.stored import storable
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import dense_trace
 from privet.workloads.families.spectral import energies, tree_trace
@@ -17,6 +18,7 @@ _DENSE = 1_024  # domains whose last blocks are short are priced exactly up to t
 
 
 @final
+@storable("workloads.tree")
 @dataclass(frozen=True)
 class Tree(Design):
     """The sums of consecutive cells in blocks of each width; a width divides the next one, the last block may be short.
@@ -39,6 +41,15 @@ class Tree(Design):
             raise InvalidParameter(
                 "weights must be positive numbers, one for each width; leave a width out instead of 0"
             )
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store."""
+        return {"domain": self.domain, "weights": self.weights, "widths": self.widths}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Tree":
+        """Back from `to_arrays`."""
+        return cls(arrays["domain"], tuple(arrays["widths"]), tuple(arrays["weights"]))
 
     @property
     def cells(self) -> int:
