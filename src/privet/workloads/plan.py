@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidParameter, NoGuarantee
+from privet.errors import InvalidParameter, NoGuarantee, PrivetError
 from privet.privacy import Promise
 from privet.workloads.all_ranges import AllRanges
 from privet.workloads.design import Design, NoiseNorm
@@ -157,7 +157,8 @@ def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:
 
 def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict[str, Any], promise: Promise) -> Plan:
     """Every candidate that can keep the promise, the best first."""
-    found = []
+    found = list[Candidate]()
+    problem: PrivetError = NoGuarantee("no strategy keeps this promise")
     for norm in ("l1", "l2"):
         for strategy in candidates(workload, norm) if strategies is None else strategies:
             if norm not in strategy.norms:
@@ -165,13 +166,12 @@ def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict
             begin = time.process_time()
             try:
                 made = LinearQueries.for_budget(workload=workload, strategy=strategy, norm=norm, **facts, **promise)
-            except (NoGuarantee, InvalidParameter):
-                if strategies is not None and len(strategy.norms) == 1:
-                    raise
+            except (NoGuarantee, InvalidParameter) as reason:  # said below, where no other candidate is left
+                problem = reason if not found and not isinstance(problem, InvalidParameter) else problem
                 continue
             found.append(Candidate(made, time.process_time() - begin))
     if not found:
-        raise NoGuarantee("no strategy keeps this promise: Gaussian strategies need a delta, rho or mu")
+        raise problem
     return Plan(workload, tuple(sorted(found, key=lambda each: each.rmse)))
 
 

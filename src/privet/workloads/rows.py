@@ -1,5 +1,6 @@
 """Linear queries given as the rows of a matrix."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -62,6 +63,11 @@ class Rows(Workload):
 
     def describe(self) -> str:
         return f"{self.queries:,} linear queries over {self.cells:,} cells"
+
+    def __repr__(self) -> str:
+        """With a digest of all numbers: a large matrix prints some of them only."""
+        digest = hashlib.sha256(self.matrix.tobytes()).hexdigest()[:16]
+        return f"Rows({self.queries} x {self.cells}, sha256 {digest})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rows) and np.array_equal(self.matrix, other.matrix)

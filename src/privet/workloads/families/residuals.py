@@ -121,7 +121,7 @@ class Residuals(Design):
         return None
 
     def trace(self, workload: Workload) -> float:
-        """In closed form for marginals: a cell of a table has the variance of every set within it, shared out over the rest."""
+        """In closed form for marginals: a cell has the variance of every set within its table, shared out."""
         if not isinstance(workload, Marginals):
             raise InvalidParameter("residual tables are for marginals")
         spread = {
