@@ -39,7 +39,7 @@ def plan(
     from privet.privacy import Unit
     from privet.workloads import AllRanges, Points, Prefix, RangeQueries
 
-    asked = {"ranges": AllRanges, "prefix": Prefix, "cells": Points}[workload](domain)
+    asked = AllRanges(domain) if workload == "ranges" else Prefix(domain) if workload == "prefix" else Points(domain)
     queries = RangeQueries(workload=asked, unit=Unit(relation))
     promise = {"epsilon": epsilon, "delta": delta or None, "rho": rho, "mu": mu}
     found = queries.plan(**{name: value for name, value in promise.items() if value is not None})  # type: ignore[arg-type]

@@ -166,13 +166,15 @@ class LinearQueries(Mechanism[Any, Answers]):
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """Of the first cell by itself; each answer has its own interval (`release.value.answer`)."""
-        return _bar(self, confidence)  # type: ignore[no-any-return]
+        return _bar(self, confidence)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
         tree = Hierarchical(weights="uniform")
         plain = cls.for_budget(epsilon=1.0, workload=Prefix(4), strategy=tree)
         yield Example(plain, [3, 0, 2, 1], [3, 1, 2, 1], Guarantee(1.0))
+        moved = cls.for_budget(mu=1.0, workload=Prefix(2), strategy=tree, unit=Unit("replace"))
+        yield Example(moved, [3, 0], [2, 1], Guarantee(mu=1.0))
 
 
 @remember(2**20)
