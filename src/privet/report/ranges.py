@@ -45,11 +45,13 @@ def range_error_figure(mechanisms: Mapping[str, LinearQueries]) -> Figure:
     figure, axes = new_figure()
     for (name, mechanism), colour in zip(mechanisms.items(), PALETTE * 3, strict=False):
         errors = range_errors(mechanism, lengths)
-        axes.plot(lengths, errors, color=colour, linewidth=2.2 if colour == accent else 1.6)
-        axes.annotate(name, (lengths[-1], errors[-1]), (6, 0), textcoords="offset points", color=colour, va="center")
+        axes.plot(lengths, errors, color=colour, linewidth=2.2 if colour == accent else 1.6, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.margins(x=0.02)
+    for axis in (axes.xaxis, axes.yaxis):  # 20, not 2 x 10^1
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("")
+    axes.legend(frameon=False, fontsize=9.5)
     first = next(iter(mechanisms))
     title(
         axes, f"{first}: how far off is a range?", f"standard deviation of one range in the middle of {domain:,} cells"
