@@ -1,5 +1,6 @@
 """Pictures: how far off a range is by its length, strategy by strategy; and a distribution function beside the truth."""
 
+import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,6 +49,8 @@ def range_error_figure(mechanisms: Mapping[str, LinearQueries]) -> Figure:
         axes.plot(lengths, errors, color=colour, linewidth=2.2 if colour == accent else 1.6, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    marks = importlib.import_module("matplotlib.ticker").LogLocator(subs=(1.0, 2.0, 5.0))
+    axes.yaxis.set_major_locator(marks)
     for axis in (axes.xaxis, axes.yaxis):  # 20, not 2 x 10^1
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter("")
