@@ -11,5 +11,6 @@ from privet.cli.ledgers import ledger_app as ledger_app
 
 # Importing a command registers it; the order here is the order of the help.
 from privet.cli.price import price as price
+from privet.cli.ranges import ranges_app as ranges_app
 
 __all__, __dir__ = face(globals())

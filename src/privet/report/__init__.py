@@ -20,6 +20,11 @@ from privet.report.meaning import Meaning as Meaning, posterior as posterior, wh
 from privet.report.price import describe as describe
 from privet.report.profile import profile_figure as profile_figure
 from privet.report.quote import Quote as Quote, quote as quote
+from privet.report.ranges import (
+    cdf_figure as cdf_figure,
+    range_error_figure as range_error_figure,
+    range_errors as range_errors,
+)
 from privet.report.rungs import Step as Step, ladder_of as ladder_of
 from privet.report.table import facts_table as facts_table, ladder_notes as ladder_notes, ladder_table as ladder_table
 from privet.report.tradeoff import tradeoff_figure as tradeoff_figure

@@ -1,6 +1,33 @@
 """Workloads: range and linear queries answered together by a strategy."""
 
-from privet._face import face, not_in_this_version
+from privet._face import face
+from privet.workloads import inference as inference, strategies as strategies
+from privet.workloads.all_ranges import AllRanges as AllRanges
+from privet.workloads.answers import Answers as Answers, Estimate as Estimate
+from privet.workloads.linear_queries import LinearQueries as LinearQueries
+from privet.workloads.marginals import Marginals as Marginals
+from privet.workloads.plan import Plan as Plan
+from privet.workloads.points import Points as Points
+from privet.workloads.prefix import Prefix as Prefix
+from privet.workloads.product import Product as Product
+from privet.workloads.range_queries import RangeQueries as RangeQueries
+from privet.workloads.ranges import Ranges as Ranges
+from privet.workloads.rows import Rows as Rows
+from privet.workloads.stacked import Stacked as Stacked
+from privet.workloads.strategies import (
+    Cells as Cells,
+    EveryQuery as EveryQuery,
+    Fourier as Fourier,
+    Hierarchical as Hierarchical,
+    Kronecker as Kronecker,
+    Optimised as Optimised,
+    PIdentity as PIdentity,
+    Quadtree as Quadtree,
+    ResidualTables as ResidualTables,
+    SquareRoot as SquareRoot,
+    Wavelet as Wavelet,
+)
+from privet.workloads.strategy import registered_strategies as registered_strategies
+from privet.workloads.weighted import Weighted as Weighted
 
-__all__, __dir__ = face(globals())
-__getattr__ = not_in_this_version(__name__)
+__all__, __dir__ = face(globals(), "inference", "strategies")

@@ -1,0 +1,141 @@
+"""What a release of many queries is: noisy measurements, and every answer that follows from them, with its interval."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import fraction
+from privet.errors import InvalidParameter
+from privet.mechanisms.stored import storable
+from privet.workloads.design import Design
+from privet.workloads.families.noise_law import Kind, NoiseLaw
+from privet.workloads.inference.isotonic import isotonic
+from privet.workloads.ranges import public_range
+from privet.workloads.workload import Workload
+
+_MOST_INTERVALS = 2_000  # each takes a pass over the cells
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """One answer, or one for each query, with the radius of its interval.
+
+    >>> print(Estimate(41.5, 3.0, 0.95))
+    41.5 +-3 (95%)
+    """
+
+    value: Any
+    radius: Any
+    confidence: float
+
+    @property
+    def interval(self) -> tuple[Any, Any]:
+        """Both ends."""
+        return self.value - self.radius, self.value + self.radius
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} +-{self.radius:.4g} ({100.0 * self.confidence:.4g}%)"
+
+
+@final
+@storable("workloads.answers")
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Noisy measurements of one histogram. Everything here is computed from them: asking more costs nothing.
+
+    Intervals come from the exact law of the noise. They are about one answer; `simultaneous=True` makes those of a
+    workload hold all at once.
+
+    >>> from privet.workloads import RangeQueries
+    >>> found = RangeQueries(domain=4).release([10, 20, 30, 40], epsilon=100.0).value
+    >>> round(found.answer(1, 2).value), found.answer(2, 1).value
+    (50, 0.0)
+    """
+
+    design: Design
+    kind: Kind
+    scale: Fraction
+    measured: Array
+    shape: tuple[int, ...]
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store: what was measured, and how."""
+        facts = {"design": self.design, "kind": self.kind, "measured": self.measured, "scale": self.scale}
+        return facts | {"shape": self.shape}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Answers":
+        """Back from `to_arrays`."""
+        return cls(**arrays | {"shape": tuple(arrays["shape"])})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answers) or not np.array_equal(self.measured, other.measured):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in ("design", "kind", "scale", "shape"))
+
+    def __hash__(self) -> int:
+        return hash(self.measured.tobytes())
+
+    @cached_property
+    def histogram(self) -> Array:
+        """The cells that fit the measurements best: unbiased, so that some may be negative."""
+        cells = self.design.reconstruct(self.measured).reshape(self.shape)
+        cells.setflags(write=False)
+        return cells
+
+    @cached_property
+    def _law(self) -> NoiseLaw:
+        return NoiseLaw(self.kind, tuple((size, self.scale / weight) for size, weight in self.design.groups))
+
+    def answer(self, first: int, last: int, *, confidence: float = 0.95) -> Estimate:
+        """The sum of the cells from `first` to `last`, both included; an empty range is 0, exactly."""
+        if len(self.shape) != 1:
+            raise InvalidParameter("ranges are asked of histograms of one dimension; take answers(workload)")
+        low, high = public_range((first, last), self.shape[0])
+        if high < low:
+            return Estimate(0.0, 0.0, confidence)
+        query = np.zeros(self.shape[0])
+        query[low : high + 1] = 1.0
+        return self.linear(query, confidence=confidence)
+
+    def linear(self, query: Array, *, confidence: float = 0.95) -> Estimate:
+        """Any combination of the cells."""
+        weights = np.asarray(query, dtype=float)
+        if weights.shape != self.shape or not np.all(np.isfinite(weights)):
+            raise InvalidParameter(f"a query needs one finite number for each cell: shape {self.shape}")
+        radius = self._law.radius(self.design.coefficients(weights), confidence)
+        return Estimate(float(np.sum(weights * self.histogram)), radius, confidence)
+
+    def answers(self, workload: Workload, *, confidence: float = 0.95, simultaneous: bool = False) -> Estimate:
+        """All answers of a workload over these cells, with an interval each: at most 2,000 of them."""
+        if workload.shape != self.shape:
+            raise InvalidParameter(f"the workload is over {workload.shape}, the histogram over {self.shape}")
+        if workload.queries > _MOST_INTERVALS:
+            raise InvalidParameter(
+                f"intervals for {workload.queries:,} answers would take long: ask for fewer, or take "
+                "workload.answers(release.value.histogram) without intervals"
+            )
+        each = 1.0 - (1.0 - confidence) / workload.queries if simultaneous else confidence
+        rows = [workload.query(i) for i in range(workload.queries)]
+        radii = [self._law.radius(self.design.coefficients(row), each) for row in rows]
+        return Estimate(workload.answers(self.histogram), np.array(radii), confidence)
+
+    def cdf(self) -> Array:
+        """The share of the rows up to and with each cell: between 0 and 1, never falling."""
+        sums = np.maximum(isotonic(np.cumsum(self.histogram.reshape(-1))), 0.0)
+        return np.asarray(sums / sums[-1] if sums[-1] > 0.0 else np.linspace(0.0, 1.0, len(sums) + 1)[1:])
+
+    def quantile(self, q: float) -> int:
+        """The first cell up to which at least the share q of the rows lies."""
+        return int(np.searchsorted(self.cdf(), fraction("q", q) * (1.0 - 1e-12)))
+
+    def __str__(self) -> str:
+        return f"answers over {self.histogram.size:,} cells from {len(self.measured):,} noisy measurements"

@@ -1,0 +1,141 @@
+"""The abstract design: what a strategy measures on one domain, exactly, and how cells are rebuilt from it."""
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter
+from privet.mechanisms import Sensitivity
+from privet.mechanisms.families.records import row_sensitivity
+from privet.privacy import Unit
+from privet.workloads.workload import Workload
+
+NoiseNorm = Literal["l1", "l2"]
+_LARGEST = 2**61  # no measurement lies beyond: cells are cut first, which moves no two of them apart
+
+
+class Design(ABC):
+    """Whole-number combinations of the cells, in groups of one weight each.
+
+    Measurement i of a histogram x is m_i x for a row m_i of whole numbers: exact. A group of weight w gets noise of
+    1/w times the common scale, so that the strategy matrix A of the papers has the rows w m_i. G = A'A.
+
+    **Sensitivity:** of A, for the neighbouring relation at hand (`sensitivity`), from exact numbers.
+    **Error:** an answer q x has variance q' G^-1 q at noise of variance 1 (`variance`), before anything is paid.
+
+    >>> from privet.workloads import Hierarchical, Prefix
+    >>> design = Hierarchical(branching=2, weights="uniform", root=True).design(Prefix(4), "l1")
+    >>> design.measure(np.array([1, 2, 5, 1])).tolist()
+    [1, 2, 5, 1, 3, 6, 9]
+    """
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """The cells of the domain."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> tuple[tuple[int, Fraction], ...]:
+        """How many measurements each group has, and its weight."""
+
+    @abstractmethod
+    def measure(self, histogram: Array) -> Array:
+        """The measurements of whole numbers, group after group, exactly; of real numbers, in doubles."""
+
+    @abstractmethod
+    def reconstruct(self, measured: Array) -> Array:
+        """The cells that fit the measurements best: unbiased, and without noise the cells themselves."""
+
+    @abstractmethod
+    def coefficients(self, query: Array) -> Array:
+        """How an answer rebuilt from the cells depends on each measurement: answer = coefficients . measurements."""
+
+    @abstractmethod
+    def trace(self, workload: Workload) -> float:
+        """tr(V G^-1): the sum of the variances of all queries at noise of variance 1, or a bound on it."""
+
+    @abstractmethod
+    def _longest(self, norm: NoiseNorm) -> Fraction:
+        """The largest l1 norm of a column of A, or the largest square of its l2 norm."""
+
+    @abstractmethod
+    def _farthest(self, norm: NoiseNorm) -> Fraction:
+        """The same for the difference of two columns; 0 where there is one cell."""
+
+    @property
+    @abstractmethod
+    def _widest(self) -> int:
+        """The largest sum of |m_i| over a row, or a bound on it."""
+
+    @final
+    def sensitivity(
+        self, norm: NoiseNorm, unit: Unit | None = None, *, max_rows: int = 1, inside: bool = False
+    ) -> Sensitivity:
+        """How far the weighted measurements move between neighbours, exactly (an l2 norm rounded up).
+
+        Add/remove: the longest column. Replace: the farthest pair of columns, or the longest column where that is more,
+        since a row may lie outside the domain; `inside=True` states the public fact that every row lies inside it.
+        Several rows of a person may all lie in one cell: `max_rows` times that, and then rows may be missing too.
+
+        >>> from privet.workloads import Cells, Prefix
+        >>> design = Cells().design(Prefix(4), "l1")
+        >>> float(design.sensitivity("l1")), float(design.sensitivity("l1", Unit("replace")))
+        (1.0, 2.0)
+        """
+        neighbours = Unit() if unit is None else unit
+        reach = self._longest(norm)
+        if neighbours.relation == "replace":
+            apart = self._farthest(norm)
+            reach = apart if inside and max_rows == 1 else max(apart, reach)
+        if reach == 0:
+            raise InvalidParameter("the total is public where every row lies in the one cell: nothing needs protection")
+        return row_sensitivity(
+            reach if norm == "l1" else _root_up(reach), norm=norm, unit=neighbours, max_rows=max_rows
+        )
+
+    @property
+    @final
+    def measurements(self) -> int:
+        """How many measurements there are."""
+        return sum(size for size, _ in self.groups)
+
+    @cached_property
+    def most(self) -> int:
+        """Cells are cut at this size before they are measured, so that no measurement overflows."""
+        return _LARGEST // max(1, self._widest)
+
+    @final
+    def variance(self, query: Array) -> float:
+        """q' G^-1 q: the variance of one answer at noise of variance 1."""
+        return float(np.sum((self.coefficients(query) / self._row_weights()) ** 2))
+
+    @final
+    def _row_weights(self) -> Array:
+        return np.repeat([float(weight) for _, weight in self.groups], [size for size, _ in self.groups])
+
+    def uncovered(self, workload: Workload) -> int | None:
+        """The number of the first query that the measurements do not determine; None where they determine every cell."""
+        return None
+
+
+def _root_up(square: Fraction) -> Fraction:
+    """A double that is at least the square root."""
+    root = Fraction(math.sqrt(square))
+    while root * root < square:
+        root = Fraction(math.nextafter(float(root), math.inf))
+    return root
+
+
+def whole_weight(weight: Any) -> Fraction:
+    """A weight as a multiple of 2^-20, at least one of them: what is measured is what was priced.
+
+    >>> whole_weight(0.5)
+    Fraction(1, 2)
+    """
+    return Fraction(max(1, round(float(weight) * 2**20)), 2**20)

@@ -1,0 +1,1 @@
+"""What several strategies share by nature: trees, dense matrices, the spectrum of nested blocks."""

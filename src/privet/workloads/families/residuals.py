@@ -1,0 +1,169 @@
+"""What each set of attributes adds to its subsets: residual tables, orthogonal to each other."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter
+from privet.mechanisms.stored import storable
+from privet.workloads.design import Design, NoiseNorm
+from privet.workloads.marginals import Marginals
+from privet.workloads.workload import Workload
+
+Attributes = tuple[int, ...]
+_EXACT = 12  # attributes up to which every way in which two cells may differ is looked at
+
+
+def closure(tables: Iterable[Attributes]) -> tuple[Attributes, ...]:
+    """All subsets of the given sets, the small ones first.
+
+    >>> closure([(0, 1)])
+    ((), (0,), (1,), (0, 1))
+    """
+    found = {part for table in tables for part in subsets(table)}
+    return tuple(sorted(found, key=lambda each: (len(each), each)))
+
+
+def subsets(table: Attributes) -> Iterable[Attributes]:
+    """Every subset of a set of attributes, itself included.
+
+    >>> list(subsets((0, 2)))
+    [(), (0,), (2,), (0, 2)]
+    """
+    return chain.from_iterable(combinations(table, size) for size in range(len(table) + 1))
+
+
+@final
+@storable("workloads.residuals")
+@dataclass(frozen=True)
+class Residuals(Design):
+    """For each set A of attributes: its table, minus the mean along each of them, times the number of values.
+
+    In whole numbers: along an attribute of n values x becomes n x - sum. Residuals of different sets are orthogonal.
+
+    >>> one = Residuals((2, 2), ((), (0,)), (Fraction(1), Fraction(1)))
+    >>> one.measure(np.array([[1, 2], [3, 4]])).tolist()  # the total; then 2 * 3 - 10, 2 * 7 - 10
+    [10, -4, 4]
+    """
+
+    domain: tuple[int, ...]
+    parts: tuple[Attributes, ...]
+    weights: tuple[Fraction, ...]
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store."""
+        return {"domain": self.domain, "parts": self.parts, "weights": self.weights}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Residuals":
+        """Back from `to_arrays`."""
+        parts = tuple(tuple(part) for part in arrays["parts"])
+        return cls(tuple(arrays["domain"]), parts, tuple(arrays["weights"]))
+
+    @property
+    def cells(self) -> int:
+        return prod(self.domain)
+
+    def _values(self, part: Attributes) -> int:
+        return prod(self.domain[i] for i in part)
+
+    @property
+    def groups(self) -> tuple[tuple[int, Fraction], ...]:
+        return tuple((self._values(part), weight) for part, weight in zip(self.parts, self.weights, strict=True))
+
+    def measure(self, histogram: Array) -> Array:
+        cells = np.asarray(histogram).reshape(self.domain)
+        return np.concatenate([self._residual(cells, part).reshape(-1) for part in self.parts])
+
+    def _residual(self, cells: Array, part: Attributes) -> Array:
+        table = np.sum(cells, axis=tuple(i for i in range(len(self.domain)) if i not in part))
+        for axis, attribute in enumerate(part):
+            table = self.domain[attribute] * table - np.sum(table, axis=axis, keepdims=True)
+        return np.asarray(table)
+
+    def reconstruct(self, measured: Array) -> Array:
+        """The part of the histogram that the tables determine; the rest is spread evenly."""
+        cells = np.zeros(self.domain)
+        start = 0
+        for part in self.parts:
+            size = self._values(part)
+            table = np.asarray(measured[start : start + size], dtype=float).reshape([self.domain[i] for i in part])
+            start += size
+            for axis in range(len(part)):
+                table = table - np.mean(table, axis=axis, keepdims=True)
+            place = [self.domain[i] if i in part else 1 for i in range(len(self.domain))]
+            cells += table.reshape(place) / self.cells
+        return cells.reshape(-1)
+
+    def coefficients(self, query: Array) -> Array:
+        flat = np.asarray(query, dtype=float).reshape(self.domain)
+        found = [self._residual(flat, part).reshape(-1) / self._values(part) for part in self.parts]
+        return np.concatenate(found) / self.cells
+
+    def uncovered(self, workload: Workload) -> int | None:
+        if isinstance(workload, Marginals):
+            known, number = set(self.parts), 0
+            for table in workload.attributes:
+                if not known.issuperset(subsets(table)):
+                    return number
+                number += self._values(table)
+            return None
+        for number in range(workload.queries):
+            query = workload.query(number).reshape(-1)
+            if np.max(np.abs(self.reconstruct(self.measure(query)) - query)) > 1e-9 * np.max(np.abs(query)):
+                return number
+        return None
+
+    def trace(self, workload: Workload) -> float:
+        """In closed form for marginals: a cell has the variance of every set within its table, shared out."""
+        if not isinstance(workload, Marginals):
+            raise InvalidParameter("residual tables are for marginals")
+        spread = {
+            part: _share(self.domain, part) / float(weight * self._values(part)) ** 2
+            for part, weight in zip(self.parts, self.weights, strict=True)
+        }
+        return sum(
+            spread[part] * self._values(table) / (self._values(table) / self._values(part)) ** 2
+            for table in workload.attributes
+            for part in subsets(table)
+        )
+
+    def _longest(self, norm: NoiseNorm) -> Fraction:
+        return self._length(norm, ())
+
+    def _length(self, norm: NoiseNorm, moved: Attributes) -> Fraction:
+        """The l1 norm of a column, or the inner product of two that differ in the attributes `moved`."""
+        total = Fraction(0)
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            if norm == "l1":
+                total += weight * prod(2 * (self.domain[i] - 1) for i in part)
+            else:
+                sizes = ((i, self.domain[i]) for i in part)
+                total += weight**2 * prod(-n if i in moved else n * (n - 1) for i, n in sizes)
+        return total
+
+    def _farthest(self, norm: NoiseNorm) -> Fraction:
+        """Exact for l2 and few attributes: over the sets in which two cells differ. Else twice the longest column."""
+        free = tuple(i for i, size in enumerate(self.domain) if size > 1)
+        if norm == "l1" or len(free) > _EXACT:
+            return self._longest(norm) * (2 if norm == "l1" else 4)
+        least = min((self._length(norm, moved) for moved in subsets(free) if moved), default=self._longest(norm))
+        return 2 * (self._longest(norm) - least)
+
+    @property
+    def _widest(self) -> int:
+        rows = (
+            prod(2 * (self.domain[i] - 1) for i in part) * (self.cells // self._values(part)) for part in self.parts
+        )
+        return max(rows)
+
+
+def _share(domain: tuple[int, ...], part: Attributes) -> float:
+    """The product of (n - 1)/n: how much of a unit vector the residual of a set keeps."""
+    return prod((domain[i] - 1) / domain[i] for i in part)

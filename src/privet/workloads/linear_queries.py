@@ -1,0 +1,212 @@
+"""The mechanism of this room: exact measurements of a histogram, noise of the strategy's weights, least squares."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Unpack, final
+
+import numpy as np
+
+from privet import noise
+from privet._cache import remember
+from privet._numerics import Array
+from privet._validate import above, count, flag, set_frozen
+from privet.errors import InvalidData, InvalidParameter, NoGuarantee
+from privet.mechanisms import ErrorBar, Example, Mechanism, Sensitivity
+from privet.mechanisms.families.values import admit_value, read_value
+from privet.mechanisms.form import Form, Kept
+from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms.target import pure_scale, ratio_down, scale_for
+from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
+from privet.workloads.answers import Answers
+from privet.workloads.design import Design, NoiseNorm
+from privet.workloads.families.noise_law import Kind
+from privet.workloads.prefix import Prefix
+from privet.workloads.strategies import Hierarchical
+from privet.workloads.strategy import Strategy, as_strategy
+from privet.workloads.workload import Workload, as_workload
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class LinearQueries(Mechanism[Any, Answers]):
+    """Every answer of a workload from one set of noisy measurements of the histogram.
+
+    `norm` "l1" adds discrete Laplace noise, "l2" Gaussian noise rounded to integers, of `scale` over the weight of each
+    measurement. A cell that is missing or no number counts as 0, a fraction is rounded half up.
+
+    **Guarantee:** pure epsilon = sensitivity/scale, or that of the Gaussian with noise multiplier scale/sensitivity:
+    rounding is post-processing, in every dimension.
+    **Sensitivity:** that of the strategy's matrix, exactly, for `unit`, `max_rows` rows a person, and rows that may lie
+    outside the domain (`inside=True`: none does).
+    **Error:** known before paying (`plan`), and with every answer.
+    **Reference:** Li, Hay, Rastogi, Miklau & McGregor 2010; proof note workloads/linear_queries.
+
+    >>> from privet.workloads import Cells
+    >>> mechanism = LinearQueries.for_budget(epsilon=1.0, workload=Prefix(4), strategy=Cells())
+    >>> mechanism.scale, mechanism.loss.pure()
+    (1.0, 1.0)
+    """
+
+    name = "linear_queries"
+
+    workload: Workload
+    strategy: Strategy
+    norm: NoiseNorm
+    scale: float
+    unit: Unit = field(default=Unit())
+    max_rows: int = 1
+    inside: bool = False
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        as_workload(self.workload)
+        as_strategy(self.strategy)
+        set_frozen(self, scale=above("scale", self.scale, 0.0), max_rows=count("max_rows", self.max_rows, 1))
+        set_frozen(self, inside=flag("inside", self.inside))
+        missing = self.design.uncovered(self.workload)
+        if missing is not None:
+            raise InvalidParameter(
+                f"{self.strategy.describe()} does not determine query {missing} of the workload: measure its cells too"
+            )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        workload: Workload,
+        strategy: Strategy,
+        unit: Unit | None = None,
+        max_rows: int = 1,
+        inside: bool = False,
+        norm: NoiseNorm | None = None,
+        **promise: Unpack[Promise],
+    ) -> "LinearQueries":
+        """The least noise within the budget; of both norms, where the strategy and the budget allow both, the better."""
+        Guarantee(**promise)  # which says what is wrong
+        facts: dict[str, Any] = {"workload": workload, "strategy": as_strategy(strategy), "max_rows": max_rows}
+        facts |= {"inside": inside, "unit": Unit() if unit is None else unit}
+        found = []
+        for each in strategy.norms if norm is None else (norm,):
+            try:
+                found.append(_calibrated(cls, each, promise, facts))
+            except NoGuarantee:  # this noise cannot keep such a promise
+                continue
+        if not found:
+            raise NoGuarantee(f"{strategy.describe()} needs Gaussian noise, which has no pure guarantee: give a delta")
+        return min(found, key=lambda mechanism: mechanism.rmse)
+
+    @property
+    def form(self) -> Form:
+        """Answers, which are stored with what was measured."""
+        return Kept("workloads.answers")
+
+    @property
+    def design(self) -> Design:
+        """What is measured."""
+        return self.strategy.design(self.workload, self.norm)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of the weighted measurements."""
+        return self.design.sensitivity(self.norm, self.unit, max_rows=self.max_rows, inside=self.inside)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        reach = self.sensitivity.value
+        if self.norm == "l1":
+            return PureLoss(_up(reach / Fraction(self.scale)), unit=self.unit)
+        return GaussianLoss(ratio_down(self.scale, reach), unit=self.unit)
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared error over all queries, before rounding to integers."""
+        spread = self.scale**2 * (2.0 if self.norm == "l1" else 1.0)
+        return float(np.sqrt(spread * self.design.trace(self.workload) / self.workload.queries))
+
+    def _admit(self, value: Any) -> None:
+        admit_value(value)
+        shape = np.shape(value) if not isinstance(value, list | tuple) else _listed_shape(value)
+        if shape != self.workload.shape:
+            raise InvalidData(f"the histogram must have the shape of the domain, {self.workload.shape}: got {shape}")
+
+    def _prepare(self, value: Any) -> Array:
+        numbers = read_value(value)
+        most = self.design.most
+        if numbers.array is not None:
+            array = (
+                np.nan_to_num(np.clip(numbers.array, -most, most)) if numbers.array.dtype.kind == "f" else numbers.array
+            )
+            whole = np.floor(array) + (array - np.floor(array) >= 0.5) if array.dtype.kind == "f" else array
+            return np.clip(whole, 0 if whole.dtype.kind in "bu" else -most, most).astype(np.int64).reshape(-1)
+        assert numbers.ratios is not None
+        wholes = [(2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios]  # half up
+        return np.array([min(max(whole, -most), most) for whole in wholes], dtype=np.int64)
+
+    def _draw(self, prepared: Array, runs: int, source: Source) -> list[Answers]:
+        exact = self.design.measure(prepared)
+        noisy = np.empty((runs, len(exact)), dtype=np.int64)
+        start = 0
+        for size, weight in self.design.groups:
+            drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)
+            noisy[:, start : start + size] = exact[start : start + size] + drawn
+            start += size
+        return [self._answers(row) for row in noisy]
+
+    def _answers(self, measured: Array) -> Answers:
+        kind: Kind = "laplace" if self.norm == "l1" else "gaussian"
+        return Answers(self.design, kind, Fraction(self.scale), measured, self.workload.shape)
+
+    def _noise(self, scale: Fraction, shape: tuple[int, int], source: Source) -> Array:
+        if self.norm == "l1":
+            return np.asarray(noise.discrete_laplace(scale=scale, size=shape, source=source))
+        return np.asarray(noise.rounded_gaussian(sigma=scale, size=shape, source=source))
+
+    def error(self, confidence: float = 0.95) -> ErrorBar:
+        """Of the first cell by itself; each answer has its own interval (`release.value.answer`)."""
+        return _bar(self, confidence)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        tree = Hierarchical(weights="uniform")
+        plain = cls.for_budget(epsilon=1.0, workload=Prefix(4), strategy=tree)
+        yield Example(plain, [3, 0, 2, 1], [3, 1, 2, 1], Guarantee(1.0))
+        moved = cls.for_budget(mu=1.0, workload=Prefix(2), strategy=tree, unit=Unit("replace"))
+        yield Example(moved, [3, 0], [2, 1], Guarantee(mu=1.0))
+
+
+@remember(2**20)
+def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
+    query = np.zeros(mechanism.workload.shape)
+    query.reshape(-1)[0] = 1.0
+    blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
+    return ErrorBar(blank.linear(query, confidence=confidence).radius, confidence, "the first cell", around=False)
+
+
+def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, facts: dict[str, Any]) -> LinearQueries:
+    target = Guarantee(**promise)
+    design = facts["strategy"].design(facts["workload"], norm)
+    reach = design.sensitivity(norm, facts["unit"], max_rows=facts["max_rows"], inside=facts["inside"])
+    if norm == "l2":
+        made = Gaussian.for_budget(**promise, sensitivity=reach)
+        return cls(norm=norm, scale=made.scale, at=made.at, **facts)
+    if target.mu is not None:
+        raise NoGuarantee("Laplace noise is not priced in mu")
+    epsilon = target.epsilon if target.epsilon is not None else (2.0 * float(target.rho or 0.0)) ** 0.5 * (1.0 - 1e-15)
+    scale = pure_scale(scale_for(1.0 / epsilon, reach.value), reach.value, Guarantee(epsilon))
+    return cls(norm=norm, scale=scale, **facts)
+
+
+def _up(ratio: Fraction) -> float:
+    nearest = float(ratio)
+    return nearest if nearest >= ratio else float(np.nextafter(nearest, np.inf))
+
+
+def _listed_shape(value: Any) -> tuple[int, ...]:
+    shape: list[int] = []
+    while isinstance(value, list | tuple):
+        shape.append(len(value))
+        value = value[0] if len(value) else None
+    return tuple(shape)

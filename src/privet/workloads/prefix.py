@@ -1,0 +1,57 @@
+"""All prefix sums over a domain of one dimension: the cumulative distribution."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import set_frozen
+from privet.workloads.workload import Workload, public_cells
+
+
+@final
+@dataclass(frozen=True)
+class Prefix(Workload):
+    """The sums of the first 1, 2, ..., k cells.
+
+    >>> Prefix(3).answers(np.array([1, 2, 4])).tolist()
+    [1, 3, 7]
+    """
+
+    domain: int
+
+    def __post_init__(self) -> None:
+        set_frozen(self, domain=public_cells(self.domain))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.domain,)
+
+    @property
+    def queries(self) -> int:
+        return self.domain
+
+    def answers(self, histogram: Array) -> Array:
+        return np.cumsum(histogram)
+
+    def query(self, number: int) -> Array:
+        return (np.arange(self.domain) <= number).astype(float)
+
+    def gram(self) -> Array:
+        cell = np.arange(self._small(), dtype=np.float64)
+        return np.asarray(np.minimum.outer(*[self.domain - cell] * 2))
+
+    def block_energy(self, width: int) -> int:
+        """Prefix sums that end inside a block, and those that hold all of it."""
+        blocks, rest = divmod(self.domain, width)
+        whole = blocks * (self.domain - width) - width * (blocks * (blocks - 1) // 2)
+        return blocks * _squares(width) + whole * width**2 + _squares(rest)
+
+    def describe(self) -> str:
+        return f"all {self.domain:,} prefix sums"
+
+
+def _squares(n: int) -> int:
+    """1 + 4 + ... + n^2."""
+    return n * (n + 1) * (2 * n + 1) // 6

@@ -1,0 +1,68 @@
+"""Workloads over several dimensions, one factor for each: all rectangles are the ranges of both sides."""
+
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import set_frozen
+from privet.errors import InvalidParameter
+from privet.workloads.workload import Workload, as_workload
+
+
+@final
+@dataclass(frozen=True)
+class Product(Workload):
+    """Every combination of one query of each factor: its row is the outer product of theirs.
+
+    >>> from privet.workloads import AllRanges
+    >>> rectangles = Product((AllRanges(2), AllRanges(2)))
+    >>> rectangles.answers(np.array([[1, 2], [3, 4]])).tolist()  # first (0,0), then (0,1), (1,1) along each side
+    [1, 3, 2, 4, 10, 6, 3, 7, 4]
+    """
+
+    factors: tuple[Workload, ...]
+
+    def __post_init__(self) -> None:
+        try:
+            set_frozen(self, factors=tuple(as_workload(each) for each in self.factors))
+        except TypeError:
+            raise InvalidParameter("factors must be a list of workloads, one for each dimension") from None
+        if not self.factors or any(len(each.shape) != 1 for each in self.factors):
+            raise InvalidParameter("factors must be workloads of one dimension each, at least one")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(each.cells for each in self.factors)
+
+    @property
+    def queries(self) -> int:
+        return int(np.prod([each.queries for each in self.factors], dtype=object))
+
+    def answers(self, histogram: Array) -> Array:
+        found = np.asarray(histogram)
+        for axis, factor in enumerate(self.factors):
+            found = np.apply_along_axis(factor.answers, axis, found)
+        return found.reshape(-1)
+
+    def query(self, number: int) -> Array:
+        places = np.unravel_index(number, [each.queries for each in self.factors])
+        rows = [factor.query(int(place)) for factor, place in zip(self.factors, places, strict=True)]
+        return np.asarray(reduce(np.multiply.outer, rows))
+
+    def gram(self) -> Array:
+        self._small()
+        return np.asarray(reduce(np.kron, [each.gram() for each in self.factors]))
+
+    def block_energy(self, width: int) -> float:
+        if width == 1:
+            return prod(each.block_energy(1) for each in self.factors)
+        if len(self.factors) > 1:
+            raise InvalidParameter("blocks of consecutive cells are for one dimension: take Kronecker() or Quadtree()")
+        return self.factors[0].block_energy(width)
+
+    def describe(self) -> str:
+        return " x ".join(each.describe() for each in self.factors)

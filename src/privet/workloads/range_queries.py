@@ -1,0 +1,104 @@
+"""The front of the room: all ranges of a histogram, or any linear workload, asked at once."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Unpack, final
+
+from privet._validate import above, open_fraction, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Release
+from privet.privacy import Promise, Unit
+from privet.workloads.all_ranges import AllRanges
+from privet.workloads.answers import Answers
+from privet.workloads.linear_queries import LinearQueries
+from privet.workloads.plan import Plan, make_plan
+from privet.workloads.strategy import Strategy, as_strategy
+from privet.workloads.workload import Workload, as_workload, public_cells
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RangeQueries:
+    """All range queries over `domain` cells (or another `workload` over them), with the strategy of least error.
+
+    Everything up to the release is public: the domain, the workload, the unit of privacy. The histogram is an array of
+    counts, one a cell, in the order of the cells.
+
+    **Guarantee:** that of the mechanism chosen, `LinearQueries`.
+    **Error:** `plan` says it before anything is paid; each answer carries its interval.
+
+    >>> ages = RangeQueries(domain=100)
+    >>> released = ages.release([5] * 100, epsilon=1.0)
+    >>> 0.0 < released.value.answer(18, 64).radius < 100.0
+    True
+    """
+
+    domain: int | None = None
+    workload: Workload | None = None
+    unit: Unit = field(default=Unit())
+    max_rows: int = 1
+    inside: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.domain is None) == (self.workload is None):
+            raise InvalidParameter("give either domain=, the number of cells, or workload=, such as Prefix(100)")
+        if self.workload is None:
+            set_frozen(self, workload=AllRanges(public_cells(self.domain)))
+        set_frozen(self, domain=as_workload(self.workload).cells)
+
+    def plan(self, *, strategy: Strategy | None = None, **promise: Unpack[Promise]) -> Plan:
+        """Every candidate with its error; no data, no charge.
+
+        >>> RangeQueries(domain=8).plan(epsilon=1.0).best.rmse < 3.0
+        True
+        """
+        facts = {"unit": self.unit, "max_rows": self.max_rows, "inside": self.inside}
+        return make_plan(
+            as_workload(self.workload), None if strategy is None else [as_strategy(strategy)], facts, promise
+        )
+
+    def for_budget(self, *, strategy: Strategy | None = None, **promise: Unpack[Promise]) -> LinearQueries:
+        """The mechanism of the best candidate."""
+        return self.plan(strategy=strategy, **promise).mechanism
+
+    def release(
+        self, histogram: Any, *, strategy: Strategy | None = None, source: Any = None, **promise: Unpack[Promise]
+    ) -> Release[Answers]:
+        """Noisy answers to every query at once; paid by the ledger in force."""
+        return self.for_budget(strategy=strategy, **promise).release(histogram, source=source)
+
+    def of(self, histogram: Any, *, strategy: Strategy | None = None) -> "HistogramQuestion":
+        """These queries about this histogram: what `ledger.release(question, epsilon=...)` takes."""
+        return HistogramQuestion(self, histogram, strategy)
+
+    def for_error(self, *, within: float, confidence: float = 0.95, strategy: Strategy | None = None) -> float:
+        """The smallest epsilon (pure) at which the interval of a typical query is at most `within`.
+
+        Typical is the root of the mean variance, read with a normal quantile: a guide for planning; the intervals of a
+        release come from the exact law.
+
+        >>> 0.1 < RangeQueries(domain=16).for_error(within=20.0) < 1.0
+        True
+        """
+        from privet._numerics import ndtri
+
+        reach = -ndtri((1.0 - open_fraction("confidence", confidence)) / 2.0)
+        at_one = self.plan(epsilon=1.0, strategy=strategy).best.rmse * reach
+        epsilon = at_one / above("within", within, 0.0)
+        if not math.isfinite(epsilon) or epsilon > 1e6:
+            raise InvalidParameter("within is too small for any useful epsilon")
+        return epsilon
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class HistogramQuestion:
+    """Queries that know their data: a ledger makes them a mechanism and pays."""
+
+    queries: RangeQueries
+    data: Any
+    strategy: Strategy | None = None
+
+    def for_budget(self, **promise: Unpack[Promise]) -> LinearQueries:
+        """The mechanism for this budget; the data is not looked at."""
+        return self.queries.for_budget(strategy=self.strategy, **promise)

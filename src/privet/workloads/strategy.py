@@ -1,0 +1,86 @@
+"""The abstract strategy: a public recipe that turns a workload into what is measured."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, final
+
+from privet._cache import remember
+from privet.errors import InvalidParameter
+from privet.workloads.design import Design, NoiseNorm
+from privet.workloads.workload import Workload, as_workload
+
+_REGISTRY: dict[str, "type[Strategy]"] = {}
+
+
+class Strategy(ABC):
+    """A recipe: frozen, small and public. `design` works it out for a domain and a norm, without data.
+
+    `norms` are the kinds of noise it is meant for: "l1" (Laplace noise, pure epsilon), "l2" (Gaussian noise).
+
+    >>> from privet.workloads import Cells, Prefix
+    >>> Cells().design(Prefix(8), "l1").measurements
+    8
+    """
+
+    name: ClassVar[str]
+    norms: ClassVar[tuple[NoiseNorm, ...]] = ("l1", "l2")
+
+    @abstractmethod
+    def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
+        """What is measured, from public facts alone."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The recipe in words."""
+
+    @final
+    def design(self, workload: Workload, norm: NoiseNorm) -> Design:
+        """What is measured to answer this workload with noise of this norm; remembered by these public facts."""
+        as_workload(workload)
+        if norm not in self.norms:
+            raise InvalidParameter(f"{self.name} is made for {' and '.join(self.norms)} noise, not for {norm!r}")
+        return _designed(self, workload, norm)
+
+    def __str__(self) -> str:
+        return self.describe()
+
+
+@remember(2**28)
+def _designed(strategy: Strategy, workload: Workload, norm: NoiseNorm) -> Design:
+    return strategy._design(workload, norm)
+
+
+def register(strategy: "type[Strategy]") -> "type[Strategy]":
+    """Class decorator: the laws and the planner find the strategy by its name.
+
+    >>> from privet.workloads import Cells, registered_strategies
+    >>> registered_strategies()["cells"] is Cells
+    True
+    """
+    known = _REGISTRY.setdefault(strategy.name, strategy)
+    if known is not strategy and known.__qualname__ != strategy.__qualname__:
+        raise InvalidParameter(f"the name {strategy.name!r} belongs to {known.__name__} already")
+    _REGISTRY[strategy.name] = strategy
+    return strategy
+
+
+def registered_strategies() -> "dict[str, type[Strategy]]":
+    """All strategies by name.
+
+    >>> "hierarchical" in registered_strategies()
+    True
+    """
+    return dict(sorted(_REGISTRY.items()))
+
+
+def as_strategy(value: Any) -> Strategy:
+    """The strategy itself; a class or a name is refused with the call that is meant.
+
+    >>> from privet.workloads import Cells
+    >>> as_strategy(Cells())
+    Cells()
+    """
+    if isinstance(value, Strategy):
+        return value
+    raise InvalidParameter(
+        f"strategy must be an object such as Hierarchical() or Cells(), got {getattr(value, '__name__', repr(value))}"
+    )

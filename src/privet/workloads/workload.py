@@ -1,0 +1,114 @@
+"""The abstract workload: a set of linear queries over one histogram, never written out as a matrix."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import count
+from privet.errors import InvalidParameter
+
+DENSE = 10_000_000  # cells of the largest matrix that is ever built
+
+
+class Workload(ABC):
+    """Linear queries over the cells of a public domain: frozen, public, without data.
+
+    In matrix words it is W, with one row a query and one column a cell; V = W'W is its Gram matrix. `name` and the
+    fields are all that a cache or a ledger needs to know it by.
+
+    >>> from privet.workloads import Prefix
+    >>> workload = Prefix(4)
+    >>> workload.queries, workload.answers(np.array([1, 0, 2, 5])).tolist()
+    (4, [1, 1, 3, 8])
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The cells along each dimension of the histogram."""
+
+    @property
+    @abstractmethod
+    def queries(self) -> int:
+        """How many queries there are."""
+
+    @abstractmethod
+    def answers(self, histogram: Array) -> Array:
+        """W x: the answers, query by query, in their public order."""
+
+    @abstractmethod
+    def query(self, number: int) -> Array:
+        """One row of W, in the shape of the histogram."""
+
+    @abstractmethod
+    def gram(self) -> Array:
+        """V, over the cells in their order; only for domains whose V is small enough to be built."""
+
+    @abstractmethod
+    def block_energy(self, width: int) -> float:  # whole numbers where they are exact
+        """The sum over consecutive blocks B of `width` cells (the last may be shorter) of 1_B' V 1_B."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What is asked, in words."""
+
+    @property
+    @final
+    def cells(self) -> int:
+        """The number of cells."""
+        return int(np.prod(self.shape, dtype=object))
+
+    @final
+    def _small(self) -> int:
+        """The number of cells, refused where a matrix over pairs of them would be too large."""
+        if self.cells**2 > DENSE:
+            raise InvalidParameter(
+                f"{self.cells:,} cells are too many for this strategy, which needs a matrix over pairs of cells (at most "
+                f"{int(DENSE**0.5):,} cells): take Hierarchical(), which needs none"
+            )
+        return self.cells
+
+    def __str__(self) -> str:
+        return self.describe()
+
+
+def public_cells(value: object, name: str = "domain") -> int:
+    """The number of cells of a domain of one dimension, checked.
+
+    >>> public_cells(1024)
+    1024
+    """
+    cells = count(name, value, 1)
+    if cells > 2**30:
+        raise InvalidParameter(f"{name} must be at most 2^30 cells, got {cells:,}")
+    return cells
+
+
+def public_shape(value: Any) -> tuple[int, ...]:
+    """The cells along each dimension, from one whole number or several.
+
+    >>> public_shape(4), public_shape((2, 3))
+    ((4,), (2, 3))
+    """
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        if not value:
+            raise InvalidParameter("shape must name at least one dimension")
+        return tuple(public_cells(side, "shape") for side in value)
+    return (public_cells(value),)
+
+
+def as_workload(value: object) -> Workload:
+    """The workload itself; anything else is refused.
+
+    >>> from privet.workloads import Prefix
+    >>> as_workload(Prefix(4))
+    Prefix(domain=4)
+    """
+    if not isinstance(value, Workload):
+        raise InvalidParameter(
+            f"a workload is needed, got {type(value).__name__}: AllRanges(k), Prefix(k), Rows(matrix) are some"
+        )
+    return value

@@ -1,0 +1,290 @@
+"""Through the public door: release, ledger, stored values, and a newcomer's inputs."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import privet as pv
+from privet import noise
+from privet.errors import InvalidData, InvalidParameter, NoGuarantee, PrivetError
+from privet.mechanisms import Release
+from privet.privacy import Unit
+from privet.workloads import (
+    AllRanges,
+    Answers,
+    Cells,
+    Hierarchical,
+    LinearQueries,
+    Optimised,
+    PIdentity,
+    Prefix,
+    RangeQueries,
+    Ranges,
+    Rows,
+    SquareRoot,
+    Wavelet,
+)
+
+COUNTS = [3, 1, 4, 1, 5, 9, 2, 6]
+AGES = RangeQueries(domain=8)
+
+
+@pytest.mark.parametrize("strategy", [None, Cells(), Hierarchical(), Wavelet(), PIdentity(steps=3)], ids=str)
+def test_release_answers_every_range_within_its_interval(strategy):
+    found = AGES.release(COUNTS, epsilon=200.0, strategy=strategy)
+    assert isinstance(found.value, Answers)
+    assert found.loss.pure() <= 200.0
+    for first in range(8):
+        for last in range(first, 8):
+            answer = found.value.answer(first, last, confidence=1.0 - 1e-9)
+            assert abs(answer.value - sum(COUNTS[first : last + 1])) <= answer.radius
+
+
+@pytest.mark.parametrize("promise", [{"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.1}, {"mu": 0.5}])
+@pytest.mark.parametrize("unit", [Unit(), Unit("replace"), Unit(group_size=3)], ids=str)
+def test_every_promise_is_kept_and_hardly_less(promise, unit):
+    mechanism = RangeQueries(domain=16, unit=unit, max_rows=2).for_budget(**promise, strategy=Hierarchical())
+    loss = mechanism.loss
+    assert loss.unit == unit
+    if "rho" in promise:
+        assert 0.099 <= loss.zcdp().rho <= 0.1
+    elif "mu" in promise:
+        assert 0.495 <= loss.gdp() <= 0.5
+    elif "delta" in promise:
+        assert pv.accounting.epsilon(loss, delta=1e-6).upper <= 1.0 + 1e-9
+    else:
+        assert 1.0 - 1e-9 <= loss.pure() <= 1.0
+
+
+def test_more_rows_a_person_need_more_noise():
+    one, five = (RangeQueries(domain=16, max_rows=rows).for_budget(epsilon=1.0, strategy=Cells()) for rows in (1, 5))
+    assert five.scale == 5.0 * one.scale
+
+
+def test_rows_inside_the_domain_need_less_noise_under_replace():
+    tree = Hierarchical(weights="uniform")
+    scales = [
+        RangeQueries(domain=16, unit=Unit("replace"), inside=inside).for_budget(epsilon=1.0, strategy=tree).scale
+        for inside in (False, True)
+    ]
+    assert scales == [8.0, 8.0]  # the root cancels in pairs: four levels count twice, and a row outside moves five
+    total = Rows([[1, 1]])
+    with pytest.raises(InvalidParameter, match="public"):
+        RangeQueries(workload=total, unit=Unit("replace"), inside=True).release(
+            [1, 2], epsilon=1.0, strategy=pv.workloads.EveryQuery()
+        )
+
+
+def test_noise_of_each_level_follows_its_weight():
+    """Variances of the measurements of a weighted tree, held against the law that is priced."""
+    mechanism = RangeQueries(domain=64).for_budget(epsilon=0.5, strategy=Hierarchical())
+    runs = np.array([run.measured for run in mechanism.simulate(np.zeros(64, dtype=int), 4_000)])
+    start = 0
+    for size, weight in mechanism.design.groups:
+        scale = float(Fraction(mechanism.scale) / weight)
+        a = math.exp(-1.0 / scale)
+        drawn = runs[:, start : start + size].astype(float)
+        expected = 2.0 * a / (1.0 - a) ** 2
+        assert np.mean(drawn**2) == pytest.approx(expected, rel=6 * math.sqrt(5.0 / drawn.size))
+        start += size
+    assert start == runs.shape[1]
+
+
+def test_ledger_pays_stores_and_replays():
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=2.0))
+    with ledger:
+        first = AGES.release(COUNTS, epsilon=0.5)
+    assert first.paid is not None
+    assert ledger.spent.epsilon == pytest.approx(0.5)
+    mechanism = AGES.for_budget(epsilon=0.5)
+    stored = ledger.release(mechanism, COUNTS, key="ages")
+    again = ledger.release(mechanism, COUNTS, key="ages")
+    assert again.value == stored.value
+    assert ledger.spent.epsilon == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("strategy", [Cells(), Hierarchical(), Wavelet(), PIdentity(steps=3)], ids=str)
+def test_answers_come_back_from_json(strategy):
+    found = AGES.release(COUNTS, epsilon=1.0, strategy=strategy)
+    back = Release.from_json(found.to_json())
+    assert back.value == found.value
+    assert back.value.answer(2, 5) == found.value.answer(2, 5)
+
+
+def test_a_seed_is_stamped():
+    assert AGES.release(COUNTS, epsilon=1.0, source=noise.Seeded(3)).insecure
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        COUNTS,
+        tuple(COUNTS),
+        np.array(COUNTS),
+        np.array(COUNTS, dtype=np.uint8),
+        np.array(COUNTS, dtype=float),
+        [Fraction(count) for count in COUNTS],
+        [*COUNTS[:7], 6.4],
+        [*COUNTS[:7], 5.5],
+    ],
+)
+def test_equal_histograms_are_one_input(value):
+    mechanism = AGES.for_budget(epsilon=1.0, strategy=Cells())
+    prepared = mechanism._prepare(value)
+    assert prepared.tolist() == COUNTS
+    assert prepared.dtype == np.int64
+
+
+def test_columns_of_data_frames_are_read():
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    mechanism = AGES.for_budget(epsilon=1.0, strategy=Cells())
+    for value in (pandas.Series(COUNTS), polars.Series(COUNTS), pyarrow.array(COUNTS)):
+        mechanism.check(value)
+        assert mechanism._prepare(value).tolist() == COUNTS
+    with pytest.raises(InvalidData):
+        mechanism.check(pandas.Series(["A", "B", "A"] * 3).value_counts())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1, 2, 3],
+        [],
+        None,
+        "12345678",
+        {"a": 1},
+        np.zeros((2, 4)),
+        np.array(["a"] * 8),
+        3,
+        iter(COUNTS),
+        [COUNTS],
+    ],
+    ids=repr,
+)
+def test_a_wrong_histogram_is_refused_before_payment(value):
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=2.0))
+    with pytest.raises(PrivetError):
+        ledger.release(AGES.for_budget(epsilon=1.0, strategy=Cells()), value)
+    assert ledger.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize(
+    "value", [[None] * 8, [math.nan] * 8, [math.inf, *COUNTS[1:]], [10**30, *COUNTS[1:]], [-(10**30)] * 8]
+)
+def test_no_value_is_refused(value):
+    """What is missing counts as 0, what is too large is cut: nothing is said about it, and no overflow."""
+    for strategy in (Cells(), Hierarchical(weights="uniform"), PIdentity(steps=3)):
+        found = AGES.release(value, epsilon=1.0, strategy=strategy).value
+        assert np.all(np.isfinite(found.histogram))
+
+
+def test_cut_cells_do_not_overflow():
+    design = Hierarchical(weights="uniform").design(AllRanges(8), "l1")
+    assert int(design.measure(np.full(8, design.most)).max()) == 8 * design.most <= 2**61
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: RangeQueries(),
+        lambda: RangeQueries(domain=0),
+        lambda: RangeQueries(domain=-3),
+        lambda: RangeQueries(domain=2.5),
+        lambda: RangeQueries(domain="8"),
+        lambda: RangeQueries(domain=2**40),
+        lambda: RangeQueries(domain=8, workload=Prefix(8)),
+        lambda: RangeQueries(workload="ranges"),
+        lambda: AGES.plan(),
+        lambda: AGES.plan(epsilon=-1.0),
+        lambda: AGES.plan(epsilon=math.nan),
+        lambda: AGES.plan(epsilon=1.0, strategy="tree"),
+        lambda: AGES.plan(epsilon=1.0, strategy=Hierarchical),
+        lambda: AGES.plan(epsilon=1.0, strategy=SquareRoot()),
+        lambda: AGES.plan(epsilon=1.0, strategy=Optimised()),
+        lambda: AGES.for_error(within=0.0),
+        lambda: AGES.for_error(within=1.0, confidence=1.0),
+        lambda: RangeQueries(domain=8, max_rows=0).plan(epsilon=1.0),
+        lambda: LinearQueries(workload=Prefix(4), strategy=Cells(), norm="l3", scale=1.0),
+        lambda: LinearQueries(workload=Prefix(4), strategy=Cells(), norm="l1", scale=0.0),
+        lambda: Hierarchical(branching=1),
+        lambda: Hierarchical(weights="some"),
+        lambda: Wavelet(weights="some"),
+        lambda: Ranges(4, [(0, 4)]),
+        lambda: Ranges(4, [(-1, 2)]),
+        lambda: Ranges(4, []),
+        lambda: Ranges(4, [3]),
+        lambda: Ranges(4, "ab"),
+        lambda: Rows([]),
+        lambda: Rows([[1, 2], [3]]),
+        lambda: Rows([[math.nan]]),
+        lambda: Rows("ab"),
+        lambda: PIdentity(steps=0),
+        lambda: AllRanges(10_000).answers(np.zeros(10_000)),
+        lambda: AllRanges(5_000).gram(),
+    ],
+)
+def test_wrong_calls_get_one_sentence(call):
+    with pytest.raises((InvalidParameter, NoGuarantee)) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda found: found.answer(0, 8),
+        lambda found: found.answer(-1, 3),
+        lambda found: found.answer(0.5, 3),
+        lambda found: found.linear(np.ones(3)),
+        lambda found: found.linear(np.full(8, np.nan)),
+        lambda found: found.answers(Prefix(9)),
+        lambda found: found.quantile(1.5),
+    ],
+)
+def test_wrong_questions_about_answers(ask):
+    with pytest.raises(InvalidParameter):
+        ask(AGES.release(COUNTS, epsilon=1.0, strategy=Cells()).value)
+
+
+def test_distribution_function_and_quantiles():
+    found = AGES.release([0, 0, 100, 0, 0, 300, 0, 0], epsilon=50.0, strategy=Cells()).value
+    assert np.all(np.diff(found.cdf()) >= 0.0)
+    assert found.cdf()[-1] == 1.0
+    assert (found.quantile(0.1), found.quantile(0.9)) == (2, 5)
+
+
+def test_plan_needs_no_data_and_is_the_default():
+    plan = AGES.plan(epsilon=1.0)
+    assert plan.mechanism == AGES.for_budget(epsilon=1.0)
+    assert [each.rmse for each in plan.candidates] == sorted(each.rmse for each in plan.candidates)
+    assert plan.bound <= plan.best.rmse
+    assert all(each.worst >= each.rmse * (1.0 - 1e-9) for each in plan.candidates)
+    assert "no strategy" in plan.explain()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_smallest_domains(k):
+    found = RangeQueries(domain=k).release([7] * k, epsilon=100.0).value
+    assert found.answer(0, k - 1).value == pytest.approx(7 * k, abs=3)
+
+
+def test_a_workload_is_known_by_all_of_its_numbers():
+    """What a ledger compares when a key comes again: matrices that print alike are different."""
+    one, other = np.zeros((60, 60)), np.zeros((60, 60))
+    other[30, 30] = 1.0
+    names = {
+        repr(LinearQueries(workload=Rows(np.vstack((np.eye(60), m))), strategy=Cells(), norm="l1", scale=1.0).to_dict())
+        for m in (one, other)
+    }
+    assert len(names) == 2
+
+
+def test_measured_errors_are_those_that_were_planned():
+    mechanism = RangeQueries(workload=Prefix(32)).for_budget(epsilon=1.0, strategy=Hierarchical())
+    truth = np.arange(32)
+    runs = np.array([run.measured for run in mechanism.simulate(truth, 4_000)])
+    rebuilt = np.array([mechanism.design.reconstruct(row) for row in runs])
+    errors = np.cumsum(rebuilt - truth, axis=1)
+    assert math.sqrt(np.mean(errors**2)) == pytest.approx(mechanism.rmse, rel=0.05)
