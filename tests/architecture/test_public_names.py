@@ -44,7 +44,8 @@ def declares_all(module: Module) -> bool:
     return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 
 
-SUB_ROOMS = {"privet.accounting.filters", "privet.workloads.inference", "privet.workloads.strategies"}  # those that users reach by name
+# those that users reach by name
+SUB_ROOMS = {"privet.accounting.filters", "privet.workloads.inference", "privet.workloads.strategies"}
 
 
 def is_room(module: Module) -> bool:
