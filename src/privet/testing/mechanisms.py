@@ -246,7 +246,7 @@ def check_runs_are_independent(example: Example) -> None:
     >>> check_runs_are_independent(next(example_mechanisms()))
     """
     if example.cost == "dear":
-        sides = [iter(side) for side in (worlds_of(example).left(4), worlds_of(example).right(4))]
+        sides = [iter(side) for side in (worlds_of(example).left(4), worlds_of(example).right(2))]
     else:
         sides = [(example.mechanism.release(v) for _ in range(_REPEATS)) for v in (example.left, example.right)]
     for runs in sides:
