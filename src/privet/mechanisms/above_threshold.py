@@ -11,14 +11,14 @@ from typing import Any, NoReturn, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, down, up
 from privet._validate import above, count, finite, flag, fraction, open_fraction, set_frozen
 from privet.accounting import epsilon as epsilon_of
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import is_number
 from privet.mechanisms.families.response import largest_epsilon
-from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic, up
+from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic
 from privet.mechanisms.families.values import whole_steps
 from privet.mechanisms.form import Form, ListOf, Numbers
 from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, register
@@ -152,7 +152,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         signs = AboveThresholdLoss(up(epsilon), c, unit=unit)
         if self.answer_scale is None:
             return signs
-        one = DiscreteLaplaceLoss(_down(self._in_steps(self.answer_scale)), steps, unit=unit)
+        one = DiscreteLaplaceLoss(down(self._in_steps(self.answer_scale)), steps, unit=unit)
         return Composed((signs, Repeated(one, c)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -389,8 +389,3 @@ def _step(sensitivity: Fraction) -> Fraction:
 
 def _steps(sensitivity: Fraction) -> int:
     return math.ceil(sensitivity / _step(sensitivity))
-
-
-def _down(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

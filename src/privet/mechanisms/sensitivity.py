@@ -4,10 +4,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
-import numpy as np
-
-from privet._numerics import BEYOND, exact_ratio
-from privet._validate import at_least, finite, set_frozen
+from privet._numerics import exact
+from privet._validate import at_least, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
 
@@ -68,11 +66,3 @@ def as_sensitivity(value: object, *, norm: Norm, unit: Unit | None = None) -> Se
     if unit is not None and unit != value.unit:
         raise InvalidParameter("unit contradicts the unit of the sensitivity; give it once")
     return value
-
-
-def exact(name: str, value: object) -> Fraction:
-    """A number of any type as the exact fraction that it is."""
-    ratio = None if isinstance(value, bool | np.bool_) else exact_ratio(value)
-    if ratio is None or abs(ratio[0]) == BEYOND:
-        return Fraction(finite(name, value))  # which says what is wrong
-    return Fraction(*ratio)

@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.accounting import calibrate
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.families.selection import SelectionMechanism, up
+from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.form import Form, ListOf, Numbers, OneOf
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.target import renyi_scale

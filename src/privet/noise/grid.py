@@ -10,10 +10,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._numerics import Array
+from privet._numerics import Array, as_rational, exact
 from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.parameters import as_rational, exact, positive
+from privet.noise.parameters import positive
 
 _MOST = 2**62
 _DATA = "data for the grid must be finite numbers within 2^62 steps of zero"
