@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy as np
 
+from privet._calls import called_by_name, made_by_name
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
@@ -79,7 +80,8 @@ class Mechanism(ABC, Generic[In, Out]):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
-            spelt_out(vars(cls)["for_budget"].__func__)
+            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__))
+            cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
 
     @property
     @abstractmethod
@@ -236,7 +238,7 @@ def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any
     if known is not mechanism and known.__qualname__ != mechanism.__qualname__:
         raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
     _REGISTRY[name] = mechanism
-    return mechanism
+    return made_by_name(mechanism)
 
 
 def registered_mechanisms() -> "dict[str, type[Mechanism[Any, Any]]]":

@@ -12,7 +12,7 @@ from privet.mechanisms.families.records import RecordMechanism, check_public_cou
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.less_noisy import less_noisy
-from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
 from privet.privacy import Promise, Unit
 
 
@@ -83,7 +83,7 @@ class MomentMechanism(RecordMechanism):
     ) -> Self:
         """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
         public_bounds(bounds)
-        whose = Unit() if unit is None else unit
+        whose = as_unit(unit)
         l1, l2 = (
             row_sensitivity(cls._shift(norm, whose), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2")
         )

@@ -22,6 +22,7 @@ from privet.mechanisms.families.record_values import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import smallest_scale
 from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 
@@ -95,7 +96,7 @@ class SmoothMedian(Mechanism[Any, float]):
         if price is None:  # rho and mu: the largest pure price within them
             price = 1.0 / smallest_scale(lambda inverse: PureLoss(1.0 / inverse), target)
         share, beta = _cauchy_split(price) if target.delta == 0.0 else _laplace_split(price, target.delta)
-        neighbours = Unit("replace") if unit is None else unit
+        neighbours = as_unit(unit, Unit("replace"))
         return cls(
             bounds=bounds,
             epsilon=price,

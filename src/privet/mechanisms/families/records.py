@@ -25,7 +25,7 @@ from privet.mechanisms.families.record_values import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Mechanism, Source
-from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
 from privet.privacy import PrivacyLoss, Unit
 
 
@@ -119,7 +119,7 @@ def row_sensitivity(value: Fraction, *, norm: Norm, unit: Unit | None, max_rows:
     >>> float(row_sensitivity(Fraction(2), norm="l1", unit=Unit(group_size=3), max_rows=5))
     30.0
     """
-    neighbours = _records_unit(Unit() if unit is None else unit)
+    neighbours = _records_unit(as_unit(unit))
     rows = count("max_rows", max_rows, 1) * neighbours.group_size
     return Sensitivity(value * rows, norm=norm, unit=neighbours)
 

@@ -11,7 +11,7 @@ from privet._numerics import Array
 from privet._validate import above, count, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.mechanism import Mechanism
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.sensitivity import Sensitivity, as_unit
 from privet.privacy import PrivacyLoss, Unit
 
 _FINE = 30  # the clipping norm has at least 2^29 steps: squares of a clipped row fit 64-bit integers
@@ -102,7 +102,7 @@ def row_reach(clip_norm: float, unit: Unit | None, max_rows: int, *, square: int
     >>> float(row_reach(2.0, Unit("replace"), 3))
     12.0
     """
-    neighbours = Unit() if unit is None else unit
+    neighbours = as_unit(unit)
     if not isinstance(neighbours, Unit) or neighbours.relation not in ("add_remove", "replace"):
         raise InvalidParameter('unit must be Unit("add_remove") or Unit("replace") for statistics of records')
     ends = 2 if neighbours.relation == "replace" else 1
