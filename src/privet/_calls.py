@@ -55,7 +55,7 @@ def called_by_name(function: _F) -> _F:
 
 def made_by_name(kind: _C) -> _C:
     """Class decorator: `called_by_name` for what makes its objects."""
-    kind.__init__ = called_by_name(kind.__init__)  # type: ignore[misc]
+    kind.__init__ = called_by_name(kind.__init__)
     return kind
 
 
