@@ -57,8 +57,8 @@ plant(
 plant(
     "additive: half the noise inside other mechanisms",
     ADDITIVE,
-    "noisy = self._noisy(value / size - whole, self._steps, source, size=runs)",
-    "noisy = self._noisy(value / size - whole, self._steps / 2, source, size=runs)",
+    "noisy = self._noisy(rest, self._steps, source, size=runs)\n        return [self._grid",
+    "noisy = self._noisy(rest, self._steps / 2, source, size=runs)\n        return [self._grid",
 )
 plant(
     "additive: a bar of half the width",
@@ -268,14 +268,14 @@ plant(
 plant(
     "records: half the noise of several totals",
     "mechanisms/families/record_totals.py",
-    "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid), source))",
-    "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid) / 2, source))",
+    "drawn = np.asarray(noise._noisy(centers, scale, source))",
+    "drawn = np.asarray(noise._noisy(centers, scale / 2, source))",
 )
 plant(
     "records: half the noise of one total",
     "mechanisms/families/record_totals.py",
-    "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid), source, size=runs)",
-    "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid) / 2, source, size=runs)",
+    "drawn = noise._noisy(rest, scale, source, size=runs)",
+    "drawn = noise._noisy(rest, scale / 2, source, size=runs)",
 )
 plant(
     "records: dropping under replace",

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NoReturn, Unpack, final
 
 import numpy as np
@@ -18,11 +19,12 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import is_number
 from privet.mechanisms.families.response import largest_epsilon
 from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic, up
-from privet.mechanisms.families.values import whole_steps
 from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, register
 from privet.mechanisms.repeats import epsilon_of_repeats
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import root_of_falling, scale_for
+from privet.noise import Grid
+from privet.noise.steps import whole_steps
 from privet.privacy import (
     AboveThresholdLoss,
     Composed,
@@ -98,7 +100,7 @@ class AboveThreshold(Mechanism[Any, Any]):
             )
         if max(self._in_steps(s) for s in (self.threshold_scale, self.query_scale, self.answer_scale or 0.0)) > 2**52:
             raise InvalidParameter("the noise must stay below 2^52 grid steps: the budget is too small")
-        if abs(Fraction(self.threshold)) > 2**60 * _step(self.sensitivity.value):
+        if abs(self._in_steps(self.threshold)) > 2**60:
             raise InvalidParameter(
                 "the threshold must lie within 2^60 steps of the grid, a million steps to the sensitivity: measure "
                 "queries and threshold from a public origin near it"
@@ -127,10 +129,10 @@ class AboveThreshold(Mechanism[Any, Any]):
             raise InvalidParameter("answer_share must be below 1: the signs need a budget too")
         bound, c = as_sensitivity(sensitivity, norm="score", unit=unit), count("positives", positives, 1)
 
+        grid = _grid_of(bound.value)
+
         def made(total: float) -> "AboveThreshold":
-            scales = _split(
-                Fraction(total), share, c, flag("monotonic", monotonic), _steps(bound.value) * _step(bound.value)
-            )
+            scales = _split(Fraction(total), share, c, flag("monotonic", monotonic), grid.times(grid.ceil(bound.value)))
             return cls(threshold=threshold, sensitivity=bound, positives=c, monotonic=monotonic, gaps=gaps, **scales)
 
         if share and target.delta:
@@ -140,11 +142,15 @@ class AboveThreshold(Mechanism[Any, Any]):
     @property
     def step(self) -> float:
         """The grid on which queries and noise live: a power of two."""
-        return float(_step(self.sensitivity.value))
+        return self._grid.width
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return _grid_of(self.sensitivity.value)
 
     @property
     def loss(self) -> PrivacyLoss:
-        steps, unit, c = _steps(self.sensitivity.value), self.sensitivity.unit, self.positives
+        steps, unit, c = self._grid.ceil(self.sensitivity.value), self.sensitivity.unit, self.positives
         reach = 1 if self.monotonic else 2
         epsilon = steps / self._in_steps(self.threshold_scale) + reach * c * steps / self._in_steps(self.query_scale)
         signs = AboveThresholdLoss(up(epsilon), c, unit=unit)
@@ -159,7 +165,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         return public if self.gaps else {name: value for name, value in public.items() if name != "gaps"}
 
     def _in_steps(self, scale: float) -> Fraction:
-        return Fraction(scale) / _step(self.sensitivity.value)
+        return self._grid.length(scale)
 
     def start(self, *, source: Source = None) -> "ThresholdStream":
         """A stream for queries asked one by one; the price of the whole stream is due now."""
@@ -176,7 +182,7 @@ class AboveThreshold(Mechanism[Any, Any]):
 
     def _rounded(self, values: Array) -> Array:
         """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart. Saturates at 2^62."""
-        return whole_steps(values, math.frexp(self.step)[1] - 1)
+        return whole_steps(values, self._grid)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""
@@ -368,13 +374,9 @@ def _largest_total(share: float, c: int, target: Guarantee) -> float:
     return max(pure, 1.0 / root_of_falling(cost, goal, 1.0 / pure, _WORTH))
 
 
-def _step(sensitivity: Fraction) -> Fraction:
-    """A power of two, at most a millionth of the sensitivity."""
-    return Fraction(2) ** min(math.frexp(float(sensitivity))[1] - 1 - _FINER, 50)
-
-
-def _steps(sensitivity: Fraction) -> int:
-    return math.ceil(sensitivity / _step(sensitivity))
+def _grid_of(sensitivity: Fraction) -> Grid:
+    """A millionth of the sensitivity."""
+    return Grid.finer_than(sensitivity, _FINER, coarsest=50)
 
 
 def _down(value: Fraction) -> float:

@@ -7,10 +7,11 @@ from typing import Any, final
 
 from privet._numerics import Array
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.record_totals import FINE, exact_total, in_steps
+from privet.mechanisms.families.record_totals import FINE, UNIT_GRID, exact_total, in_steps
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm
+from privet.noise import Grid
 from privet.privacy import Guarantee, Unit
 
 _ROUNDS = 3
@@ -50,8 +51,8 @@ class BoundedMean(MomentMechanism):
         return 1  # the bar on the mean is that of one coordinate (proof note)
 
     @property
-    def _exponent(self) -> int:
-        return -FINE
+    def _grid(self) -> Grid:
+        return UNIT_GRID
 
     def _totals(self, clean: Array) -> list[int]:
         total = exact_total(in_steps(clean, self.bounds))

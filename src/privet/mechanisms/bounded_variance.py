@@ -12,12 +12,13 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
+from privet.mechanisms.families.record_totals import FINE, UNIT_GRID, exact_total
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.noise import Grid
 from privet.privacy import Guarantee, Promise, Unit
 
 _HALF_FINE = 30  # squares of a record's place have 60 bits
@@ -84,18 +85,18 @@ class BoundedVariance(MomentMechanism):
         return self.n is None and self.noise.sensitivity.norm == "l1"
 
     @property
-    def _exponent(self) -> int:
-        return -2 * _HALF_FINE if self._three_sums else -FINE - 1  # halves of a step, for z^2 - 1/2
+    def _grid(self) -> Grid:
+        return Grid(-2 * _HALF_FINE if self._three_sums else -FINE - 1)  # halves of a step, for z^2 - 1/2
 
     def _totals(self, clean: Array) -> list[int]:
         if self._three_sums:
             low, high = self.bounds
-            y = half_up(np.ldexp(np.clip((clean - low) / (high - low), 0.0, 1.0), _HALF_FINE))
+            y = Grid(-_HALF_FINE).nearest(np.clip((clean - low) / (high - low), 0.0, 1.0))
             rest = 2**_HALF_FINE - y
             return [_wide_total(rest * rest), _wide_total(2 * y * rest), _wide_total(y * y)]
         half = self.width / 2.0
-        z = half_up(np.ldexp(np.clip((clean - (self.bounds[0] + half)) / half, -1.0, 1.0), FINE))
-        square = np.clip(half_up(np.ldexp(np.ldexp(z.astype(float), -FINE) ** 2, FINE)), 0, 2**FINE)
+        z = UNIT_GRID.nearest(np.clip((clean - (self.bounds[0] + half)) / half, -1.0, 1.0))
+        square = np.clip(UNIT_GRID.nearest(UNIT_GRID.from_grid(z) ** 2), 0, 2**FINE)
         moments = [exact_total(2 * z), exact_total(2 * square - 2**FINE)]
         if self.n is None:
             return [*moments, len(clean) << (FINE + 1)]

@@ -24,6 +24,7 @@ from privet.mechanisms.families.record_values import (
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import smallest_scale
+from privet.noise import Grid
 from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
@@ -128,10 +129,10 @@ class SmoothMedian(Mechanism[Any, float]):
 
     def _draw(self, prepared: tuple[int, float], runs: int, source: Source) -> Array:
         median, smooth = prepared
-        coarser = Fraction(2) ** self._coarser
+        coarser = Grid(self._coarser)
         sample = noise.rounded_cauchy if self.delta == 0.0 else noise.rounded_laplace
-        scale = Fraction(smooth) / Fraction(self.share) / coarser
-        noisy = sample(scale=scale, center=Fraction(median) / coarser, size=runs, source=source)
+        scale = coarser.length(Fraction(smooth) / Fraction(self.share))
+        noisy = sample(scale=scale, center=coarser.length(median), size=runs, source=source)
         low, high = self.bounds
         # in doubles, since what follows is post-processing of the noisy whole number
         place = np.clip(np.ldexp(noisy.astype(float), self._coarser - FINE), 0.0, 1.0)

@@ -26,6 +26,7 @@ from privet.mechanisms.families.record_values import (
 )
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
+from privet.noise import Grid
 from privet.privacy import PrivacyLoss, Unit
 
 
@@ -56,7 +57,7 @@ class RecordMechanism(Mechanism[Any, Any]):
             raise InvalidParameter(
                 "the noise was made for a smaller sensitivity than these bounds have; use for_budget"
             )
-        if Fraction(self.noise.scale) > 2**52 * Fraction(2) ** noise_grid(self.noise, self._exponent):
+        if noise_grid(self.noise.scale, self._grid)[1] > 2**52:
             raise InvalidParameter(
                 "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
             )
@@ -67,11 +68,11 @@ class RecordMechanism(Mechanism[Any, Any]):
 
     @abstractmethod
     def _totals(self, clean: Array) -> list[int]:
-        """The exact totals of clean records, in steps of 2^_exponent."""
+        """The exact totals of clean records, in steps of `_grid`."""
 
     @property
     @abstractmethod
-    def _exponent(self) -> int:
+    def _grid(self) -> Grid:
         """The grid of the totals."""
 
     @abstractmethod
@@ -109,7 +110,7 @@ class RecordMechanism(Mechanism[Any, Any]):
         return (missing_note(self.missing),)
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> list[Any]:
-        rows = noisy_totals(self.noise, prepared, self._exponent, runs=runs, source=source)
+        rows = noisy_totals(self.noise, prepared, self._grid, runs=runs, source=source)
         return [self._finish(row) for row in rows]
 
 
