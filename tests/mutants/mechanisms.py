@@ -4,6 +4,8 @@ from tests.mutants.mutant import Table
 
 MECHANISMS = Table("tests/mechanisms", "tests/laws/test_mechanisms.py", "tests/audit/test_every_mechanism.py")
 
+NOISE = "tests/mechanisms/test_noise_that_runs.py"
+
 # Whose laws are asked first: a base is seen through the mechanisms that build on it.
 MEMBERS = {
     "additive": "laplace or gaussian",
@@ -22,11 +24,11 @@ MEMBERS = {
 
 
 def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
-    """The laws of the mechanism first, since they take seconds, then its own tests, then everything."""
+    """The laws of the noise and of the mechanism first, since they take seconds, then its own tests, then everything."""
     stem = file.rpartition("/")[2].removesuffix(".py")
     laws = f"tests/laws/test_mechanisms.py -k 'test_law and ({MEMBERS.get(stem, stem)})'"
     own = f"tests/mechanisms -k '{MEMBERS.get(stem, stem)}'"
-    MECHANISMS.plant(name, file, old, new, *(tests or (laws, own, *MECHANISMS.tests)))
+    MECHANISMS.plant(name, file, old, new, *(tests or (NOISE, laws, own, *MECHANISMS.tests)))
 
 
 ADDITIVE, INTEGER = "mechanisms/families/additive.py", "mechanisms/families/integer.py"
