@@ -80,7 +80,7 @@ def test_unit_as_a_word_is_refused_alike():
     found = {said(kind.for_budget, **options) for kind in kinds}
     found.add(said(mechanisms.Quantile.for_budget, q=0.5, **options))
     found.add(said(mechanisms.Laplace.for_budget, epsilon=1.0, sensitivity=1, unit="replace"))
-    assert found == {'unit must be a Unit, such as privet.Unit("replace"), got str'}
+    assert found == {'unit must be a Unit, such as privacy.Unit("replace"), got str'}
 
 
 def test_what_fails_inside_a_proper_call_is_not_retold():

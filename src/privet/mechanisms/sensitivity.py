@@ -74,12 +74,12 @@ def as_unit(unit: object, usual: Unit = Unit()) -> Unit:  # noqa: B008 - a froze
 
     >>> as_unit("replace")
     Traceback (most recent call last):
-    privet.errors.InvalidParameter: unit must be a Unit, such as privet.Unit("replace"), got str
+    privet.errors.InvalidParameter: unit must be a Unit, such as privacy.Unit("replace"), got str
     """
     if unit is None:
         return usual
     if not isinstance(unit, Unit):
-        raise InvalidParameter(f'unit must be a Unit, such as privet.Unit("replace"), got {type(unit).__name__}')
+        raise InvalidParameter(f'unit must be a Unit, such as privacy.Unit("replace"), got {type(unit).__name__}')
     return unit
 
 
