@@ -73,7 +73,7 @@ def _wrong(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     taken = [p for p in signature.parameters.values() if p.name not in _INNER and p.kind not in _MANY]
     names, by_place = [p.name for p in taken], [p.name for p in taken if p.kind is not p.KEYWORD_ONLY]
     known = f"It takes {_listed(names)}" + ("" if by_place else ", by name")
-    unknown = [name for name in keywords if name not in names]
+    unknown = [name for name in keywords if name not in signature.parameters]
     for_budget = _for_budget(function, args)
     if unknown and unknown[0] in _BUDGET and for_budget:
         return f"{who} is made by its own parameters ({_listed(names)}){for_budget}"

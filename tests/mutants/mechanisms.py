@@ -146,8 +146,8 @@ plant(
 plant(
     "two-sided geometric: the sensitivity is forgotten",
     "mechanisms/families/two_sided_geometric.py",
-    "return DiscreteLaplaceLoss(self.scale, whole_sensitivity(self.sensitivity), unit=self.sensitivity.unit)",
-    "return DiscreteLaplaceLoss(self.scale, 1, unit=self.sensitivity.unit)",
+    "return DiscreteLaplaceLoss(scale, whole_sensitivity(sensitivity), unit=sensitivity.unit)",
+    "return DiscreteLaplaceLoss(scale, 1, unit=sensitivity.unit)",
 )
 plant(
     "randomized response: a lie may be the truth",

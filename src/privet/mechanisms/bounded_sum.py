@@ -13,10 +13,10 @@ from privet._numerics import Array
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, exact_total
 from privet.mechanisms.families.record_values import Missing, public_bounds
-from privet.mechanisms.families.records import RecordMechanism, row_sensitivity
+from privet.mechanisms.families.records import RecordMechanism, sensitivities
 from privet.mechanisms.less_noisy import less_noisy
 from privet.mechanisms.mechanism import Example, register
-from privet.mechanisms.sensitivity import Norm, as_unit
+from privet.mechanisms.sensitivity import Norm
 from privet.noise import Grid
 from privet.privacy import Guarantee, Promise, Unit
 
@@ -55,8 +55,8 @@ class BoundedSum(RecordMechanism):
         **promise: Unpack[Promise],
     ) -> "BoundedSum":
         """The least noise that stays within the budget; the bounds are public and never read from data."""
-        moves = _moves(public_bounds(bounds), as_unit(unit), several=max_rows != 1)
-        l1, l2 = (row_sensitivity(moves, norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
+        ends = public_bounds(bounds)
+        l1, l2 = sensitivities(lambda norm, unit: _moves(ends, unit, several=max_rows != 1), unit, max_rows)
         noise = less_noisy(**promise, l1=l1, l2=l2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows)
 
