@@ -450,7 +450,7 @@ plant(
 plant(
     "door: the release names another price",
     "mechanisms/mechanism.py",
-    "            loss=self._loss,\n",
+    "            loss=self.loss,\n",
     "            loss=__import__('privet').privacy.PureLoss(1e-3, unit=self.unit),\n",
 )
 plant(

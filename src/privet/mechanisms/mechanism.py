@@ -77,6 +77,11 @@ class Mechanism(ABC, Generic[In, Out]):
         if "for_budget" in vars(cls):
             made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__))
             cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
+        price = vars(cls).get("loss")
+        if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
+            kept = cached_property(price.fget)
+            kept.__set_name__(cls, "loss")
+            cls.loss = kept  # type: ignore[method-assign, assignment]
 
     @property
     @abstractmethod
@@ -158,16 +163,12 @@ class Mechanism(ABC, Generic[In, Out]):
         insecure = source is not None and bool(getattr(source, "insecure", True))
         return Release(
             value,
-            loss=self._loss,
+            loss=self.loss,
             error=error,
             mechanism=self.name,
             insecure=insecure,
             provenance=(self.name, *notes),
         )
-
-    @cached_property
-    def _loss(self) -> PrivacyLoss:
-        return self.loss  # computed once: a mechanism is frozen
 
     def _notes(self, drawn: Out) -> tuple[str, ...]:
         """Remarks for the provenance, from public parameters and the protected value alone."""
