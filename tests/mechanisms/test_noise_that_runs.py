@@ -179,3 +179,25 @@ def test_dropping_needs_add_and_remove(name):
     options |= {} if name == "bounded_sum" else {"n": 5}
     with pytest.raises(InvalidParameter, match="drop"):
         kind.for_budget(**options)
+
+
+# --- bars, by the exact law ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_a_bar_is_the_quantile_of_the_noise(name, confidence):
+    mechanism = ADDITIVE[name]
+    radius = mechanism.error(confidence).radius
+    inside = np.diff(mechanism.exact_cdf(0.0, np.array([-radius - mechanism.step, radius])))[0]
+    assert inside == pytest.approx(confidence, abs=1e-5)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("name", INTEGER)
+def test_a_bar_of_integers_is_the_least_that_covers(name, confidence):
+    mechanism = INTEGER[name]
+    radius = mechanism.error(confidence).radius
+    wide, narrow = (np.diff(mechanism.exact_cdf(0, np.array([-r - 1, r])))[0] for r in (radius, radius - 1))
+    assert wide >= confidence - 1e-12
+    assert narrow < confidence
