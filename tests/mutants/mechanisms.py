@@ -414,8 +414,8 @@ plant(
 plant(
     "smooth median: half the noise",
     "mechanisms/smooth_sensitivity.py",
-    "scale = Fraction(smooth) / Fraction(self.share) / coarser",
-    "scale = Fraction(smooth) / Fraction(self.share) / coarser / 2",
+    "scale = coarser.length(Fraction(smooth) / Fraction(self.share))",
+    "scale = coarser.length(Fraction(smooth) / Fraction(self.share)) / 2",
 )
 plant(
     "smooth median: the local sensitivity alone",
