@@ -16,6 +16,7 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.payment import pay, refuse_unpaid_runs
 from privet.mechanisms.release import Release
 from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.whole import note_insecure
 from privet.noise import Source as _Source
 from privet.privacy import Guarantee, PrivacyLoss, Unit, spelt_out
 
@@ -161,6 +162,8 @@ class Mechanism(ABC, Generic[In, Out]):
     def _made(self, value: Any, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:
         # A source that does not say that it is secure is not.
         insecure = source is not None and bool(getattr(source, "insecure", True))
+        if insecure:
+            note_insecure()
         return Release(
             value,
             loss=self.loss,
