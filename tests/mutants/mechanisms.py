@@ -426,14 +426,14 @@ plant(
 plant(
     "budget: rounded to the wrong side",
     "mechanisms/target.py",
-    "return nearest if nearest >= product else math.nextafter(nearest, math.inf)",
-    "return math.nextafter(nearest, 0.0) * (1 - 2.0**-40)",
+    "return up(Fraction(multiplier) * sensitivity)",
+    "return down(Fraction(multiplier) * sensitivity) * (1 - 2.0**-40)",
 )
 plant(
     "budget: the price is rounded down",
     "mechanisms/target.py",
-    "return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)",
-    "return nearest * (1 + 2.0**-40)",
+    "return down(Fraction(scale) / sensitivity)",
+    "return up(Fraction(scale) / sensitivity) * (1 + 2.0**-40)",
 )
 plant(
     "budget: delta is ignored",

@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from privet._numerics import Array, minimise, ndtr, ndtri, special
+from privet._numerics import LARGEST_EXPONENT, Array, minimise, ndtr, ndtri, special
 from privet._validate import fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
@@ -63,7 +63,7 @@ def _dual(epsilons: Array, deltas: Array, rates: Array) -> Array:
 
     The best node is found through the convex hull's slopes instead of a matrix: the knots of the piecewise linear curve.
     """
-    gamma = np.exp(np.minimum(epsilons, 700.0))
+    gamma = np.exp(np.minimum(epsilons, LARGEST_EXPONENT))
     best = np.zeros(rates.shape)
     flat = rates.ravel()
     values = np.empty(len(flat))

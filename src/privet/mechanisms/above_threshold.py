@@ -12,13 +12,13 @@ from typing import Any, NoReturn, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, down, up
 from privet._validate import above, count, finite, flag, fraction, open_fraction, set_frozen
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import is_number
 from privet.mechanisms.families.response import largest_epsilon
-from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic, up
+from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic
 from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, register
 from privet.mechanisms.repeats import epsilon_of_repeats
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
@@ -156,7 +156,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         signs = AboveThresholdLoss(up(epsilon), c, unit=unit)
         if self.answer_scale is None:
             return signs
-        one = DiscreteLaplaceLoss(_down(self._in_steps(self.answer_scale)), steps, unit=unit)
+        one = DiscreteLaplaceLoss(down(self._in_steps(self.answer_scale)), steps, unit=unit)
         return Composed((signs, Repeated(one, c)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -377,8 +377,3 @@ def _largest_total(share: float, c: int, target: Guarantee) -> float:
 def _grid_of(sensitivity: Fraction) -> Grid:
     """A millionth of the sensitivity."""
     return Grid.finer_than(sensitivity, _FINER, coarsest=50)
-
-
-def _down(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

@@ -10,7 +10,7 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, ndtr, ndtri
+from privet._numerics import Array, ndtr, ndtri, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidData, NoGuarantee
 from privet.mechanisms.families.integer import IntegerMechanism, integer_scale
@@ -119,9 +119,7 @@ def _price(sigma: float, sensitivity: Sensitivity, dimension: int) -> PrivacyLos
     """A single integer moves by a whole number and has its own curve; several coordinates have the zCDP line alone."""
     if dimension == 1:
         return DiscreteGaussianLoss(sigma, max(1, math.floor(sensitivity.value)), unit=sensitivity.unit)
-    rho = sensitivity.value**2 / (2 * Fraction(sigma) ** 2)
-    nearest = float(rho)
-    return ZcdpLoss(nearest if nearest >= rho else math.nextafter(nearest, math.inf), unit=sensitivity.unit)
+    return ZcdpLoss(up(sensitivity.value**2 / (2 * Fraction(sigma) ** 2)), unit=sensitivity.unit)
 
 
 @final

@@ -10,11 +10,11 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, round_up, up
 from privet._validate import open_fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.selection import SelectionMechanism, up
+from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.noise import Grid
 from privet.noise.steps import whole_steps
@@ -74,11 +74,8 @@ class NoisyMaxGap(SelectionMechanism):
 
     def _multiplier(self, target: Guarantee) -> float:
         moved = self._grid.ceil(self.sensitivity.value) / self._steps(self.sensitivity.value)
-        return (
-            math.nextafter(super()._multiplier(target) * float(moved), math.inf)
-            if moved > 1
-            else super()._multiplier(target)
-        )
+        multiplier = super()._multiplier(target)
+        return round_up(multiplier * float(moved)) if moved > 1 else multiplier
 
     def _price(self, epsilon: float) -> PrivacyLoss:
         return PureLoss(epsilon, unit=self.sensitivity.unit)

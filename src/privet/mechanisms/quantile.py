@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, up
 from privet._validate import above, count, finite, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import moment
 from privet.mechanisms.families.record_values import Missing, admit_records, clean_records, missing_note, public_missing
-from privet.mechanisms.families.selection import up
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import scale_for, smallest_scale

@@ -4,10 +4,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
-import numpy as np
-
-from privet._numerics import BEYOND, exact_ratio
-from privet._validate import at_least, finite, set_frozen
+from privet._numerics import exact
+from privet._validate import at_least, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
 
@@ -81,11 +79,3 @@ def as_unit(unit: object, usual: Unit = Unit()) -> Unit:  # noqa: B008 - a froze
     if not isinstance(unit, Unit):
         raise InvalidParameter(f'unit must be a Unit, such as privacy.Unit("replace"), got {type(unit).__name__}')
     return unit
-
-
-def exact(name: str, value: object) -> Fraction:
-    """A number of any type as the exact fraction that it is."""
-    ratio = None if isinstance(value, bool | np.bool_) else exact_ratio(value)
-    if ratio is None or abs(ratio[0]) == BEYOND:
-        return Fraction(finite(name, value))  # which says what is wrong
-    return Fraction(*ratio)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from privet._numerics import minimise
+from privet._numerics import bisect, bracket, down, minimise, round_up, up
 from privet.errors import Unreachable
 from privet.privacy import Guarantee, PrivacyLoss
 
@@ -20,19 +20,16 @@ def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Guarantee,
     >>> smallest_scale(lambda scale: LaplaceLoss(scale=scale), Guarantee(epsilon=0.5))
     2.0
     """
-    low = high = start
-    while not target.covers(make_loss(high)):
-        low, high = high, 2.0 * high
-        if high > 1e50:
-            raise Unreachable("no scale of this mechanism meets the target; allow a delta, or ask for more epsilon")
-    while low == high or target.covers(make_loss(low)):
-        low, high = low / 2.0, low
-        if low < 1e-50:
-            raise Unreachable("the target is so large that hardly any noise is needed; ask for less")
-    middle = math.sqrt(low) * math.sqrt(high)
-    while low < middle < high:
-        low, high = (low, middle) if target.covers(make_loss(middle)) else (middle, high)
-        middle = low + (high - low) / 2.0
+
+    def meets(scale: float) -> bool:
+        return target.covers(make_loss(scale))
+
+    low, high = bracket(meets, start, least=1e-50, most=1e50)
+    if math.isinf(high):
+        raise Unreachable("no scale of this mechanism meets the target; allow a delta, or ask for more epsilon")
+    if low == 0.0:
+        raise Unreachable("the target is so large that hardly any noise is needed; ask for less")
+    high = bisect(meets, low, high)
     # Where a curve passes through (epsilon, delta), `accounting` certifies it up to 1e-9: stay on its safe side too.
     if target.delta > 0.0:
         return high * (1.0 + 2.0**-28)
@@ -46,9 +43,7 @@ def scale_for(multiplier: float, sensitivity: Fraction) -> float:
     >>> scale_for(3.0, Fraction(1, 10)) >= Fraction(3, 10)
     True
     """
-    product = Fraction(multiplier) * sensitivity
-    nearest = float(product)
-    return nearest if nearest >= product else math.nextafter(nearest, math.inf)
+    return up(Fraction(multiplier) * sensitivity)
 
 
 def pure_scale(scale: float, sensitivity: Fraction, target: Guarantee) -> float:
@@ -59,7 +54,7 @@ def pure_scale(scale: float, sensitivity: Fraction, target: Guarantee) -> float:
     """
     if target.epsilon is not None and target.delta == 0.0:
         while Fraction(target.epsilon) * Fraction(ratio_down(scale, sensitivity)) < 1:
-            scale = math.nextafter(scale, math.inf)
+            scale = round_up(scale)
     return scale
 
 
@@ -69,9 +64,7 @@ def ratio_down(scale: float | Fraction, sensitivity: Fraction) -> float:
     >>> ratio_down(1.0, Fraction(3)) <= Fraction(1, 3)
     True
     """
-    ratio = Fraction(scale) / sensitivity
-    nearest = float(ratio)
-    return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)
+    return down(Fraction(scale) / sensitivity)
 
 
 def renyi_scale(divergence: Callable[[float, float], float], target: Guarantee, start: float) -> float:

@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.families.selection import SelectionMechanism, up
+from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.repeats import epsilon_of_repeats
 from privet.mechanisms.target import renyi_scale, root_of_falling

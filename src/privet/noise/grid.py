@@ -11,10 +11,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._numerics import Array
+from privet._numerics import Array, as_rational, exact
 from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.noise.parameters import as_rational, exact, positive
+from privet.noise.parameters import positive
 
 FARTHEST = 1000  # steps of a private number saturate at 2 to this power
 _MOST = 2**62

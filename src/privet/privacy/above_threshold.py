@@ -1,7 +1,7 @@
 """The sparse vector technique: which of many queries is the first above a threshold."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._validate import at_least, count, set_frozen
 from privet.privacy.loss import PrivacyLoss
@@ -26,8 +26,8 @@ class AboveThresholdLoss(PrivacyLoss):
     kind = "above_threshold"
     silent_fields = ("positives",)  # the scales of the noise pay for them
 
-    epsilon: float
-    positives: int = 1
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
+    positives: int = field(default=1, metadata={"help": "answers above the threshold"})
 
     def __post_init__(self) -> None:
         set_frozen(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._validate import at_least, fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -27,8 +27,8 @@ class ApproxLoss(PrivacyLoss):
     kind = "approx"
     exact = True
 
-    epsilon: float
-    delta: float
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
+    delta: float = field(metadata={"help": "delta of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0), delta=fraction("delta", self.delta))
@@ -40,6 +40,9 @@ class ApproxLoss(PrivacyLoss):
 
     def approximate(self) -> Approximate:
         return Approximate(self.epsilon, self.delta)
+
+    def known_only_as(self) -> Approximate:
+        return self.approximate()
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:

@@ -1,7 +1,7 @@
 """The discrete Laplace mechanism (two-sided geometric noise) on the integers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import ratio_up
 from privet._validate import above, count, set_frozen
@@ -25,8 +25,9 @@ class DiscreteLaplaceLoss(PrivacyLoss):
     """
 
     kind = "discrete_laplace"
-    scale: float
-    sensitivity: int = 1
+    on_a_line = True
+    scale: float = field(metadata={"help": "scale itself"})
+    sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 
     def __post_init__(self) -> None:
         set_frozen(self, scale=above("scale", self.scale, 0.0), sensitivity=count("sensitivity", self.sensitivity, 1))

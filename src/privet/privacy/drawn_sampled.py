@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import Array, ndtr
+from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, TINY, Array, ndtr
 from privet._validate import count, instance, set_frozen
 from privet.errors import MixedUnits
 from privet.privacy.binary import binary_variable
@@ -139,7 +139,7 @@ def _over_gaussian(mu: float, m: int, n: int) -> LossVariable:
     exponents = mu * times * x[:, None] - 0.5 * (mu * times) ** 2 + np.log(weights)
     top = exponents.max(axis=1)
     losses = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))  # of the mixture against no draw at all
-    nodes = np.unique(np.concatenate(([0.0], losses[(losses > 0.0) & (losses < 690.0)])))
+    nodes = np.unique(np.concatenate(([0.0], losses[(losses > 0.0) & (losses < LARGEST_EXPONENT)])))
     deltas = np.concatenate([drawn_gaussian_delta(part, mu, times, weights) for part in np.array_split(nodes, 8)])
     return variable_of_symmetric_curve(nodes, np.minimum(deltas + lost, 1.0))
 
@@ -166,7 +166,7 @@ def drawn_gaussian_delta(epsilons: Array, mu: float, times: Array, weights: Arra
     for _ in range(_HALVINGS):
         u = 0.5 * (low + high)
         gain, cost = (
-            np.exp(np.minimum(sign * u[:, None] * far - 0.5 * far * far, 600.0)) * factor - other
+            np.exp(np.minimum(sign * u[:, None] * far - 0.5 * far * far, ROOMY_EXPONENT)) * factor - other
             for sign, factor, other in ((-1.0, 1.0, gamma[:, None]), (1.0, gamma[:, None], 1.0))
         )
         rising = (share * (np.maximum(gain, 0.0) - np.maximum(cost, 0.0))).sum(axis=1) > never * growth
@@ -174,4 +174,4 @@ def drawn_gaussian_delta(epsilons: Array, mu: float, times: Array, weights: Arra
     y = np.clip(best, low[:, None], low[:, None] + far)
     positive = (share * ndtr(y)).sum(axis=1)
     negative = gamma * (share * ndtr(y - far)).sum(axis=1) + never * growth * ndtr(low)
-    return np.maximum(positive - negative, 0.0) + _TAIL_ERROR * (positive + negative) + 1e-300
+    return np.maximum(positive - negative, 0.0) + _TAIL_ERROR * (positive + negative) + TINY

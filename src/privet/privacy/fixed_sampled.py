@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import Array, round_up, square_up
+from privet._numerics import LARGEST_EXPONENT, Array, round_up, square_up
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.binary import binary_variable
@@ -245,10 +245,10 @@ def spliced_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
     loss = after_sampling(mu * x - mu * mu / 2.0, q)
     with np.errstate(over="ignore", divide="ignore"):
         log_excess = np.where(
-            alpha * loss < 700.0, np.log(np.expm1(np.minimum(alpha * loss, 700.0))), alpha * loss
+            alpha * loss < LARGEST_EXPONENT, np.log(np.expm1(np.minimum(alpha * loss, LARGEST_EXPONENT))), alpha * loss
         ) + np.log(-np.expm1((1.0 - alpha) * loss))
     logs = log_excess + log_weight
     top = float(np.max(logs))
     log_sum = top + math.log(float(np.exp(logs - top).sum()))
-    moment = math.log1p(math.exp(log_sum)) if log_sum < 700.0 else log_sum
+    moment = math.log1p(math.exp(log_sum)) if log_sum < LARGEST_EXPONENT else log_sum
     return moment * (1.0 + 1e-12) / (alpha - 1.0)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from privet._numerics import ratio_down, ratio_up
@@ -30,7 +30,7 @@ class GaussianLoss(NormalLoss):
 
     kind = "gaussian"
 
-    noise_multiplier: float
+    noise_multiplier: float = field(metadata={"help": "standard deviation over l2-sensitivity"})
 
     def __post_init__(self) -> None:
         set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))

@@ -1,7 +1,7 @@
 """Gaussian differential privacy as a statement about a mechanism that is not otherwise known."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import product_up
 from privet._validate import at_least, set_frozen
@@ -24,7 +24,7 @@ class GdpLoss(NormalLoss):
 
     kind = "gdp"
 
-    mu: float
+    mu: float = field(metadata={"help": "mu of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, mu=at_least("mu", self.mu, 0.0))

@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, log1mexp, product_up
+from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, log1mexp, product_up
 from privet._validate import count, instance, set_frozen
 from privet.errors import MixedUnits
 from privet.privacy.binary import binary_rdp
@@ -161,7 +161,7 @@ _Curve = tuple[Array, Array]  # epsilons (evenly spaced from 0) with bounds on d
 @lru_cache(maxsize=32)
 def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
     """Chain `size` neighbours, doubling the chain: a million links take twenty doublings."""
-    single = np.linspace(0.0, min(_reach(loss), 690.0 / size), _NODES)
+    single = np.linspace(0.0, min(_reach(loss), LARGEST_EXPONENT / size), _NODES)
     link: _Curve = single, loss.profile(single)
     chain = link
     for bit in f"{size:b}"[1:]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import Array
 from privet._validate import at_least, set_frozen
@@ -34,7 +34,7 @@ class PermuteAndFlipLoss(PrivacyLoss):
 
     kind = "permute_and_flip"
 
-    epsilon: float
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))

@@ -6,12 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._cache import remember
-from privet._numerics import UNIT_ROUNDOFF, Array, product_up, round_up, special, square_up
+from privet._numerics import (
+    LARGEST_EXPONENT,
+    ROOMY_EXPONENT,
+    UNIT_ROUNDOFF,
+    Array,
+    product_up,
+    round_up,
+    special,
+    square_up,
+)
 from privet._validate import fraction, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.binary import binary_variable
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
-from privet.privacy.families.ordered import ON_A_LINE, SampledGroupLoss
+from privet.privacy.families.ordered import SampledGroupLoss
 from privet.privacy.families.sampling import (
     MARGIN,
     after_sampling,
@@ -29,7 +38,6 @@ _LEAST_RATE = 1e-30
 _LARGEST_GROUP = 4096  # larger ones are chained
 _LARGEST_ORDERED_GROUP = 64
 _MOST_ORDER = 128  # largest integer order of the binomial sum
-_LARGEST = 700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +90,7 @@ class SampledVariable(LossVariable):
             return super().enclose_mirrored(epsilon)
         ends = []
         for side, margin in enumerate((MARGIN, -MARGIN)):
-            c = self.q * (1.0 - margin) - math.expm1(min(epsilon, 600.0)) * (1.0 - self.q)
+            c = self.q * (1.0 - margin) - math.expm1(min(epsilon, ROOMY_EXPONENT)) * (1.0 - self.q)
             at = epsilon + math.log(self.q / c) if c > 0.0 else math.inf
             value = self.of.enclose_mirrored(at + margin * (1.0 + at))[side] if c > 0.0 else 0.0
             ends.append(max(c, 0.0) * (1.0 - margin) * value)
@@ -187,7 +195,7 @@ class PoissonSampled(PrivacyLoss):
     @property
     def attained_by_groups(self) -> bool:  # type: ignore[override]
         """Known for noise on a number; other pairs of groups are bounds."""
-        return self.of.gaussian() is not None or self.of.kind in ON_A_LINE
+        return self.of.gaussian() is not None or self.of.on_a_line
 
     @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]
@@ -279,7 +287,7 @@ class _Outcomes:
         self.loss = after_sampling(mu * x - mu * mu / 2.0, q)
         self.log_weight = -0.5 * x * x + math.log(self.step / math.sqrt(2.0 * math.pi))
         self.weight = np.exp(self.log_weight)
-        self.growth = np.expm1(np.minimum(self.loss, _LARGEST))  # of heavier losses the weight has vanished
+        self.growth = np.expm1(np.minimum(self.loss, LARGEST_EXPONENT))  # of heavier losses the weight has vanished
         self.grown = self.weight * self.growth
         self.moved = np.cumsum(np.abs(self.grown))
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
@@ -220,7 +220,7 @@ def _nodes_of(values: Array, mass: Array) -> Array:
     edges = np.exp(np.linspace(math.log(low), math.log(high), _BINS + 1))
     place = np.clip(np.searchsorted(edges, values) - 1, 0, _BINS - 1)
     scale = float((values * mass).sum())
-    weight = np.bincount(place, weights=mass * (1.0 + values / max(scale, 1e-300)), minlength=_BINS)
+    weight = np.bincount(place, weights=mass * (1.0 + values / max(scale, TINY)), minlength=_BINS)
     share = np.cbrt(weight)
     upper = edges[1:] > 0.01 * scale  # half of the nodes go by the density, half evenly to the tail
     density = np.cumsum(np.concatenate(([0.0], share / share.sum() + upper / upper.sum())))

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from privet._numerics import round_up
+from privet._numerics import LARGEST_EXPONENT, round_up
 from privet._validate import at_least, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy.loss import Approximate, PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 
@@ -27,7 +27,7 @@ class RandomizedResponseLoss(PrivacyLoss):
     kind = "randomized_response"
     exact = True
 
-    epsilon: float
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
     unit: Unit = field(default=Unit("replace"), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -48,10 +48,13 @@ class RandomizedResponseLoss(PrivacyLoss):
     @property
     def lie_probability(self) -> float:
         """Probability of reporting the opposite bit: 1/(1 + e^epsilon)."""
-        return 1.0 / (1.0 + math.exp(self.epsilon)) if self.epsilon < 700.0 else math.exp(-self.epsilon)
+        return 1.0 / (1.0 + math.exp(self.epsilon)) if self.epsilon < LARGEST_EXPONENT else math.exp(-self.epsilon)
 
     def pure(self) -> float:
         return self.epsilon
+
+    def known_only_as(self) -> Approximate:
+        return self.approximate()
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array, minimise, plain, product_up, square_up, sum_up
+from privet._numerics import TINY, Array, bisect, minimise, plain, product_up, square_up, sum_up
 from privet._validate import above, finite, flag, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp
@@ -152,16 +152,7 @@ def stopping_probability(mean: float, eta: float) -> float:
     >>> round(stopping_probability(10.0, 1.0), 9)
     0.1
     """
-    low, high = 1e-300, 1.0
-    for _ in range(2000):
-        middle = math.sqrt(low * high)
-        if not low < middle < high:
-            break
-        if _mean_runs(middle, eta) >= mean:
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect(lambda gamma: _mean_runs(gamma, eta) >= mean, 1.0, TINY)
 
 
 def _mean_runs(gamma: float, eta: float) -> float:

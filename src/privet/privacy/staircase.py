@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from privet._numerics import ROOMY_EXPONENT
 from privet._validate import above, fraction, set_frozen
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
-
-_LARGEST = 600.0
 
 
 @register
@@ -32,12 +31,12 @@ class StaircaseLoss(PrivacyLoss):
     kind = "staircase"
     exact = True
 
-    epsilon: float
-    shape: float | None = None
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
+    shape: float | None = field(default=None, metadata={"help": "gamma, the share of the inner step"})
 
     def __post_init__(self) -> None:
         epsilon = above("epsilon", self.epsilon, 0.0)
-        best = 1.0 / (1.0 + math.exp(min(epsilon, _LARGEST) / 2.0))
+        best = 1.0 / (1.0 + math.exp(min(epsilon, ROOMY_EXPONENT) / 2.0))
         set_frozen(self, epsilon=epsilon, shape=fraction("shape", best if self.shape is None else self.shape))
 
     def pure(self) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._validate import above_or_infinite, count, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
@@ -29,8 +29,8 @@ class TreeAggregationLoss(NormalLoss):
 
     kind = "tree_aggregation"
 
-    noise_multiplier: float
-    steps: int
+    noise_multiplier: float = field(metadata={"help": "standard deviation over l2-sensitivity"})
+    steps: int = field(metadata={"help": "steps of the tree"})
 
     def __post_init__(self) -> None:
         set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array, special
+from privet._numerics import LARGEST_EXPONENT, TINY, Array, special
 from privet._validate import count, fraction, instance, set_frozen
 from privet.errors import MixedUnits
 from privet.privacy.binary import binary_variable
@@ -67,7 +67,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
         """Probability that the other records fill the batch, rounded up."""
         if self.batch > self.n - 1 or self.q == 0.0:
             return 0.0
-        return float(min(1.0, special().betainc(self.batch, self.n - self.batch, self.q) * (1.0 + 1e-9) + 1e-300))
+        return float(min(1.0, special().betainc(self.batch, self.n - self.batch, self.q) * (1.0 + 1e-9) + TINY))
 
     @cached_property
     def _plain(self) -> PoissonSampled:
@@ -111,9 +111,9 @@ class TruncatedPoissonSampled(PrivacyLoss):
             swap = np.minimum(swap, sampled)
         # the moments of the two cases add up with their probabilities
         with np.errstate(over="ignore", invalid="ignore"):
-            rest = self.overflow * np.expm1(np.minimum((orders - 1.0) * (swap - plain), 700.0))
+            rest = self.overflow * np.expm1(np.minimum((orders - 1.0) * (swap - plain), LARGEST_EXPONENT))
             values = plain + np.log1p(np.maximum(rest, 0.0)) / (orders - 1.0)
-        far = (orders - 1.0) * (swap - plain) >= 700.0
+        far = (orders - 1.0) * (swap - plain) >= LARGEST_EXPONENT
         return RdpCurve(np.where(far | ~np.isfinite(values), swap, np.minimum(values, swap)), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:

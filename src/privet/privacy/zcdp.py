@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import product_up
 from privet._validate import at_least, set_frozen
@@ -25,7 +25,7 @@ class ZcdpLoss(PrivacyLoss):
 
     kind = "zcdp"
 
-    rho: float
+    rho: float = field(metadata={"help": "rho of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, rho=at_least("rho", self.rho, 0.0))

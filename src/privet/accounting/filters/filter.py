@@ -7,6 +7,7 @@ from functools import cached_property
 from operator import add as plus, le
 from typing import ClassVar, NamedTuple
 
+from privet._numerics import bisect
 from privet._validate import above, at_least, count as whole_number, open_fraction, set_frozen
 from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
 from privet.accounting.filters.points import point_at
@@ -230,9 +231,7 @@ class FilterState:
             low, high = guess / _MARGIN, guess
             while low > _LEAST_EPSILON and not fits(low):
                 low, high = low / (high / low) ** 2, low
-        while high > low * _MARGIN:
-            middle = math.sqrt(low) * math.sqrt(high)
-            low, high = (middle, high) if fits(middle) else (low, middle)
+        low = bisect(fits, high, low, within=_MARGIN - 1.0)
         return low if fits(low) else 0.0
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet._numerics import invert_decreasing, ndtr, square_up
+from privet._numerics import LARGEST_EXPONENT, bisect, ndtr, square_up
 from privet._validate import above, at_least, set_frozen
 from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.filter import Rule
@@ -129,7 +129,9 @@ class ZcdpFilter(_Reserving):
         most = self.epsilon
         while zcdp_epsilon(most, rest) <= self.epsilon:  # happens for a large delta only
             most *= 2.0
-        minus_log = invert_decreasing(lambda x: zcdp_epsilon(math.exp(-x), rest), self.epsilon, -math.log(most), 700.0)
+        minus_log = bisect(
+            lambda x: zcdp_epsilon(math.exp(-x), rest) <= self.epsilon, -math.log(most), LARGEST_EXPONENT
+        )
         return math.exp(-minus_log) * COMPUTED, self.delta0
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
@@ -213,13 +215,13 @@ def _largest_square(epsilon: float, delta: float) -> float:
     # mu = delta always fits, since delta_mu(e) <= delta_mu(0) < 0.4 mu; the largest mu is sought in powers from there
     least = math.log(delta)
 
-    def spent(minus_log: float) -> float:
-        return enclose_gaussian(math.exp(-minus_log), epsilon)[1]
+    def fits(log: float) -> bool:
+        return enclose_gaussian(math.exp(log), epsilon)[1] <= delta
 
     most = least + 1.0
-    while spent(-most) <= delta:
+    while fits(most):
         most += most - least
-    mu = math.exp(-invert_decreasing(spent, delta, -most, -least))
+    mu = math.exp(bisect(fits, most, least))
     return mu * mu * COMPUTED
 
 

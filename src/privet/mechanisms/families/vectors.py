@@ -1,13 +1,12 @@
 """Vectors as records: every row is clipped to a public l2 norm and becomes integers by itself, sums are exact."""
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, root_up
 from privet._validate import above, count, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.mechanism import Mechanism
@@ -108,8 +107,6 @@ def row_reach(clip_norm: float, unit: Unit | None, max_rows: int, *, square: int
         raise InvalidParameter('unit must be Unit("add_remove") or Unit("replace") for statistics of records')
     ends = 2 if neighbours.relation == "replace" else 1
     length = Fraction(above("clip_norm", clip_norm, 0.0))
-    if square != 1:
-        root = Fraction(math.sqrt(square))
-        length *= root if root * root >= square else Fraction(math.nextafter(math.sqrt(square), math.inf))
+    length *= Fraction(root_up(square))
     rows = count("max_rows", max_rows, 1) * neighbours.group_size
     return Sensitivity(length * ends * rows, norm="l2", unit=neighbours)

@@ -4,12 +4,10 @@ import math
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, round_up
+from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, round_up
 from privet.privacy.variable import Enclosure, LossVariable
 
 MARGIN = 16.0 * UNIT_ROUNDOFF  # what a handful of elementary functions may lose
-
-_FAR = 600.0  # beyond, exp overflows and only the logarithm of q is left
 
 
 def after_sampling(losses: Array | float, q: float) -> Array:
@@ -19,7 +17,9 @@ def after_sampling(losses: Array | float, q: float) -> Array:
     0.620115
     """
     losses = np.asarray(losses, dtype=float)
-    return np.where(losses > _FAR, losses + math.log(q), np.log1p(q * np.expm1(np.minimum(losses, _FAR))))
+    return np.where(
+        losses > ROOMY_EXPONENT, losses + math.log(q), np.log1p(q * np.expm1(np.minimum(losses, ROOMY_EXPONENT)))
+    )
 
 
 def epsilon_after_sampling(epsilon: float, q: float) -> float:
@@ -38,10 +38,10 @@ def before_sampling(losses: Array | float, q: float) -> Array:
     1.0
     """
     losses = np.asarray(losses, dtype=float)
-    growth = np.expm1(np.minimum(losses, _FAR)) / q
+    growth = np.expm1(np.minimum(losses, ROOMY_EXPONENT)) / q
     with np.errstate(divide="ignore"):
         near = np.log1p(np.maximum(growth, -1.0))
-    return np.where(losses > _FAR, losses - math.log(q), near)
+    return np.where(losses > ROOMY_EXPONENT, losses - math.log(q), near)
 
 
 def enclose_sampled(of: LossVariable, q: float, epsilon: float) -> Enclosure:
