@@ -42,6 +42,7 @@ def calibrate(
 
     **Guarantee:** the certified upper bound of make(result), by the same accountant, is at most the target.
     **Error:** within 0.01% below the target (where a real parameter can come that close).
+    **Proof:** docs/proofs/accounting/calibrate.md.
 
     >>> from privet import privacy
     >>> s = calibrate(lambda z: privacy.GaussianLoss(noise_multiplier=z), epsilon=1.0, delta=1e-5)
