@@ -33,6 +33,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
     **Guarantee:** rho-zCDP with rho = sensitivity^2/(2 sigma^2), in every dimension; for a scalar query with integer
     sensitivity also the exact pair, by summing the law. In several dimensions no scalar pair dominates: zCDP only.
     **Sensitivity:** l2; an integer when dimension is 1. **Reference:** Canonne, Kamath & Steinke 2020, theorem 4.
+    **Proof:** docs/proofs/privacy/discrete_gaussian.md.
 
     >>> DiscreteGaussianLoss(sigma=4.0).zcdp().rho
     0.03125

@@ -29,6 +29,7 @@ class Grouped(PrivacyLoss):
 
     **Guarantee:** pure k epsilon; (k epsilon, delta (e^{k eps} - 1)/(e^eps - 1)); zCDP k^2 rho; GDP k mu.
     **Reference:** Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016; Mironov 2017, proposition 2; Vadhan 2017.
+    **Proof:** docs/proofs/privacy/grouped.md.
 
     >>> from privet import privacy
     >>> epsilon, delta = Grouped(privacy.ApproxLoss(0.5, 1e-6), 3).approximate()

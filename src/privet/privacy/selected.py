@@ -33,6 +33,7 @@ class Selected(PrivacyLoss):
     (2 + eta) epsilon; Poisson: R(a) + mean * d + ln(mean)/(a - 1) where the base is (ln(1 + 1/(a-1)), d)-DP; the
     value of a larger order serves below it.
     **Reference:** Papernot & Steinke 2022, theorems 2, 6 and corollary 3; Liu & Talwar 2019.
+    **Proof:** docs/proofs/privacy/selected.md.
 
     >>> from privet import privacy
     >>> Selected(privacy.PureLoss(0.5), mean=10).pure()
