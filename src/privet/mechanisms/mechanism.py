@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final
 
 import numpy as np
 
+from privet._calls import called_by_name, made_by_name
 from privet._validate import count, instance, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
@@ -94,7 +95,13 @@ class Mechanism(ABC, Generic[In, Out]):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
-            spelt_out(vars(cls)["for_budget"].__func__)
+            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__))
+            cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
+        price = vars(cls).get("loss")
+        if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
+            kept = cached_property(price.fget)
+            kept.__set_name__(cls, "loss")
+            cls.loss = kept  # type: ignore[method-assign, assignment]
 
     @property
     @abstractmethod
@@ -183,16 +190,12 @@ class Mechanism(ABC, Generic[In, Out]):
             note_insecure()
         return Release(
             value,
-            loss=self._loss,
+            loss=self.loss,
             error=error,
             mechanism=self.name,
             insecure=insecure,
             provenance=(self.name, *notes),
         )
-
-    @cached_property
-    def _loss(self) -> PrivacyLoss:
-        return self.loss  # computed once: a mechanism is frozen
 
     @cached_property
     def _unstorable(self) -> str | None:
@@ -242,7 +245,7 @@ def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any
         raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
     _REGISTRY[name] = mechanism
     mechanism.__init__ = _checked(mechanism.__init__)  # type: ignore[method-assign]
-    return mechanism
+    return made_by_name(mechanism)
 
 
 def _checked(construct: Callable[..., None]) -> Callable[..., None]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -82,7 +83,7 @@ class Release(Generic[Out]):
         document = {
             "privet_release": _VERSION,
             "value": value,
-            "loss": json.loads(to_json(self.loss)),
+            "loss": _form_of(self.loss),
             "error": None if self.error is None else self.error.to_dict(),
             "mechanism": self.mechanism,
             "insecure": self.insecure,
@@ -143,6 +144,12 @@ def uncovered(value: Any) -> Any:
     plain = np.array(value.data)
     plain[mask] = None if plain.dtype.kind == "O" else np.zeros((), plain.dtype)[()]
     return np.ma.MaskedArray(plain, mask=mask)
+
+
+@lru_cache(maxsize=64)
+def _form_of(loss: PrivacyLoss) -> Any:
+    """The JSON form of a price, which many releases share; nobody changes it."""
+    return json.loads(to_json(loss))
 
 
 def _value(document: Any, load: Callable[[Outside], bytes] | None) -> Any:
