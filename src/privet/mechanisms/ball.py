@@ -13,10 +13,11 @@ from privet._numerics import Array, bisect, bracket, ndtr, round_up, special, up
 from privet._validate import count, open_fraction, set_frozen
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
-from privet.mechanisms.families.values import Numbers, Steps
+from privet.mechanisms.families.values import Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import pure_scale, scale_for, smallest_scale
+from privet.noise.steps import Steps
 from privet.privacy import Guarantee, Promise, PureLoss, Unit
 
 _CELLS = 600  # of the law of the spread, when an error bar is computed
@@ -80,10 +81,10 @@ class Ball(AdditiveMechanism):
 
     def _draw(self, prepared: Numbers, runs: int, source: Source) -> Array:
         if prepared.array is not None:
-            steps = Steps.of_array(prepared.array.reshape(-1), self._exponent)
+            steps = Steps.of_array(prepared.array.reshape(-1), self._grid)
         else:
             assert prepared.ratios is not None
-            steps = Steps.of_ratios(prepared.ratios, self._exponent)
+            steps = Steps.of_ratios(prepared.ratios, self._grid)
         size = len(steps.whole)
         out = np.empty((runs, size))
         many = max(1, _PIECE // max(1, size))
