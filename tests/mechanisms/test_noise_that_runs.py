@@ -26,7 +26,6 @@ from privet.mechanisms.families.integer import IntegerMechanism
 from privet.mechanisms.families.record_totals import noisy_totals
 from privet.mechanisms.families.records import RecordMechanism
 from privet.mechanisms.families.response import epsilon_of_truth, truth_for
-from privet.mechanisms.families.two_sided_geometric import TwoSidedGeometric
 from privet.noise import Grid, Seeded
 
 LEVEL = 1e-7
@@ -42,6 +41,7 @@ def members(family):
 
 
 ADDITIVE, INTEGER = members(AdditiveMechanism), members(IntegerMechanism)
+GEOMETRIC = {name: made for name, made in INTEGER.items() if name != "discrete_gaussian"}
 
 
 def as_wide(few, many):
@@ -95,7 +95,7 @@ def test_a_gap_has_the_noise_of_both():
 VECTORS = {
     **{name: (made, np.zeros(3)) for name, made in ADDITIVE.items() if not isinstance(made, Staircase)},
     **{f"{name} of a list": (made, [0.0] * 3) for name, made in ADDITIVE.items() if not isinstance(made, Staircase)},
-    **{name: (made, np.zeros(3, dtype=np.int64)) for name, made in members(TwoSidedGeometric).items()},
+    **{name: (made, np.zeros(3, dtype=np.int64)) for name, made in GEOMETRIC.items()},
     "discrete_gaussian": (
         DiscreteGaussian.for_budget(rho=0.1, sensitivity=1, dimension=3),
         np.zeros(3, dtype=np.int64),
@@ -130,7 +130,7 @@ def test_the_sum_saturates_and_not_the_noise():
 # --- what is promised about integers and rows ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", members(TwoSidedGeometric))
+@pytest.mark.parametrize("name", GEOMETRIC)
 def test_integers_move_by_whole_numbers(name):
     kind = type(INTEGER[name])
     for sensitivity in (1.5, 0.5, Fraction(7, 3)):
@@ -179,6 +179,22 @@ def test_dropping_needs_add_and_remove(name):
     options |= {} if name == "bounded_sum" else {"n": 5}
     with pytest.raises(InvalidParameter, match="drop"):
         kind.for_budget(**options)
+
+
+# --- the price, by the exact law ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moved", [1, 2, 5])
+@pytest.mark.parametrize("name", [*GEOMETRIC, "laplace"])
+def test_a_price_covers_the_pair_that_far_apart(name, moved):
+    """Of the noise and the noise moved by the sensitivity: the largest ratio of probabilities is the price."""
+    kind = type({**GEOMETRIC, **ADDITIVE}[name])
+    made = kind.for_budget(epsilon=0.7, sensitivity=moved)
+    points = np.arange(-40.0, 40.0) * (1.0 if name in GEOMETRIC else moved / 4.0)
+    left, right = (made.exact_cdf(value, points) for value in (0, moved))
+    seen = np.abs(np.log(np.diff(left) / np.diff(right))).max()
+    assert made.loss.pure() <= 0.7
+    assert seen == pytest.approx(made.loss.pure(), rel=1e-3)
 
 
 # --- bars, by the exact law ---------------------------------------------------------------------------------------

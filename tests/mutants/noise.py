@@ -2,13 +2,14 @@
 
 from tests.mutants.mutant import Table
 
+SMALL = "tests/noise/test_small_laws.py"
 NOISE = Table("tests/noise/test_laws.py", "tests/noise/test_low_bits.py", "tests/noise")
 
 
 def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
-    """The laws of the sampler first, then its own tests, then everything."""
+    """Small laws and those of the sampler first, then its own tests, then everything."""
     stem = file.rpartition("/")[2].removesuffix(".py")
-    first = (f"tests/noise/test_laws.py -k '{stem}'", f"tests/noise -k '{stem}'")
+    first = (SMALL, f"tests/noise/test_laws.py -k '{stem}'", f"tests/noise -k '{stem}'")
     NOISE.plant(name, file, old, new, *(tests or (*first, *NOISE.tests)))
 
 
@@ -233,10 +234,10 @@ plant(
     "out[out >= bound] = 0\n    bad = np.flatnonzero(out >= bound)",
 )
 plant(
-    "permutation: half of the keys",
+    "permutation: equal keys keep their order",
     "noise/permutation.py",
-    "keys = stream.words(n)",
-    "keys = stream.words(n) & np.uint64(1)",
+    "order[first:last] = order[first:last][_permute(stream, last - first)]",
+    "order[first:last] = order[first:last]",
 )
 plant(
     "choice: every proposal is accepted",

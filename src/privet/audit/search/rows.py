@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import itertools
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,10 @@ def rows_of(value: Any, marks: Marks, table: Any = None) -> Array | None:
     if value is None or not isinstance(value, tuple | list | Set) or not value:
         return None
     if isinstance(value, tuple | list) and set(map(type, value)) <= _NUMBERS:
-        table = np.array(value, dtype=np.float64)
-        if bool((np.abs(table) < _EXACT).all()):
-            return table[:, None]
+        with suppress(OverflowError):  # an integer that no double holds
+            table = np.array(value, dtype=np.float64)
+            if bool((np.abs(table) < _EXACT).all()):
+                return table[:, None]
     records = [_record(item) for item in itertools.islice(value, MOST_LEAVES)]
     widths = {None if record is None else len(record) for record in records}
     if len(widths) != 1 or None in widths:
