@@ -5,7 +5,7 @@ is the share of runs that reject at level 5%, and must not exceed 5% by more tha
 with its standard error, beside the target. jax-privacy runs beside it when it is installed.
 
     python benchmarks/audit.py            the zoo, null calibration, power
-    python benchmarks/audit.py --rivals   smallest runs beside StatDP and DP-Sniper, written anew from their papers
+    python benchmarks/audit.py --rivals [part of a name]   smallest runs beside StatDP and DP-Sniper, written anew
 """
 
 import json
@@ -279,23 +279,25 @@ def show(title: str, rows: list[Row]) -> None:
 
 def show_rivals() -> None:
     """Smallest runs of each input at which four of five audits refute, all runs counted, beside two published searches."""
-    from rich.console import Console
-    from rich.table import Table
     from rivals import smallest_runs
 
-    start = time.process_time()
-    rows = smallest_runs()
-    table = Table(title="Smallest runs of each input at which 8 of 10 audits refute at level 5%")
-    for heading in ("broken mechanism", "privet", "StatDP", "DP-Sniper", "never more"):
-        table.add_column(heading, justify="left" if heading == "broken mechanism" else "right")
-    for row in rows:
+    only = " ".join(word for word in sys.argv[1:] if not word.startswith("--"))
+    print("Smallest runs of each input at which 8 of 10 audits refute at level 5%", flush=True)
+    print(
+        f"{'broken mechanism':46}{'privet':>10}{'StatDP':>10}{'DP-Sniper':>10}{'never more':>12}{'CPU s':>8}",
+        flush=True,
+    )
+    rows = []
+    for row in smallest_runs(only=only):
         told = [
             "> " + str(row["asked up to"]) if row[n] is None else str(row[n]) for n in ("privet", "StatDP", "DP-Sniper")
         ]
-        table.add_row(row["subject"], *told, "yes" if row["never more"] else "NO")
-    Console(width=120).print(table)
-    print(f"{time.process_time() - start:.0f} s of CPU time")
-    save("audit_rivals.json", rows)
+        never = "yes" if row["never more"] else "NO"
+        print(
+            f"{row['subject']:46}" + "".join(f"{n:>10}" for n in told) + f"{never:>12}{row['seconds']:>8}", flush=True
+        )
+        rows.append(row)
+        save("audit_rivals.json", rows)
 
 
 def save(name: str, results: object) -> None:

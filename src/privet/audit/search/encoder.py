@@ -56,6 +56,7 @@ class Encoder:
     several: bool = False
     notes: tuple[str, ...] = ()
     sides: "tuple[Sides, ...]" = ()
+    direction: Array | None = None
 
     @property
     def wanted(self) -> frozenset[str]:
@@ -70,6 +71,7 @@ class Encoder:
         found |= self._names(world)
         found |= self._differences(world)
         found |= self._members(world)
+        found |= self._along(world)
         for each in self.sides:
             found |= each(_part(world, each.place))
         if world.seconds is not None:
@@ -154,6 +156,16 @@ class Encoder:
                 count, near = _near_each(tables, target)
             found[f"member[{t}]"], found[f"nearest[{t}]"] = count, near
         return found
+
+    def _along(self, world: World) -> dict[str, Array]:
+        """The numbers of answers to as many questions, added up in the direction in which these were changed."""
+        if self.direction is None:
+            return {}
+        width = min(world.values.shape[1], len(self.direction))
+        values = np.where(np.arange(width) < world.main.lengths[:, None], world.values[:, :width], 0.0)
+        values = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
+        along = self.direction[:width]
+        return {"sum along the change": values @ along, "sum of signs along the change": (values > 0.0) @ along}
 
     def _conditioned(self, world: World, found: dict[str, Array]) -> dict[str, Array]:
         """The first numbers of runs with one form, or of released runs."""
@@ -256,7 +268,9 @@ def _coordinate(world: World, place: Place) -> Array:
     return column if bool((part.lengths > j).all()) else np.where(part.lengths > j, column, np.nan)
 
 
-def fit(left: World, right: World, strain: Strain, *, targets: Array | None = None) -> Encoder:
+def fit(
+    left: World, right: World, strain: Strain, *, targets: Array | None = None, direction: Array | None = None
+) -> Encoder:
     """Decide on scouting runs of both worlds what is looked at; refuse outputs that cannot be read.
 
     >>> world = World(np.zeros((4, 3)), np.full(4, "list", dtype=object))
@@ -290,6 +304,7 @@ def fit(left: World, right: World, strain: Strain, *, targets: Array | None = No
         width > 1 or len({*left.main.lengths.tolist(), *right.main.lengths.tolist()}) > 1,
         tuple(notes),
         tuple(found for place in ("", *places) if (found := _sides(left, right, place)) is not None),
+        direction if direction is not None and width == len(direction) else None,
     )
 
 
@@ -412,6 +427,26 @@ def _factor(sides: list[Array], i: int, j: int) -> float:
     factor = 0.5 * (slopes[0] + slopes[1])
     nearest = min((1.0, -1.0, 2.0, -2.0, 0.5, -0.5), key=lambda simple: abs(simple - factor))
     return nearest if abs(nearest - factor) < 0.3 * abs(nearest) else float(f"{factor:.6g}")
+
+
+def direction_of(left: Any, right: Any) -> Array | None:
+    """Where the inputs are equally many numbers: by how much each of them changes, the largest change being 1.
+
+    >>> direction_of([1, 2, 2], [1, 4, 1]).tolist()
+    [0.0, 1.0, -0.5]
+    """
+    if not all(isinstance(value, list | tuple | np.ndarray) for value in (left, right)):
+        return None
+    try:
+        ends = [np.asarray(value, dtype=float) for value in (left, right)]
+    except (TypeError, ValueError):
+        return None
+    if ends[0].ndim != 1 or ends[0].shape != ends[1].shape or len(ends[0]) < 2:
+        return None
+    with np.errstate(all="ignore"):
+        change = ends[1] - ends[0]
+        most = np.abs(change).max()
+    return np.asarray(change / most) if 0.0 < most < np.inf else None
 
 
 def targets_of(left: Any, right: Any, marks: Marks) -> Array | None:
