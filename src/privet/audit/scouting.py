@@ -20,6 +20,7 @@ from privet.audit.search import (
     direction_of,
     fit,
     learn,
+    learnable,
     targets_of,
 )
 from privet.audit.statistics.clopper_pearson import point_epsilon
@@ -111,21 +112,24 @@ class Scout:
         scouts = [encoder.columns(world) for world in worlds]
         if runs < _FEW:
             return encoder, {}, scouts, first
-        learned = learn(*scouts, kinds=kinds)
-        few = runs < _MANY
-        share = _SCOUTING if not learned else _LEARNING + _CHOOSING
-        choosing = int(runs * _CHOOSING) if learned and not few else int(runs * share) - first
-        if not choosing:
-            return encoder, learned, scouts, first
-        pairs = self.observed(left, right, choosing, encoder, released=_RELEASED)
-        fresh = encoded(pairs, encoder, {} if few else learned).columns
-        if learned and not few:
-            return encoder, learned, fresh, first + choosing
-        scouts = [_joined(*both) for both in zip(scouts, fresh, strict=True)]
-        if learned:
-            learned, scouts = crossed(*scouts, kinds=kinds)
+        if runs >= _MANY:
+            learned = learn(*scouts, kinds=kinds)
+            choosing = int(runs * _CHOOSING) if learned else int(runs * _SCOUTING) - first
+            fresh = self._fresh(left, right, choosing, encoder, learned)
+            return encoder, learned, fresh if learned else _joined(scouts, fresh), first + choosing
+        if not learnable(*scouts, kinds=kinds):
+            return encoder, {}, scouts, first
+        choosing = int(runs * (_LEARNING + _CHOOSING)) - first
+        learned, scouts = crossed(*_joined(scouts, self._fresh(left, right, choosing, encoder, {})), kinds=kinds)
         return encoder, learned, scouts, first + choosing
 
+    def _fresh(self, left: Any, right: Any, runs: int, encoder: Encoder, learned: dict[str, Learned]) -> list[Columns]:
+        pairs = self.observed(left, right, runs, encoder, released=_RELEASED)
+        return encoded(pairs, encoder, learned).columns
 
-def _joined(one: Columns, other: Columns) -> Columns:
-    return {name: np.concatenate((column, other[name])) for name, column in one.items() if name in other}
+
+def _joined(some: list[Columns], more: list[Columns]) -> list[Columns]:
+    return [
+        {name: np.concatenate((column, other[name])) for name, column in one.items() if name in other}
+        for one, other in zip(some, more, strict=True)
+    ]

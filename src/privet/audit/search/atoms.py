@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import Array
-from privet.audit.search.classifier import FEWEST, MOST, Learned, moderate
+from privet.audit.search.classifier import FEWEST, MOST, Learned, logistic, moderate
 
 _OFTEN = 0.02  # of the runs: a value that deserves a weight of its own
 _FLAGS, _MOST_FLAGS = 16, 128  # of one column, and of all
@@ -87,10 +87,8 @@ def flags_of(left: dict[str, Array], right: dict[str, Array]) -> Flags | None:
         parts.append((name, middle, spread, atoms))
         inputs += [(column == atom).astype(float) for atom in atoms]
         inputs.append(_apart_from(column, atoms, middle, spread))
-    from sklearn.linear_model import LogisticRegression
-
     label = np.repeat([1, 0], [len(side[names[0]][:MOST]) for side in (left, right)])
-    weights = iter(LogisticRegression(max_iter=200).fit(np.stack(inputs, axis=1), label).coef_[0].tolist())
+    weights = iter(logistic(np.stack(inputs, axis=1), label).tolist())
     weighted, slopes = [], []
     for name, middle, spread, atoms in parts:
         weighted.append((name, middle, spread, tuple((atom, next(weights)) for atom in atoms)))

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, special
 
 FEWEST = 100  # runs of each world to learn from
 MOST = 20_000
 _BINS = 24
+_NEWTON, _CURVED = 25, 8_000  # steps; rows that the curvature is measured on
 _DEPTH, _TREE_BINS, _LEAF = 3, 24, 40
 _SHARP = 0.02  # of the quartiles' distance: the least width of the step from one side to the other
 _WIDEST = 96  # columns that a tree looks at
@@ -110,7 +111,7 @@ def classifiers(left: dict[str, Array], right: dict[str, Array]) -> tuple[Classi
     """
     names = tuple(name for name in left if name in right and name.startswith(("value", "sum", "largest", "smallest")))
     names = tuple(name for name in names if " - " not in name and " given " not in name)[:_WIDEST]
-    if _alone(names) or min(len(left[names[0]]), len(right[names[0]])) < FEWEST:
+    if alone(names) or min(len(left[names[0]]), len(right[names[0]])) < FEWEST:
         return None, None
     sides = [np.stack([side[name][:MOST] for name in names], axis=1) for side in (left, right)]
     labels = np.repeat([1, 0], [len(side) for side in sides])
@@ -126,13 +127,43 @@ def classifiers(left: dict[str, Array], right: dict[str, Array]) -> tuple[Classi
 def _fitted(
     names: tuple[str, ...], inputs: Array, labels: Array, middle: Array, spread: Array, limit: float
 ) -> Classifier:
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(max_iter=200).fit(moderate((inputs - middle) / spread, limit), labels)
-    return Classifier(names, middle, spread, model.coef_[0], limit)
+    weights = logistic(moderate((inputs - middle) / spread, limit), labels)
+    return Classifier(names, middle, spread, weights, limit)
 
 
-def _alone(names: Iterable[str]) -> bool:
+def logistic(inputs: Array, labels: Array) -> Array:
+    """The weights of a logistic regression with a unit ridge (none on the constant, which is not returned), by Newton.
+
+    >>> logistic(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0, 1, 1, 1])).round(2).tolist()
+    [0.42]
+    """
+    rows = np.column_stack((inputs, np.ones(len(inputs))))
+    ridge = np.append(np.ones(inputs.shape[1]), 1e-9)
+    weights, stride = np.zeros(rows.shape[1]), -(-len(rows) // _CURVED)
+
+    def loss(at: Array) -> float:
+        score = rows @ at
+        return float(np.sum(np.logaddexp(0.0, score) - labels * score) + 0.5 * np.sum(ridge * at * at))
+
+    value = loss(weights)
+    for _ in range(_NEWTON):
+        rate = special().expit(rows @ weights)
+        slope = rows.T @ (rate - labels) + ridge * weights
+        if np.abs(slope).max() < 1e-5 * len(rows):
+            break
+        some, bent = rows[::stride], (rate * (1.0 - rate))[::stride, None]
+        bend = stride * ((some * bent).T @ some) + np.diag(ridge)
+        step = np.linalg.solve(bend, slope)
+        size = 1.0
+        while (lower := loss(weights - size * step)) > value and size > 1e-3:
+            size *= 0.5
+        if lower >= value:
+            break
+        weights, value = weights - size * step, lower
+    return weights[:-1]
+
+
+def alone(names: Iterable[str]) -> bool:
     """Whether one number says everything: then thresholds, windows and atoms see all of it."""
     return len({name for name in names if name.startswith(("value", "text"))} - {"value.error"}) < 2
 
@@ -143,7 +174,7 @@ def tree(left: dict[str, Array], right: dict[str, Array]) -> Tree | None:
         n for n in left if n in right and n != "time" and not n.startswith(("row", "exponent")) and " given " not in n
     ]
     names = names[:_WIDEST]
-    if _alone(names) or min(len(left["form"]), len(right["form"])) < 4 * _LEAF:
+    if alone(names) or min(len(left["form"]), len(right["form"])) < 4 * _LEAF:
         return None
     columns = {name: np.concatenate((left[name][:MOST], right[name][:MOST])) for name in names}
     label = np.repeat([True, False], [min(len(side["form"]), MOST) for side in (left, right)])

@@ -4,11 +4,11 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.audit.search.atoms import flags_of, odds_of
-from privet.audit.search.classifier import Learned, classifiers, time_given_value, tree
+from privet.audit.search.classifier import Learned, alone, classifiers, time_given_value, tree
 from privet.audit.search.independence import drifts
 
 Columns = dict[str, Array]
-_FOLDS = 5
+_FOLDS = 4
 
 
 def learn(left: Columns, right: Columns, *, kinds: frozenset[str]) -> dict[str, Learned]:
@@ -22,11 +22,21 @@ def learn(left: Columns, right: Columns, *, kinds: frozenset[str]) -> dict[str, 
     return _learn(*_steady(left, right), kinds)
 
 
+def learnable(left: Columns, right: Columns, *, kinds: frozenset[str]) -> bool:
+    """Whether there is more to an output than one number, which thresholds, windows and atoms see all of.
+
+    >>> learnable({"value[0]": np.zeros(200)}, {"value[0]": np.ones(200)}, kinds=frozenset({"projection"}))
+    False
+    """
+    shared = [name for name in left if name in right]
+    return ("projection" in kinds and not alone(shared)) or ("time" in kinds and "time" in shared)
+
+
 def crossed(left: Columns, right: Columns, *, kinds: frozenset[str]) -> tuple[dict[str, Learned], list[Columns]]:
     """The same, and the columns with the new features beside them, as rules learned without each run see it.
 
     The rules learned from all runs would flatter them, and events would be chosen for luck. Each run is therefore judged
-    by rules that were learned from the other four fifths; a feature that some fifth lacks is left out.
+    by rules that were learned from the other three quarters; a feature that some quarter lacks is left out.
 
     >>> rng = np.random.default_rng(1)
     >>> sides = [{"form": np.zeros(400), "value[0]": rng.normal(size=400), "value[1]": rng.normal(size=400)} for _ in "ab"]
