@@ -1,12 +1,16 @@
 """Checks of public parameters: each returns the clean value or raises `InvalidParameter`."""
 
 import math
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
+from typing import Any, TypeVar
 
 from privet.errors import InvalidParameter
 
 _SMALLEST, _LARGEST = 1e-60, 1e60
 _MOST = 10**18
+
+_T = TypeVar("_T")
 
 
 def finite(name: str, value: object) -> float:
@@ -48,6 +52,16 @@ def above(name: str, value: object, low: float) -> float:
     if not number > low:
         raise InvalidParameter(f"{name} must be greater than {low:g}, got {number}")
     return _sane(name, number)
+
+
+def above_or_infinite(name: str, value: object, low: float) -> float:
+    """A number > low, infinity included: of noise, as much as one likes.
+
+    >>> above_or_infinite("scale", math.inf, 0.0)
+    inf
+    """
+    infinite = isinstance(value, Real) and value == math.inf  # an array is compared item by item
+    return math.inf if infinite else above(name, value, low)
 
 
 def _sane(name: str, number: float) -> float:
@@ -106,6 +120,29 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidParameter(f"{name} must be True or False, got {type(value).__name__}")
     return value
+
+
+def instance(name: str, value: _T, *kinds: type[Any]) -> _T:
+    """The value itself, of one of these classes.
+
+    >>> instance("bounds", (0, 1), tuple, list)
+    (0, 1)
+    """
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise InvalidParameter(f"{name} must be of type {wanted}, got {type(value).__name__}")
+    return value
+
+
+def items(name: str, value: object) -> tuple[Any, ...]:
+    """A tuple of the items of a sequence, which a text is not.
+
+    >>> items("alphas", [2.0, 8.0])
+    (2.0, 8.0)
+    """
+    if isinstance(value, str | bytes | type | Mapping) or not isinstance(value, Iterable):
+        raise InvalidParameter(f"{name} must be a sequence, got {type(value).__name__}")
+    return tuple(value)
 
 
 def set_frozen(record: object, **values: object) -> None:

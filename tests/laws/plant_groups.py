@@ -5,6 +5,8 @@ import math
 import numpy as np
 
 from privet import privacy
+from privet._validate import above, above_or_infinite, finite
+from privet.errors import InvalidParameter
 from privet.privacy import AtomicVariable
 from privet.privacy.exponential import BoundedRangeVariable
 from privet.privacy.families.integer import shifted_geometric
@@ -211,3 +213,55 @@ def _(monkeypatch):
 @bug("check_bad_questions_are_refused", "any text is a direction", laplace)
 def _(monkeypatch):
     monkeypatch.setattr(PrivacyLoss, "profile", lambda self, e, d=None: self.variable(d or "add").delta(e))
+
+
+def _careless(name, check):
+    """A constructor whose check of its parameter is replaced by a careless one."""
+
+    @bug("check_refuses_nonsense", name, laplace)
+    def _(monkeypatch):
+        monkeypatch.setattr("privet.privacy.laplace.above_or_infinite", check)
+
+
+def _anything_but_numbers_is_one(name, value, low):
+    return above_or_infinite(name, value, low) if isinstance(value, int | float) else 1.0
+
+
+def _truth_values_are_numbers(name, value, low):
+    return above_or_infinite(name, float(value) if isinstance(value, bool) else value, low)
+
+
+def _without_a_name(name, value, low):
+    return above_or_infinite("the parameter", value, low)
+
+
+def _in_full(name, value, low):
+    try:
+        return above_or_infinite(name, value, low)
+    except InvalidParameter:
+        raise InvalidParameter(f"{name} cannot be {value}") from None
+
+
+def _clamped(name, value, low):
+    return max(above_or_infinite(name, value, low), 1e-3)
+
+
+_careless("nothing is checked", lambda name, value, low: value)
+_careless("a raw TypeError", lambda name, value, low: above(name, value + 0.0, low))
+_careless("a raw ValueError", lambda name, value, low: above(name, float(value), low))
+_careless("NaN is accepted", lambda name, value, low: value if value != value else above_or_infinite(name, value, low))
+_careless("truth values are numbers", _truth_values_are_numbers)
+_careless("what is no number is one", _anything_but_numbers_is_one)
+_careless("the parameter is not named", _without_a_name)
+_careless("400 digits are quoted", _in_full)
+_careless("small noise is silently larger", _clamped)
+
+
+@bug("check_refuses_nonsense", "a price below zero", laplace)
+def _(monkeypatch):
+    monkeypatch.setattr("privet.privacy.laplace.above_or_infinite", lambda name, value, low: finite(name, value))
+
+
+@bug("check_refuses_nonsense", "'no' is taken for True", lambda: (privacy.ExponentialLoss(1.0, monotonic=True),))
+def _(monkeypatch):
+    monkeypatch.setattr("privet.privacy.exponential.flag", lambda name, value: bool(value))

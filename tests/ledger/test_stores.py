@@ -8,7 +8,7 @@ import pytest
 import privet as pv
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered, LedgerUnavailable, MissingExtra
 from privet.ledger import session
-from privet.ledger.amounts import plain_sums, read_sums, sums_text
+from privet.ledger.account import plain_sums, read_sums, sums_text
 from privet.ledger.entry import Entry, canonical, hash_of, linked, object_text
 from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.stores.postgres_link import require_durable

@@ -19,7 +19,7 @@ import numpy as np
 
 from privet.audit.watch import Ending, differing, followed, lane, run_watched, text_of
 from privet.mechanisms import Mechanism, Release, Sensitivity
-from privet.mechanisms.mechanism import observed
+from privet.mechanisms.payment import observed
 
 Lane = tuple[int, ...]
 

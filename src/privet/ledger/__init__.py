@@ -10,16 +10,17 @@ from privet.ledger.anchor import (
 )
 from privet.ledger.budget import Budget as Budget
 from privet.ledger.entry import Entry as Entry
+from privet.ledger.history import Event as Event
 from privet.ledger.ledger import Ledger as Ledger
 from privet.ledger.partition import Part as Part, Partition as Partition
-from privet.ledger.protocol import Reservation as Reservation
-from privet.ledger.stores.postgres_roles import grant_roles as grant_roles
-from privet.ledger.verify import verify_export as verify_export
-from privet.ledger.views import (
+from privet.ledger.reading import (
     Explanation as Explanation,
     Preview as Preview,
     Standing as Standing,
     Verified as Verified,
 )
+from privet.ledger.requests import Reservation as Reservation
+from privet.ledger.stores.postgres_roles import grant_roles as grant_roles
+from privet.ledger.verify import verify_export as verify_export
 
 __all__, __dir__ = face(globals())

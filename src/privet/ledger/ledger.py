@@ -13,39 +13,22 @@ from privet.errors import (
     LedgerTampered,
     PrivetError,
 )
-from privet.ledger import acts
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
-from privet.ledger.begin import begin
 from privet.ledger.budget import Budget
-from privet.ledger.custody import Custody
-from privet.ledger.digest import digest_of
+from privet.ledger.custody import Custody, adopt
 from privet.ledger.entry import Entry, clean_name
-from privet.ledger.explain import explain, export
-from privet.ledger.migrate import backed_up, moved
+from privet.ledger.history import Event, explain, export, history
+from privet.ledger.places import Terms, backed_up, begin, moved, restored
 from privet.ledger.policy import Policy
-from privet.ledger.preview import preview, standing, standings
-from privet.ledger.protocol import (
-    Reservation,
-    check_input,
-    priced,
-    record_in,
-    recorded,
-    refuse_insecure,
-    reserve_in,
-    run,
-)
-from privet.ledger.request import Asked, Terms
-from privet.ledger.restore import restored
-from privet.ledger.secret import secret_of
-from privet.ledger.session import Tip, check_seen, load_policy, now, read_tip
+from privet.ledger.reading import Explanation, Preview, Standing, Totals, Verified, standing, standings
+from privet.ledger.requests import Asked, Reservation, preview, priced, record_in, recorded, refuse_insecure, reserve_in
+from privet.ledger.running import Within, check_input, opened_stream, run
+from privet.ledger.secret import digest_of, secret_of
+from privet.ledger.session import Tip, Writing, anchor_of, check_seen, load_policy, now, read_tip
 from privet.ledger.store import Store
 from privet.ledger.stores import connect
-from privet.ledger.total import Totals
 from privet.ledger.url import parse_url
 from privet.ledger.verify import verify_store
-from privet.ledger.views import Explanation, Preview, Standing, Verified
-from privet.ledger.within import Within, opened_stream
-from privet.ledger.writing import Writing
 from privet.mechanisms import Release
 from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import put_in_force, take_out_of_force
@@ -340,6 +323,10 @@ class Ledger(Custody):
         """All entries, oldest first."""
         return list(self._store.entries())
 
+    def history(self) -> list[Event]:
+        """All charges, each with the release that it paid for, and the acts of the custodian between them."""
+        return history(self._store, self.policy)
+
     def explain(self, seq: int) -> Explanation:
         """One entry in words: who, when, what was asked, what it cost in every account, what it paid for."""
         return explain(self._store, seq)
@@ -372,7 +359,7 @@ class Ledger(Custody):
             if place is not None and session.policy.anchored is None:
                 session.append("anchor", anchor={"key": place.expected_key()}, time=now())
             session.append("checkpoint", time=now())
-            made = acts.anchor_of(session)
+            made = anchor_of(session)
         return made if place is None else place.write(made, self._holds)
 
     def adopt(self, anchor: Anchor, *, reason: str) -> None:
@@ -382,7 +369,7 @@ class Ledger(Custody):
         if not isinstance(anchor, Anchor):
             raise InvalidParameter(f"adopt takes an Anchor, got {type(anchor).__name__}")
         with self._writing() as session:
-            acts.adopt(session, anchor.check(), reason)
+            adopt(session, anchor.check(), reason)
 
     def migrate(self, to_url: Any, *, timeout: float = 60.0) -> "Ledger":
         """Move to another store, entry by entry, hash by hash, with the anchor. There is one budget at every moment: this

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from privet._validate import count, set_frozen
 from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, MixedUnits
-from privet.ledger.amounts import add_sums, largest, minus_sums, total_sums
+from privet.ledger.account import add_sums, largest, minus_sums, total_sums
 from privet.ledger.entry import clean_name
 from privet.privacy import PrivacyLoss, Unit, to_replace
 from privet.privacy.unit import same_unit

@@ -1,5 +1,6 @@
-"""The chain under the lock: read the head, check what is cached against it, append."""
+"""The chain under the lock: read the head, check what is cached against it, append, commit, anchor."""
 
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -8,9 +9,14 @@ from typing import Any, NamedTuple
 
 from privet.accounting.filters import Sums
 from privet.errors import LedgerError, LedgerTampered
-from privet.ledger.amounts import plain_sums, read_sums, sums_text
+from privet.ledger.account import plain_sums, read_sums, sums_text
+from privet.ledger.anchor import Anchor
 from privet.ledger.entry import ADMIN, DATASET, Entry, canonical, hash_of, linked, object_text
-from privet.ledger.policy import Policy, read_balance
+from privet.ledger.policy import (
+    Policy,
+    read_balance,
+    scope_of,
+)
 from privet.ledger.store import Reader, Store, Txn
 
 # By name: the package names the rooms for type checkers, and an import of it would count as one of all of them.
@@ -237,3 +243,57 @@ class Session:
         self.spent, self._text = changed[DATASET], texts[DATASET]
         self.head = entry
         self._changed.update(changed)
+
+
+def anchor_of(session: Session) -> Anchor:
+    """The head of this transaction, with the sums of every account."""
+    policy, head = session.policy, session.head
+    assert policy is not None
+    assert head is not None
+    scopes = [DATASET, *(scope_of(group=name) for name in policy.groups)]
+    scopes += [scope_of(analyst=name) for name in policy.analysts]
+    sums = {scope: session.sums(scope) for scope in scopes}
+    plain = {scope: plain_sums(held) for scope, held in sums.items() if held is not None}
+    return Anchor(policy.ledger, head.seq, head.hash.hex(), plain, time=now())
+
+
+class Writing:
+    """One transaction: lock, read the head, compare it with the anchor, do, commit, remember the head, anchor it.
+
+    >>> import privet as pv
+    >>> with Writing(pv.Ledger.create("memory:", budget=pv.Budget(1.0)), True) as session:
+    ...     print(session.head.seq)
+    1
+    """
+
+    def __init__(self, ledger: Any, durable: bool) -> None:
+        self._ledger, self._durable = ledger, durable
+
+    def __enter__(self) -> Session:
+        ledger = self._ledger
+        self._transaction = ledger._store.transaction(durable=self._durable)
+        txn = self._transaction.__enter__()
+        try:
+            self._session = Session(ledger._store, txn, ledger._tip)
+            self._session.signer = ledger._signer
+            if self._durable and self._session.policy is not None:
+                ledger._check_anchor(self._session.policy)
+                if ledger._anchor is not None and ledger._anchor.every_reserve:
+                    ledger._anchor.probe()
+        except BaseException:
+            self._transaction.__exit__(*sys.exc_info())
+            raise
+        self._before = self._session.head
+        return self._session
+
+    def __exit__(self, *error: Any) -> None:
+        ledger, session = self._ledger, self._session
+        place = ledger._anchor
+        anchor = None
+        if error[0] is None and place is not None and place.every_reserve and self._durable:
+            anchor = anchor_of(session) if session.head is not self._before else None
+        self._transaction.__exit__(*error)
+        if error[0] is None:
+            ledger._tip = session.tip
+            if anchor is not None and place is not None:
+                place.write(anchor, ledger._holds)

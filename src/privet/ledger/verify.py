@@ -7,14 +7,13 @@ from typing import Any
 
 from privet.accounting.filters import Offers, Sums
 from privet.errors import BudgetExceeded, LedgerTampered, PrivetError
-from privet.ledger.account import Account
-from privet.ledger.amounts import add_sums, plain_sums, read_sums, sums_text
+from privet.ledger.account import Account, add_sums, plain_sums, read_sums, sums_text
 from privet.ledger.budget import Budget
 from privet.ledger.entry import ADMIN, DATASET, GENESIS, KINDS, Entry, canonical, hash_of
 from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
+from privet.ledger.reading import Verified
 from privet.ledger.store import Store
-from privet.ledger.views import Verified
 from privet.privacy import PrivacyLoss, from_json
 
 _MOST = 4096  # texts remembered at once

@@ -1,9 +1,7 @@
 """The abstract mechanism: a price that needs no data, and a release whose noise is the noise that was priced."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -25,9 +23,6 @@ Out = TypeVar("Out")
 Source = _Source | None
 STREAM = object()  # what a hook sees as the value of a release that is a stream: its questions are still to come
 
-Observer = Callable[["Mechanism[Any, Any]", Any, Callable[[], Release[Any]]], Release[Any]]
-
-_OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
 _REGISTRY: dict[str, "type[Mechanism[Any, Any]]"] = {}
 
 
@@ -141,12 +136,8 @@ class Mechanism(ABC, Generic[In, Out]):
     @final
     def _pass(self, value: Any, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
         """The one door: every public release, and every stream that is opened, goes through here."""
-        observer = _OBSERVER.get()
         try:
-            if observer is None:
-                return pay(self, value, run, source)
-            refuse_unpaid_runs("an audit")
-            return observer(self, value, run)
+            return pay(self, value, run, source)
         finally:
             del value, run
 
@@ -203,23 +194,6 @@ class Mechanism(ABC, Generic[In, Out]):
         """The public parameters, exactly: what a ledger compares when a release key is used again."""
         public = [f.name for f in fields(self) if f.name != "at" or self.at is not None]  # type: ignore[arg-type]
         return {"mechanism": self.name} | {name: _plain(getattr(self, name)) for name in public}
-
-
-@contextmanager
-def observed(observer: Observer) -> Iterator[None]:
-    """While open, every release goes through `observer(mechanism, value, run)`: how an audit records and replays. Nobody
-    pays for what it draws, so a release is refused where a ledger is in force, unless it is part of a paid whole.
-
-    >>> from privet.mechanisms import Laplace
-    >>> with observed(lambda mechanism, value, run: Release(value, mechanism.loss, insecure=True)):
-    ...     Laplace.for_budget(epsilon=1.0, sensitivity=1.0).release(5.0).value
-    5.0
-    """
-    token = _OBSERVER.set(observer)
-    try:
-        yield
-    finally:
-        _OBSERVER.reset(token)
 
 
 def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any]]":

@@ -1,4 +1,6 @@
-"""Who pays for a release: the innermost `with ledger:` block, for the whole of it, once.
+"""The one door of every release: an audit that watches, else the ledger that pays, else nobody.
+
+Who pays is the innermost `with ledger:` block, for the whole of a release, once.
 
 Blocks are kept per thread and per task (a context variable) and, besides, for the whole process: a thread of a pool
 starts with an empty context, and what it releases must not pass unpaid. Where it is not clear who pays, nobody draws.
@@ -19,6 +21,7 @@ from privet.errors import LedgerError
 from privet.mechanisms.release import Release
 
 Run = Callable[[], Release[Any]]
+Observer = Callable[[Any, Any, Run], Release[Any]]
 Payer = Any  # has `pay_for(mechanism, value, run, source)`; a ledger, which is a room above this one
 
 _MARK = "PRIVET_LEDGER_IN_FORCE"
@@ -46,6 +49,7 @@ def _place() -> tuple[int, object]:
 
 
 _BLOCKS: ContextVar[tuple[_Block, ...]] = ContextVar("privet_paying", default=())
+_OBSERVER: ContextVar[Observer | None] = ContextVar("privet_observer", default=None)
 _PAID: ContextVar[int | None] = ContextVar("privet_paid", default=None)  # how many blocks were open when it was paid
 _ACTIVE: list[_Block] = []  # of the whole process
 _LOCK = threading.Lock()
@@ -241,9 +245,32 @@ def refuse_unpaid_runs(who: str = "simulate") -> None:
         )
 
 
-def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
-    """Run a release, paid by the ledger in force; as it is where there is none, or within a whole that is paid for."""
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """While open, every release goes through `observer(mechanism, value, run)`: how an audit records and replays. Nobody
+    pays for what it draws, so a release is refused where a ledger is in force, unless it is part of a paid whole.
+
+    >>> from privet.mechanisms import Laplace
+    >>> with observed(lambda mechanism, value, run: Release(value, mechanism.loss, insecure=True)):
+    ...     Laplace.for_budget(epsilon=1.0, sensitivity=1.0).release(5.0).value
+    5.0
+    """
+    token = _OBSERVER.set(observer)
     try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
+
+
+def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
+    """Run a release: watched by an audit, else paid by the ledger in force, else as it is. What is part of a whole that
+    is paid for costs nothing more.
+    """
+    try:
+        observer = _OBSERVER.get()
+        if observer is not None:
+            refuse_unpaid_runs("an audit")
+            return observer(mechanism, value, run)
         paid = _PAID.get()
         if paid is not None and len(_BLOCKS.get()) <= paid:
             return run()

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, round_up, square_up, sum_up
-from privet._validate import count, set_frozen
-from privet.errors import InvalidParameter, NoGuarantee
+from privet._validate import count, instance, items, set_frozen
+from privet.errors import NoGuarantee
 from privet.privacy.atoms import any_failure, sum_of_atoms
 from privet.privacy.binary import binary_variable
 from privet.privacy.families.normal import NormalVariable
@@ -159,12 +159,9 @@ class Composed(Total):
     losses: tuple[PrivacyLoss, ...]
 
     def __init__(self, losses: Iterable[PrivacyLoss], *, unit: Unit | None = None) -> None:
-        items = tuple(losses)
-        for item in items:
-            if not isinstance(item, PrivacyLoss):
-                raise InvalidParameter(f"Composed takes losses, got {type(item).__name__}")
-        units = [item.unit for item in items] + ([unit] if unit is not None else [])
-        set_frozen(self, losses=items, unit=same_unit(units) if units else Unit())
+        parts = tuple(instance("losses", part, PrivacyLoss) for part in items("losses", losses))
+        units = [part.unit for part in parts] + ([unit] if unit is not None else [])
+        set_frozen(self, losses=parts, unit=same_unit(units) if units else Unit())
 
     @cached_property
     def _parts(self) -> Parts:
@@ -198,8 +195,7 @@ class Repeated(Total):
     times: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"Repeated takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         set_frozen(self, times=count("times", self.times), unit=self.of.unit)
 
     @cached_property

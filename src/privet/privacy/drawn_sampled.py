@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from privet._numerics import Array, ndtr
-from privet._validate import count, set_frozen
-from privet.errors import InvalidParameter, MixedUnits
+from privet._validate import count, instance, set_frozen
+from privet.errors import MixedUnits
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.families.flagged import FlaggedVariable
@@ -58,8 +58,7 @@ class WithReplacementSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {self.m:,} draws with replacement from {self.n:,} records"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"WithReplacementSampled takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         if self.of.unit.relation != "replace" or self.of.unit.group_size != 1:
             raise MixedUnits(
                 "drawing with replacement is priced for replacing one record; build the base loss with "

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from privet._numerics import Array, round_up, square_up
-from privet._validate import count, set_frozen
+from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
@@ -140,8 +140,7 @@ class FixedSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {self.m:,} of {self.n:,} records"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"FixedSampled takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         if self.of.unit.relation != "replace" or self.of.unit.group_size != 1:
             raise MixedUnits(
                 "sampling a fixed number without replacement is priced for replacing one record; build the base loss "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from privet._numerics import ratio_down, ratio_up
-from privet._validate import above, set_frozen
+from privet._validate import above_or_infinite, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -33,8 +33,7 @@ class GaussianLoss(NormalLoss):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        if self.noise_multiplier != math.inf:
-            set_frozen(self, noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
+        set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))
 
     @cached_property
     def mu(self) -> float:

@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, log1mexp, product_up
-from privet._validate import count, set_frozen
-from privet.errors import InvalidParameter, MixedUnits
+from privet._validate import count, instance, set_frozen
+from privet.errors import MixedUnits
 from privet.privacy.binary import binary_rdp
 from privet.privacy.curve import variable_of_symmetric_curve
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -49,8 +49,7 @@ class Grouped(PrivacyLoss):
         return f"{self.of._as_a_whole()}, for {who}{how}"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"Grouped takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         size = count("size", self.size, 1)
         unit = self.of.unit
         if self.relation is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array, ratio_down, ratio_up
-from privet._validate import above, set_frozen
+from privet._validate import above_or_infinite, set_frozen
 from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
@@ -85,8 +85,7 @@ class LaplaceLoss(PrivacyLoss):
     scale: float
 
     def __post_init__(self) -> None:
-        if self.scale != math.inf:
-            set_frozen(self, scale=above("scale", self.scale, 0.0))
+        set_frozen(self, scale=above_or_infinite("scale", self.scale, 0.0))
 
     def pure(self) -> float:
         return ratio_up(1.0, self.scale)

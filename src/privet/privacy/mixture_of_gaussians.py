@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from privet._numerics import Array, plain
-from privet._validate import above, at_least, fraction, set_frozen
+from privet._validate import above_or_infinite, at_least, fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound
 from privet.privacy.serial import register
 from privet.privacy.variable import Direction, LossVariable
+
+_WIDEST = 1e50  # standard deviations between two worlds: their squares must stay inside the range of floats
 
 
 @register
@@ -49,7 +51,7 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
                 "a mixture of Gaussians compares a record with none; price it under add_remove or zero_out and convert "
                 "the whole with privacy.to_replace"
             )
-        sigma = above("sigma", self.sigma, 0.0) if self.sigma != math.inf else math.inf
+        sigma = above_or_infinite("sigma", self.sigma, 0.0)
         shifts = _numbers("sensitivities", self.sensitivities)
         weights = _numbers("probabilities", self.probabilities)
         if not shifts or len(shifts) != len(weights):
@@ -60,6 +62,8 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
             fraction("probabilities", weight)
         if abs(math.fsum(weights) - 1.0) > 1e-9:
             raise InvalidParameter(f"probabilities must sum to 1, got {math.fsum(weights)}")
+        if max(abs(shift) for shift in shifts) > _WIDEST * sigma:
+            raise InvalidParameter(f"sigma must be at least {1.0 / _WIDEST:g} of the largest sensitivity, got {sigma}")
         merged: dict[float, list[float]] = {}
         for shift, weight in zip(shifts, weights, strict=True):
             if weight > 0.0:

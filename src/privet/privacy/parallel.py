@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import flag, set_frozen
+from privet._validate import flag, instance, items, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
@@ -43,18 +43,18 @@ class Parallel(PrivacyLoss):
         return f"the largest of {' | '.join(block._as_a_whole() for block in self.blocks)}"
 
     def __init__(self, blocks: Iterable[PrivacyLoss], *, fixed_blocks: bool = False, unit: Unit | None = None) -> None:
-        items = tuple(blocks)
-        if not items or not all(isinstance(item, PrivacyLoss) for item in items):
-            raise InvalidParameter("Parallel takes at least one loss and nothing but losses")
+        losses = tuple(instance("blocks", block, PrivacyLoss) for block in items("blocks", blocks))
+        if not losses:
+            raise InvalidParameter("blocks must be at least one loss, got none")
         flag("fixed_blocks", fixed_blocks)
-        shared = same_unit([item.unit for item in items] + ([unit] if unit is not None else []))
+        shared = same_unit([loss.unit for loss in losses] + ([unit] if unit is not None else []))
         if not fixed_blocks and (shared.relation == "replace" or shared.group_size > 1):
             raise MixedUnits(
                 "replacing a record (or changing a group) can touch several blocks; price the blocks under add_remove and "
                 "convert the whole with privacy.to_replace or Grouped, or pass fixed_blocks=True when the block is a "
                 "public attribute that neighbours share"
             )
-        unique = tuple(sorted(set(items), key=lambda item: item.key))
+        unique = tuple(sorted(set(losses), key=lambda loss: loss.key))
         set_frozen(self, blocks=unique, fixed_blocks=fixed_blocks, unit=shared)
 
     def alternatives(self) -> tuple[PrivacyLoss, ...]:

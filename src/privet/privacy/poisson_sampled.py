@@ -7,7 +7,7 @@ import numpy as np
 
 from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array, product_up, round_up, special, square_up
-from privet._validate import fraction, set_frozen
+from privet._validate import fraction, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.binary import binary_variable
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
@@ -137,8 +137,7 @@ class PoissonSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on a Poisson sample of {100.0 * self.q:.4g}%"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"PoissonSampled takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
             raise MixedUnits(
                 "Poisson sampling is priced for adding or removing one record, each with its own coin; build the loss for "

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet._validate import count, set_frozen
+from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
 from privet.privacy.serial import register
@@ -50,8 +50,7 @@ class RandomAllocation(PrivacyLoss):
         return f"{self.of._as_a_whole()} in one of {self.steps:,} steps, chosen at random for each record"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"RandomAllocation takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
             raise MixedUnits(
                 "random allocation is priced for adding, removing or nulling one record, each with its own choice; build "

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from privet._numerics import Array, plain
-from privet._validate import at_least, finite, fraction, set_frozen
+from privet._validate import at_least, finite, fraction, items, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -42,8 +42,8 @@ class RdpLoss(PrivacyLoss):
         return f"rdp (bounds at {len(self.alphas)} orders, delta0 {plain(self.delta0)})"
 
     def __post_init__(self) -> None:
-        alphas = tuple(finite("alphas", a) for a in self.alphas)
-        values = tuple(at_least("values", v, 0.0) for v in self.values)
+        alphas = tuple(finite("alphas", a) for a in items("alphas", self.alphas))
+        values = tuple(at_least("values", v, 0.0) for v in items("values", self.values))
         if not alphas or len(alphas) != len(values):
             raise InvalidParameter("expected as many values as alphas, at least one")
         if alphas[0] <= 1.0 or any(b <= a for a, b in pairwise(alphas)):

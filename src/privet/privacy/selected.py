@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import Array, minimise, plain, product_up, square_up, sum_up
-from privet._validate import above, finite, flag, set_frozen
+from privet._validate import above, finite, flag, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp
 from privet.privacy.families.sampling import MARGIN
@@ -55,8 +55,7 @@ class Selected(PrivacyLoss):
         return f"the best of about {plain(self.mean)} runs, each {self.of._as_a_whole()}"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"Selected takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         eta, mean = finite("eta", self.eta), above("mean", self.mean, 0.0)
         if eta <= -1.0:
             raise InvalidParameter(f"eta must be greater than -1, got {eta}")
@@ -166,6 +165,9 @@ def stopping_probability(mean: float, eta: float) -> float:
 
 
 def _mean_runs(gamma: float, eta: float) -> float:
-    if eta == 0.0:
-        return (1.0 / gamma - 1.0) / -math.log(gamma) if gamma < 1.0 else 1.0
-    return eta * (1.0 - gamma) / (gamma * -math.expm1(eta * math.log(gamma))) if gamma < 1.0 else 1.0
+    """eta (1 - gamma)/(gamma (1 - gamma^eta)), which at eta = 0 is (1 - gamma)/(gamma ln(1/gamma))."""
+    if gamma >= 1.0:
+        return 1.0
+    power = eta * math.log(gamma)
+    share = power / math.expm1(power) if power != 0.0 else 1.0  # eta may be too small for a quotient of its own
+    return (1.0 / gamma - 1.0) / -math.log(gamma) * share

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar
 
 from privet._validate import set_frozen
@@ -38,11 +39,13 @@ def register(cls: Kind) -> Kind:
 
 def _checked(construct: Callable[..., None]) -> Callable[..., None]:
     """Construction that ends in one clear error: for what is no unit, no loss or no sequence, and for units that clash."""
+    optional = signature(construct).parameters["unit"].default is None  # a combinator takes the unit of its parts
 
     @wraps(construct)
     def __init__(self: PrivacyLoss, *args: Any, **kwargs: Any) -> None:
         unit = kwargs.get("unit")
-        if unit is not None and not isinstance(unit, _UNIT):
+        given = "unit" in kwargs and not (unit is None and optional)
+        if given and not isinstance(unit, _UNIT):
             raise InvalidParameter(f"unit must be a privacy.Unit, got {type(unit).__name__}")
         try:
             construct(self, *args, **kwargs)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from privet._validate import above, count, set_frozen
+from privet._validate import above_or_infinite, count, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
@@ -33,8 +33,7 @@ class TreeAggregationLoss(NormalLoss):
     steps: int
 
     def __post_init__(self) -> None:
-        if self.noise_multiplier != math.inf:
-            set_frozen(self, noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
+        set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))
         set_frozen(self, steps=count("steps", self.steps, 1))
 
     @property

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import Array, special
-from privet._validate import count, fraction, set_frozen
-from privet.errors import InvalidParameter, MixedUnits
+from privet._validate import count, fraction, instance, set_frozen
+from privet.errors import MixedUnits
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.flagged import FlaggedVariable
@@ -52,8 +52,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {sample}"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, PrivacyLoss):
-            raise InvalidParameter(f"TruncatedPoissonSampled takes a loss, got {type(self.of).__name__}")
+        instance("of", self.of, PrivacyLoss)
         if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
             raise MixedUnits(
                 "truncated Poisson sampling is priced for adding, removing or nulling one record; build the loss for one "
@@ -106,7 +105,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
         if delta0 > 0.0 or swap_delta0 > 0.0:
             return RdpCurve(np.full(orders.shape, math.inf), 0.0)
         mu = self._swap.gaussian()
-        if mu is not None:
+        if mu is not None and self.q > 0.0:
             one = sampled_gaussian_rdp if self.unit.relation == "add_remove" else spliced_gaussian_rdp
             sampled = np.reshape([one(self.q, mu, float(a)) for a in orders.ravel()], orders.shape)
             swap = np.minimum(swap, sampled)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import InvalidParameter
-from privet.ledger import Explanation, Ledger, Standing
-from privet.privacy import GaussianLoss, LaplaceLoss, Unit, from_json
+from privet.ledger import Event, Explanation, Ledger, Standing
+from privet.privacy import GaussianLoss, LaplaceLoss, Unit
 from privet.report.figure import Figure, accent, label, muted, new_figure, title
 from privet.report.numbers import percent_up, plain, round_down, round_up
 from privet.report.price import describe
@@ -125,8 +125,9 @@ def _finite(value: object) -> object:
 def ledger_status(ledger: Ledger) -> LedgerStatus:
     """Read a ledger for showing it."""
     policy = ledger.policy
-    entries = ledger.entries()
-    kinds = [entry.kind for entry in entries]
+    events = ledger.history()
+    kinds = [event.kind for event in events]
+    released = [event.recorded for event in events if event.recorded is not None]
     spent = ledger.spent
     promise = "an odometer: reports, refuses nothing" if policy.budget is None else policy.budget.describe()
     return LedgerStatus(
@@ -135,13 +136,13 @@ def ledger_status(ledger: Ledger) -> LedgerStatus:
         spent.theorem,
         policy.unit.describe(),
         remaining_in_words(ledger.remaining, policy.unit),
-        len(entries),
+        len(events) + len(released),
         kinds.count("reserve"),
-        kinds.count("reserve") - kinds.count("release"),
+        kinds.count("reserve") - len(released),
         ledger.accounts(),
         tuple(f"{name}: {', '.join(each.parts)}" for name, each in policy.partitions.items()),
         tuple(_notes(ledger, kinds)),
-        _anchor_in_words(ledger, entries),
+        _anchor_in_words(ledger, events, max(events[-1].seq, *released, 0)),
         ledger.remaining.headline,
     )
 
@@ -163,13 +164,13 @@ def _notes(ledger: Ledger, kinds: Sequence[str]) -> list[str]:
     return notes
 
 
-def _anchor_in_words(ledger: Ledger, entries: Sequence[Any]) -> str:
+def _anchor_in_words(ledger: Ledger, events: Sequence[Event], last_seq: int) -> str:
     anchor = ledger.anchored
     if anchor is None:
-        times = [entry.facts["time"] for entry in entries if entry.kind == "checkpoint"]
+        times = [event.time for event in events if event.kind == "checkpoint"]
         last = f"; the last checkpoint was made {_age(times[-1])} ago" if times else ""
         return f"none was given to compare with: a cut tail or an old copy would not be seen{last}"
-    behind = entries[-1].seq - anchor.seq
+    behind = last_seq - anchor.seq
     kind = "signed" if anchor.signature else "unsigned"
     return f"{kind}, at entry {anchor.seq}, {_age(anchor.time)} old; {behind:,} entries since then are not protected"
 
@@ -192,8 +193,8 @@ def explanation_facts(told: Explanation) -> list[tuple[str, str]]:
     """
     facts = []
     for name, value in told.to_dict().items():
-        if name == "loss" and value is not None:
-            value = describe(from_json(json.dumps(value)))
+        if name == "loss" and told.loss is not None:
+            value = describe(told.loss)
         elif name == "cost":
             lines = (f"{scope}: {_amounts(costs)}" for scope, costs in value.items())
             value = "\n".join(lines) or None
@@ -251,15 +252,15 @@ def budget_figure(ledger: Ledger) -> Figure:
     >>> len(budget_figure(ledger).axes[0].lines) >= 1
     True
     """
-    entries = ledger.entries()
-    reserves = [entry for entry in entries if entry.kind == "reserve"]
+    events = ledger.history()
+    reserves = [event for event in events if event.kind == "reserve"]
     if not reserves:
         raise InvalidParameter("there is nothing to draw: no reservation has been made yet")
     policy = ledger.policy
     figure, axes = new_figure()
-    drawn = [entries[0], *reserves]
-    times = [datetime.fromisoformat(entry.facts["time"]) for entry in drawn]
-    shares = [_share(policy, entry.facts["sums"]["dataset"]) for entry in drawn]
+    drawn = [events[0], *reserves]
+    times = [datetime.fromisoformat(event.time) for event in drawn]
+    shares = [_share(policy, event.sums) for event in drawn]
     axes.step(times, shares, where="post", color=accent, linewidth=1.8)
     dates = importlib.import_module("matplotlib.dates")
     axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(axes.xaxis.get_major_locator()))
@@ -275,9 +276,8 @@ def budget_figure(ledger: Ledger) -> Figure:
     return figure
 
 
-def _share(policy: Any, plain_sums: Any) -> float:
+def _share(policy: Any, sums: Any) -> float:
     """Percent of the rule that has most left; for an odometer its epsilon."""
-    sums = tuple(tuple(None if text == "inf" else int(text) for text in rule) for rule in plain_sums)
     rows = policy.account.balances(sums)
     if policy.budget is None:
         return float(rows[0].spent)

@@ -2,19 +2,15 @@
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from privet.errors import PrivetError
-from privet.ledger import Entry, Ledger
-from privet.privacy import from_json
+from privet.ledger import Event, Ledger
 from privet.report.numbers import plain, round_up
 from privet.report.price import describe
 
-_ACTS = ("budget", "analyst", "partition", "close", "adopt", "anchor", "moved", "custodian", "open", "checkpoint")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -78,74 +74,35 @@ class LogRow:
 
 def ledger_log(ledger: Ledger, *, acts: bool = True) -> list[LogRow]:
     """All reservations, each with the release that it paid for, and the acts of the custodian between them."""
-    names = ledger.policy.account.currencies
-    entries = ledger.entries()
-    released = {entry.facts["reserve"]: entry for entry in entries if entry.kind == "release"}
-    rows = []
-    for entry in entries:
-        if entry.kind == "reserve":
-            rows.append(_charge(entry, released.get(str(entry.seq)), names))
-        elif acts and entry.kind in _ACTS:
-            rows.append(_act(entry))
-    return rows
+    charges = [_charge(event) if event.kind == "reserve" else _act(event) for event in ledger.history()]
+    return [row for row in charges if acts or row.kind == "reserve"]
 
 
-def _charge(entry: Entry, release: Entry | None, names: tuple[str, ...]) -> LogRow:
-    facts = entry.facts
-    amounts = [amount for rule in entry.charged["dataset"] for amount in rule]
-    costs = {
-        name: math.inf if amount == "inf" else int(amount) / 10**40 for name, amount in zip(names, amounts, strict=True)
-    }
-    made = {} if release is None else json.loads(release.facts["release"])
-    part = facts.get("part")
+def _charge(event: Event) -> LogRow:
     return LogRow(
-        entry.seq,
-        entry.kind,
-        facts.get("time", ""),
-        entry.analyst,
-        facts.get("purpose") or "",
-        entry.key or "",
-        "" if part is None else " / ".join(part),
-        facts.get("about") or "",
-        _loss(entry.loss or ""),
-        facts.get("at") or "",
-        costs,
-        made.get("mechanism") or "",
-        None if release is None else release.seq,
-        None if release is None else not release.facts["insecure"],
-        facts.get("software", ""),
-        "" if release is not None else "paid, nothing recorded",
+        event.seq,
+        event.kind,
+        event.time,
+        event.analyst or "",
+        event.purpose or "",
+        event.key or "",
+        "" if event.part is None else f"{event.part.partition} / {event.part.name}",
+        event.about or "",
+        "a loss that this version of privet cannot read" if event.loss is None else describe(event.loss),
+        "" if event.at is None else repr(event.at),
+        event.costs,
+        event.mechanism or "",
+        event.recorded,
+        event.secure,
+        event.software,
+        "" if event.recorded is not None else "paid, nothing recorded",
     )
 
 
-def _loss(text: str) -> str:
-    try:
-        return describe(from_json(text))
-    except PrivetError:
-        return "a loss that this version of privet cannot read"
-
-
-def _act(entry: Entry) -> LogRow:
-    facts = entry.facts
-    time, software = facts.get("time", ""), facts.get("software", "")
-    empty: dict[str, float] = {}
+def _act(event: Event) -> LogRow:
+    told = _told(event.kind, event.facts)
     return LogRow(
-        entry.seq,
-        entry.kind,
-        time,
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        empty,
-        "",
-        None,
-        None,
-        software,
-        _told(entry.kind, facts),
+        event.seq, event.kind, event.time, "", "", "", "", "", "", "", {}, "", None, None, event.software, told
     )
 
 

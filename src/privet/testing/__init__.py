@@ -63,6 +63,10 @@ from privet.testing.laws.groups import (
     check_to_replace as check_to_replace,
 )
 from privet.testing.laws.masses import check_mass_error as check_mass_error
+from privet.testing.laws.nonsense import (
+    check_call_refuses_nonsense as check_call_refuses_nonsense,
+    check_refuses_nonsense as check_refuses_nonsense,
+)
 from privet.testing.laws.numbers import (
     check_answers_where_it_can as check_answers_where_it_can,
     check_bounds as check_bounds,

@@ -11,9 +11,10 @@ _ENROLLED: dict[Subject, list[Callable[..., None]]] = {"loss": [], "accountant":
 _RAN: set[tuple[str, str]] = set()
 
 
-def law_of(subject: Subject) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
+def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
     """Enrol a law under what it is called with: a loss, a loss and an accountant, several losses, or an example of a
-    mechanism. What it was called with is kept, so that a suite can say which member no law has seen.
+    mechanism (a law may be about several). What it was called with is kept, so that a suite can say which member no law
+    has seen.
 
     >>> law_of("losses").__name__
     'enrol'
@@ -26,7 +27,8 @@ def law_of(subject: Subject) -> Callable[[Callable[_P, None]], Callable[_P, None
                 _RAN.add((law.__name__, _name_of(arguments[0])))
             law(*arguments, **keywords)
 
-        _ENROLLED[subject].append(recorded)
+        for subject in subjects:
+            _ENROLLED[subject].append(recorded)
         return recorded
 
     return enrol

@@ -9,7 +9,7 @@
 import copy
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -146,8 +146,17 @@ def check_error_bar_is_public(example: Example) -> None:
     if low is None or high is None:
         assert low is high, f"{example.mechanism.name}: an error bar at one confidence only"
         return
-    assert 0.0 <= low.radius <= high.radius, f"{example.mechanism.name}: more confidence, smaller bar"
-    assert np.isfinite(high.radius), f"{example.mechanism.name}: an infinite error bar"
+    for name in ("radius", "below", "bias", "bias_below"):
+        for narrow, wide in zip(_extents(getattr(low, name)), _extents(getattr(high, name)), strict=True):
+            assert np.all(narrow <= wide), f"{example.mechanism.name}: more confidence, smaller bar"
+            assert np.all(np.isfinite(wide)), f"{example.mechanism.name}: an infinite error bar"
+
+
+def _extents(extent: Any) -> list[Any]:
+    """The distances of a bar, column by column."""
+    if extent is None:
+        return []
+    return list(extent.values()) if isinstance(extent, Mapping) else [extent]
 
 
 @law_of("mechanism")

@@ -16,7 +16,7 @@ import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, InvalidData, LedgerError, NotPrivate, PrivetError
 from privet.mechanisms import AboveThreshold, Laplace, payment
-from privet.mechanisms.mechanism import observed
+from privet.mechanisms.payment import observed
 from privet.noise import Seeded
 from tests.ledger.hostile.conftest import Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books

@@ -10,7 +10,7 @@ import pytest
 
 import privet as pv
 from privet.errors import InvalidParameter, KeyConflict, LedgerTampered
-from privet.ledger.digest import digest_of
+from privet.ledger.secret import digest_of
 from tests.ledger.hostile.checks import SECRET, everything_about
 from tests.ledger.hostile.conftest import Fresh
 from tests.ledger.hostile.probe import Coin

@@ -12,8 +12,7 @@ import privet.ledger.ledger as ledger_module
 import privet.ledger.session as session_module
 from privet.accounting.filters.amounts import to_amount, to_float
 from privet.errors import ReleaseFailed
-from privet.ledger.account import FilterAccount
-from privet.ledger.amounts import add_sums
+from privet.ledger.account import FilterAccount, add_sums
 from privet.ledger.entry import DATASET
 from privet.ledger.ledger import Ledger
 from privet.ledger.policy import read_balance

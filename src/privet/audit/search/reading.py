@@ -282,8 +282,12 @@ class _Reader:
                 return f"{kind}[{self.look(inner, place, depth + 1)}]"
         if hasattr(value, "value") and hasattr(value, "loss") and hasattr(value, "provenance"):
             # a protected value: its price and name are public, its error bar may have been computed from it
-            if isinstance(getattr(value.error, "radius", None), float):
-                self.found.single[place + ".error"] = value.error.radius
+            bar = value.error
+            if isinstance(getattr(bar, "radius", None), float) and bar.below is bar.bias is None:
+                self.found.single[place + ".error"] = bar.radius
+            elif hasattr(bar, "radius"):  # by cell, by column or by side
+                form = self.look(bar.to_dict(), place + ".error", depth + 1)
+                return f"{self.look(value.value, place, depth + 1)}{form}"
             return self.look(value.value, place, depth + 1)
         for way in WAYS:
             try:

@@ -3,7 +3,6 @@
 import os
 import re
 import threading
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,12 +16,11 @@ from privet.errors import (
     PrivetError,
 )
 from privet.ledger.entry import Entry
-from privet.ledger.store import Held, Reader, Store, Txn, abandon, locked
+from privet.ledger.store import Reader, Store, Txn, abandon, locked
 from privet.ledger.stores.postgres_link import connected, driver, require_durable
+from privet.ledger.stores.sql import COLUMNS, KEEP, SqlRows, SqlTxn
 from privet.ledger.url import Address
 
-_COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
-_CHUNK = 2000
 _TRIES = 5
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 
@@ -56,43 +54,22 @@ CREATE OR REPLACE TRIGGER entry_in_order BEFORE INSERT ON {s}.entry
 """
 
 
-class PostgresRows(Reader):
+class PostgresRows(SqlRows):
     """Reading, through the store's connection or a snapshot's.
 
     >>> sorted(PostgresRows.__abstractmethods__)
     ['_rows']
     """
 
+    _mark = "%s"
     _schema: str
 
-    @abstractmethod
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        """The answer to one statement, in which {s} stands for the schema."""
+    @property
+    def _prefix(self) -> str:  # type: ignore[override]
+        return f"{self._schema}."
 
-    def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
-        sql, values = f"SELECT {_COLUMNS} FROM {{s}}.entry WHERE seq > %s", tuple(kinds or ())
-        if kinds is not None:  # the first test lets the partial index answer
-            only = "kind NOT IN ('reserve', 'release') AND " if not {"reserve", "release"} & set(kinds) else ""
-            sql += f" AND {only}kind IN ({', '.join(['%s'] * len(values))})"
-        while True:
-            rows = self._rows(f"{sql} ORDER BY seq LIMIT {_CHUNK}", (after, *values))
-            yield from map(_entry, rows)
-            if len(rows) < _CHUNK:
-                return
-            after = rows[-1][0]
-
-    def entry(self, seq: int) -> Entry | None:
-        rows = self._rows(f"SELECT {_COLUMNS} FROM {{s}}.entry WHERE seq = %s", (seq,))
-        return _entry(rows[0]) if rows else None
-
-    def head(self) -> Entry | None:
-        rows = self._rows(f"SELECT {_COLUMNS} FROM {{s}}.entry ORDER BY seq DESC LIMIT 1")
-        return _entry(rows[0]) if rows else None
-
-    def balances(self) -> dict[str, tuple[str, int]]:
-        return {
-            scope: (sums, upto) for scope, sums, upto in self._rows("SELECT scope, sums, upto_seq FROM {s}.balance")
-        }
+    def _entry_of(self, row: Sequence[Any]) -> Entry:
+        return _entry(row)
 
     def damage(self) -> str | None:
         """The triggers are there and enabled."""
@@ -275,7 +252,7 @@ class PostgresStore(PostgresRows, Store):
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         with self._held() as connection, self._translated():
-            rows: list[Any] = connection.execute(sql.format(s=self._schema), values).fetchall()
+            rows: list[Any] = connection.execute(sql, values).fetchall()
             return rows
 
     @contextmanager
@@ -344,7 +321,7 @@ class _Snapshot(PostgresRows):
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         with self._store._translated():
-            rows: list[Any] = self._connection.execute(sql.format(s=self._schema), values).fetchall()
+            rows: list[Any] = self._connection.execute(sql, values).fetchall()
             return rows
 
 
@@ -352,38 +329,21 @@ class _Again(PrivetError):
     """The server asks for the transaction to be tried again."""
 
 
-class PostgresTxn(Txn):
+class PostgresTxn(SqlTxn):
     """A write transaction on a connection.
 
     >>> issubclass(PostgresTxn, Txn)
     True
     """
 
+    _mark = "%s"
+
     def __init__(self, connection: Any, schema: str, *, direct: bool = True) -> None:
-        self._connection, self._schema, self._direct = connection, schema, direct
+        super().__init__(connection)
+        self._schema, self._direct, self._prefix = schema, direct, f"{schema}."
 
-    def _one(self, sql: str, values: Sequence[object] = ()) -> Any:
-        return self._connection.execute(sql.format(s=self._schema), values).fetchone()
-
-    def head(self) -> Entry | None:
-        row = self._one(f"SELECT {_COLUMNS} FROM {{s}}.entry ORDER BY seq DESC LIMIT 1")
-        return None if row is None else _entry(row)
-
-    def sums(self, scope: str) -> Held | None:
-        row = self._one(
-            "SELECT sums, upto_seq, body FROM {s}.balance LEFT JOIN {s}.entry ON seq = upto_seq AND scope <> 'dataset' "
-            "WHERE scope = %s",
-            (scope,),
-        )
-        return None if row is None else Held(*row)
-
-    def find(self, analyst: str, key: str) -> Entry | None:
-        row = self._one(
-            f"SELECT {_COLUMNS} FROM {{s}}.entry WHERE analyst = %s AND key = %s AND key IS NOT NULL "
-            "ORDER BY kind = 'release' DESC, seq DESC LIMIT 1",
-            (analyst, key),
-        )
-        return None if row is None else _entry(row)
+    def _entry_of(self, row: Sequence[Any]) -> Entry:
+        return _entry(row)
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
         if not self._direct:
@@ -392,13 +352,9 @@ class PostgresTxn(Txn):
             self._connection.execute(f"SELECT {self._schema}.append_entry({places})", values)
             return
         marks = ", ".join(["%s"] * len(entry))
-        self._connection.execute(f"INSERT INTO {self._schema}.entry ({_COLUMNS}) VALUES ({marks})", tuple(entry))
+        self._connection.execute(f"INSERT INTO {self._schema}.entry ({COLUMNS}) VALUES ({marks})", tuple(entry))
         for scope, sums in balances.items():
-            self._connection.execute(
-                f"INSERT INTO {self._schema}.balance VALUES (%s, %s, %s) ON CONFLICT (scope) DO UPDATE "
-                "SET sums = excluded.sums, upto_seq = excluded.upto_seq",
-                (scope, sums, entry.seq),
-            )
+            self._connection.execute("INSERT " + KEEP.format(s=self._prefix, m="%s"), (scope, sums, entry.seq))
 
 
 def _entry(row: Sequence[Any]) -> Entry:

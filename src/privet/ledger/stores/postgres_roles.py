@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from privet.errors import InvalidParameter
-from privet.ledger.secret_file import SECRET_BYTES
+from privet.ledger.secret import SECRET_BYTES
 from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.stores.postgres_link import connected, plainly
 from privet.ledger.url import parse_url

@@ -1,15 +1,16 @@
 """What an SQLite file of a ledger looks like inside: tables, rows, and the errors of the library in our words."""
 
 import sqlite3
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
 from privet.ledger.entry import DATASET, Entry
-from privet.ledger.store import Held, Reader, Txn
+from privet.ledger.store import Held
+from privet.ledger.stores.sql import COLUMNS, KEEP, SqlRows, SqlTxn
 
 APPLICATION = 0x70726976  # "priv", in the header of the file
 VERSION = 1
@@ -36,13 +37,10 @@ SCHEMA = {
 NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
 NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 
-COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
 _TOP = f"SELECT {COLUMNS}, sums, upto_seq FROM entry LEFT JOIN balance ON scope = 'dataset' ORDER BY seq DESC LIMIT 1"
 _APPEND = f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_KEEP = """INSERT INTO balance VALUES (?, ?, ?)
- ON CONFLICT (scope) DO UPDATE SET sums = excluded.sums, upto_seq = excluded.upto_seq"""
+_KEEP = "INSERT " + KEEP.format(s="", m="?")
 _TYPES = {(int, bytes, bytes, str, str, key, loss, str, str) for key in (str, type(None)) for loss in (str, type(None))}
-_CHUNK = 2000
 
 
 def filesystem_of(path: Path) -> str:
@@ -96,41 +94,15 @@ def make_tables(connection: sqlite3.Connection) -> None:
         connection.execute(sql)
 
 
-class SqliteRows(Reader):
+class SqliteRows(SqlRows):
     """Reading, whatever the rows come through.
 
     >>> sorted(SqliteRows.__abstractmethods__)
     ['_rows']
     """
 
-    @abstractmethod
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        """The answer to one statement."""
-
-    def entries(self, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
-        sql, values = f"SELECT {COLUMNS} FROM entry WHERE seq > ?", tuple(kinds or ())
-        if kinds is not None:  # the first test lets the partial index answer
-            only = "kind NOT IN ('reserve', 'release') AND " if not {"reserve", "release"} & set(kinds) else ""
-            sql += f" AND {only}kind IN ({', '.join('?' * len(values))})"
-        while True:
-            rows = self._rows(f"{sql} ORDER BY seq LIMIT {_CHUNK}", (after, *values))
-            for row in rows:
-                yield entry_of(row)
-            if len(rows) < _CHUNK:
-                return
-            after = int(rows[-1][0])  # type: ignore[call-overload]
-
-    def entry(self, seq: int) -> Entry | None:
-        rows = self._rows(f"SELECT {COLUMNS} FROM entry WHERE seq = ?", (seq,))
-        return entry_of(rows[0]) if rows else None
-
-    def head(self) -> Entry | None:
-        rows = self._rows(f"SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1")
-        return entry_of(rows[0]) if rows else None
-
-    def balances(self) -> dict[str, tuple[str, int]]:
-        rows = self._rows("SELECT scope, sums, upto_seq FROM balance")
-        return {str(scope): (str(sums), int(upto)) for scope, sums, upto in rows}  # type: ignore[call-overload]
+    def _entry_of(self, row: Sequence[Any]) -> Entry:
+        return entry_of(row)
 
     def damage(self) -> str | None:
         """The schema, triggers included, is the one we wrote, and SQLite finds its pages and indexes in order."""
@@ -143,7 +115,7 @@ class SqliteRows(Reader):
         return None if report == [("ok",)] else f"SQLite reports: {report[0][0]}"
 
 
-class SqliteTxn(Txn):
+class SqliteTxn(SqlTxn):
     """A write transaction on a connection; `last` is what it has appended last.
 
     >>> SqliteTxn.last is None
@@ -151,10 +123,10 @@ class SqliteTxn(Txn):
     """
 
     last: Entry | None = None
+    _top: tuple[Entry, Held | None] | None = None  # the head and the data set's sums, read in one statement
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._top: tuple[Entry, Held | None] | None = None  # the head and the data set's sums, read in one statement
+    def _entry_of(self, row: Sequence[Any]) -> Entry:
+        return entry_of(row)
 
     def begin(self) -> Entry | None:
         """Once the transaction has begun: the last entry, and the data set's row of the balance cache with it."""
@@ -166,28 +138,10 @@ class SqliteTxn(Txn):
         return entry
 
     def head(self) -> Entry | None:
-        if self._top is not None:
-            return self._top[0]
-        row = self._connection.execute(f"SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
-        return None if row is None else entry_of(row)
+        return super().head() if self._top is None else self._top[0]
 
     def sums(self, scope: str) -> Held | None:
-        if self._top is not None and scope == DATASET:
-            return self._top[1]
-        row = self._connection.execute(
-            "SELECT sums, upto_seq, body FROM balance LEFT JOIN entry ON seq = upto_seq AND scope <> 'dataset' "
-            "WHERE scope = ?",  # the session has the body of the head already
-            (scope,),
-        ).fetchone()
-        return None if row is None else Held(*row)
-
-    def find(self, analyst: str, key: str) -> Entry | None:
-        row = self._connection.execute(
-            f"SELECT {COLUMNS} FROM entry WHERE analyst = ? AND key = ? AND key IS NOT NULL "
-            "ORDER BY kind = 'release' DESC, seq DESC LIMIT 1",
-            (analyst, key),
-        ).fetchone()
-        return None if row is None else entry_of(row)
+        return self._top[1] if self._top is not None and scope == DATASET else super().sums(scope)
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
         self._top = None

@@ -1,33 +1,128 @@
-"""Pay, look, record: the three steps of a release, and what may go wrong in each.
+"""What callers say, and the steps that answer them: pay, look, record.
 
 The charge is committed before data is touched. An error, a crash or a cancelled run after that has been paid for. What
 was released is recorded before it is returned; the first record under a key wins.
 """
 
-from asyncio import CancelledError
-from dataclasses import replace
+import hashlib
+import json
+import math
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-from privet.errors import InvalidParameter, KeyConflict, LedgerError, NotPrivate, PrivetError, ReleaseFailed
-from privet.ledger.entry import Entry
+from privet._validate import open_fraction
+from privet.accounting.filters import Sums
+from privet.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+    KeyConflict,
+    LedgerError,
+    NotPrivate,
+)
+from privet.ledger.charging import charge
+from privet.ledger.entry import DATASET, Entry, clean_name, clean_text
 from privet.ledger.partition import Part
-from privet.ledger.policy import charge
-from privet.ledger.quiet import quiet
-from privet.ledger.request import Asked
-from privet.ledger.session import SOFTWARE, Said, Session, check_hash
+from privet.ledger.policy import read_balance
+from privet.ledger.reading import Preview, standing
+from privet.ledger.session import SOFTWARE, Said, Session, Tip, check_hash
 from privet.ledger.store import Store
-from privet.mechanisms import Mechanism, Release
-from privet.mechanisms.payment import paid_for
+from privet.mechanisms import Release
 from privet.privacy import PrivacyLoss, to_json
 
-_FAILED = (
-    "the release failed after it had been paid for; why is not said, since the reason may depend on private data. "
-    "There is no refund. Test the mechanism on made-up data"
-)
+
+class Asked(NamedTuple):
+    """Who asks for what. Nothing here comes from data, except `data`: its digest under a secret of the ledger.
+
+    >>> Asked.of("ann", "weekly report", None, None).analyst
+    'ann'
+    """
+
+    analyst: str  # empty for the custodian
+    purpose: str | None
+    key: str | None
+    part: Any
+    what: Any = None  # the mechanism's name and public parameters; not itself, since it may hold data
+    at: float | None = None
+    hint: float | None = None  # the delta that the mechanism was made for
+    about: str | None = None
+    data: str | None = None
+
+    @staticmethod
+    def of(
+        analyst: object,
+        purpose: object,
+        key: object,
+        part: Any,
+        mechanism: Any = None,
+        *,
+        at: object = None,
+        about: object = None,
+    ) -> "Asked":
+        """Check and clean what a caller passed."""
+        if analyst is purpose is key is part is mechanism is at is about is None:
+            return _NOTHING
+        hint = getattr(mechanism, "at", None)
+        return Asked(
+            "" if analyst is None else clean_name("analyst", analyst),
+            None if purpose is None else clean_text("purpose", purpose),
+            None if key is None else clean_name("key", key),
+            part,
+            None if mechanism is None or key is None else _described(mechanism),
+            None if at is None else open_fraction("at", at),
+            None if hint is None else open_fraction("the mechanism's at", hint),
+            None if about is None else clean_text("about", about),
+        )
+
+    def numbered(self, i: int) -> "Asked":
+        """The i-th request of a batch."""
+        key = None if self.key is None else f"{self.key}/{i}"
+        return self._replace(key=key)
+
+    def ats(self, loss: PrivacyLoss) -> tuple[float | None, ...]:
+        """The deltas at which the loss may be charged as one point: what was said, else what the mechanism was made
+        for if the loss is a plan or has no epsilon of its own, else none.
+        """
+        if self.at is not None or self.hint is None:
+            return (self.at,)
+        plan = sum(n for _, n in loss.parts()) > 1
+        return (self.hint, None) if plan or math.isinf(loss.approximate().epsilon) else (None,)
+
+    def digest(self, loss: PrivacyLoss, part: Part | None) -> str:
+        """Tells two requests apart when a key comes again. Only public facts: a hash of data would tell who is in it."""
+        where = None if part is None else [part.partition, part.name]
+        facts = {"loss": to_json(loss), "part": where, "purpose": self.purpose, "what": self.what}
+        said = {"at": self.at, "about": self.about}
+        facts |= {name: value for name, value in said.items() if value is not None}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=_unknown).encode()).hexdigest()
 
 
-_TOLD: dict[type[BaseException], tuple[int, ...]] = {SystemExit: (1,)}  # whatever code or text the mechanism chose
+_NOTHING = Asked("", None, None, None)
+
+
+def _described(mechanism: Any) -> list[Any]:
+    """What a mechanism is, without the delta that it is charged at: that changes its price, not its answer, and requests
+    that were written before there was such a field are the same requests.
+    """
+    describe = getattr(mechanism, "to_dict", None)
+    facts = describe() if callable(describe) else _unknown()
+    return [type(mechanism).__qualname__, _without_at(facts, getattr(mechanism, "at", None))]
+
+
+def _without_at(facts: Any, at: object) -> Any:
+    if at is None or not isinstance(facts, dict):
+        return facts
+    return {
+        name: _without_at(value, at) for name, value in facts.items() if name != "at" or value not in (at, repr(at))
+    }
+
+
+def _unknown(value: object = None) -> NoReturn:
+    """Two requests that cannot be told apart must not share an answer."""
+    raise InvalidParameter(
+        "a key needs a mechanism that says what it is: give it to_dict(), with its public parameters as plain JSON values "
+        "(texts, numbers, lists, objects), or leave the key out"
+    )
 
 
 class Reservation(NamedTuple):
@@ -132,63 +227,6 @@ def _stored(entry: Entry) -> "Release[Any]":
     return Release.from_json(entry.facts["release"])
 
 
-def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[Any], str]":
-    """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error, no trace of where
-    it came from, and no frame that holds the data. An interruption is passed on, but without its text.
-    """
-    made: Any = None
-    text = stop = None
-    try:
-        with quiet():
-            made = drawn(mechanism, data, reservation)
-            if isinstance(made, Release) and made.loss == reservation.loss:
-                text = made.to_json()
-    except BaseException as error:
-        text, stop = None, _stop_of(error)
-    del mechanism, data
-    if stop is not None:  # outside the handler, so that the error carries no context
-        made = None
-        raise stop(*_TOLD.get(stop, ()))
-    if text is None:
-        made = None
-        raise ReleaseFailed(_FAILED, seq=reservation.seq)
-    return made, text
-
-
-def _stop_of(error: BaseException) -> type[BaseException] | None:
-    """What a person or an event loop asks for is obeyed; everything else is a failure of the mechanism."""
-    for kind in (KeyboardInterrupt, CancelledError, SystemExit):
-        if isinstance(error, kind):
-            return kind
-    return None
-
-
-def drawn(mechanism: Any, data: Any, reservation: Reservation) -> Any:
-    """The release, as the one whole that is paid for: its parts cost nothing more."""
-    with paid_for():
-        made = mechanism.release(data)
-    return replace(made, paid=payment_of(reservation)) if isinstance(made, Release) else made
-
-
-def payment_of(reservation: Reservation) -> dict[str, Any] | None:
-    """Which entry of which ledger paid."""
-    tip = getattr(reservation.ledger, "_tip", None)
-    return None if tip is None else {"ledger": tip.policy.ledger, "entry": reservation.seq}
-
-
-def check_input(mechanism: Any, data: Any) -> None:
-    """What a mechanism cannot take by its type or shape is refused before anything is paid, without the data."""
-    problem = None
-    if isinstance(mechanism, Mechanism):
-        try:
-            mechanism.check(data)
-        except PrivetError as error:
-            problem = error.with_traceback(None)
-    del data
-    if problem is not None:
-        raise problem
-
-
 def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
     """What a reservation has released already; one that this ledger never made pays for nothing."""
     paid = store.entry(reservation.seq)
@@ -223,3 +261,34 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         **said,
     )
     return made
+
+
+def preview(tip: Tip, balances: Mapping[str, tuple[str, int]], loss: PrivacyLoss, asked: Asked) -> Preview:
+    """Would it be granted, what would be left, how many such fit?"""
+    policy = tip.policy
+    assert policy is not None
+
+    def read(scope: str) -> Sums | None:
+        if scope == DATASET:
+            return tip.spent
+        return read_balance(balances[scope][0]) if scope in balances else None
+
+    part = policy.part(asked.part)
+    before = standing("remaining", tip)
+    ats = asked.ats(loss)
+    try:
+        made = charge(policy, read, loss, analyst=asked.analyst, part=part, ats=ats)
+    except BudgetExceeded as refusal:
+        return Preview(False, 0, before, None, str(refusal))
+    spent = made.after[DATASET]
+    after = standing("remaining", tip._replace(spent=spent))
+    held, holds = policy.account.standing(tip.spent), policy.account.standing(spent)
+    single = loss if part is None else policy.partitions[part.partition].priced(loss, policy.unit)
+    rooms = [
+        max(account.room(read(scope) or account.zero, single, at).fits for at in ats)
+        for scope, account, capped in policy.scopes(asked.analyst)
+        if capped
+    ]
+    return Preview(
+        True, max(1, min(rooms)), before, after, None, tuple(name for name in held if name not in holds), made.at
+    )

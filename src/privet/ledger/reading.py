@@ -1,15 +1,22 @@
-"""What people read: what was spent, what is left, what a request would cost, what an entry means."""
+"""What people read: what was spent and is left, what an entry means, what all entries add up to."""
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
+from privet.accounting import Bound, epsilon
 from privet.accounting.filters import Sums
+from privet.errors import NoGuarantee
 from privet.ledger.account import Account
-from privet.privacy import PrivacyLoss
+from privet.ledger.entry import DATASET
+from privet.ledger.policy import Policy, read_balance, scope_of
+from privet.ledger.session import Tip
+from privet.ledger.store import Store
+from privet.privacy import Composed, Parallel, PrivacyLoss, Repeated, from_json, to_replace
 
 
 class Standing(Mapping[str, float]):
@@ -232,6 +239,12 @@ class Explanation:
     def __getitem__(self, name: str) -> Any:
         return self.facts[name]
 
+    @property
+    def loss(self) -> PrivacyLoss | None:
+        """The loss that was charged; None where the entry charges nothing."""
+        stored = self.facts.get("loss")
+        return None if stored is None else from_json(json.dumps(stored))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return dict(self.facts)
@@ -243,3 +256,86 @@ class Explanation:
                 text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
                 lines.append(f"{name:<10} {text}")
         return "\n".join(lines)
+
+
+Where = tuple[str, str] | None
+
+
+class Totals:
+    """Counts of equal losses, per part, up to an entry; reading on costs what was added since.
+
+    >>> from privet import privacy
+    >>> from privet.ledger.stores import draft
+    >>> Totals().read(draft("memory:").commit()).upto
+    0
+    """
+
+    def __init__(self) -> None:
+        self.upto = 0
+        self.counts: dict[Where, Counter[str]] = {}
+        self.adopted = False
+
+    def read(self, store: Store) -> "Totals":
+        """Take in what was appended since."""
+        for entry in store.entries(self.upto, ("reserve", "adopt")):
+            where: Where = None
+            if '"part":null' not in entry.body and entry.kind == "reserve":
+                partition, part = entry.facts["part"]
+                where = (partition, part)
+            if entry.kind == "adopt":
+                self.adopted = True
+            elif entry.loss is not None:
+                self.counts.setdefault(where, Counter())[entry.loss] += 1
+            self.upto = entry.seq
+        return self
+
+    def loss(self, policy: Policy) -> PrivacyLoss:
+        """Everything reserved, as one price; parts of a partition side by side where a person is in one of them."""
+        whole = [self._composed(counts, policy) for where, counts in self.counts.items() if where is None]
+        for name, partition in policy.partitions.items():
+            cells = {where: counts for where, counts in self.counts.items() if where is not None and where[0] == name}
+            if not cells:
+                continue
+            losses = [self._composed(counts, policy) for counts in cells.values()]
+            if policy.unit.relation == "replace":
+                side = Parallel(losses) if partition.spread(policy.unit) == 1 else Composed(losses)
+                whole.append(to_replace(side))
+            else:
+                whole.append(Parallel(losses) if partition.spread(policy.unit) == 1 else Composed(losses))
+        return Composed(whole, unit=policy.unit)
+
+    @staticmethod
+    def _composed(counts: Counter[str], policy: Policy) -> PrivacyLoss:
+        return Composed(Repeated(from_json(text), n) for text, n in counts.items())
+
+    def bound(self, policy: Policy, delta: float) -> Bound:
+        """The best valid bound on the total."""
+        if self.adopted:
+            raise NoGuarantee("a backup was adopted: what was spent and lost with it has no record to be totalled")
+        return epsilon(self.loss(policy), delta=delta)
+
+
+def standing(what: str, tip: Tip) -> Standing:
+    """The data set's account at a head; `what` is "spent" or "remaining"."""
+    policy = tip.policy
+    assert policy is not None
+    promise = "an odometer" if policy.budget is None else policy.budget.describe()
+    return Standing(what, policy.account, tip.spent, promise)
+
+
+def standings(tip: Tip, balances: Mapping[str, tuple[str, int]]) -> dict[str, Standing]:
+    """What every account has spent: the data set, then groups, then analysts. Without a budget of its own an account
+    shows its share in the currencies of the data set's.
+    """
+    policy = tip.policy
+    assert policy is not None
+    found = {DATASET: standing("spent", tip)}
+    members = {scope_of(group=name): budget for name, budget in policy.groups.items()}
+    members |= {scope_of(analyst=name): known.budget for name, known in policy.analysts.items()}
+    members |= {scope: None for scope in sorted(balances) if scope.startswith("analyst:") and scope not in members}
+    for scope, budget in members.items():
+        _, account, _ = policy.ration(scope, budget)
+        sums = read_balance(balances[scope][0]) if scope in balances else account.zero
+        promise = "no cap of its own" if budget is None else budget.describe()
+        found[scope] = Standing("spent", account, sums, promise, capped=budget is not None)
+    return found

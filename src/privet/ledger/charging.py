@@ -1,0 +1,144 @@
+"""What a request costs in every account it touches: priced, added up, granted or refused, from public facts alone."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from privet.accounting.filters import Sums
+from privet.errors import BudgetExceeded
+from privet.ledger.account import Account, add_sums, most_sums
+from privet.ledger.entry import DATASET
+from privet.ledger.partition import Part, Parts
+from privet.ledger.policy import Policy, part_scopes
+from privet.privacy import PrivacyLoss
+
+
+class Charge(NamedTuple):
+    """What a request adds to each scope, and the sums of every scope after it.
+
+    >>> Charge({}, {}).amounts
+    {}
+    """
+
+    amounts: dict[str, Sums]
+    after: dict[str, Sums]
+    at: float | None = None  # the delta at which it was charged as one point
+
+
+def charge(
+    policy: Policy,
+    read: Callable[[str], Sums | None],
+    loss: PrivacyLoss,
+    *,
+    analyst: str,
+    part: Part | None,
+    ats: Sequence[float | None] = (None,),
+) -> Charge:
+    """Price a request in every account it touches and add it up, or refuse. Decides from public facts alone.
+
+    `ats`: the deltas at which it may be charged as one point (None: not as a point). Of several, the first that leaves
+    most of the data set's rules standing.
+
+    >>> from privet import privacy
+    >>> from privet.ledger.budget import Budget
+    >>> policy = Policy("id", "visits", privacy.Unit(), Budget(1.0))
+    >>> charge(policy, lambda scope: None, privacy.PureLoss(1.0), analyst="", part=None).amounts[DATASET][0][0] == 10**40
+    True
+    """
+    if len(ats) == 1:
+        if not analyst and part is None and not policy.named:
+            return _charge_whole(policy, read(DATASET), loss, ats[0])
+        return _charge(policy, read, loss, analyst, part, ats[0])
+    best: tuple[int, Charge] | None = None
+    refusal: BudgetExceeded | None = None
+    for at in ats:
+        try:
+            made = _charge(policy, read, loss, analyst, part, at)
+        except BudgetExceeded as refused:
+            refusal = refused
+            continue
+        standing = len(policy.account.standing(made.after[DATASET]))
+        if best is None or standing > best[0]:
+            best = standing, made
+    if best is None:
+        assert refusal is not None
+        raise refusal.retold(str(refusal))
+    return best[1]
+
+
+def _charge(
+    policy: Policy,
+    read: Callable[[str], Sums | None],
+    loss: PrivacyLoss,
+    analyst: str,
+    part: Part | None,
+    at: float | None,
+) -> Charge:
+    amounts: dict[str, Sums] = {}
+    after: dict[str, Sums] = {}
+    whole = read(DATASET) or policy.account.zero
+    for scope, account, capped in policy.scopes(analyst):
+        before = read(scope) or account.zero
+        against = before if capped else whole  # without a cap of its own a scope counts what the data set is charged
+        if part is None:
+            price = account.price(loss, at, against)
+        else:
+            price = _charge_part(policy, read, loss, part, (scope, account, at, against), amounts, after)
+        try:
+            after[scope] = account.plus(before, price) if capped else add_sums(before, price)
+        except BudgetExceeded as refusal:
+            raise _refused(policy, scope, refusal, account.point(before)) from None
+        amounts[scope] = price
+    return Charge(amounts, after, at)
+
+
+def _charge_whole(policy: Policy, before: Sums | None, loss: PrivacyLoss, at: float | None) -> Charge:
+    """`_charge` of what nobody is named for and no part: it touches the account of the data set alone."""
+    account = policy.account
+    before = before or account.zero
+    price = account.price(loss, at, before)
+    try:
+        after = account.plus(before, price)
+    except BudgetExceeded as refusal:
+        raise _refused(policy, DATASET, refusal, account.point(before)) from None
+    return Charge({DATASET: price}, {DATASET: after}, at)
+
+
+_RAISE = "Nothing was spent; only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"
+
+
+def _refused(policy: Policy, scope: str, refusal: BudgetExceeded, point: tuple[float, float] | None) -> BudgetExceeded:
+    plan = (
+        "" if point is None else f"One more plan of (epsilon, delta) = {point!r} would be granted (remaining.point). "
+    )
+    told = f"{_called(policy, scope)}: {refusal}. {plan}{_RAISE}"
+    return refusal.retold(told, account=scope, point=point)
+
+
+def _called(policy: Policy, scope: str) -> str:
+    return f"data set {policy.dataset!r}" if scope == DATASET else scope.replace(":", " ", 1)
+
+
+def _charge_part(
+    policy: Policy,
+    read: Callable[[str], Sums | None],
+    loss: PrivacyLoss,
+    part: Part,
+    where: tuple[str, Account, float | None, Sums],
+    amounts: dict[str, Sums],
+    after: dict[str, Sums],
+) -> Sums:
+    """Charge a part, and return what the whole is charged for it: the increase of the largest sums."""
+    scope, account, at, against = where
+    partition = policy.partitions[part.partition]
+    price = account.price(partition.priced(loss, policy.unit), at, against)
+    if policy.unit.relation == "replace":  # a person who moves is removed here and added there
+        single = account.under(loss.unit).price(loss, at, against)
+        price = most_sums(price, add_sums(single, single))
+    cell, top = part_scopes(scope, part)
+    spread, rules = partition.spread(policy.unit), len(account.zero)
+    tops = read(top) or account.zero * spread
+    before = Parts(read(cell) or account.zero, tuple(tops[k * rules : (k + 1) * rules] for k in range(spread)))
+    parts, increase = before.charge(price)
+    amounts[cell], after[cell] = price, parts.cell
+    after[top] = tuple(rule for sums in parts.top for rule in sums)
+    return increase
