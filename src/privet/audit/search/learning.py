@@ -50,7 +50,7 @@ def crossed(left: Columns, right: Columns, *, kinds: frozenset[str]) -> tuple[di
     for fold in range(_FOLDS):
         held = [np.arange(len(side["form"])) % _FOLDS == fold for side in (left, right)]
         others = [{name: column[~out] for name, column in side.items()} for side, out in zip(steady, held, strict=True)]
-        found = _learn(*others, kinds)
+        found = _learn(others[0], others[1], kinds)
         rules = {name: rule for name, rule in rules.items() if name in found}
         for new, side, out in zip(added, steady, held, strict=True):
             inside = {name: column[out] for name, column in side.items()}
