@@ -64,9 +64,8 @@ def timed(function: Callable[[], object], repeats: int = 5) -> float:
 
 def told(row: Row) -> Row:
     """The row itself, printed at once: a run that is stopped has shown what it did."""
-    extra = "".join(
-        "" if value is None else f"  {name} {value:.3g}" for name, value in (("peer", row.peer), ("ms", row.ms))
-    )
+    asides = {"jax-privacy": row.peer, "CPU ms": row.ms}
+    extra = "".join(f"  {name} {value:.3g}" for name, value in asides.items() if value is not None)
     met = "yes" if row.met else "NO"
     print(f"{row.task:78}{row.figure:9.4f} +- {row.error:.4f}  {row.target:8} {met:4}{extra}", flush=True)
     return row
@@ -271,7 +270,7 @@ def show_zoo() -> tuple[list[Row], dict[str, object]]:
     alpha, entries = 1e-3, zoo()
     verdicts = []
     for entry in entries:
-        each = run_entry(entry, runs=100_000, alpha=alpha / (2 * len(entries)))
+        each = run_entry(entry, runs=100_000, alpha=alpha / len(entries))
         verdicts.append(each)
         words = f"{'caught' if each.caught else 'MISSED'}{'' if each.own else ', not by its own feature'}"
         words += ", twin ACCUSED" if each.accused else ""
