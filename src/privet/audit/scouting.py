@@ -27,7 +27,7 @@ from privet.audit.statistics.clopper_pearson import point_epsilon
 from privet.audit.witness import Columns, Witness, encoded
 
 _SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
-_FEW = 400  # runs below which nothing is learned
+_FEW, _SOME = 400, 1_000  # runs below which nothing is learned; nothing about outputs of many numbers
 _MANY = 10_000  # runs from which on those that are learned from need not choose as well
 _LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
 _SCOUTING = 0.25  # of the runs choose, where there is nothing to learn first
@@ -86,7 +86,7 @@ class Scout:
     def search(self, left: Any, right: Any, runs: int, *, suspects: int) -> Search:
         """Choose so many suspects, and an event that measures epsilon, on a share of the runs."""
         encoder, learned, scouts, spent = self._scouted(left, right, runs)
-        tallies = Tallies(scouts[0], scouts[1], self.kinds, learned if runs < _MANY else ())
+        tallies = Tallies(scouts[0], scouts[1], self.kinds, learned if _crosswise(encoder, runs) else ())
         chosen: list[Candidate] = tallies.suspects(self.strain, suspects)
         chosen += [chosen[0]] * (suspects - len(chosen))
         chosen.append(tallies.best(lambda tp, fp, n, m: point_epsilon(tp, fp, n, m, delta=self.delta, alpha=_CAUTION)))
@@ -106,26 +106,36 @@ class Scout:
         subject, kinds = self.subject, self.kinds
         targets = targets_of(left, right, subject.marks)
         subject.wants_rows = targets is not None
-        first = max(int(runs * _SCOUTING) if runs < _MANY else min(int(runs * _LEARNING), _MOST_LEARNING), 1)
+        first = max(int(runs * _SCOUTING) if runs < _SOME else min(int(runs * _LEARNING), _MOST_LEARNING), 1)
         worlds = self.crew.both(subject, left, right, first, released=_RELEASED)
         encoder = fit(*worlds, self.strain, targets=targets, direction=direction_of(left, right))
         scouts = [encoder.columns(world) for world in worlds]
-        if runs < _FEW:
+        crosswise = _crosswise(encoder, runs)
+        if runs < _FEW or (runs < _SOME and not crosswise):
             return encoder, {}, scouts, first
-        if runs >= _MANY:
-            learned = learn(*scouts, kinds=kinds)
-            choosing = int(runs * _CHOOSING) if learned else int(runs * _SCOUTING) - first
-            fresh = self._fresh(left, right, choosing, encoder, learned)
-            return encoder, learned, fresh if learned else _joined(scouts, fresh), first + choosing
-        if not learnable(*scouts, kinds=kinds):
+        learned = {} if crosswise else learn(*scouts, kinds=kinds)
+        more = learnable(*scouts, kinds=kinds) if crosswise else bool(learned)
+        choosing = (
+            int(runs * _CHOOSING) if learned else int(runs * (_LEARNING + _CHOOSING if more else _SCOUTING)) - first
+        )
+        if not choosing:
             return encoder, {}, scouts, first
-        choosing = int(runs * (_LEARNING + _CHOOSING)) - first
-        learned, scouts = crossed(*_joined(scouts, self._fresh(left, right, choosing, encoder, {})), kinds=kinds)
+        fresh = self._fresh(left, right, choosing, encoder, learned)
+        if learned:
+            return encoder, learned, fresh, first + choosing
+        scouts = _joined(scouts, fresh)
+        if crosswise and more:
+            learned, scouts = crossed(*scouts, kinds=kinds)
         return encoder, learned, scouts, first + choosing
 
     def _fresh(self, left: Any, right: Any, runs: int, encoder: Encoder, learned: dict[str, Learned]) -> list[Columns]:
         pairs = self.observed(left, right, runs, encoder, released=_RELEASED)
         return encoded(pairs, encoder, learned).columns
+
+
+def _crosswise(encoder: Encoder, runs: int) -> bool:
+    """Few runs, of few numbers: of many numbers the encoder itself has learned which count, from its scouting runs."""
+    return runs < _MANY and not encoder.sides
 
 
 def _joined(some: list[Columns], more: list[Columns]) -> list[Columns]:

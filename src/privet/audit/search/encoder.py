@@ -25,6 +25,7 @@ _BITS = 16  # coordinates whose bits are looked at
 _PAIRS, _CORRELATED = 16, 0.5
 _NAMES = 256
 _CONDITIONS, _CONDITIONED = 3, 4
+_COMMON = 0.002  # of the scouting runs: a form whose numbers are looked at by themselves
 _TARGETS = 4
 _UNIQUE, _ENOUGH = 0.9, 40  # a text that differs in so many of at least so many runs cannot be read
 _FEW_SIDES = 24  # numbers from which on their sides are summed up
@@ -284,7 +285,7 @@ def fit(
     coordinates, pairs = _coordinates(left, right, places, strain, notes)
     forms = Counter([*left.forms, *right.forms])
     vocabulary = {form: number for number, (form, _) in enumerate(forms.most_common())}
-    common = [n for form, n in vocabulary.items() if forms[form] >= 0.005 * (left.runs + right.runs)]
+    common = [n for form, n in vocabulary.items() if forms[form] >= _COMMON * (left.runs + right.runs)]
     released = [world.released for world in (left, right)]
     mixed = all(r is not None and r.any() and not r.all() for r in released)
     names = [_frequent(left, right, kind, notes) for kind in ("single", "marks", "skeletons")]
