@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what `__getattr__` does at run time, spelt out for type che
         testing,
         workloads,
     )
+    from privet._private import Private
     from privet.ledger import Budget, Ledger
 
 __version__ = "0.1.0"
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Budget",
     "Ledger",
+    "Private",
     "__version__",
     "accounting",
     "audit",
@@ -60,7 +62,7 @@ __all__ = [
 
 # Names that users reach as `pv.Name`, with the room each lives in: {"Name": "room"}. A name listed here
 # also joins `__all__` and the imports for type checkers above; every other entry of `__all__` is a room.
-_HOMES: dict[str, str] = {"Budget": "ledger", "Ledger": "ledger"}
+_HOMES: dict[str, str] = {"Budget": "ledger", "Ledger": "ledger", "Private": "_private"}
 
 
 def __getattr__(name: str) -> Any:

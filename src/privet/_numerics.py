@@ -4,6 +4,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -11,13 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.errors import InternalError
+from privet.errors import InvalidParameter
 
 Array = NDArray[Any]  # of floats; numpy's stubs widen the scalar type at every turn
 
 UNIT_ROUNDOFF = 2.0**-53
+LARGEST_EXPONENT = 700.0  # e^700 is a double, and so is its product with whatever is below 1e4
+ROOMY_EXPONENT = 600.0  # the same for products with whatever is below 1e48
+TINY = 1e-300  # keeps quotients and logarithms of nothing finite; added to a bound, it covers masses that underflow
 
 _FINEST = 1074  # every double is a whole multiple of 2^-1074
+_SMALLEST, _LARGEST = 5e-324, math.nextafter(math.inf, 0.0)
 BEYOND = 2**1100  # stands for infinity and for whatever is larger: beyond every double
 _PLACES = 2000  # decimal places of a Decimal; what lies below them is cut off
 
@@ -87,6 +92,36 @@ def _decimal_ratio(value: Decimal) -> tuple[int, int] | None:
     top, bottom = (number * 10**power, 1) if power >= 0 else (number, 10**-power)
     common = math.gcd(top, bottom)
     return (-top if sign else top) // common, bottom // common
+
+
+def as_rational(value: object) -> Fraction | None:
+    """The rational that a finite real number is, or None for anything else; booleans are something else.
+
+    >>> as_rational(0.25), as_rational(True), as_rational(float("nan"))
+    (Fraction(1, 4), None, None)
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return None
+    ratio = exact_ratio(value)
+    return None if ratio is None or abs(ratio[0]) == BEYOND else Fraction(*ratio)
+
+
+def exact(name: str, value: object) -> Fraction:
+    """A finite real parameter as the rational it is: 0.1 means the double nearest to 0.1.
+
+    >>> exact("scale", 0.5)
+    Fraction(1, 2)
+    """
+    number = as_rational(value)
+    if number is not None:
+        return number
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real | Decimal):
+        raise InvalidParameter(f"{name} must be a real number, got {type(value).__name__}")
+    if exact_ratio(value) is None or value in (math.inf, -math.inf):
+        raise InvalidParameter(f"{name} must be finite, got {value}")
+    raise InvalidParameter(f"{name} is too large for a float")
 
 
 @cache
@@ -208,17 +243,53 @@ def minimise(function: Callable[[float], float], low: float, high: float, iterat
     return (c, fc) if fc <= fd else (d, fd)
 
 
+def up(value: Fraction | Decimal | float) -> float:
+    """The smallest double that is not below a number, which is taken exactly: infinity above all doubles.
+
+    >>> up(Fraction(1, 4)), up(Fraction(1, 3)) >= Fraction(1, 3), up(Fraction(1, 10**400))
+    (0.25, True, 5e-324)
+    """
+    return _upwards(*value.as_integer_ratio())
+
+
+def down(value: Fraction | Decimal | float) -> float:
+    """The largest double that is not above a number, which is taken exactly.
+
+    >>> down(Fraction(1, 4)), down(Fraction(1, 3)) <= Fraction(1, 3), down(Fraction(1, 10**400))
+    (0.25, True, 0.0)
+    """
+    numerator, denominator = value.as_integer_ratio()
+    return -_upwards(-numerator, denominator) + 0.0
+
+
+def root_up(value: Fraction | float) -> float:
+    """The smallest double that is not below the square root of a number >= 0, which is taken exactly.
+
+    >>> root_up(4), Fraction(root_up(2)) ** 2 >= 2
+    (2.0, True)
+    """
+    numerator, denominator = value.as_integer_ratio()
+    # to 64 bits more than a double has, rounded up: a root that is no double itself stays on its side of all doubles
+    bits = max(0, 2 * 118 + denominator.bit_length() - numerator.bit_length() + 1) // 2
+    square = -(-(numerator << (2 * bits)) // denominator)
+    whole = math.isqrt(square)
+    return _upwards(whole + (whole * whole < square), 1 << bits)
+
+
 def round_up(x: float, units: float = 1.0) -> float:
     """A double above x by at least `units` units in the last place: for a number that was computed with that error.
 
-    Zero stays zero: what is computed as exactly nothing is nothing.
+    One unit is the next double, which covers the rounding of one operation. Zero stays zero: what is computed as exactly
+    nothing is nothing.
 
     >>> round_up(1.0) > 1.0, round_up(0.0), round_up(math.inf)
     (True, 0.0, inf)
     """
     if x == 0.0 or math.isinf(x):
         return x
-    return math.nextafter(x if units <= 1.0 else x + abs(x) * units * 2.0 * UNIT_ROUNDOFF, math.inf)
+    if units <= 1.0:
+        return math.nextafter(x, math.inf)
+    return math.nextafter(x + units * (abs(x) * 2.0 * UNIT_ROUNDOFF + _SMALLEST), math.inf)
 
 
 def round_down(x: float, units: float = 1.0) -> float:
@@ -253,9 +324,7 @@ def ratio_down(a: float, b: float) -> float:
     if math.isinf(a):
         return math.inf
     (n, d), (m, e) = a.as_integer_ratio(), b.as_integer_ratio()
-    above = _upwards(n * e, d * m)
-    p, q = above.as_integer_ratio() if math.isfinite(above) else (1, 0)
-    return above if p * d * m == q * n * e else math.nextafter(above, 0.0)
+    return -_upwards(-n * e, d * m) + 0.0
 
 
 def product_up(*factors: float) -> float:
@@ -304,30 +373,60 @@ def _upwards(numerator: int, denominator: int) -> float:
     try:
         nearest = numerator / denominator
     except OverflowError:
-        return math.inf
+        return math.inf if numerator > 0 else -_LARGEST
     n, d = nearest.as_integer_ratio()
     return nearest if n * denominator >= numerator * d else math.nextafter(nearest, math.inf)
 
 
-def invert_decreasing(function: Callable[[float], float], target: float, low: float, high: float) -> float:
-    """The smallest x seen in [low, high] with function(x) <= target, for a decreasing function, by bisection.
+def exp_capped(x: float) -> float:
+    """e^x, or e^700 where x is larger: for bounds in which a larger power would change nothing that a double shows.
 
-    function(high) <= target must hold (it is tried); the returned end satisfies it too (the safe side).
-
-    >>> round(invert_decreasing(lambda x: 1.0 / x, 0.5, 1.0, 10.0), 9)
-    2.0
+    >>> exp_capped(1.0) == math.e, math.isfinite(exp_capped(1e9))
+    (True, True)
     """
-    if not function(high) <= target:
-        raise InternalError("a bracket was given whose upper end misses the target")
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
+    return math.exp(min(x, LARGEST_EXPONENT))
+
+
+def bracket(
+    holds: Callable[[float], bool], start: float, *, least: float = TINY, most: float = math.inf
+) -> tuple[float, float]:
+    """(bad, good), a factor 2 apart, around the place from which on `holds` is true: doubling or halving from `start`.
+
+    `good` has been tried, or is infinite where nothing up to `most` was good; `bad` is 0 where all down to `least` was.
+
+    >>> bracket(lambda x: x >= 5.0, 1.0), bracket(lambda x: x >= 5.0, 64.0)
+    ((4.0, 8.0), (4.0, 8.0))
+    """
+    if holds(start):
+        while start > least:
+            if not holds(start / 2.0):
+                return start / 2.0, start
+            start /= 2.0
+        return 0.0, start
+    while 2.0 * start <= min(most, _LARGEST):
+        if holds(2.0 * start):
+            return start, 2.0 * start
+        start *= 2.0
+    return start, math.inf
+
+
+def bisect(holds: Callable[[float], bool], bad: float, good: float, *, within: float = 0.0, steps: int = 200) -> float:
+    """The point nearest to `bad` at which `holds` was seen to be true; `good`, which must be such a point, if none was.
+
+    So the answer is on the safe side whatever `holds` does in between. `bad` may lie on either side of `good`. A bracket
+    of positive numbers is halved in its logarithm while it is wide. It ends when no double is left between the ends, when
+    they differ by at most `within` times the good one, or after so many steps.
+
+    >>> bisect(lambda x: x * x >= 2.0, 0.0, 2.0), bisect(lambda x: x * x <= 2.0, 2.0, 0.0)
+    (1.4142135623730951, 1.414213562373095)
+    """
+    for _ in range(steps):
+        low, high = (bad, good) if bad < good else (good, bad)
+        middle = math.sqrt(low) * math.sqrt(high) if 0.0 < 4.0 * low < high else 0.5 * low + 0.5 * high
+        if not low < middle < high or high - low <= within * abs(good):
             break
-        if function(middle) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
+        bad, good = (bad, middle) if holds(middle) else (middle, good)
+    return good
 
 
 def plain(value: float) -> str:

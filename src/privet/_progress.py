@@ -4,13 +4,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from privet._validate import count
+from privet.errors import InvalidParameter
+
 Listener = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 class Track:
-    """One piece of work that is counted while it goes on.
+    """One piece of work that is counted while it goes on, in whole numbers: nothing else can be told.
 
     >>> work = Track("runs", 3)
     >>> work.advance(2)
@@ -19,16 +22,18 @@ class Track:
     """
 
     def __init__(self, what: str, total: int) -> None:
-        self.what, self.total, self.done = what, total, 0
+        if not isinstance(what, str):
+            raise InvalidParameter("what is done must be told in a text")
+        self.what, self.total, self.done = what, count("total", total), 0
 
     def advance(self, by: int = 1) -> None:
         """So much more is done."""
-        self.done += by
+        self.done += count("by", by)
         self._tell()
 
     def revise(self, total: int) -> None:
         """It is more, or less, than was thought."""
-        self.total = total
+        self.total = count("total", total)
         self._tell()
 
     def _tell(self) -> None:

@@ -111,6 +111,17 @@ def count(name: str, value: object, low: int = 0) -> int:
     return number
 
 
+def whole(name: str, value: object, low: int) -> int:
+    """An integer >= low of any size, and no bool or float that looks like one.
+
+    >>> whole("bound", 2**70, 1) == 2**70
+    True
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
+        raise InvalidParameter(f"{name} must be a whole number >= {low}")
+    return int(value)
+
+
 def flag(name: str, value: object) -> bool:
     """True or False, and nothing that merely looks like it.
 

@@ -9,10 +9,11 @@ import pytest
 
 from privet import accounting, privacy
 from privet.accounting.pld import band, compose, engine
-from privet.accounting.pld.answer import BandProfile, profile_of
+from privet.accounting.pld.law import LOWER, UPPER, ComposedLaw, Side
 from privet.accounting.pld.mesh import lattice_places, walls_between
 from privet.accounting.pld.plan import make_plan, step_tail, summary_of
 from privet.accounting.pld.rounding import GridLaw, lower_law, upper_law
+from privet.accounting.pld.waves import BandProfile
 
 
 def sampled(q: float, z: float) -> privacy.PrivacyLoss:
@@ -28,23 +29,23 @@ SUMS = {
 }
 
 
-def composed(name: str, side: str = "upper", tol: float = 1e-3) -> compose.Sum:
+def composed(name: str, side: Side = UPPER, tol: float = 1e-3) -> ComposedLaw:
     parts, delta = SUMS[name]
     plan = make_plan(parts, "remove", delta=delta)
     step = engine._grid_step(parts, plan, tol)
-    law = upper_law if side == "upper" else lower_law
+    law = upper_law if side is UPPER else lower_law
     tail = step_tail(delta, sum(n for _, n in parts))
     return compose.compose([(law(part, "remove", step, tail, plan.order), n) for part, n in parts], step, plan)
 
 
-@pytest.mark.parametrize("side", ["upper", "lower"])
+@pytest.mark.parametrize("side", [UPPER, LOWER], ids=["upper", "lower"])
 @pytest.mark.parametrize("name", sorted(SUMS))
 def test_the_band_gives_what_the_whole_transform_gives(name, side, monkeypatch):
     delta = SUMS[name][1]
-    narrow = profile_of(composed(name, side), side, 0.0)
+    narrow = composed(name, side).profile(side, 0.0)
     assert isinstance(narrow, BandProfile)
     monkeypatch.setattr(compose, "_low_band", lambda *arguments: None)
-    whole = profile_of(composed(name, side), side, 0.0)
+    whole = composed(name, side).profile(side, 0.0)
     assert not isinstance(whole, BandProfile)
     epsilon = whole.epsilon(delta)
     assert narrow.epsilon(delta) == pytest.approx(epsilon, rel=1e-7)
@@ -58,7 +59,7 @@ def test_a_frequency_that_is_missing_is_seen():
     spectrum = law.spectrum.copy()
     spectrum[1] = 0.0
     twin = dataclasses.replace(law, spectrum=spectrum)
-    assert abs(profile_of(twin, "upper").epsilon(1e-5) / profile_of(law, "upper").epsilon(1e-5) - 1.0) > 1e-3
+    assert abs(twin.profile(UPPER).epsilon(1e-5) / law.profile(UPPER).epsilon(1e-5) - 1.0) > 1e-3
 
 
 def random_laws(count: int) -> list[GridLaw]:

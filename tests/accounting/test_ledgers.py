@@ -12,9 +12,9 @@ from privet import _cache as cache, accounting, privacy
 from privet._cache import remember
 from privet.accounting import Bound
 from privet.accounting.pld import bundle, contract, engine, heavy, levels
-from privet.accounting.pld.answer import Layers
 from privet.accounting.pld.compose import compose
 from privet.accounting.pld.heavy import Guess, heavy_plan, outline_of
+from privet.accounting.pld.law import UPPER, Layers
 from privet.accounting.pld.plan import make_plan
 from privet.accounting.pld.rounding import upper_law
 from privet.privacy.poisson_sampled import SampledVariable
@@ -95,11 +95,11 @@ def test_levels_add_up_to_the_whole():
     plan = heavy_plan(outline, tail, math.log(delta), epsilon, guess.slope(epsilon))
     laws = [(upper_law(loss, "remove", 1e-3, tail, plan.order, plan.fine), 1000)]
     sums = levels.compose_levels(laws, 1e-3, plan)
-    layers = Layers(sums, "upper", 0.0, epsilon)
-    whole = Layers([compose(laws, 1e-3, make_plan(parts, "remove", delta=delta))], "upper", 0.0, epsilon)
+    layers = Layers(sums, UPPER, 0.0, epsilon)
+    whole = Layers([compose(laws, 1e-3, make_plan(parts, "remove", delta=delta))], UPPER, 0.0, epsilon)
     for at in (0.9 * epsilon, epsilon, 1.1 * epsilon):
         assert layers.delta(at) == pytest.approx(whole.delta(at), rel=1e-4)
-    forgetful = Layers(sums[:1], "upper", 0.0, epsilon)
+    forgetful = Layers(sums[:1], UPPER, 0.0, epsilon)
     assert forgetful.delta(epsilon) < 0.99 * whole.delta(epsilon)
 
 
@@ -146,14 +146,14 @@ def _jump_deltas(epsilon):
     step = plan.step_for(1e-4)
     laws = [(upper_law(loss, "remove", step, plan.tail, plan.order, plan.fine), 300_000)]
     sums = levels.compose_levels(laws, step, plan)
-    return type(sums[1]).__name__, Layers(sums, "upper", 0.0, epsilon).delta(epsilon)
+    return type(sums[1]).__name__, Layers(sums, UPPER, 0.0, epsilon).delta(epsilon)
 
 
 def test_jumps_through_few_frequencies_are_those_of_the_whole_transform(monkeypatch):
     kind, few = _jump_deltas(0.107)
     monkeypatch.setattr(levels, "_low_band", lambda *_: None)
     whole_kind, whole = _jump_deltas(0.107)
-    assert (kind, whole_kind) == ("BandLaw", "ComposedLaw")
+    assert (kind, whole_kind) == ("BandLaw", "NodeLaw")
     assert few == pytest.approx(whole, rel=1e-6)
 
 

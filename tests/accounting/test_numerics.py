@@ -8,7 +8,7 @@ import pytest
 
 from privet import accounting, errors, privacy
 from privet._numerics import normal_cells
-from privet.accounting.pld import answer, engine
+from privet.accounting.pld import engine, nodes
 from privet.accounting.pld.rounding import lower_law, upper_law
 
 CERTIFIED_ERROR = 2e-12  # what the engine charges for one cell mass
@@ -78,8 +78,8 @@ def test_wide_windows_do_not_overflow_into_a_small_answer() -> None:
 
 def test_one_release_alone_confirms_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plant that very mistake (every answer too small) and see it caught instead of returned."""
-    honest = answer.Profile.epsilon
-    monkeypatch.setattr(answer.Profile, "epsilon", lambda self, delta: 0.03 * honest(self, delta))
+    honest = nodes.NodeProfile.epsilon
+    monkeypatch.setattr(nodes.NodeProfile, "epsilon", lambda self, delta: 0.03 * honest(self, delta))
     with pytest.raises(errors.InternalError, match="alone"):
         accounting.PLD().epsilon(
             privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(0.5), q=0.001), 100), 1e-5

@@ -14,8 +14,8 @@ from mpmath import mp
 
 from privet import privacy
 from privet.accounting import PLD, tradeoff
-from privet.accounting.pld import accountant as pld_accountant, compose as composing, engine
-from privet.accounting.pld.compose import ComposedLaw
+from privet.accounting.pld import accountant as pld_accountant, compose as composing, engine, question
+from privet.accounting.pld.law import ComposedLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 from privet.errors import InternalError
@@ -197,12 +197,12 @@ def drop_the_add_direction(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_wrapped_mass(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(engine, "make_plan", small_window(engine.make_plan))
+    patch.setattr(question, "make_plan", small_window(question.make_plan))
     patch.setattr(composing, "_tails", altered(composing._tails, lambda tails: (tails[0], 0.0)))
 
 
 def forget_mass_outside(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(engine, "make_plan", small_window(engine.make_plan))
+    patch.setattr(question, "make_plan", small_window(question.make_plan))
     patch.setattr(composing, "_tails", lambda *arguments: (0.0, 0.0))
 
 
@@ -261,7 +261,7 @@ def test_a_planted_bug_is_caught(bug: Patch, monkeypatch: pytest.MonkeyPatch):
 
 
 def honest_window(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(engine, "make_plan", small_window(engine.make_plan))
+    patch.setattr(question, "make_plan", small_window(question.make_plan))
 
 
 def honest_error(patch: pytest.MonkeyPatch) -> None:

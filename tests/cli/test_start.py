@@ -15,7 +15,7 @@ HEAVY = ("numpy", "scipy", "rich", "matplotlib", "sklearn", "duckdb")
 
 def examples(command):
     """The lines of the help that start with `privet`."""
-    (info,) = (c for c in app.registered_commands if c.callback is command)
+    (info,) = (c for c in app.registered_commands if c.name == command.__name__)
     return [line.strip() for line in (info.epilog or "").splitlines() if line.strip().startswith("privet ")]
 
 

@@ -392,6 +392,11 @@ def _(monkeypatch):
     monkeypatch.setattr(privacy.DiscreteLaplaceLoss, "pure", lambda self: 1.0 / self.scale)
 
 
+@bug("check_statements_cover_pair", "a better pair that says it is known only as its epsilon", laplace)
+def _(monkeypatch):
+    monkeypatch.setattr(privacy.LaplaceLoss, "known_only_as", lambda self: self.approximate())
+
+
 @bug("check_statements_cover_pair", "mu of another mechanism", laplace)
 def _(monkeypatch):
     monkeypatch.setattr(privacy.LaplaceLoss, "gdp", lambda self: 0.5 / self.scale)

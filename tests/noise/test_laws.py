@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privet import noise, testing
+from privet._numerics import exact
 from privet.noise.table import TableCache
 from tests.noise.helpers import ALPHA, LAWS, module, without_tables
 
@@ -94,10 +95,10 @@ def test_moments_within_five_standard_errors(name, variance):
 
 def test_a_table_is_built_on_demand_and_few_are_kept():
     cache = TableCache(lambda parameter: parameter)
-    assert cache.get(noise.parameters.exact("t", 1), TableCache.WORTH - 1) is None
-    assert cache.get(noise.parameters.exact("t", 1), 1) is not None
+    assert cache.get(exact("t", 1), TableCache.WORTH - 1) is None
+    assert cache.get(exact("t", 1), 1) is not None
     for t in range(2, 40):
-        cache.get(noise.parameters.exact("t", t), TableCache.WORTH)
+        cache.get(exact("t", t), TableCache.WORTH)
     assert len(cache._tables) == TableCache.MOST
     caches = [value for name in CACHED for value in vars(module(name)).values() if isinstance(value, TableCache)]
     assert len(caches) * TableCache.MOST <= 32

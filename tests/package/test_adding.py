@@ -1,5 +1,6 @@
 """Adding a mechanism by the page: the files it names and no other, in a copy of the repository."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -118,6 +119,20 @@ def test_the_mechanism_is_found_by_name_and_documented(grown):
     )
     assert str(copy.root) in found
     assert "'UnaryEncoding'" in found
+
+
+def test_the_command_line_finds_the_price_and_its_json(grown, tmp_path):
+    copy, _, _ = grown
+    kind = "example-unary-encoding"
+    priced = copy.run("-m", "privet", "price", kind, "--epsilon0", "0.5", "--steps", "10", "--delta", "1e-6", "--json")
+    assert json.loads(priced)["loss"]["of"]["kind"] == "example_unary_encoding"
+    file = tmp_path / "price.json"
+    file.write_text(priced, encoding="utf-8")
+    again = copy.run("-m", "privet", "price", "--json-loss", str(file), "--delta", "1e-6", "--json")
+    assert json.loads(again) == json.loads(priced)
+    found = json.loads(copy.run("-m", "privet", "calibrate", kind, "--epsilon", "2", "--delta", "0", "--json"))
+    assert found["calibration"]["parameter"] == "epsilon0"
+    assert 1.99 < found["calibration"]["value"] <= 2.0
 
 
 def test_style_architecture_laws_and_audit_agree(grown):

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from privet._numerics import round_down, round_up
+from privet._numerics import ROOMY_EXPONENT, bisect, bracket, round_down, round_up
 from privet._validate import above, at_least, count, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
@@ -22,7 +22,7 @@ def advanced_epsilon(epsilon: float, steps: int, delta_prime: float, *, sharp: b
     at_least("epsilon", epsilon, 0.0)
     steps = count("steps", steps)
     open_fraction("delta_prime", delta_prime)
-    if not sharp and epsilon > 600.0:
+    if not sharp and epsilon > ROOMY_EXPONENT:
         raise NoGuarantee("exp(epsilon) overflows in the drift as taught; use the sharp drift")
     drift = epsilon * (math.tanh(epsilon / 2.0) if sharp else math.expm1(epsilon))
     return epsilon * math.sqrt(2.0 * steps * math.log(1.0 / delta_prime)) + steps * drift
@@ -49,18 +49,12 @@ def per_step_epsilon(total: float, steps: int, delta_prime: float, *, sharp: boo
     0.01837567
     """
     total = above("total", total, 0.0)
-    low, high = 0.0, total
-    while advanced_epsilon(high, steps, delta_prime, sharp=sharp) < total:
-        high *= 2.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        if advanced_epsilon(middle, steps, delta_prime, sharp=sharp) <= total:
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def over(epsilon: float) -> bool:
+        return advanced_epsilon(epsilon, steps, delta_prime, sharp=sharp) > total
+
+    low, high = bracket(over, total)
+    return bisect(lambda epsilon: not over(epsilon), high, low)
 
 
 @dataclass(frozen=True)

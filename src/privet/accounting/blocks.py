@@ -27,6 +27,7 @@ class Blocks(Accountant):
 
     **Guarantee:** an upper end for every mechanism with this loss, whatever the partitions. **Error:** of the grid; no
     lower end. **Reference:** Zhu, Dong & Wang 2022 for one step; docs/proofs/accounting/blocks.md.
+    **Proof:** docs/proofs/accounting/blocks.md.
 
     >>> from privet import privacy
     >>> blocks = privacy.Parallel((privacy.GaussianLoss(20.0), privacy.LaplaceLoss(20.0)))

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._numerics import TINY
 from privet.errors import InternalError, NoGuarantee
 from privet.privacy import Unit
 
@@ -34,7 +35,7 @@ class Bound:
     def __post_init__(self) -> None:
         if math.isnan(self.upper) or math.isnan(self.lower) or math.isinf(self.upper):
             raise NoGuarantee(f"the method {self.method!r} proves nothing finite for this loss")
-        if self.lower > self.upper * (1.0 + 1e-9) + 1e-300:
+        if self.lower > self.upper * (1.0 + 1e-9) + TINY:
             raise InternalError(f"{self.method}: lower end {self.lower} above upper end {self.upper}")
 
     @property

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, round_down, round_up, special
+from privet._numerics import UNIT_ROUNDOFF, bisect, round_down, round_up, special
 from privet._validate import at_least, count, fraction, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
@@ -56,16 +55,7 @@ def optimal_epsilon(epsilon: float, delta: float, steps: int, target: float) -> 
         raise NoGuarantee(f"the parts alone fail with probability above the target {target:.3g}")
     if optimal_delta(epsilon, delta, steps, 0.0) <= target:
         return 0.0
-    low, high = 0.0, steps * epsilon
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-14 * high:
-            break
-        if optimal_delta(epsilon, delta, steps, middle) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    return bisect(lambda e: optimal_delta(epsilon, delta, steps, e) <= target, 0.0, steps * epsilon, within=1e-14)
 
 
 @dataclass(frozen=True)
@@ -74,13 +64,12 @@ class Optimal(Accountant):
 
     **Guarantee:** tight over all mechanisms with that statement; two-sided when the loss says no more than it.
     **Reference:** Kairouz, Oh & Viswanath 2015; unequal parts are #P-hard (Murtagh & Vadhan 2016): use PLD.
+    **Proof:** docs/proofs/accounting/optimal.md.
 
     >>> from privet import privacy
     >>> round(Optimal().epsilon(privacy.Repeated(privacy.ApproxLoss(0.1, 1e-9), 100), 1e-6).upper, 8)
     4.78772376
     """
-
-    tight_kinds: ClassVar[frozenset[str]] = frozenset({"pure", "approx", "randomized_response"})
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         part, steps = _single_part(loss)
@@ -88,7 +77,7 @@ class Optimal(Accountant):
         error = _rounding(steps)
         upper = optimal_epsilon(epsilon, delta0, steps, delta * (1.0 - error)) * (1.0 + 1e-12)
         lower = 0.0
-        if part.kind in self.tight_kinds:
+        if part.known_only_as() is not None:
             lower = optimal_epsilon(epsilon, delta0, steps, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12)
         return Bound(lower, upper, "optimal composition (KOV)", loss.unit)
 
@@ -98,7 +87,7 @@ class Optimal(Accountant):
         # the losses are multiples of a double: as if epsilon moved by a few units in its last place
         value = optimal_delta(own, delta0, steps, round_down(epsilon, 8.0))
         lower = 0.0
-        if part.kind in self.tight_kinds:
+        if part.known_only_as() is not None:
             lower = optimal_delta(own, delta0, steps, round_up(epsilon, 8.0)) * (1.0 - _rounding(steps))
         return Bound(lower, min(1.0, value * (1.0 + _rounding(steps))), "optimal composition (KOV)", loss.unit)
 

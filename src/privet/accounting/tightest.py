@@ -61,7 +61,7 @@ class Tightest(Accountant):
         if loss.gaussian() is not None:
             return _try([Gdp()], loss, ask)
         parts = loss.parts()
-        if len(parts) == 1 and parts[0][0].kind in Optimal.tight_kinds and parts[0][1] <= _FEW_STEPS:
+        if len(parts) == 1 and parts[0][0].known_only_as() is not None and parts[0][1] <= _FEW_STEPS:
             return _try([Optimal(), Basic()], loss, ask)
         simple = _try([Basic()], loss, ask)
         if simple and simple[0].upper == 0.0:

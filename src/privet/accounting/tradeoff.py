@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from privet._numerics import Array, minimise, ndtr, ndtri, special
+from privet._numerics import LARGEST_EXPONENT, Array, minimise, ndtr, ndtri, special
 from privet._validate import fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
@@ -33,6 +33,7 @@ def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
 
     **Guarantee:** P_FN >= 1 - delta(e) - exp(e) P_FP for every real e and both directions; the best e is taken.
     **Reference:** Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015; Dong, Roth & Su 2019.
+    **Proof:** docs/proofs/accounting/tradeoff.md.
 
     >>> from privet import privacy
     >>> round(tradeoff(privacy.GaussianLoss(1.0), 0.01), 6)
@@ -63,7 +64,7 @@ def _dual(epsilons: Array, deltas: Array, rates: Array) -> Array:
 
     The best node is found through the convex hull's slopes instead of a matrix: the knots of the piecewise linear curve.
     """
-    gamma = np.exp(np.minimum(epsilons, 700.0))
+    gamma = np.exp(np.minimum(epsilons, LARGEST_EXPONENT))
     best = np.zeros(rates.shape)
     flat = rates.ravel()
     values = np.empty(len(flat))

@@ -58,6 +58,7 @@ class Zcdp(Accountant):
 
     **Guarantee:** adaptive composition, also with adaptively chosen parameters (it is a filter).
     **Reference:** Bun & Steinke 2016; Canonne, Kamath & Steinke 2020.
+    **Proof:** docs/proofs/accounting/rdp.md.
 
     >>> from privet import privacy
     >>> round(Zcdp().epsilon(privacy.ZcdpLoss(0.1), 1e-6).upper, 8)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from privet._numerics import LARGEST_EXPONENT
 from privet.audit.result import Verdict
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
@@ -124,7 +125,7 @@ def _least_slack(
         losses = np.abs(np.log(a[(a > 0) & (b > 0)]) - np.log(b[(a > 0) & (b > 0)]))
     top = 1.0 + losses.max(initial=0.0)
     grid = np.unique(np.concatenate((losses, np.linspace(0.0, top, _GRID), np.geomspace(top, 100.0 * top, _GRID))))
-    grid = grid[grid < 700.0]  # beyond, e^epsilon is no double
+    grid = grid[grid < LARGEST_EXPONENT]  # beyond, e^epsilon is no double
     exact = np.array([max(_delta(a, b, e), _delta(b, a, e)) for e in grid])
     slack = np.array([float(claim.profile(float(e))) for e in grid]) - exact
     place = int(np.argmin(slack))

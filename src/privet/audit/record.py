@@ -4,11 +4,15 @@ In the first world every release is recorded. In the second, each release return
 if the noise had happened to agree. A private pipeline cannot tell the worlds apart from there on: it must ask for the
 same mechanisms in the same order, with inputs no further apart than their declared sensitivity, and end alike.
 
+A whole algorithm is looked through: it runs in both worlds, its parts are recorded and replayed one by one, and the coins
+that it declares are the same in both.
+
 Before that the first input is run against its own record. What differs there already (a clock, a counter, randomness that
 is public) cannot be laid at the data's door: it is named, and not held against the pipeline.
 """
 
 import copy
+import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from privet.audit.watch import Ending, differing, followed, lane, run_watched, text_of
-from privet.mechanisms import Mechanism, Release, Sensitivity
+from privet.mechanisms import Algorithm, Mechanism, Release, Sensitivity
 from privet.mechanisms.payment import observed
+from privet.noise import Seeded, uniform_int
 
 Lane = tuple[int, ...]
 
@@ -99,7 +104,7 @@ def replay(pipeline: Callable[[Any], Any], left: Any, right: Any) -> Replay:
     release 0: distance: laplace: inputs are 3 apart, declared 1
     """
     record = _Record()
-    first = record.run(pipeline, left, None)
+    first = record.record(pipeline, left)
     again = record.against(pipeline, left, first)
     found = record.against(pipeline, right, first)
     known = {finding._place for finding in again}
@@ -113,14 +118,20 @@ class _Record:
 
     def __init__(self) -> None:
         self._calls: dict[Lane, list[_Call]] = {}
+        self._coins = int(uniform_int(bound=2**62))
+        self._thrown: dict[Lane, list[str]] = {}
         self.most = 0
         self.notes: set[str] = set()
 
-    def run(self, pipeline: Callable[[Any], Any], data: Any, observer: Any) -> Ending:
-        with followed() as notes, observed(self._keep if observer is None else observer):
+    def run(self, pipeline: Callable[[Any], Any], data: Any, answer: "_Answer") -> Ending:
+        with followed() as notes, observed(_Watcher(answer, self._coins, self._thrown)):
             ending = run_watched(pipeline, _copied(data))
         self.notes |= notes
         return ending
+
+    def record(self, pipeline: Callable[[Any], Any], data: Any) -> Ending:
+        """The first world."""
+        return self.run(pipeline, data, self._keep)
 
     def _keep(self, mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
         kept = _copied(value)
@@ -148,6 +159,7 @@ class _Record:
             findings.extend(_differences(calls[here], mechanism, value, number[way, here]))
             return calls[here].release
 
+        thrown, self._thrown = self._thrown, {}
         ending = self.run(pipeline, data, answer)
         for way, calls in self._calls.items():
             done = asked.get(way, -1) + 1
@@ -155,7 +167,35 @@ class _Record:
                 name = calls[done].mechanism.name
                 findings.append(Finding("count of calls", number[way, done], f"{name}: asked in the first world only"))
         self.most = max(self.most, sum(n + 1 for n in asked.values()))
+        if self._thrown != thrown:
+            findings.append(
+                Finding("coins", None, "the worlds declare different coins, or throw them in another order")
+            )
+        self._thrown = thrown
         return [*findings, *_endings(first, ending)]
+
+
+_Answer = Callable[[Mechanism[Any, Any], Any, Callable[[], Release[Any]]], Release[Any]]
+
+
+class _Watcher:
+    """Stands in the door: an algorithm passes, its parts are answered, its coins come from the audit."""
+
+    def __init__(self, answer: _Answer, seed: int, thrown: dict[Lane, list[str]]) -> None:
+        self._answer, self._seed, self._thrown = answer, seed, thrown
+
+    def __call__(self, mechanism: Any, value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+        if isinstance(mechanism, Algorithm):
+            return replace(run(), insecure=True)
+        return self._answer(mechanism, value, run)
+
+    def coins(self, what: str, draw: Callable[[Any], Any], source: Any) -> Any:
+        """The same coins in every world, whatever source was given."""
+        way = lane()
+        names = self._thrown.setdefault(way, [])
+        names.append(what)
+        text = repr((self._seed, way, len(names), what))
+        return draw(Seeded(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")))
 
 
 def _copied(data: Any) -> Any:

@@ -73,7 +73,7 @@ def followed() -> Iterator[set[str]]:
 
     def carried(work: Callable[..., Any], parent: tuple[int, ...], kind: int) -> Callable[..., Any]:
         context = copy_context()
-        with lock:  # threads and tasks are numbered apart: how many threads a pool starts is up to chance
+        with lock:  # threads, tasks and workers are numbered apart: how many workers a pool starts is up to chance
             key = (kind, *parent)
             counts[key] = counts.get(key, -1) + 1
             context.run(_LANE.set, (*parent, kind, counts[key]))
@@ -84,7 +84,7 @@ def followed() -> Iterator[set[str]]:
     begin = multiprocessing.process.BaseProcess.start
 
     def start_carried(thread: threading.Thread) -> None:
-        thread.run = carried(thread.run, lane(), 0)  # type: ignore[method-assign]
+        thread.run = carried(thread.run, lane(), 3 if _serves_a_pool(thread) else 0)  # type: ignore[method-assign]
         start(thread)
 
     def submit_carried(pool: Any, work: Any, /, *args: Any, **options: Any) -> Any:
@@ -104,6 +104,11 @@ def followed() -> Iterator[set[str]]:
         stack.enter_context(patch.object(multiprocessing.process.BaseProcess, "start", begin_noted))
         stack.enter_context(_joblib_in_threads())
         yield notes
+
+
+def _serves_a_pool(thread: threading.Thread) -> bool:
+    target = getattr(thread, "_target", None)
+    return getattr(target, "__module__", None) in ("concurrent.futures.thread", "multiprocessing.pool")
 
 
 def _joblib_in_threads() -> Any:
@@ -143,9 +148,9 @@ def differing(left: Any, right: Any, where: str = "result", depth: int = 0) -> l
 
 
 def _held(value: Any) -> dict[str, Any] | None:
-    """The fields of a record, or the attributes of a plain object; a released value stands for its release."""
+    """The fields of a record, or the attributes of a plain object; of a release what may have been computed from data."""
     if type(value).__name__ == "Release" and hasattr(value, "loss"):
-        return {"value": value.value}
+        return {"value": value.value, "error": value.error, "provenance": value.provenance}
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in fields(value)}
     plain = getattr(type(value), "__repr__", None) is object.__repr__ and hasattr(value, "__dict__")

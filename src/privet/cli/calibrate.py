@@ -6,8 +6,10 @@ import typer
 
 from privet.cli import options as o
 from privet.cli.app import app
-from privet.cli.losses import Release, accountant_named, kind_named
+from privet.cli.kinds import kinds
+from privet.cli.losses import Release, accountant_named
 from privet.cli.output import check_plot, print_json, show_quote, write_plot
+from privet.cli.release import release_command
 from privet.errors import InvalidParameter
 
 _EXAMPLES = """\
@@ -26,27 +28,9 @@ _TARGET = "The target"
 _BOUNDS = {"q": (1e-9, 1.0), "steps": (1.0, 1e9)}
 
 
-@app.command(epilog=_EXAMPLES)
+@release_command(app, epilog=_EXAMPLES)
 def calibrate(
-    context: typer.Context,
-    kind: o.KindArgument = None,
-    json_loss: o.JsonLossOption = None,
-    noise_multiplier: o.NoiseMultiplierOption = None,
-    scale: o.ScaleOption = None,
-    sigma: o.SigmaOption = None,
-    epsilon0: o.Epsilon0Option = None,
-    delta0: o.Delta0Option = None,
-    k: o.KOption = None,
-    rho: o.RhoOption = None,
-    mu: o.MuOption = None,
-    sensitivity: o.SensitivityOption = None,
-    dimension: o.DimensionOption = None,
-    monotonic: o.MonotonicOption = None,
-    q: o.QOption = None,
-    sample_size: o.SampleSizeOption = None,
-    population: o.PopulationOption = None,
-    steps: o.StepsOption = None,
-    relation: o.RelationOption = None,
+    release: Release,
     find: Annotated[
         Literal["noise", "steps", "q"],
         typer.Option(
@@ -80,7 +64,6 @@ def calibrate(
     check_plot(plot)
     if delta is None:
         raise InvalidParameter("calibrate needs --delta, at which the result is stated (0 for pure epsilon)")
-    release = Release.from_options(context.params)
     option = _sought(release, find)
     counted = None if accountant == "auto" else accountant_named(accountant, None)
 
@@ -94,7 +77,7 @@ def calibrate(
         advantage=advantage,
         tpr=tpr,
         fpr=fpr,
-        more_is_cheaper=find == "noise" and kind_named(release.kind or "").more_is_cheaper,
+        more_is_cheaper=None if find == "noise" else False,
         bounds=_BOUNDS.get(find),
         integer=find == "steps",
         accountant=counted,
@@ -112,10 +95,10 @@ def _sought(release: Release, find: str) -> str:
     if find == "noise":
         if release.kind is None:
             raise InvalidParameter("name the kind whose noise is wanted; with --json-loss use --find steps or --find q")
-        option = kind_named(release.kind).main_option
+        option = kinds()[release.kind].main_option
     else:
         option = find
-    if getattr(release, option) is not None:
+    if release.given(option) is not None:
         name = "--" + option.replace("_", "-")
         raise InvalidParameter(f"{name} is what calibrate looks for here; leave it out, or choose another --find")
     return option

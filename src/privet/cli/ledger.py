@@ -1,6 +1,7 @@
 """`privet ledger`: begin, show, check, export, explain, list, report and preview a budget."""
 
 import json as json_text
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,7 @@ from privet.cli.ledgers import (
 )
 from privet.cli.losses import RelationName, Release
 from privet.cli.output import check_plot, print_json
+from privet.cli.release import release_command
 from privet.errors import InvalidParameter, LedgerTampered
 
 if TYPE_CHECKING:
@@ -203,27 +205,20 @@ def report_command(
     ledger.verify()
 
 
-@ledger_app.command(epilog="Example: privet ledger preview visits.ledger gaussian --noise-multiplier 50 --at 1e-9")
+@release_command(
+    ledger_app, epilog="Example: privet ledger preview visits.ledger gaussian --noise-multiplier 50 --at 1e-9"
+)
 def preview(
     url: Url,
-    kind: o.KindArgument,
-    noise_multiplier: o.NoiseMultiplierOption = None,
-    scale: o.ScaleOption = None,
-    epsilon0: o.Epsilon0Option = None,
-    delta0: o.Delta0Option = None,
-    rho: o.RhoOption = None,
-    mu: o.MuOption = None,
+    release: Release,
     at: Annotated[float | None, typer.Option(help="Charge it as one point at this delta.", metavar="DELTA")] = None,
     analyst: AnalystOption = None,
     part: Annotated[str | None, typer.Option(help="A part of a partition.")] = None,
-    q: o.QOption = None,
-    steps: o.StepsOption = None,
     json: o.JsonOption = False,
 ) -> None:
     """What a release would cost, what it would leave and which rules it would end. Pays nothing; exit code 3: refused."""
     ledger = open_ledger(url, read_only=True)
-    given = {"noise_multiplier": noise_multiplier, "scale": scale, "epsilon0": epsilon0, "delta0": delta0}
-    asked = Release(kind=kind, **given, rho=rho, mu=mu, q=q, steps=steps, relation=ledger.unit.relation)  # type: ignore[arg-type]
+    asked = release if release.json_loss else replace(release, relation=release.relation or ledger.unit.relation)
     told = ledger.preview(asked.loss(), analyst=analyst, part=part, at=at)
     if json:
         left = None if told.after is None else told.after.to_dict()

@@ -1,11 +1,12 @@
-"""From options to a loss: which kinds there are, which options each takes, and what is wrapped around it."""
+"""From options to a loss: a kind with its parameters, and what is wrapped around it."""
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from privet.cli.kinds import kinds
 from privet.errors import InvalidParameter, SerialisationError
 
 if TYPE_CHECKING:  # numpy comes with these rooms; `privet --help` does without
@@ -13,73 +14,8 @@ if TYPE_CHECKING:  # numpy comes with these rooms; `privet --help` does without
     from privet.privacy import PrivacyLoss, Unit
 
 
-KindName = Literal[
-    "gaussian",
-    "laplace",
-    "pure",
-    "approx",
-    "discrete-gaussian",
-    "discrete-laplace",
-    "randomized-response",
-    "k-rr",
-    "exponential",
-    "zcdp",
-    "gdp",
-]
 RelationName = Literal["add_remove", "replace", "zero_out"]
 AccountantName = Literal["auto", "pld", "rdp", "zcdp", "gdp", "basic", "advanced", "optimal"]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of release as the command line sees it.
-
-    `options` maps an option of the command line to the argument of the loss; the first is what `calibrate` looks for.
-    """
-
-    loss: str
-    options: Mapping[str, str]
-    optional: tuple[str, ...] = ()
-    more_is_cheaper: bool = False  # does a larger value of the first option cost less?
-
-    @property
-    def main_option(self) -> str:
-        """The option that sets how much is paid."""
-        return next(iter(self.options))
-
-
-_KINDS: dict[str, Kind] = {
-    "gaussian": Kind("GaussianLoss", {"noise_multiplier": "noise_multiplier"}, more_is_cheaper=True),
-    "laplace": Kind("LaplaceLoss", {"scale": "scale"}, more_is_cheaper=True),
-    "pure": Kind("PureLoss", {"epsilon0": "epsilon"}),
-    "approx": Kind("ApproxLoss", {"epsilon0": "epsilon", "delta0": "delta"}),
-    "discrete-gaussian": Kind(
-        "DiscreteGaussianLoss",
-        {"sigma": "sigma", "sensitivity": "sensitivity", "dimension": "dimension"},
-        ("sensitivity", "dimension"),
-        more_is_cheaper=True,
-    ),
-    "discrete-laplace": Kind(
-        "DiscreteLaplaceLoss",
-        {"scale": "scale", "sensitivity": "sensitivity"},
-        ("sensitivity",),
-        more_is_cheaper=True,
-    ),
-    "randomized-response": Kind("RandomizedResponseLoss", {"epsilon0": "epsilon"}),
-    "k-rr": Kind("KRRLoss", {"epsilon0": "epsilon", "k": "k"}),
-    "exponential": Kind("ExponentialLoss", {"epsilon0": "epsilon", "monotonic": "monotonic"}, ("monotonic",)),
-    "zcdp": Kind("ZcdpLoss", {"rho": "rho"}),
-    "gdp": Kind("GdpLoss", {"mu": "mu"}),
-}
-
-
-def kind_named(name: str) -> Kind:
-    """The entry of the table of kinds.
-
-    >>> kind_named("laplace").main_option
-    'scale'
-    """
-    return _KINDS[name]
 
 
 def accountant_named(name: str, tol: float | None) -> "Accountant":
@@ -109,25 +45,17 @@ def accountant_named(name: str, tol: float | None) -> "Accountant":
 
 @dataclass(frozen=True)
 class Release:
-    """What is released, on whom and how often, as typed: every field is an option, None where it was not given.
+    """What is released, on whom and how often, as typed: None where an option was not given.
 
-    >>> Release(kind="gaussian", noise_multiplier=4.0, q=0.01, steps=10_000).loss().times
+    `parameters` are the options of the kind (`privet.cli.kinds`) that were given.
+
+    >>> Release(kind="gaussian", parameters={"noise_multiplier": 4.0}, q=0.01, steps=10_000).loss().times
     10000
     """
 
     kind: str | None = None
     json_loss: Path | None = None
-    noise_multiplier: float | None = None
-    scale: float | None = None
-    sigma: float | None = None
-    epsilon0: float | None = None
-    delta0: float | None = None
-    k: int | None = None
-    rho: float | None = None
-    mu: float | None = None
-    sensitivity: int | None = None
-    dimension: int | None = None
-    monotonic: bool | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     q: float | None = None
     sample_size: int | None = None
     population: int | None = None
@@ -136,13 +64,21 @@ class Release:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Pick the fields out of all options of a command."""
-        return cls(**{field.name: options[field.name] for field in fields(cls)})
+        """The release that options describe: those that are no field belong to the kind."""
+        own = {name for name in (f.name for f in fields(cls)) if name in options}
+        parameters = {name: value for name, value in options.items() if name not in own and value is not None}
+        return cls(**{name: options[name] for name in own}, parameters=parameters)
+
+    def given(self, option: str) -> Any:
+        """What was typed for an option, None if nothing was."""
+        return self.parameters.get(option) if option not in vars(self) else getattr(self, option)
 
     def with_value(self, option: str, value: float) -> Self:
         """The same release with one option set."""
-        changes: dict[str, Any] = {option: value}
-        return replace(self, **changes)
+        if option in vars(self):
+            changes: dict[str, Any] = {option: value}
+            return replace(self, **changes)
+        return replace(self, parameters={**self.parameters, option: value})
 
     def loss(self) -> "PrivacyLoss":
         """The loss: the kind, then sampling, then repetition."""
@@ -158,26 +94,29 @@ class Release:
 
     def _base(self) -> "PrivacyLoss":
         """The single release before sampling, either of a kind or read from a file."""
-        from privet import privacy
-
-        given = {name for name in _KIND_OPTIONS if getattr(self, name) is not None}
+        given = set(self.parameters)
         if self.json_loss is not None:
             extra = given | {name for name in ("kind", "relation") if getattr(self, name) is not None}
             if extra:
                 raise InvalidParameter(f"--json-loss brings its own kind and unit; drop {_listed(extra)}")
             return read_loss(self.json_loss)
         if self.kind is None:
-            raise InvalidParameter(f"name a kind ({', '.join(_KINDS)}) or give --json-loss FILE")
-        kind = _KINDS[self.kind]
-        missing = [name for name in kind.options if name not in kind.optional and name not in given]
+            raise InvalidParameter(f"name a kind ({', '.join(kinds())}) or give --json-loss FILE")
+        kind = kinds()[self.kind]
+        missing = [name for name in kind.required if name not in given]
         if missing:
             raise InvalidParameter(f"{self.kind} needs {_listed(missing)}")
         if given - set(kind.options):
             wrong = _listed(given - set(kind.options))
-            raise InvalidParameter(f"{self.kind} takes {_listed(kind.options)}, not {wrong}")
-        arguments = {argument: getattr(self, name) for name, argument in kind.options.items() if name in given}
+            raise InvalidParameter(f"{self.kind} takes {_listed(list(kind.options))}, not {wrong}")
+        arguments = {kind.options[name].name: value for name, value in self.parameters.items()}
         unit = self._unit()
-        loss: PrivacyLoss = getattr(privacy, kind.loss)(**arguments, **({"unit": unit} if unit else {}))
+        loss = kind.loss(**arguments, **({"unit": unit} if unit else {}))
+        if self.q is not None and loss.unit.relation == "replace":
+            raise InvalidParameter(
+                "--q is priced for adding or removing a record, not for replacing one; use --relation add_remove, or "
+                "--sample-size and --population if that is your sampler"
+            )
         return loss
 
     def _unit(self) -> "Unit | None":
@@ -200,14 +139,6 @@ class Release:
             raise InvalidParameter("--sample-size and --population go together: so many records drawn out of so many")
         if self.sample_size is not None and self.relation not in (None, "replace"):
             raise InvalidParameter("a fixed sample size is priced for replacing a record; use --relation replace")
-        if self.q is not None and (self.relation == "replace" or self.kind in ("randomized-response", "k-rr")):
-            raise InvalidParameter(
-                "--q is priced for adding or removing a record, not for replacing one; use --relation add_remove, or "
-                "--sample-size and --population if that is your sampler"
-            )
-
-
-_KIND_OPTIONS = tuple(dict.fromkeys(name for kind in _KINDS.values() for name in kind.options))
 
 
 def read_loss(path: Path) -> "PrivacyLoss":
@@ -229,7 +160,7 @@ def read_loss(path: Path) -> "PrivacyLoss":
     return privacy.from_json(text)
 
 
-def _listed(names: "Mapping[str, str] | set[str] | list[str]") -> str:
+def _listed(names: set[str] | list[str]) -> str:
     """Options as they are typed."""
     return " and ".join(
         "a kind" if name == "kind" else "--" + name.replace("_", "-")

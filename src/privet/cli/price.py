@@ -8,6 +8,7 @@ from privet.cli import options as o
 from privet.cli.app import app
 from privet.cli.losses import Release, accountant_named
 from privet.cli.output import check_plot, print_json, show_quote, write_plot
+from privet.cli.release import release_command
 from privet.errors import InvalidParameter
 
 _EXAMPLES = """\
@@ -25,27 +26,9 @@ Examples:
 """
 
 
-@app.command(epilog=_EXAMPLES)
+@release_command(app, epilog=_EXAMPLES)
 def price(
-    context: typer.Context,
-    kind: o.KindArgument = None,
-    json_loss: o.JsonLossOption = None,
-    noise_multiplier: o.NoiseMultiplierOption = None,
-    scale: o.ScaleOption = None,
-    sigma: o.SigmaOption = None,
-    epsilon0: o.Epsilon0Option = None,
-    delta0: o.Delta0Option = None,
-    k: o.KOption = None,
-    rho: o.RhoOption = None,
-    mu: o.MuOption = None,
-    sensitivity: o.SensitivityOption = None,
-    dimension: o.DimensionOption = None,
-    monotonic: o.MonotonicOption = None,
-    q: o.QOption = None,
-    sample_size: o.SampleSizeOption = None,
-    population: o.PopulationOption = None,
-    steps: o.StepsOption = None,
-    relation: o.RelationOption = None,
+    release: Release,
     delta: Annotated[
         float | None, typer.Option(help="Ask for epsilon at this delta.", rich_help_panel="The question")
     ] = None,
@@ -64,7 +47,7 @@ def price(
     person.
     """
     check_plot(plot)
-    loss = Release.from_options(context.params).loss()
+    loss = release.loss()
     if (delta is None) == (epsilon is None):
         raise InvalidParameter(
             "ask one question: --delta 1e-5 (the answer is epsilon) or --epsilon 1 (the answer is delta)"

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from privet._numerics import bisect, bracket
 from privet.accounting.filters import (
     Balance,
     Filter,
@@ -287,15 +288,8 @@ class FilterAccount(Account):
 
     def _largest(self, sums: Sums, delta: float) -> float:
         """The largest epsilon that is granted at this delta, to the last digits."""
-        low, high = 0.0, 1.0
-        while high < _MOST_EPSILON and self._grants(sums, high, delta):
-            low, high = high, 2.0 * high
-        for _ in range(64):
-            middle = 0.5 * (low + high)
-            if not low < middle < high or (low > 0.0 and high - low < 1e-15 * low):
-                break
-            low, high = (middle, high) if self._grants(sums, middle, delta) else (low, middle)
-        return low
+        low, high = bracket(lambda e: not self._grants(sums, e, delta), 1.0, least=1e-18, most=_MOST_EPSILON)
+        return bisect(lambda e: self._grants(sums, e, delta), min(high, 2.0 * low), low, within=1e-15)
 
     def _grants(self, sums: Sums, epsilon: float, delta: float) -> bool:
         pair = ApproxLoss(epsilon, delta, unit=self.unit)

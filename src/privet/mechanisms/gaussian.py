@@ -9,7 +9,7 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, ndtr, ndtri
+from privet._numerics import TINY, Array, ndtr, ndtri
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
@@ -177,4 +177,4 @@ def _rounding(log_multiplier: float, epsilon: float) -> float:
     """A generous bound on the rounding error of `_log_delta`."""
     mu = math.exp(-log_multiplier)
     gap, x = _gap(mu, epsilon), mu / 2.0 - epsilon / mu
-    return 4e-15 * (4.0 + x * x + (1.0 + max(x, 0.0) * mu) / max(-gap, 1e-300))
+    return 4e-15 * (4.0 + x * x + (1.0 + max(x, 0.0) * mu) / max(-gap, TINY))

@@ -9,12 +9,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy as np
 
+from privet._calls import called_by_name, made_by_name
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.payment import pay, refuse_unpaid_runs
 from privet.mechanisms.release import Release
 from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.whole import note_insecure
 from privet.noise import Source as _Source
 from privet.privacy import Guarantee, PrivacyLoss, Unit, spelt_out
 
@@ -74,7 +76,13 @@ class Mechanism(ABC, Generic[In, Out]):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
-            spelt_out(vars(cls)["for_budget"].__func__)
+            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__))
+            cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
+        price = vars(cls).get("loss")
+        if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
+            kept = cached_property(price.fget)
+            kept.__set_name__(cls, "loss")
+            cls.loss = kept  # type: ignore[method-assign, assignment]
 
     @property
     @abstractmethod
@@ -154,18 +162,16 @@ class Mechanism(ABC, Generic[In, Out]):
     def _made(self, value: Any, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:
         # A source that does not say that it is secure is not.
         insecure = source is not None and bool(getattr(source, "insecure", True))
+        if insecure:
+            note_insecure()
         return Release(
             value,
-            loss=self._loss,
+            loss=self.loss,
             error=error,
             mechanism=self.name,
             insecure=insecure,
             provenance=(self.name, *notes),
         )
-
-    @cached_property
-    def _loss(self) -> PrivacyLoss:
-        return self.loss  # computed once: a mechanism is frozen
 
     def _notes(self, drawn: Out) -> tuple[str, ...]:
         """Remarks for the provenance, from public parameters and the protected value alone."""
@@ -210,7 +216,7 @@ def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any
     if known is not mechanism and known.__qualname__ != mechanism.__qualname__:
         raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
     _REGISTRY[name] = mechanism
-    return mechanism
+    return made_by_name(mechanism)
 
 
 def registered_mechanisms() -> "dict[str, type[Mechanism[Any, Any]]]":

@@ -9,7 +9,7 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import Array, bisect, bracket
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -70,13 +70,11 @@ class NoisyMax(SelectionMechanism):
             return super()._shortfall(total, optimal, beta)
         # A difference of two Laplace variables exceeds x scales with probability (2 + x) exp(-x)/4; union over the rest.
         goal = math.log(4.0 * beta / max(1, total - optimal))
-        low, high = 0.0, 2.0
-        while math.log(2.0 + high) - high > goal:
-            low, high = high, 2.0 * high
-        while high - low > 1e-12 * high:
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if math.log(2.0 + middle) - middle > goal else (low, middle)
-        return self.scale * high
+
+        def rare(x: float) -> bool:
+            return math.log(2.0 + x) - x <= goal
+
+        return self.scale * bisect(rare, *bracket(rare, 2.0), within=1e-12)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

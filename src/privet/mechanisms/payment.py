@@ -38,6 +38,15 @@ class _Block:
         self.collections = 0
 
 
+class _Whole:
+    """A release that is paid for, while it runs: what it releases inside is part of it, in whatever thread."""
+
+    __slots__ = ("blocks", "open")
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks, self.open = blocks, True  # how many `with ledger:` blocks were open when it was paid
+
+
 def _place() -> tuple[int, object]:
     """The thread and the task that run here."""
     asyncio = sys.modules.get("asyncio")
@@ -50,7 +59,7 @@ def _place() -> tuple[int, object]:
 
 _BLOCKS: ContextVar[tuple[_Block, ...]] = ContextVar("privet_paying", default=())
 _OBSERVER: ContextVar[Observer | None] = ContextVar("privet_observer", default=None)
-_PAID: ContextVar[int | None] = ContextVar("privet_paid", default=None)  # how many blocks were open when it was paid
+_PAID: ContextVar["_Whole | None"] = ContextVar("privet_paid", default=None)
 _ACTIVE: list[_Block] = []  # of the whole process
 _LOCK = threading.Lock()
 _STARTED_WITHIN = os.environ.get(_MARK) not in (None, str(os.getpid()))  # by a process that had a ledger in force
@@ -225,11 +234,30 @@ def paid_for() -> Iterator[None]:
     ...     pay(None, 0, lambda: "drawn")
     'drawn'
     """
-    token = _PAID.set(len(_BLOCKS.get()))
+    whole = _Whole(len(_BLOCKS.get()))
+    token = _PAID.set(whole)
     try:
         yield
     finally:
+        whole.open = False  # for threads and tasks that were started inside and go on
         _PAID.reset(token)
+
+
+def part_of_a_whole() -> bool:
+    """Whether what is released here belongs to a release that is paid for and still runs.
+
+    >>> part_of_a_whole()
+    False
+    """
+    whole = _PAID.get()
+    if whole is None or len(_BLOCKS.get()) > whole.blocks:
+        return False
+    if not whole.open:
+        raise LedgerError(
+            "this was started inside a release that is paid for and has ended; nothing was released. Wait for threads "
+            "and tasks before an algorithm returns"
+        )
+    return True
 
 
 def refuse_unpaid_runs(who: str = "simulate") -> None:
@@ -237,8 +265,7 @@ def refuse_unpaid_runs(who: str = "simulate") -> None:
 
     >>> refuse_unpaid_runs()
     """
-    paid = _PAID.get()
-    if (paid is None or len(_BLOCKS.get()) > paid) and in_force() is not None:
+    if not part_of_a_whole() and in_force() is not None:
         raise LedgerError(
             f"{who} draws outputs that nobody pays for, and a ledger is in force here; nothing was drawn. It is for tests "
             "and audits on made-up data: call it outside of the `with ledger:` block"
@@ -262,6 +289,16 @@ def observed(observer: Observer) -> Iterator[None]:
         _OBSERVER.reset(token)
 
 
+def draw_coins(what: str, draw: Callable[[Any], Any], source: Any) -> Any:
+    """`draw(source)`, for coins that an algorithm declares; an audit that watches hands in a source of its own.
+
+    >>> draw_coins("a partition", lambda source: "heads", None)
+    'heads'
+    """
+    watching = getattr(_OBSERVER.get(), "coins", None)
+    return draw(source) if watching is None else watching(what, draw, source)
+
+
 def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
     """Run a release: watched by an audit, else paid by the ledger in force, else as it is. What is part of a whole that
     is paid for costs nothing more.
@@ -271,8 +308,7 @@ def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any
         if observer is not None:
             refuse_unpaid_runs("an audit")
             return observer(mechanism, value, run)
-        paid = _PAID.get()
-        if paid is not None and len(_BLOCKS.get()) <= paid:
+        if part_of_a_whole():
             return run()
         payer = in_force()
         if payer is None:

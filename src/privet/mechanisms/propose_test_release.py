@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, round_up
 from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
@@ -202,7 +202,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
         distance, value = prepared
         seen = self.test._protect(Fraction(distance), runs, source)
         # a release on the grid lies within half a step of the continuous one: ask for half a step more
-        limit = Fraction(math.nextafter(self.threshold * (1.0 + 1e-15), math.inf)) + Fraction(self.test.step) / 2
+        limit = Fraction(round_up(self.threshold, 8.0)) + Fraction(self.test.step) / 2
         released = self.noise._protect(value, runs, source)  # drawn in any case, so that time says nothing
         return np.array(
             [float(noisy) if near >= limit else math.nan for noisy, near in zip(released, seen, strict=True)]

@@ -1,15 +1,15 @@
 """Sensitivities of the common queries, each for its norm and its neighbouring relation."""
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
+from privet._numerics import exact, root_up
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.sensitivity import Norm, Sensitivity, exact
+from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
 from privet.privacy import Unit
 
 
@@ -88,7 +88,7 @@ def mean_sensitivity(
     >>> float(mean_sensitivity(bounds=(0, 10), n=100, unit=Unit("replace")))
     0.1
     """
-    if unit is None or unit.relation != "replace":
+    if unit is None or as_unit(unit).relation != "replace":
         raise InvalidParameter(
             'a mean has a sensitivity only when n is public: unit=Unit("replace"); under add/remove take BoundedMean'
         )
@@ -103,10 +103,7 @@ def _l1(vector: Sequence[Fraction]) -> Fraction:
 def _l2(vector: Sequence[Fraction]) -> Fraction:
     """The square root, rounded up to a double where it is irrational."""
     square = sum((entry * entry for entry in vector), Fraction(0))
-    root = Fraction(math.sqrt(square))
-    while root * root < square:
-        root = Fraction(math.nextafter(float(root), math.inf))
-    return root
+    return Fraction(root_up(square))
 
 
 def _score(vector: Sequence[Fraction]) -> Fraction:

@@ -1,8 +1,11 @@
 """The smallest budget that reaches a wanted error."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from privet._calls import called_by_name
+from privet._numerics import bisect, bracket
 from privet._validate import above, open_fraction
 from privet.errors import InvalidParameter, Unreachable
 from privet.mechanisms.mechanism import Mechanism
@@ -11,6 +14,7 @@ _LARGEST = 1e6
 _LEAST = 1e-9
 
 
+@called_by_name
 def smallest_budget(
     make: Callable[[float], Mechanism[Any, Any]], *, within: float, confidence: float = 0.95, **options: Any
 ) -> float:
@@ -41,15 +45,7 @@ def smallest_budget(
             raise InvalidParameter("this mechanism has no error bar, so no budget can be found for one")
         return bar.radius <= goal
 
-    high = 1.0
-    while not reaches(high):
-        high *= 2.0
-        if high > _LARGEST:
-            raise Unreachable("no budget up to 1e6 brings the error bar down to that; ask for a larger error")
-    low = high / 2.0
-    while low > _LEAST and reaches(low):
-        low, high = low / 2.0, low
-    while high - low > 1e-6 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if reaches(middle) else (middle, high)
-    return high
+    low, high = bracket(reaches, 1.0, least=_LEAST, most=_LARGEST)
+    if math.isinf(high):
+        raise Unreachable("no budget up to 1e6 brings the error bar down to that; ask for a larger error")
+    return high if low == 0.0 else bisect(reaches, low, high, within=1e-6)

@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, minimise
+from privet._numerics import ROOMY_EXPONENT, TINY, Array, bisect, minimise
 from privet._validate import above, fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.record_totals import FINE, in_steps
@@ -22,7 +22,9 @@ from privet.mechanisms.families.record_values import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import smallest_scale
+from privet.noise import Grid
 from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
@@ -95,7 +97,7 @@ class SmoothMedian(Mechanism[Any, float]):
         if price is None:  # rho and mu: the largest pure price within them
             price = 1.0 / smallest_scale(lambda inverse: PureLoss(1.0 / inverse), target)
         share, beta = _cauchy_split(price) if target.delta == 0.0 else _laplace_split(price, target.delta)
-        neighbours = Unit("replace") if unit is None else unit
+        neighbours = as_unit(unit, Unit("replace"))
         return cls(
             bounds=bounds,
             epsilon=price,
@@ -127,10 +129,10 @@ class SmoothMedian(Mechanism[Any, float]):
 
     def _draw(self, prepared: tuple[int, float], runs: int, source: Source) -> Array:
         median, smooth = prepared
-        coarser = Fraction(2) ** self._coarser
+        coarser = Grid(self._coarser)
         sample = noise.rounded_cauchy if self.delta == 0.0 else noise.rounded_laplace
-        scale = Fraction(smooth) / Fraction(self.share) / coarser
-        noisy = sample(scale=scale, center=Fraction(median) / coarser, size=runs, source=source)
+        scale = coarser.length(Fraction(smooth) / Fraction(self.share))
+        noisy = sample(scale=scale, center=coarser.length(median), size=runs, source=source)
         low, high = self.bounds
         # in doubles, since what follows is post-processing of the noisy whole number
         place = np.clip(np.ldexp(noisy.astype(float), self._coarser - FINE), 0.0, 1.0)
@@ -194,7 +196,7 @@ def _covers(epsilon: float, delta: float, share: float, beta: float) -> bool:
     """Whether noise of scale S/share with beta-smooth S is (epsilon, delta)-DP, the rounding of S included."""
     moved, dilated = share * (1.0 + _SLACK), beta + _SLACK
     if delta == 0.0:
-        return dilated < 600.0 and _cauchy_epsilon(moved, dilated) <= epsilon
+        return dilated < ROOMY_EXPONENT and _cauchy_epsilon(moved, dilated) <= epsilon
     return _laplace_delta(epsilon, moved, dilated) <= delta
 
 
@@ -229,12 +231,10 @@ def _laplace_split(epsilon: float, delta: float) -> tuple[float, float]:
     start = min(epsilon / (2.0 * math.log(2.0 / delta)), 0.7)  # the textbook's; beyond ln 2 nothing is gained
     found = []
     for beta in start * np.exp2(np.arange(-16, 25) / 8.0):
-        low, high = 0.0, epsilon
-        for _ in range(30):
-            share = 0.5 * (low + high)
-            low, high = (share, high) if _covers(epsilon, delta, share, float(beta)) else (low, share)
-        if low > 0.0:
-            found.append((low, float(beta)))
+        covers = partial(_covers, epsilon, delta, beta=float(beta))
+        share = bisect(covers, epsilon, 0.0, steps=30)
+        if share > 0.0:
+            found.append((share, float(beta)))
     if not found:
         raise InvalidParameter("no split of this epsilon and delta was found; take a larger epsilon or delta")
     return min(found, key=lambda split: _spread(split[1]) / split[0])
@@ -251,7 +251,7 @@ def _laplace_delta(epsilon: float, shift: float, beta: float) -> float:
 
     Between two nodes a density changes by a factor of at most exp(beta/pieces); that factor is charged.
     """
-    epsilon = min(epsilon, 600.0)  # the curve falls: an upper bound that does not overflow
+    epsilon = min(epsilon, ROOMY_EXPONENT)  # the curve falls: an upper bound that does not overflow
     factor = beta / _PIECES
     nodes = np.exp(factor * np.arange(_PIECES + 1))
     if factor >= epsilon:
@@ -277,7 +277,7 @@ def _narrow_over_wide(epsilon: float, shift: float, dilation: Array) -> Array:
     """Hockey-stick divergence of Lap(0, 1) from Lap(shift, dilation), for dilations of at least 1."""
     top = np.maximum(np.log(dilation) + shift / dilation - epsilon, 0.0)  # the largest excess of the loss, at 0
     beyond = np.log(dilation) - shift - epsilon  # its value at the other centre
-    slope = np.maximum(1.0 - 1.0 / dilation, 1e-300)
+    slope = np.maximum(1.0 - 1.0 / dilation, TINY)
     left = np.maximum(-top / slope, -1e6)
     right = np.where(beyond <= 0.0, top / (1.0 + 1.0 / dilation), shift + np.maximum(beyond, 0.0) / slope)
     mass = 1.0 - (np.exp(left) + np.exp(-right)) / 2.0

@@ -9,11 +9,10 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
+from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, Array, bisect, bracket, up
 from privet._validate import fraction, set_frozen
 from privet.errors import InvalidData
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
-from privet.mechanisms.families.selection import up
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import pure_scale, scale_for, smallest_scale
@@ -65,7 +64,7 @@ class Staircase(AdditiveMechanism):
         bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
         multiplier = smallest_scale(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target)
         scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
-        gamma = 1.0 / (1.0 + math.exp(min(float(bound.value) / scale / 2.0, 600.0)))
+        gamma = 1.0 / (1.0 + math.exp(min(float(bound.value) / scale / 2.0, ROOMY_EXPONENT)))
         return cls(scale=scale, sensitivity=bound, gamma=gamma)._charged_at(target)
 
     @property
@@ -88,7 +87,7 @@ class Staircase(AdditiveMechanism):
 
     def _falls(self) -> tuple[float, float]:
         """exp(-epsilon), and how likely the noise lies in the first part of its step."""
-        b = math.exp(-min(float(self._epsilon), 700.0))
+        b = math.exp(-min(float(self._epsilon), LARGEST_EXPONENT))
         return b, self.gamma / (self.gamma + (1.0 - self.gamma) * b)
 
     def _admit(self, value: Any) -> None:
@@ -121,14 +120,12 @@ class Staircase(AdditiveMechanism):
         return np.where(x < 0.0, half, 1.0 - half)
 
     def _quantile(self, tail: float) -> float:
-        """Bisection on the exact tail, which falls; the upper end is kept."""
-        low, high = 0.0, float(self.sensitivity)
-        while float(self._tail(high)) > tail:
-            low, high = high, 2.0 * high
-        for _ in range(80):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if float(self._tail(middle)) > tail else (low, middle)
-        return high
+        """Bisection on the exact tail, which falls."""
+
+        def rare(x: float) -> bool:
+            return float(self._tail(x)) <= tail
+
+        return bisect(rare, *bracket(rare, float(self.sensitivity)), within=1e-15)
 
     def _expected(self, dimension: int) -> float:
         b, inner = self._falls()

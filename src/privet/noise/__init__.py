@@ -14,6 +14,7 @@ from privet.noise.argmax import (
     argmax_gumbel as argmax_gumbel,
     argmax_laplace as argmax_laplace,
 )
+from privet.noise.ball import ball as ball
 from privet.noise.bernoulli import bernoulli as bernoulli
 from privet.noise.bernoulli_exp import bernoulli_exp as bernoulli_exp
 from privet.noise.choice import choice_log as choice_log
@@ -32,6 +33,7 @@ from privet.noise.rounded_cauchy import rounded_cauchy as rounded_cauchy
 from privet.noise.rounded_gaussian import rounded_gaussian as rounded_gaussian
 from privet.noise.rounded_laplace import rounded_laplace as rounded_laplace
 from privet.noise.rounded_staircase import rounded_staircase as rounded_staircase
+from privet.noise.subsets import fixed_subset as fixed_subset, poisson_subset as poisson_subset
 from privet.noise.uniform_int import uniform_int as uniform_int
 
 __all__, __dir__ = face(globals())

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._numerics import exact
 from privet.errors import InvalidData, InvalidParameter
 from privet.noise.draw import Draws, draw, pieces
 from privet.noise.entropy import Source, Stream, current
 from privet.noise.families.coins import accept, accept_one, flip
 from privet.noise.families.enclosure import Enclosure, exp_neg
-from privet.noise.parameters import Size, exact, matching_shape
+from privet.noise.parameters import Size, matching_shape
 
 
 def bernoulli_exp(

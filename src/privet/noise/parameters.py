@@ -2,13 +2,13 @@
 
 import math
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._numerics import BEYOND, exact_ratio
+from privet._numerics import exact, exact_ratio
+from privet._validate import whole
 from privet.errors import InvalidData, InvalidParameter
 
 Size = int | tuple[int, ...] | None
@@ -19,34 +19,6 @@ _MOST = 2**48
 _NOTHING = Fraction(0)
 _FAR = 2**60  # a centre beyond saturates: with it goes the sum, which is post-processing
 _CENTER = "center must be an int, a float or a Fraction, or an array of them, and not NaN"
-
-
-def exact(name: str, value: object) -> Fraction:
-    """A finite real number as the rational it is: 0.1 means the double nearest to 0.1.
-
-    >>> exact("scale", 0.5)
-    Fraction(1, 2)
-    """
-    number = as_rational(value)
-    if number is not None:
-        return number
-    if isinstance(value, float | np.floating):
-        raise InvalidParameter(f"{name} must be finite, got {value}")
-    raise InvalidParameter(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}")
-
-
-def as_rational(value: object) -> Fraction | None:
-    """The rational that a finite real number is, or None for anything else; booleans are something else.
-
-    >>> as_rational(0.25), as_rational(True), as_rational(float("nan"))
-    (Fraction(1, 4), None, None)
-    """
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return None
-    ratio = exact_ratio(value)
-    return None if ratio is None or abs(ratio[0]) == BEYOND else Fraction(*ratio)
 
 
 def positive(name: str, value: object, largest: int | None = LARGEST_SCALE) -> Fraction:
@@ -76,17 +48,6 @@ def probability(name: str, value: object) -> Fraction:
     if not 0 <= number <= 1:
         raise InvalidParameter(f"{name} must lie in [0, 1]")
     return number
-
-
-def whole(name: str, value: object, low: int) -> int:
-    """An integer >= low, and no bool or float that looks like one.
-
-    >>> whole("bound", 2**70, 1) == 2**70
-    True
-    """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < low:
-        raise InvalidParameter(f"{name} must be a whole number >= {low}")
-    return int(value)
 
 
 def shape_of(size: Size) -> tuple[int, ...] | None:

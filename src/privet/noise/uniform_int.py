@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._validate import whole
 from privet.errors import InvalidParameter
 from privet.noise.draw import Draws, draw
 from privet.noise.entropy import Source, Stream
 from privet.noise.families.coins import short_words
-from privet.noise.parameters import Size, whole
+from privet.noise.parameters import Size
 
 
 def uniform_int(*, bound: int, size: Size = None, source: Source | None = None) -> Draws:

@@ -1,7 +1,7 @@
 """The sparse vector technique: which of many queries is the first above a threshold."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._validate import at_least, count, set_frozen
 from privet.privacy.loss import PrivacyLoss
@@ -18,6 +18,7 @@ class AboveThresholdLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon in total, whatever the number of negative answers.
     **Reference:** Dwork & Roth 2014, section 3.6; Lyu, Su & Li 2017, theorem 2.
+    **Proof:** docs/proofs/privacy/above_threshold.md.
 
     >>> AboveThresholdLoss(1.0).pure()
     1.0
@@ -26,8 +27,8 @@ class AboveThresholdLoss(PrivacyLoss):
     kind = "above_threshold"
     silent_fields = ("positives",)  # the scales of the noise pay for them
 
-    epsilon: float
-    positives: int = 1
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
+    positives: int = field(default=1, metadata={"help": "answers above the threshold"})
 
     def __post_init__(self) -> None:
         set_frozen(

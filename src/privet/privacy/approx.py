@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._validate import at_least, fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -19,6 +19,7 @@ class ApproxLoss(PrivacyLoss):
 
     **Guarantee:** Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta for every event; not a statement about single
     outcomes. **Reference:** Dwork et al. 2006; Kairouz, Oh & Viswanath 2015 for the worst pair.
+    **Proof:** docs/proofs/privacy/pure_and_approx.md.
 
     >>> ApproxLoss(0.5, 1e-6).approximate()
     Approximate(epsilon=0.5, delta=1e-06)
@@ -27,8 +28,8 @@ class ApproxLoss(PrivacyLoss):
     kind = "approx"
     exact = True
 
-    epsilon: float
-    delta: float
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
+    delta: float = field(metadata={"help": "delta of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0), delta=fraction("delta", self.delta))
@@ -40,6 +41,9 @@ class ApproxLoss(PrivacyLoss):
 
     def approximate(self) -> Approximate:
         return Approximate(self.epsilon, self.delta)
+
+    def known_only_as(self) -> Approximate:
+        return self.approximate()
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from privet._cache import remember
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, exp_capped
 from privet.privacy.variable import AtomicVariable
 
 
@@ -26,7 +26,7 @@ def _binary(epsilon: float, delta: float) -> AtomicVariable:
     rest = 1.0 - delta
     if epsilon == 0.0:
         return AtomicVariable(np.zeros(1), np.array([rest]), np.array([rest]), delta, delta)
-    lie = rest / (1.0 + math.exp(epsilon)) if epsilon < 700.0 else rest * math.exp(-epsilon)
+    lie = rest / (1.0 + math.exp(epsilon)) if epsilon < LARGEST_EXPONENT else rest * math.exp(-epsilon)
     truth = rest / (1.0 + math.exp(-epsilon))
     losses = np.array([-epsilon, epsilon])
     return AtomicVariable(losses, np.array([lie, truth]), np.array([truth, lie]), delta, delta)
@@ -43,11 +43,6 @@ def binary_rdp(epsilon: float, alphas: Array) -> Array:
     a = np.asarray(alphas, dtype=float)
     small = (a * epsilon) < 500.0
     with np.errstate(over="ignore"):
-        x = (
-            np.expm1((a - 1.0) * epsilon)
-            * -np.expm1(-a * epsilon)
-            * np.exp(epsilon)
-            / (1.0 + math.exp(min(epsilon, 700.0)))
-        )
+        x = np.expm1((a - 1.0) * epsilon) * -np.expm1(-a * epsilon) * np.exp(epsilon) / (1.0 + exp_capped(epsilon))
         near = np.log1p(np.where(small, x, 0.0)) / (a - 1.0) * (1.0 + 32.0 * UNIT_ROUNDOFF)
     return np.minimum(np.where(small, near, epsilon), epsilon)

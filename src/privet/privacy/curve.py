@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import LARGEST_EXPONENT, Array
 from privet.privacy.variable import AtomicVariable, LossVariable
 
 
@@ -34,7 +34,8 @@ def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:
 
     **Reference:** Doroshenko et al. 2022 (connect the dots); Zhu, Dong & Wang 2022, proposition 12.
     """
-    epsilons, deltas = epsilons[epsilons <= 690.0], deltas[epsilons <= 690.0]  # beyond, exp overflows
+    low = epsilons <= LARGEST_EXPONENT
+    epsilons, deltas = epsilons[low], deltas[low]
     gamma = np.concatenate(([0.0], np.exp(epsilons)))
     delta = np.concatenate(([1.0], np.clip(np.maximum(deltas, -np.expm1(epsilons)), 0.0, 1.0)))
     delta = np.minimum.accumulate(delta)

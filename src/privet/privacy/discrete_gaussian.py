@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from privet._cache import remember
-from privet._numerics import Array, ndtri, ratio_up, square_up
+from privet._numerics import TINY, Array, exp_capped, ndtri, ratio_up, square_up
 from privet._validate import above, count, set_frozen
 from privet.errors import NoGuarantee
 from privet.privacy.loss import PrivacyLoss, ZcdpBound
@@ -33,17 +33,19 @@ class DiscreteGaussianLoss(PrivacyLoss):
     **Guarantee:** rho-zCDP with rho = sensitivity^2/(2 sigma^2), in every dimension; for a scalar query with integer
     sensitivity also the exact pair, by summing the law. In several dimensions no scalar pair dominates: zCDP only.
     **Sensitivity:** l2; an integer when dimension is 1. **Reference:** Canonne, Kamath & Steinke 2020, theorem 4.
+    **Proof:** docs/proofs/privacy/discrete_gaussian.md.
 
     >>> DiscreteGaussianLoss(sigma=4.0).zcdp().rho
     0.03125
     """
 
     kind = "discrete_gaussian"
+    on_a_line = True
     exact = True
 
-    sigma: float
-    sensitivity: int = 1
-    dimension: int = 1
+    sigma: float = field(metadata={"help": "its parameter sigma"})
+    sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
+    dimension: int = field(default=1, metadata={"help": "number of coordinates"})
 
     def __post_init__(self) -> None:
         set_frozen(
@@ -144,7 +146,7 @@ class DiscreteNormalVariable(SymmetricVariable):
     def span(self, tail: float) -> tuple[float, float]:
         mu = self.shift / self.sigma
         # the tail lies at most two outcomes beyond that of the normal law
-        reach = mu * (mu / 2.0 - ndtri(max(tail, 1e-300)) + 2.0 / self.sigma)
+        reach = mu * (mu / 2.0 - ndtri(max(tail, TINY)) + 2.0 / self.sigma)
         return -reach, reach
 
     @property
@@ -157,9 +159,9 @@ class DiscreteNormalVariable(SymmetricVariable):
 
     def enclose(self, epsilon: float) -> Enclosure:
         p, q = (float(tail) for tail in self.tails(epsilon))
-        weighted = math.exp(min(epsilon, 700.0)) * q
+        weighted = exp_capped(epsilon) * q
         error = _MASS_ERROR * (p + weighted)
-        return max(0.0, p - weighted - error), min(1.0, max(0.0, p - weighted) + error + 1e-300)
+        return max(0.0, p - weighted - error), min(1.0, max(0.0, p - weighted) + error + TINY)
 
     @property
     def least(self) -> float:

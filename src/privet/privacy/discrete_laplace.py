@@ -1,7 +1,7 @@
 """The discrete Laplace mechanism (two-sided geometric noise) on the integers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import ratio_up
 from privet._validate import above, count, set_frozen
@@ -19,14 +19,16 @@ class DiscreteLaplaceLoss(PrivacyLoss):
     **Guarantee:** pure sensitivity/scale; the exact pair has the losses (sensitivity - 2j)/scale.
     **Sensitivity:** an integer, l1, in any dimension (the scalar pair dominates integer shifts, as for Laplace).
     **Reference:** Ghosh, Roughgarden & Sundararajan 2009; Canonne, Kamath & Steinke 2020 for exact sampling.
+    **Proof:** docs/proofs/privacy/discrete_laplace.md.
 
     >>> DiscreteLaplaceLoss(scale=2.0).pure()
     0.5
     """
 
     kind = "discrete_laplace"
-    scale: float
-    sensitivity: int = 1
+    on_a_line = True
+    scale: float = field(metadata={"help": "scale itself"})
+    sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 
     def __post_init__(self) -> None:
         set_frozen(self, scale=above("scale", self.scale, 0.0), sensitivity=count("sensitivity", self.sensitivity, 1))

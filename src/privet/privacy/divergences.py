@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import Array, exp_capped, round_down
 from privet._validate import above, finite, fraction
 from privet.errors import InvalidParameter
 
@@ -146,7 +146,7 @@ def is_approximate_dp(p: Distribution, q: Distribution, epsilon: float, delta: N
     """
     first, second = ([Fraction(item) for item in row] for row in _pair(p, q))
     exponent, allowed = _not_negative("epsilon", epsilon), Fraction(_probability("delta", delta))
-    power = Fraction(max(1.0, math.nextafter(math.exp(min(exponent, 700.0)), 0.0)))
+    power = Fraction(max(1.0, round_down(exp_capped(exponent))))
     return all(_excess(a, b, power) <= allowed for a, b in ((first, second), (second, first)))
 
 

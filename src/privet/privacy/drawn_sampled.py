@@ -6,14 +6,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import Array, ndtr
-from privet._validate import count, instance, set_frozen
-from privet.errors import MixedUnits
+from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, TINY, Array, ndtr
+from privet._validate import count, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.families.flagged import FlaggedVariable
 from privet.privacy.families.mixture import binomial_mixture
-from privet.privacy.families.sampling import after_sampling
+from privet.privacy.families.sampling import after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable
 from privet.privacy.grouped import Grouped
 from privet.privacy.loss import Approximate, PrivacyLoss, ZcdpBound
@@ -40,6 +39,7 @@ class WithReplacementSampled(PrivacyLoss):
     p = 1 - (1 - 1/n)^m and delta_j is the base's curve for j replaced records; the mirror image below 0: one legal curve.
     Over a Gaussian base a smaller one (proof note): a test has one level for the samples without the record.
     **Sensitivity:** under replace; n is public there. **Reference:** Balle, Barthe & Gaboardi 2018, theorem 10.
+    **Proof:** docs/proofs/privacy/drawn_sampled.md.
 
     >>> from privet import privacy
     >>> base = privacy.GaussianLoss(noise_multiplier=4.0, unit=privacy.Unit("replace"))
@@ -58,13 +58,8 @@ class WithReplacementSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {self.m:,} draws with replacement from {self.n:,} records"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation != "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "drawing with replacement is priced for replacing one record; build the base loss with "
-                'unit=privacy.Unit("replace") and the sensitivity of a replacement'
-            )
-        set_frozen(self, of=self.of.simplest(), m=count("m", self.m), n=count("n", self.n, 1), unit=self.of.unit)
+        inner = of_one_record(self.of, relation="replace", name="drawing with replacement")
+        set_frozen(self, of=inner, m=count("m", self.m), n=count("n", self.n, 1), unit=inner.unit)
 
     @property
     def p(self) -> float:
@@ -139,7 +134,7 @@ def _over_gaussian(mu: float, m: int, n: int) -> LossVariable:
     exponents = mu * times * x[:, None] - 0.5 * (mu * times) ** 2 + np.log(weights)
     top = exponents.max(axis=1)
     losses = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))  # of the mixture against no draw at all
-    nodes = np.unique(np.concatenate(([0.0], losses[(losses > 0.0) & (losses < 690.0)])))
+    nodes = np.unique(np.concatenate(([0.0], losses[(losses > 0.0) & (losses < LARGEST_EXPONENT)])))
     deltas = np.concatenate([drawn_gaussian_delta(part, mu, times, weights) for part in np.array_split(nodes, 8)])
     return variable_of_symmetric_curve(nodes, np.minimum(deltas + lost, 1.0))
 
@@ -166,7 +161,7 @@ def drawn_gaussian_delta(epsilons: Array, mu: float, times: Array, weights: Arra
     for _ in range(_HALVINGS):
         u = 0.5 * (low + high)
         gain, cost = (
-            np.exp(np.minimum(sign * u[:, None] * far - 0.5 * far * far, 600.0)) * factor - other
+            np.exp(np.minimum(sign * u[:, None] * far - 0.5 * far * far, ROOMY_EXPONENT)) * factor - other
             for sign, factor, other in ((-1.0, 1.0, gamma[:, None]), (1.0, gamma[:, None], 1.0))
         )
         rising = (share * (np.maximum(gain, 0.0) - np.maximum(cost, 0.0))).sum(axis=1) > never * growth
@@ -174,4 +169,4 @@ def drawn_gaussian_delta(epsilons: Array, mu: float, times: Array, weights: Arra
     y = np.clip(best, low[:, None], low[:, None] + far)
     positive = (share * ndtr(y)).sum(axis=1)
     negative = gamma * (share * ndtr(y - far)).sum(axis=1) + never * growth * ndtr(low)
-    return np.maximum(positive - negative, 0.0) + _TAIL_ERROR * (positive + negative) + 1e-300
+    return np.maximum(positive - negative, 0.0) + _TAIL_ERROR * (positive + negative) + TINY

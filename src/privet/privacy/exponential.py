@@ -2,19 +2,17 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, square_up
+from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, square_up
 from privet._validate import at_least, flag, set_frozen
 from privet.privacy.binary import binary_rdp, binary_variable
 from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.serial import register
 from privet.privacy.variable import Direction, Enclosure, LossVariable, SymmetricVariable
-
-_WIDEST = 600.0  # beyond, exponentials overflow and the pure statement serves
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +67,7 @@ class ExponentialLoss(PrivacyLoss):
     delta(e) <= (1 - exp((e - r)/2))^2/(1 - exp(-r)) with r the range. **Error:** utility within
     (2 Delta u/epsilon) ln(|T|/beta) of the best with probability 1 - beta.
     **Reference:** McSherry & Talwar 2007; Dong, Durfee & Rogers 2020.
+    **Proof:** docs/proofs/privacy/exponential.md.
 
     >>> round(float(ExponentialLoss(1.0).profile(0.0)), 10)
     0.2449186624
@@ -76,8 +75,8 @@ class ExponentialLoss(PrivacyLoss):
 
     kind = "exponential"
 
-    epsilon: float
-    monotonic: bool = False
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
+    monotonic: bool = field(default=False, metadata={"help": "the utility moves one way only"})
 
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0), monotonic=flag("monotonic", self.monotonic))
@@ -95,13 +94,13 @@ class ExponentialLoss(PrivacyLoss):
 
     def rdp(self, alphas: Array) -> RdpCurve:
         a = orders_of(alphas)
-        if self.range > _WIDEST:
+        if self.range > ROOMY_EXPONENT:
             return RdpCurve(np.minimum(binary_rdp(self.range, a), a * (self.zcdp().rho * (1.0 + MARGIN))), 0.0)
         values = [bounded_range_rdp(self.range, float(alpha)) for alpha in a.ravel()]
         return RdpCurve(np.minimum(np.reshape(values, a.shape), a * (self.zcdp().rho * (1.0 + MARGIN))), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
-        wide = self.range > _WIDEST or self.range == 0.0
+        wide = self.range > ROOMY_EXPONENT or self.range == 0.0
         return binary_variable(self.range) if wide else BoundedRangeVariable(self.range)
 
     @classmethod

@@ -6,9 +6,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import Array, round_up, square_up
-from privet._validate import count, instance, set_frozen
-from privet.errors import InvalidParameter, MixedUnits
+from privet._numerics import LARGEST_EXPONENT, Array, round_up, square_up
+from privet._validate import count, set_frozen
+from privet.errors import InvalidParameter
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.sampling import (
@@ -17,6 +17,7 @@ from privet.privacy.families.sampling import (
     before_sampling,
     enclose_sampled,
     epsilon_after_sampling,
+    of_one_record,
 )
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
 from privet.privacy.renyi import renyi_of_variable
@@ -123,6 +124,7 @@ class FixedSampled(PrivacyLoss):
     **Guarantee:** q delta(ln(1 + (e^e - 1)/q)) with q = m/n for e >= 0, and the mirror image below 0: one legal curve.
     **Sensitivity:** under replace; n is public there. **Reference:** Balle, Barthe & Gaboardi 2018, theorem 9;
     Zhu, Dong & Wang 2022 for the composable curve.
+    **Proof:** docs/proofs/privacy/fixed_sampled.md.
 
     >>> from privet import privacy
     >>> base = privacy.GaussianLoss(noise_multiplier=1.0, unit=privacy.Unit("replace"))
@@ -140,16 +142,11 @@ class FixedSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {self.m:,} of {self.n:,} records"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation != "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "sampling a fixed number without replacement is priced for replacing one record; build the base loss "
-                'with unit=privacy.Unit("replace") and the sensitivity of a replacement'
-            )
+        inner = of_one_record(self.of, relation="replace", name="sampling a fixed number without replacement")
         m, n = count("m", self.m), count("n", self.n, 1)
         if m > n:
             raise InvalidParameter(f"cannot draw m={m} of n={n} records without replacement")
-        set_frozen(self, of=self.of.simplest(), m=m, n=n, unit=self.of.unit)
+        set_frozen(self, of=inner, m=m, n=n, unit=inner.unit)
 
     @property
     def q(self) -> float:
@@ -245,10 +242,10 @@ def spliced_gaussian_rdp(q: float, mu: float, alpha: float) -> float:
     loss = after_sampling(mu * x - mu * mu / 2.0, q)
     with np.errstate(over="ignore", divide="ignore"):
         log_excess = np.where(
-            alpha * loss < 700.0, np.log(np.expm1(np.minimum(alpha * loss, 700.0))), alpha * loss
+            alpha * loss < LARGEST_EXPONENT, np.log(np.expm1(np.minimum(alpha * loss, LARGEST_EXPONENT))), alpha * loss
         ) + np.log(-np.expm1((1.0 - alpha) * loss))
     logs = log_excess + log_weight
     top = float(np.max(logs))
     log_sum = top + math.log(float(np.exp(logs - top).sum()))
-    moment = math.log1p(math.exp(log_sum)) if log_sum < 700.0 else log_sum
+    moment = math.log1p(math.exp(log_sum)) if log_sum < LARGEST_EXPONENT else log_sum
     return moment * (1.0 + 1e-12) / (alpha - 1.0)

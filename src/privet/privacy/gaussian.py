@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from privet._numerics import ratio_down, ratio_up
@@ -23,6 +23,7 @@ class GaussianLoss(NormalLoss):
     **Guarantee:** mu-GDP with mu = 1/noise_multiplier, exactly; rho-zCDP with rho = mu^2/2. Infinite noise is free.
     **Sensitivity:** l2, in every dimension. **Error:** standard deviation noise_multiplier * sensitivity per coordinate.
     **Reference:** Balle & Wang 2018; Dong, Roth & Su 2019.
+    **Proof:** docs/proofs/privacy/gaussian.md.
 
     >>> round(float(GaussianLoss(noise_multiplier=1.0).profile(0.0)), 10)
     0.3829249225
@@ -30,7 +31,7 @@ class GaussianLoss(NormalLoss):
 
     kind = "gaussian"
 
-    noise_multiplier: float
+    noise_multiplier: float = field(metadata={"help": "standard deviation over l2-sensitivity"})
 
     def __post_init__(self) -> None:
         set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))

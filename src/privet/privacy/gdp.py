@@ -1,7 +1,7 @@
 """Gaussian differential privacy as a statement about a mechanism that is not otherwise known."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import product_up
 from privet._validate import at_least, set_frozen
@@ -17,6 +17,7 @@ class GdpLoss(NormalLoss):
 
     **Guarantee:** delta(e) = Phi(mu/2 - e/mu) - exp(e) Phi(-mu/2 - e/mu); composes to sqrt(sum of mu^2).
     **Reference:** Dong, Roth & Su 2019.
+    **Proof:** docs/proofs/privacy/zcdp_rdp_gdp.md.
 
     >>> round(float(GdpLoss(1.0).profile(1.0)), 10)
     0.1269367375
@@ -24,7 +25,7 @@ class GdpLoss(NormalLoss):
 
     kind = "gdp"
 
-    mu: float
+    mu: float = field(metadata={"help": "mu of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, mu=at_least("mu", self.mu, 0.0))

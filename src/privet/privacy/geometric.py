@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import product_up, round_up
 from privet._validate import count, open_fraction, set_frozen
@@ -21,14 +21,16 @@ class GeometricLoss(PrivacyLoss):
 
     **Guarantee:** pure -sensitivity ln(ratio). **Sensitivity:** an integer, l1.
     **Reference:** Ghosh, Roughgarden & Sundararajan 2009.
+    **Proof:** docs/proofs/privacy/discrete_laplace.md.
 
     >>> round(GeometricLoss(ratio=0.5).pure(), 6)
     0.693147
     """
 
     kind = "geometric"
-    ratio: float
-    sensitivity: int = 1
+    on_a_line = True
+    ratio: float = field(metadata={"help": "ratio of neighbouring probabilities"})
+    sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 
     def __post_init__(self) -> None:
         set_frozen(

@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, log1mexp, product_up
+from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, log1mexp, product_up
 from privet._validate import count, instance, set_frozen
 from privet.errors import MixedUnits
 from privet.privacy.binary import binary_rdp
@@ -29,6 +29,7 @@ class Grouped(PrivacyLoss):
 
     **Guarantee:** pure k epsilon; (k epsilon, delta (e^{k eps} - 1)/(e^eps - 1)); zCDP k^2 rho; GDP k mu.
     **Reference:** Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016; Mironov 2017, proposition 2; Vadhan 2017.
+    **Proof:** docs/proofs/privacy/grouped.md.
 
     >>> from privet import privacy
     >>> epsilon, delta = Grouped(privacy.ApproxLoss(0.5, 1e-6), 3).approximate()
@@ -161,7 +162,7 @@ _Curve = tuple[Array, Array]  # epsilons (evenly spaced from 0) with bounds on d
 @lru_cache(maxsize=32)
 def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
     """Chain `size` neighbours, doubling the chain: a million links take twenty doublings."""
-    single = np.linspace(0.0, min(_reach(loss), 690.0 / size), _NODES)
+    single = np.linspace(0.0, min(_reach(loss), LARGEST_EXPONENT / size), _NODES)
     link: _Curve = single, loss.profile(single)
     chain = link
     for bit in f"{size:b}"[1:]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from privet._numerics import exp_capped
 from privet._validate import at_least, count, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.loss import PrivacyLoss
@@ -21,6 +22,7 @@ class KRRLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon, exact pair with the three losses epsilon, 0, -epsilon. The relation is replace: a
     person's value is exchanged. **Reference:** Kairouz, Bonawitz & Ramage 2016.
+    **Proof:** docs/proofs/privacy/k_rr.md.
 
     >>> round(float(KRRLoss(k=1024, epsilon=2.0).profile(0.0)), 10)
     0.006200625
@@ -29,8 +31,8 @@ class KRRLoss(PrivacyLoss):
     kind = "k_rr"
     exact = True
 
-    k: int
-    epsilon: float
+    k: int = field(metadata={"help": "number of possible answers"})
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
     unit: Unit = field(default=Unit("replace"), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -42,7 +44,7 @@ class KRRLoss(PrivacyLoss):
     def variable(self, direction: Direction) -> LossVariable:
         if self.k == 2 or self.epsilon == 0.0:
             return binary_variable(self.epsilon)
-        lie = 1.0 / (math.exp(min(self.epsilon, 700.0)) + self.k - 1)
+        lie = 1.0 / (exp_capped(self.epsilon) + self.k - 1)
         truth = 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))
         p = np.array([lie, (self.k - 2) * lie, truth])
         losses = np.array([-self.epsilon, 0.0, self.epsilon])

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, ratio_down, ratio_up
+from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, ratio_down, ratio_up
 from privet._validate import above_or_infinite, set_frozen
 from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
@@ -74,6 +74,7 @@ class LaplaceLoss(PrivacyLoss):
     **Guarantee:** pure 1/scale; delta(e) = 1 - exp((e - 1/scale)/2) for |e| <= 1/scale, exactly.
     **Sensitivity:** l1; a vector with l1-sensitivity 1 is dominated by the scalar pair (proof note).
     **Reference:** Dwork et al. 2006; Dong, Roth & Su 2019, section A for the curve.
+    **Proof:** docs/proofs/privacy/laplace.md.
 
     >>> round(float(LaplaceLoss(scale=2.0).profile(0.0)), 10)
     0.2211992169
@@ -82,7 +83,7 @@ class LaplaceLoss(PrivacyLoss):
     kind = "laplace"
     exact = True
 
-    scale: float
+    scale: float = field(metadata={"help": "scale over l1-sensitivity"})
 
     def __post_init__(self) -> None:
         set_frozen(self, scale=above_or_infinite("scale", self.scale, 0.0))
@@ -94,8 +95,8 @@ class LaplaceLoss(PrivacyLoss):
         a = orders_of(alphas)
         e = self.pure()
         # ln of a mean of exponentials; x = mean - 1 collected so that small e keeps its digits
-        x = (a * np.expm1(np.minimum((a - 1.0) * e, 600.0)) + (a - 1.0) * np.expm1(-a * e)) / (2.0 * a - 1.0)
-        far = (a - 1.0) * e > 600.0
+        x = (a * np.expm1(np.minimum((a - 1.0) * e, ROOMY_EXPONENT)) + (a - 1.0) * np.expm1(-a * e)) / (2.0 * a - 1.0)
+        far = (a - 1.0) * e > ROOMY_EXPONENT
         log_mean = np.where(far, (a - 1.0) * e + np.log(a / (2.0 * a - 1.0)) + 1e-15, np.log1p(np.maximum(x, 0.0)))
         line = a * (e * e / 2.0) * (1.0 + MARGIN)
         value = np.where(a * e < 1e-4, line, log_mean / (a - 1.0) * (1.0 + 4e-12))  # tiny: the zCDP line

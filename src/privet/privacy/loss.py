@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, ndtri, plain, square_up
+from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, ndtri, plain, square_up
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp, binary_variable
 from privet.privacy.renyi import renyi_of_variable
@@ -62,6 +62,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     attained_by_groups: ClassVar[bool] = True  # does `grouped` keep the pair attained?
     attained_by_exchange: ClassVar[bool] = False  # does `exchanged`?
 
+    on_a_line: ClassVar[bool] = False  # is it log-concave noise on an integer, so that groups are ordered alike?
+
     silent_fields: ClassVar[tuple[str, ...]] = ()  # parameters that do not change the pair of `variable`
 
     unit: Unit = field(default=Unit(), kw_only=True)
@@ -73,6 +75,13 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def approximate(self) -> Approximate:
         """One (epsilon, delta) statement for the classical composition theorems."""
         return Approximate(self.pure(), 0.0)
+
+    def known_only_as(self) -> Approximate | None:
+        """The (epsilon, delta) statement if it is all that this price says: its pair is the worst with that statement.
+
+        Then the theorem on optimal composition is exact for equal parts. None where the pair is better than that.
+        """
+        return None
 
     def zcdp(self) -> ZcdpBound:
         """Zero-concentrated DP: Rényi divergence of order a at most rho * a, for all a > 1.
@@ -91,7 +100,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         epsilon = self.pure()
         if epsilon < 1e-6:  # the quantile near 1/2, expanded: mu = epsilon sqrt(2 pi)/2, and a little more
             return epsilon * math.sqrt(math.pi / 2.0) * (1.0 + 1e-9)
-        return math.inf if epsilon > 700.0 else -2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon))) * (1.0 + 1e-9)
+        return math.inf if epsilon > LARGEST_EXPONENT else -2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon))) * (1.0 + 1e-9)
 
     def gaussian(self) -> float | None:
         """mu when the worst pair is exactly that of two unit normals mu apart, else None."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import Array
 from privet._validate import at_least, set_frozen
@@ -25,6 +25,7 @@ class PermuteAndFlipLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon; delta(e) <= 1 - exp((e - epsilon)/2) for |e| <= epsilon, as for Laplace noise of scale
     1/epsilon. **Reference:** McKenna & Sheldon 2020; Ding et al. 2021 for the noise.
+    **Proof:** docs/proofs/privacy/permute_and_flip.md.
 
     >>> PermuteAndFlipLoss(0.5).pure()
     0.5
@@ -34,7 +35,7 @@ class PermuteAndFlipLoss(PrivacyLoss):
 
     kind = "permute_and_flip"
 
-    epsilon: float
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))

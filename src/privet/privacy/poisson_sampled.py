@@ -6,18 +6,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._cache import remember
-from privet._numerics import UNIT_ROUNDOFF, Array, product_up, round_up, special, square_up
-from privet._validate import fraction, instance, set_frozen
-from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
+from privet._numerics import (
+    LARGEST_EXPONENT,
+    ROOMY_EXPONENT,
+    UNIT_ROUNDOFF,
+    Array,
+    product_up,
+    round_up,
+    special,
+    square_up,
+)
+from privet._validate import fraction, set_frozen
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_variable
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
-from privet.privacy.families.ordered import ON_A_LINE, SampledGroupLoss
+from privet.privacy.families.ordered import SampledGroupLoss
 from privet.privacy.families.sampling import (
     MARGIN,
     after_sampling,
     before_sampling,
     enclose_sampled,
     epsilon_after_sampling,
+    of_one_record,
 )
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
 from privet.privacy.renyi import renyi_of_variable
@@ -29,7 +39,6 @@ _LEAST_RATE = 1e-30
 _LARGEST_GROUP = 4096  # larger ones are chained
 _LARGEST_ORDERED_GROUP = 64
 _MOST_ORDER = 128  # largest integer order of the binomial sum
-_LARGEST = 700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +91,7 @@ class SampledVariable(LossVariable):
             return super().enclose_mirrored(epsilon)
         ends = []
         for side, margin in enumerate((MARGIN, -MARGIN)):
-            c = self.q * (1.0 - margin) - math.expm1(min(epsilon, 600.0)) * (1.0 - self.q)
+            c = self.q * (1.0 - margin) - math.expm1(min(epsilon, ROOMY_EXPONENT)) * (1.0 - self.q)
             at = epsilon + math.log(self.q / c) if c > 0.0 else math.inf
             value = self.of.enclose_mirrored(at + margin * (1.0 + at))[side] if c > 0.0 else 0.0
             ends.append(max(c, 0.0) * (1.0 - margin) * value)
@@ -121,6 +130,7 @@ class PoissonSampled(PrivacyLoss):
     corollary: (ln(1 + q(e^eps - 1)), q delta). **Sensitivity:** relation add_remove or zero_out only; a fixed-size or
     shuffled sampler is *not* this loss. **Reference:** Balle, Barthe & Gaboardi 2018; Zhu, Dong & Wang 2022;
     Mironov, Talwar & Zhang 2019 for the Rényi divergence.
+    **Proof:** docs/proofs/privacy/poisson_sampled.md.
 
     >>> from privet import privacy
     >>> loss = PoissonSampled(privacy.GaussianLoss(noise_multiplier=4.0), q=0.01)
@@ -137,13 +147,8 @@ class PoissonSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on a Poisson sample of {100.0 * self.q:.4g}%"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "Poisson sampling is priced for adding or removing one record, each with its own coin; build the loss for "
-                "one record and convert afterwards (privacy.to_replace, privacy.Grouped), or use FixedSampled"
-            )
-        inner, q = self.of.simplest(), fraction("q", self.q)
+        inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling")
+        q = fraction("q", self.q)
         if 0.0 < q < _LEAST_RATE:
             raise InvalidParameter(f"q must be 0 or at least {_LEAST_RATE:g}, got {q}")
         outer = inner.of if isinstance(inner, PoissonSampled) else inner
@@ -187,7 +192,7 @@ class PoissonSampled(PrivacyLoss):
     @property
     def attained_by_groups(self) -> bool:  # type: ignore[override]
         """Known for noise on a number; other pairs of groups are bounds."""
-        return self.of.gaussian() is not None or self.of.kind in ON_A_LINE
+        return self.of.gaussian() is not None or self.of.on_a_line
 
     @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]
@@ -279,7 +284,7 @@ class _Outcomes:
         self.loss = after_sampling(mu * x - mu * mu / 2.0, q)
         self.log_weight = -0.5 * x * x + math.log(self.step / math.sqrt(2.0 * math.pi))
         self.weight = np.exp(self.log_weight)
-        self.growth = np.expm1(np.minimum(self.loss, _LARGEST))  # of heavier losses the weight has vanished
+        self.growth = np.expm1(np.minimum(self.loss, LARGEST_EXPONENT))  # of heavier losses the weight has vanished
         self.grown = self.weight * self.growth
         self.moved = np.cumsum(np.abs(self.grown))
 

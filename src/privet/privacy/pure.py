@@ -1,11 +1,11 @@
 """Pure differential privacy as a statement about a mechanism that is not otherwise known."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import product_up
 from privet._validate import at_least, set_frozen
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy.loss import Approximate, PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 
@@ -17,6 +17,7 @@ class PureLoss(PrivacyLoss):
 
     **Guarantee:** Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] for every event. The worst such mechanism is randomized
     response, whose pair prices compositions exactly. **Reference:** Dwork et al. 2006; Kairouz, Oh & Viswanath 2015.
+    **Proof:** docs/proofs/privacy/pure_and_approx.md.
 
     >>> PureLoss(0.5).pure()
     0.5
@@ -26,13 +27,16 @@ class PureLoss(PrivacyLoss):
     exact = True
     attained_by_groups = False  # no epsilon-DP mechanism is randomized response of k epsilon on groups of k
 
-    epsilon: float
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     def pure(self) -> float:
         return self.epsilon
+
+    def known_only_as(self) -> Approximate:
+        return self.approximate()
 
     def grouped(self, size: int) -> PrivacyLoss:
         return PureLoss(product_up(self.epsilon, size), unit=self.unit)

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from privet._numerics import round_up
+from privet._numerics import LARGEST_EXPONENT, round_up
 from privet._validate import at_least, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy.loss import Approximate, PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 
@@ -19,6 +19,7 @@ class RandomizedResponseLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon, exactly; the lie has probability 1/(1 + e^eps). Relation: replace.
     **Reference:** Warner 1965; Kairouz, Oh & Viswanath 2015.
+    **Proof:** docs/proofs/privacy/k_rr.md.
 
     >>> round(RandomizedResponseLoss.from_lie_probability(0.25).epsilon, 10)  # a fair coin decides whether to answer
     1.0986122887
@@ -27,7 +28,7 @@ class RandomizedResponseLoss(PrivacyLoss):
     kind = "randomized_response"
     exact = True
 
-    epsilon: float
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
     unit: Unit = field(default=Unit("replace"), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -48,10 +49,13 @@ class RandomizedResponseLoss(PrivacyLoss):
     @property
     def lie_probability(self) -> float:
         """Probability of reporting the opposite bit: 1/(1 + e^epsilon)."""
-        return 1.0 / (1.0 + math.exp(self.epsilon)) if self.epsilon < 700.0 else math.exp(-self.epsilon)
+        return 1.0 / (1.0 + math.exp(self.epsilon)) if self.epsilon < LARGEST_EXPONENT else math.exp(-self.epsilon)
 
     def pure(self) -> float:
         return self.epsilon
+
+    def known_only_as(self) -> Approximate:
+        return self.approximate()
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:

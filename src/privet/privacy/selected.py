@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array, minimise, plain, product_up, square_up, sum_up
+from privet._numerics import TINY, Array, bisect, minimise, plain, product_up, square_up, sum_up
 from privet._validate import above, finite, flag, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp
@@ -33,6 +33,7 @@ class Selected(PrivacyLoss):
     (2 + eta) epsilon; Poisson: R(a) + mean * d + ln(mean)/(a - 1) where the base is (ln(1 + 1/(a-1)), d)-DP; the
     value of a larger order serves below it.
     **Reference:** Papernot & Steinke 2022, theorems 2, 6 and corollary 3; Liu & Talwar 2019.
+    **Proof:** docs/proofs/privacy/selected.md.
 
     >>> from privet import privacy
     >>> Selected(privacy.PureLoss(0.5), mean=10).pure()
@@ -152,16 +153,7 @@ def stopping_probability(mean: float, eta: float) -> float:
     >>> round(stopping_probability(10.0, 1.0), 9)
     0.1
     """
-    low, high = 1e-300, 1.0
-    for _ in range(2000):
-        middle = math.sqrt(low * high)
-        if not low < middle < high:
-            break
-        if _mean_runs(middle, eta) >= mean:
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect(lambda gamma: _mean_runs(gamma, eta) >= mean, 1.0, TINY)
 
 
 def _mean_runs(gamma: float, eta: float) -> float:

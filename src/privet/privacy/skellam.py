@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array, exp_capped
 from privet._validate import above, count, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.families.mixture import log_excess_moment
@@ -35,6 +35,7 @@ class SkellamLoss(PrivacyLoss):
     as their sum. **Sensitivity:** an integer, l1, in any dimension (the law is log-concave, so the scalar pair dominates,
     as for Laplace). **Error:** standard deviation sqrt(variance).
     **Reference:** Skellam 1946; Agarwal, Kairouz & Liu 2021.
+    **Proof:** docs/proofs/privacy/skellam.md.
 
     >>> loss = SkellamLoss(variance=100.0)
     >>> round(float(loss.rdp([2.0]).values[0]), 5)  # nearly that of normal noise, order/(2 variance)
@@ -42,10 +43,11 @@ class SkellamLoss(PrivacyLoss):
     """
 
     kind = "skellam"
+    on_a_line = True
     exact = True
 
-    variance: float
-    sensitivity: int = 1
+    variance: float = field(metadata={"help": "its variance"})
+    sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 
     def __post_init__(self) -> None:
         set_frozen(self, variance=above("variance", self.variance, 0.0))
@@ -168,8 +170,8 @@ def skellam_rdp(variance: float, shift: int, alpha: float) -> float:
     for end, before in ((terms[-1], terms[-2]), (terms[0], terms[1])):
         if not end < before - 1e-3:
             return math.inf
-        beyond += math.exp(min(end, 700.0)) / -math.expm1(end - before)
+        beyond += exp_capped(end) / -math.expm1(end - before)
     spread = math.sqrt(float((np.exp(log_q) * losses * losses).sum()))
     moment = log_excess_moment(losses, log_q, alpha) + beyond
     # every term is off by its mass and by its loss; the excess of a small loss is quadratic in it
-    return moment * (1.0 + error + 8.0 * alpha * blur * (1.0 + 1.0 / max(spread, 1e-300))) / (alpha - 1.0)
+    return moment * (1.0 + error + 8.0 * alpha * blur * (1.0 + 1.0 / max(spread, TINY))) / (alpha - 1.0)

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from privet._numerics import ROOMY_EXPONENT
 from privet._validate import above, fraction, set_frozen
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
-
-_LARGEST = 600.0
 
 
 @register
@@ -24,6 +23,7 @@ class StaircaseLoss(PrivacyLoss):
     **Guarantee:** pure epsilon, exact pair with the losses epsilon, 0, -epsilon. **Sensitivity:** scalar, in its own unit.
     **Error:** mean |noise| = sensitivity exp(epsilon/2)/(exp(epsilon) - 1) at the default shape.
     **Reference:** Geng, Kairouz, Oh & Viswanath 2015.
+    **Proof:** docs/proofs/privacy/staircase.md.
 
     >>> round(float(StaircaseLoss(1.0).profile(0.0)), 6), round(StaircaseLoss(1.0).shape, 6)
     (0.44042, 0.377541)
@@ -32,12 +32,12 @@ class StaircaseLoss(PrivacyLoss):
     kind = "staircase"
     exact = True
 
-    epsilon: float
-    shape: float | None = None
+    epsilon: float = field(metadata={"help": "epsilon of one release"})
+    shape: float | None = field(default=None, metadata={"help": "gamma, the share of the inner step"})
 
     def __post_init__(self) -> None:
         epsilon = above("epsilon", self.epsilon, 0.0)
-        best = 1.0 / (1.0 + math.exp(min(epsilon, _LARGEST) / 2.0))
+        best = 1.0 / (1.0 + math.exp(min(epsilon, ROOMY_EXPONENT) / 2.0))
         set_frozen(self, epsilon=epsilon, shape=fraction("shape", best if self.shape is None else self.shape))
 
     def pure(self) -> float:

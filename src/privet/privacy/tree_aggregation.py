@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._validate import above_or_infinite, count, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
@@ -22,6 +22,7 @@ class TreeAggregationLoss(NormalLoss):
     **Guarantee:** mu-GDP with mu = sqrt(levels)/noise_multiplier, exactly; later steps may depend on earlier sums.
     **Sensitivity:** l2 of one step; the multiplier is relative to it. **Error:** a prefix sum adds at most `levels` nodes.
     **Reference:** Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song 2011; Kairouz et al. 2021.
+    **Proof:** docs/proofs/privacy/tree_aggregation.md.
 
     >>> TreeAggregationLoss(noise_multiplier=5.0, steps=1000).levels
     10
@@ -29,8 +30,8 @@ class TreeAggregationLoss(NormalLoss):
 
     kind = "tree_aggregation"
 
-    noise_multiplier: float
-    steps: int
+    noise_multiplier: float = field(metadata={"help": "standard deviation over l2-sensitivity"})
+    steps: int = field(metadata={"help": "steps of the tree"})
 
     def __post_init__(self) -> None:
         set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))

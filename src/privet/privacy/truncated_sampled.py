@@ -6,13 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import Array, special
-from privet._validate import count, fraction, instance, set_frozen
-from privet.errors import MixedUnits
+from privet._numerics import LARGEST_EXPONENT, TINY, Array, special
+from privet._validate import count, fraction, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.flagged import FlaggedVariable
-from privet.privacy.families.sampling import after_sampling
+from privet.privacy.families.sampling import after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable, spliced_gaussian_rdp
 from privet.privacy.grouped import to_replace
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -31,6 +30,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
     **Guarantee:** with probability 1 - tau, tau = Pr[Binomial(n - 1, q) >= batch], the pair of Poisson sampling; else a
     record that enters pushes another one out, which is priced as a replacement of the base, sampled at the same rate.
     **Sensitivity:** relation add_remove or zero_out. **Reference:** Chua et al. 2024; Ganesh 2025; own proof in the note.
+    **Proof:** docs/proofs/privacy/truncated_sampled.md.
 
     >>> from privet import privacy
     >>> base = privacy.GaussianLoss(noise_multiplier=1.0)
@@ -52,14 +52,9 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {sample}"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "truncated Poisson sampling is priced for adding, removing or nulling one record; build the loss for one "
-                "record and convert afterwards (privacy.to_replace, privacy.Grouped)"
-            )
+        inner = of_one_record(self.of, relation="add_remove", name="truncated Poisson sampling")
         PoissonSampled(self.of, fraction("q", self.q))  # the same limits
-        set_frozen(self, of=self.of.simplest(), q=fraction("q", self.q), unit=self.of.unit)
+        set_frozen(self, of=inner, q=fraction("q", self.q), unit=inner.unit)
         set_frozen(self, batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
 
     @cached_property
@@ -67,7 +62,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
         """Probability that the other records fill the batch, rounded up."""
         if self.batch > self.n - 1 or self.q == 0.0:
             return 0.0
-        return float(min(1.0, special().betainc(self.batch, self.n - self.batch, self.q) * (1.0 + 1e-9) + 1e-300))
+        return float(min(1.0, special().betainc(self.batch, self.n - self.batch, self.q) * (1.0 + 1e-9) + TINY))
 
     @cached_property
     def _plain(self) -> PoissonSampled:
@@ -111,9 +106,9 @@ class TruncatedPoissonSampled(PrivacyLoss):
             swap = np.minimum(swap, sampled)
         # the moments of the two cases add up with their probabilities
         with np.errstate(over="ignore", invalid="ignore"):
-            rest = self.overflow * np.expm1(np.minimum((orders - 1.0) * (swap - plain), 700.0))
+            rest = self.overflow * np.expm1(np.minimum((orders - 1.0) * (swap - plain), LARGEST_EXPONENT))
             values = plain + np.log1p(np.maximum(rest, 0.0)) / (orders - 1.0)
-        far = (orders - 1.0) * (swap - plain) >= 700.0
+        far = (orders - 1.0) * (swap - plain) >= LARGEST_EXPONENT
         return RdpCurve(np.where(far | ~np.isfinite(values), swap, np.minimum(values, swap)), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:

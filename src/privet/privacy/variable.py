@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import LARGEST_EXPONENT, TINY, UNIT_ROUNDOFF, Array
 from privet.errors import InvalidParameter
 
 Direction = Literal["remove", "add"]
@@ -24,7 +24,6 @@ _MOST_TERMS = 10_000_000
 _MANY_ATOMS = 1000
 _RELATIVE_ERROR = 4e-12  # of a tail, or of a sum of atoms
 _TAIL_ERROR = 2e-13  # of the difference of two tails: ndtr is good to 6e-14
-_UNDERFLOW = 1e-300
 _UNSTATED_ERROR = 1e-9
 _LISTED_ERROR = 2e-13  # an atom far out is an exponential of a number up to 760, off by 2^-53 of that number
 
@@ -136,7 +135,7 @@ class LossVariable(ABC):
     def delta(self, epsilon: Array | float) -> Array:
         """Hockey-stick divergence of order exp(epsilon) of the pair, for any real epsilon."""
         p, q = self.tails(epsilon)
-        gamma = np.exp(np.minimum(np.asarray(epsilon, dtype=float), 700.0))
+        gamma = np.exp(np.minimum(np.asarray(epsilon, dtype=float), LARGEST_EXPONENT))
         return np.clip(p - np.where(q > 0.0, gamma * q, 0.0), 0.0, 1.0)
 
     def enclose(self, epsilon: float) -> Enclosure:
@@ -307,7 +306,7 @@ class AtomicVariable(LossVariable):
         return 1e-250
 
     def enclose(self, epsilon: float) -> Enclosure:
-        return self._enclosed(epsilon, _UNDERFLOW, self.blur)
+        return self._enclosed(epsilon, TINY, self.blur)
 
     def enclose_mirrored(self, epsilon: float) -> Enclosure:
         return self.mirrored.enclose(epsilon)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._numerics import product_up
 from privet._validate import at_least, set_frozen
@@ -18,6 +18,7 @@ class ZcdpLoss(PrivacyLoss):
     """A mechanism known to be rho-zCDP.
 
     **Guarantee:** Rényi divergence of every order a > 1 at most rho a. **Reference:** Bun & Steinke 2016.
+    **Proof:** docs/proofs/privacy/zcdp_rdp_gdp.md.
 
     >>> ZcdpLoss(0.5).zcdp()
     ZcdpBound(rho=0.5, delta0=0.0)
@@ -25,7 +26,7 @@ class ZcdpLoss(PrivacyLoss):
 
     kind = "zcdp"
 
-    rho: float
+    rho: float = field(metadata={"help": "rho of one release"})
 
     def __post_init__(self) -> None:
         set_frozen(self, rho=at_least("rho", self.rho, 0.0))

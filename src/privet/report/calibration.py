@@ -56,12 +56,14 @@ def calibration(
     advantage: float | None = None,
     tpr: float | None = None,
     fpr: float | None = None,
-    more_is_cheaper: bool = True,
+    more_is_cheaper: bool | None = None,
     bounds: tuple[float, float] | None = None,
     integer: bool = False,
     accountant: Accountant | None = None,
 ) -> Calibration:
     """The best value of a parameter for one target, rounded to six digits on the safe side and priced again.
+
+    Whether more of the parameter costs less (noise) is found by trying, unless it is said.
 
     **Guarantee:** `achieved`, the certified upper bound of make(value), is at most the target. **Error:** about 0.03%
     of the target is left unused.
@@ -91,6 +93,8 @@ def calibration(
             return accounting.delta(loss, epsilon=0.0, accountant=accountant).upper
         return 1.0 - accounting.tradeoff(loss, fpr or 0.0)
 
+    if more_is_cheaper is None:  # the value just meets the target: with 1% less, noise does not
+        more_is_cheaper = achieved(0.99 * exact) > limit
     value: float = int(exact) if integer else _safe(exact, more_is_cheaper)
     for _ in range(_NUDGES):
         if (price := achieved(value)) <= limit:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._numerics import LARGEST_EXPONENT
 from privet._validate import at_least, fraction, open_fraction
 from privet.accounting import advantage, tradeoff
 from privet.errors import NoGuarantee
@@ -71,7 +72,7 @@ def what_it_means(loss: PrivacyLoss, *, epsilon: float, delta: float, fpr: float
         best_tpr = min(best_tpr, 1.0 - tradeoff(loss, fpr))
     except NoGuarantee:
         pass
-    factor = math.exp(epsilon) if epsilon < 700.0 else math.inf
+    factor = math.exp(epsilon) if epsilon < LARGEST_EXPONENT else math.inf
     return Meaning(epsilon, delta, factor, posterior(epsilon), best_advantage, fpr, best_tpr)
 
 
@@ -79,5 +80,5 @@ def _of_one_point(epsilon: float, delta: float, fpr: float) -> tuple[float, floa
     """Advantage and tpr that (epsilon, delta) alone allows: the corner and the two lines of its trade-off region."""
     shrink = math.exp(-epsilon)
     corner = (1.0 - shrink + 2.0 * delta * shrink) / (1.0 + shrink)
-    steep = math.exp(epsilon) * fpr + delta if epsilon < 700.0 else 1.0
+    steep = math.exp(epsilon) * fpr + delta if epsilon < LARGEST_EXPONENT else 1.0
     return min(1.0, corner), min(1.0, steep, 1.0 - shrink * max(0.0, 1.0 - delta - fpr))

@@ -14,6 +14,12 @@ Every law is a function that raises AssertionError with the loss and the numbers
 
 from privet._face import face
 from privet.testing.alarms import AUDIT_ALARMS as AUDIT_ALARMS, AUDIT_SHARES as AUDIT_SHARES, alarm_level as alarm_level
+from privet.testing.algorithms import (
+    check_no_coin_of_its_own as check_no_coin_of_its_own,
+    check_paid_once as check_paid_once,
+    check_parts_are_the_price as check_parts_are_the_price,
+    check_replay_sees_nothing as check_replay_sees_nothing,
+)
 from privet.testing.ask import accountants as accountants
 from privet.testing.audits import (
     assert_every_mechanism_has_examples as assert_every_mechanism_has_examples,
@@ -95,6 +101,7 @@ from privet.testing.laws.values import (
 from privet.testing.losses import (
     Family as Family,
     assert_every_kind_has_examples as assert_every_kind_has_examples,
+    assert_every_price_lives_in_privacy as assert_every_price_lives_in_privacy,
     example_families as example_families,
     example_losses as example_losses,
     loss_strategy as loss_strategy,
@@ -113,6 +120,7 @@ from privet.testing.mechanisms import (
     example_mechanisms as example_mechanisms,
 )
 from privet.testing.oracle import enclose_delta as enclose_delta
+from privet.testing.rooms import load_rooms as load_rooms
 from privet.testing.same import same_value as same_value
 from privet.testing.samplers import (
     GTest as GTest,

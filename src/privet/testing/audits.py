@@ -8,6 +8,7 @@ from privet._validate import above
 from privet.audit import Pairs, mechanism as audit_mechanism
 from privet.mechanisms import Example, registered_mechanisms
 from privet.privacy import ApproxLoss, GaussianLoss, PrivacyLoss, PureLoss
+from privet.testing.rooms import load_rooms
 
 _FEWEST, _MOST, _PILOT = 3_000, 20_000, 300
 _SECONDS = 0.15  # of CPU time for one world
@@ -82,6 +83,7 @@ def assert_every_mechanism_has_examples() -> None:
 
     >>> assert_every_mechanism_has_examples()
     """
+    load_rooms()
     for name, kind in registered_mechanisms().items():
         examples = list(kind.examples())
         assert examples, f"{name} has no examples: add pairs of neighbouring inputs that strain it"

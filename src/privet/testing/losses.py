@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from privet import privacy
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss, Relation, Unit
+from privet.testing.rooms import load_rooms
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -31,6 +32,7 @@ def example_losses() -> dict[str, tuple[PrivacyLoss, ...]]:
     >>> sorted(example_losses())[:4]
     ['above_threshold', 'approx', 'composed', 'discrete_gaussian']
     """
+    load_rooms()
     own = {kind: tuple(cls.examples()) for kind, cls in privacy.registered_kinds().items()}
     return {**_combinators(), **{kind: examples for kind, examples in own.items() if examples}}
 
@@ -48,6 +50,21 @@ def assert_every_kind_has_examples(examples: Mapping[str, tuple[PrivacyLoss, ...
         for loss in found:
             if type(loss) is not cls:
                 raise AssertionError(f"{loss!r} is listed under {kind!r} but is a {type(loss).__name__}")
+
+
+def assert_every_price_lives_in_privacy() -> None:
+    """Fail when a room of privet registers a kind of price outside of `privet.privacy`, once every room is loaded.
+
+    A ledger is read by processes that know no other room: there such a kind is unknown, has no total and looks
+    underpriced.
+
+    >>> assert_every_price_lives_in_privacy()
+    """
+    load_rooms()
+    for kind, cls in privacy.registered_kinds().items():
+        home = cls.__module__
+        if home.startswith("privet.") and not home.startswith("privet.privacy."):
+            raise AssertionError(f"the kind {kind!r} lives in {home}: move {cls.__name__} to privet.privacy")
 
 
 def _combinators() -> dict[str, tuple[PrivacyLoss, ...]]:

@@ -23,6 +23,7 @@ from privet.mechanisms import Example, Mechanism, Release, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import PrivacyLoss, from_json, to_json
 from privet.testing.law import law_of
+from privet.testing.rooms import load_rooms
 from privet.testing.same import same_value
 from privet.testing.two_sample import differ
 
@@ -38,6 +39,7 @@ def example_mechanisms() -> Iterator[Example]:
     >>> len({example.mechanism.name for example in example_mechanisms()}) == len(registered_mechanisms())
     True
     """
+    load_rooms()
     for mechanism in registered_mechanisms().values():
         yield from mechanism.examples()
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from operator import add as plus, le
 from typing import ClassVar, NamedTuple
 
+from privet._numerics import bisect
 from privet._validate import above, at_least, count as whole_number, open_fraction, set_frozen
 from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
 from privet.accounting.filters.points import point_at
@@ -91,6 +92,7 @@ class Rule(Filter):
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0))
         set_frozen(self, delta=open_fraction("delta", self.delta))
+        self._rest()
 
     @property
     def theorem(self) -> str:
@@ -123,9 +125,9 @@ class Rule(Filter):
         """The limits as integers, rounded down."""
         return tuple(to_amount(limit, up=False) or 0 for limit in self.limits)
 
-    def _rest(self, delta0: float) -> float:
-        """What is left of delta for the conversion once delta0 is set aside."""
-        rest = self.delta - at_least("delta0", delta0, 0.0)
+    def _rest(self) -> float:
+        """What is left of delta for the conversion once `delta0` is set aside for failures of the parts (if it is)."""
+        rest = self.delta - at_least("delta0", getattr(self, "delta0", 0.0), 0.0)
         if rest <= 0.0:
             raise InvalidParameter(
                 f"delta0 must be smaller than delta = {self.delta:g}: the conversion needs a share too"
@@ -230,9 +232,7 @@ class FilterState:
             low, high = guess / _MARGIN, guess
             while low > _LEAST_EPSILON and not fits(low):
                 low, high = low / (high / low) ** 2, low
-        while high > low * _MARGIN:
-            middle = math.sqrt(low) * math.sqrt(high)
-            low, high = (middle, high) if fits(middle) else (low, middle)
+        low = bisect(fits, high, low, within=_MARGIN - 1.0)
         return low if fits(low) else 0.0
 
     @property

@@ -4,6 +4,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from privet._numerics import TINY
 from privet._validate import above, open_fraction
 from privet.accounting.renyi import best_order, epsilon_of_renyi
 from privet.accounting.tightest import epsilon as fixed_epsilon
@@ -27,7 +28,7 @@ def best_order_for(loss: PrivacyLoss, *, epsilon: float, delta: float) -> float:
     def shortage(alpha: float) -> float:  # minus the number of copies; without room, how much room is missing
         room = epsilon - epsilon_of_renyi(alpha, 0.0, delta)
         price = float(loss.rdp(np.array([alpha])).values[0])
-        return -room / max(price, 1e-300) if room > 0.0 else -room
+        return -room / max(price, TINY) if room > 0.0 else -room
 
     order = best_order(shortage)[0]
     if shortage(order) >= 0.0:

@@ -11,7 +11,9 @@ from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
 from privet.accounting.pld.bundle import gathered
 from privet.accounting.pld.engine import Mode, delta_interval, epsilon_interval, profile_curves
-from privet.accounting.pld.single import pair_delta, pair_epsilon, without_grid
+from privet.accounting.pld.interval import Interval
+from privet.accounting.pld.plan import Parts
+from privet.accounting.pld.single import Pair, pair_delta, pair_epsilon, without_grid
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
 from privet.privacy.atoms import any_failure
@@ -53,29 +55,28 @@ class PLD(Accountant):
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         parts = _costly(loss)
         _refuse_if_lost(parts, delta)
-        pair = without_grid(parts)
+        pair, packed = _listed(parts)
         ends = None if pair is None else pair_epsilon(pair, delta)
-        if ends is None:
-            interval = epsilon_interval(gathered(parts), delta, self.tol, mode=self._mode(parts))
-            return self._bound(loss, (interval.lower, interval.upper), _largest_loss(parts), coarse=interval.coarse)
-        return self._bound(loss, ends, _largest_loss(parts))
+        if ends is not None:
+            return self._bound(loss, Interval(*ends), _largest_loss(parts))
+        found = epsilon_interval(packed, delta, self.tol, mode=self._mode(parts))
+        return self._bound(loss, found, _largest_loss(parts))
 
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         if loss.pure() <= epsilon:
             return Bound(0.0, 0.0, "PLD", loss.unit)
         parts = _costly(loss)
-        pair = without_grid(parts)
+        pair, packed = _listed(parts)
         ends = None if pair is None else pair_delta(pair, epsilon)
-        if ends is None:
-            interval = delta_interval(gathered(parts), epsilon, self.tol, mode=self._mode(parts))
-            return self._bound(loss, (interval.lower, interval.upper), 1.0, coarse=interval.coarse)
-        return self._bound(loss, ends, 1.0)
+        if ends is not None:
+            return self._bound(loss, Interval(*ends), 1.0)
+        return self._bound(loss, delta_interval(packed, epsilon, self.tol, mode=self._mode(parts)), 1.0)
 
-    def _bound(self, loss: PrivacyLoss, ends: tuple[float, float], most: float, *, coarse: bool = False) -> Bound:
+    def _bound(self, loss: PrivacyLoss, found: Interval, most: float) -> Bound:
         """The interval without its lower end where a pair is only a bound, and never above what is known anyway."""
-        lower = ends[0] if all(part.exact for part, _ in loss.parts()) else 0.0
-        upper = min(ends[1], most)
-        return Bound(min(lower, upper), upper, "PLD", loss.unit, coarse)
+        lower = found.lower if all(part.exact for part, _ in loss.parts()) else 0.0
+        upper = min(found.upper, most)
+        return Bound(min(lower, upper), upper, "PLD", loss.unit, found.coarse)
 
 
 def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Array]]:
@@ -88,6 +89,15 @@ def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Arr
     """
     parts = _costly(loss)
     return profile_curves(gathered(parts), tol) if parts else [(np.zeros(1), np.zeros(1))]
+
+
+def _listed(parts: list[tuple[PrivacyLoss, int]]) -> tuple[Pair | None, Parts]:
+    """The whole composition as one pair, where its outcomes are few; and the parts for a grid, bundled where that helps."""
+    pair = without_grid(parts)
+    if pair is not None:
+        return pair, parts
+    packed = gathered(parts)
+    return (without_grid(packed) if len(packed) == 1 and packed[0][1] == 1 else None), packed
 
 
 def _refuse_if_lost(parts: list[tuple[PrivacyLoss, int]], delta: float) -> None:

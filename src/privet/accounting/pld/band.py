@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._cache import remember
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet.accounting.pld.rounding import GridLaw
 
 _HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a peak, as shares of its top
@@ -74,7 +74,7 @@ def cut_frequency(parts: list[tuple[Tilted, int]], length: int, exponent: float)
         inside = np.where(half * runs < np.pi, np.sin(half * runs) / (runs * np.sin(half)), 0.0)
         kernel = np.maximum(inside, beyond)
         bound = part.total - (part.share * (1.0 - kernel)).sum(axis=1)
-        log_bound += n * np.log(np.maximum(bound * (1.0 + 1e-13), 1e-300))
+        log_bound += n * np.log(np.maximum(bound * (1.0 + 1e-13), TINY))
     enough = np.flatnonzero(log_bound <= -exponent)
     return int(candidates[enough[0]]) if len(enough) else None
 

@@ -5,9 +5,7 @@ noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,11 @@ from numpy.typing import NDArray
 from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array
 from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law
+from privet.accounting.pld.law import ComposedLaw
+from privet.accounting.pld.nodes import NodeLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
+from privet.accounting.pld.waves import BandLaw
 
 NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
@@ -30,80 +31,6 @@ Moment = Callable[[float], float]
 Factor = tuple[NDArray[np.complex128], Array, float, int]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Sum(ABC):
-    """What is known of the tilted law of a sum, and what the computation may have got wrong."""
-
-    tilt: float
-    log_scale: float  # K
-    infinite: float  # mass at +infinity
-    above: float  # bound on the mass above the window
-    bin_error: float  # bound on the error of each tilted mass
-    wrapped: float  # bound on the tilted mass that wrapped around into the window
-    mass_error: float  # relative error of the masses of the sum
-    shift: float  # losses may be off by this much
-    complete_below: bool  # does no mass lie below the window?
-    step: float
-
-    @property
-    @abstractmethod
-    def length(self) -> int:
-        """Number of nodes of the window."""
-
-    @property
-    @abstractmethod
-    def top(self) -> float:
-        """The last node of the window."""
-
-    @property
-    def error_weight(self) -> float:
-        """Bound on the error of delta(e), in units of exp(K - t e): rounding of the transform, and wrapping."""
-        t, h = self.tilt, self.step
-        # sum over nodes above e of e^{-t x}(1 - e^{-x}), and the largest of these weights
-        bins = min(1.0 / (h * t * (1.0 + t)) + 1.0, float(self.length)) if t > 0.0 else float(self.length)
-        peak = math.exp(-t * math.log1p(1.0 / t)) / (1.0 + t) if t > 0.0 else 1.0
-        return self.bin_error * bins + self.wrapped * peak
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ComposedLaw(Sum):
-    """Tilted masses of the sum on consecutive nodes."""
-
-    losses: Array  # nodes of the window
-    weight: Array  # tilted masses (may be slightly negative by rounding)
-
-    @property
-    def length(self) -> int:
-        return len(self.weight)
-
-    @property
-    def top(self) -> float:
-        return float(self.losses[-1])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BandLaw(Sum):
-    """The few frequencies of the tilted law that are not negligible.
-
-    The mass at node j, counted from the lowest possible sum, is Re sum_k c_k F_k e^{-2 pi i k j/N} / N with c_0 = 1 and all
-    other c_k = 2; the window starts at node `first`.
-    """
-
-    lowest: float  # the loss of node 0
-    first: int
-    nodes: int  # N
-    spectrum: NDArray[np.complex128]
-    guess: float  # where epsilon may be looked for
-
-    @property
-    def length(self) -> int:
-        return self.nodes
-
-    @property
-    def top(self) -> float:
-        return self.lowest + (self.first + self.nodes - 1) * self.step
-
-
 def smooth_length(length: int) -> int:
     """The smallest number m * 2^k >= length with m = 4, 5 or 6: fast to transform, and few enough to share transforms.
 
@@ -114,7 +41,7 @@ def smooth_length(length: int) -> int:
     return next(m << power for m in (4, 5, 6, 8) if m << power >= length)
 
 
-def compose(laws: Laws, step: float, plan: Plan) -> Sum:
+def compose(laws: Laws, step: float, plan: Plan) -> ComposedLaw:
     """Law of the sum of independent losses, `n` copies of each grid law."""
     t = plan.tilt
     first, length = window_of(laws, plan, step)
@@ -172,13 +99,11 @@ def known_of(
     }
 
 
-def inverted(
-    laws: Laws, spectrum: NDArray[np.complex128], first: int, length: int, known: dict[str, Any]
-) -> ComposedLaw:
+def inverted(laws: Laws, spectrum: NDArray[np.complex128], first: int, length: int, known: dict[str, Any]) -> NodeLaw:
     """The masses of a sum from its transform: that starts at the lowest possible sum, the window at its first node."""
     bottom = _support(laws)[0] + first * known["step"]
     weight = np.roll(np.fft.irfft(spectrum, length), -first % length)
-    return ComposedLaw(losses=bottom + np.arange(length) * known["step"], weight=weight, **known)
+    return NodeLaw(losses=bottom + np.arange(length) * known["step"], weight=weight, **known)
 
 
 def _low_band(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import LARGEST_EXPONENT, Array
 
 _NEAR = 256  # cells that are looked at first
 
@@ -25,7 +25,7 @@ def contract_in_turn(p: Array, q: Array, nodes: Array, margin: float) -> tuple[A
     p, q, mass = p[seen], q[seen], np.zeros(len(nodes))
     start = 0
     for place, node in enumerate(nodes.tolist()):
-        growth = math.exp(min(node, 690.0))
+        growth = math.exp(min(node, LARGEST_EXPONENT))
         end = _balance(p, q, start, growth)
         if end is None:
             return mass, _leave(p[start:], q[start:], nodes, place, mass, margin)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, special
+from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, bisect, bracket, special
 from privet.accounting.pld.interval import Interval, larger_of
 from privet.accounting.pld.tilted import FarSum, Moments
 from privet.privacy import PoissonSampled, PrivacyLoss
@@ -21,8 +21,8 @@ _STEPS = 20_000, 10**18
 _MOST_PARTS = 16
 _DISTANCES = 1e-3, 5.0  # of the two worlds in one step, in standard deviations
 _ROUNDS = 8
+_HARDLY = 1e-9  # a tilt that changes nothing: the sum itself
 _CLOSE = 0.05  # standard deviations between the loss that is asked about and the tilted mean
-_LARGEST = 600.0
 _NORMAL = 1e-12  # relative error of the tail of the normal law
 
 
@@ -51,7 +51,7 @@ class _Curve:
         off = self.m.log_mass_off + 16.0 * UNIT_ROUNDOFF * (
             1.0 + abs(self.m.log_mass) + self.tilt * (np.abs(epsilon) + abs(self.m.mean))
         )
-        unknown = (exponent > _LARGEST) | (off > 1.0) | (away > 20.0 * self.deviation)
+        unknown = (exponent > ROOMY_EXPONENT) | (off > 1.0) | (away > 20.0 * self.deviation)
         exponent, away, off = (np.where(unknown, 0.0, x) for x in (exponent, away, off))
         (one, one_off), (two, two_off) = (self._half(self.tilt + i, away) for i in (0.0, 1.0))
         error, value = self.error + one_off + two_off, np.maximum(one - two, 0.0)
@@ -76,41 +76,30 @@ class _Curve:
 
     def middle(self, delta: float) -> float:
         """About where delta is reached; nothing is promised."""
-        low, high = 0.0, max(self.m.mean, 0.0) + self.deviation
-        if self.about(low) <= delta:
+        if self.about(0.0) <= delta:
             return 0.0
-        for _ in range(60):
-            if self.about(high) <= delta:
-                break
-            low, high = high, 2.0 * high
-        for _ in range(30):
-            half = 0.5 * (low + high)
-            low, high = (half, high) if self.about(half) > delta else (low, half)
-        return high
+        start = max(self.m.mean, 0.0) + self.deviation
+        low, high = bracket(lambda e: self.about(e) <= delta, start, least=start)
+        return bisect(lambda e: self.about(e) <= delta, low, high, steps=30)
 
     def interval(self, delta: float) -> Interval:
         """The smallest epsilon >= 0 at delta: each end has been tried, walking away from the middle."""
         start = self.middle(delta)
-        lower, upper = 0.0, 0.0 if self.ends(0.0)[1] <= delta else math.inf
-        for which, sign in ((0, -1.0), (1, 1.0)):
-            bad, good, move = start, math.nan, 1e-6 * self.deviation
-            while math.isnan(good) and move < 1e3 * (start + self.deviation):
-                at = max(start + sign * move, 0.0)
-                value = self.ends(at)[which]
-                if value >= delta if which == 0 else value <= delta:
-                    good = at
-                elif at == 0.0:
-                    break
-                else:
-                    bad, move = at, 2.0 * move
-            if math.isnan(good):
-                continue
-            for _ in range(14):
-                half = 0.5 * (bad + good)
-                value = self.ends(half)[which]
-                bad, good = (bad, half) if (value >= delta if which == 0 else value <= delta) else (half, good)
-            lower, upper = (good, upper) if which == 0 else (lower, min(good, upper))
-        return Interval(lower, upper)
+        lower = self._tried(start, -1.0, lambda e: self.ends(e)[0] >= delta)
+        upper = self._tried(start, 1.0, lambda e: self.ends(e)[1] <= delta)
+        return Interval(lower or 0.0, 0.0 if self.ends(0.0)[1] <= delta else math.inf if upper is None else upper)
+
+    def _tried(self, start: float, sign: float, holds: Callable[[float], bool]) -> float | None:
+        """The nearest point on one side of the start at which a claim was seen to hold; None if there is none."""
+        bad, move = start, 1e-6 * self.deviation
+        while move < 1e3 * (start + self.deviation):
+            at = max(start + sign * move, 0.0)
+            if holds(at):
+                return bisect(holds, bad, at, steps=14)
+            if at == 0.0:
+                break
+            bad, move = at, 2.0 * move
+        return None
 
 
 def _told_apart(parts: Sequence[tuple[object, int]]) -> tuple[list[tuple[float, float, int]], float] | None:
@@ -164,23 +153,17 @@ def far_epsilon(parts: Sequence[tuple[object, int]], delta: float) -> Interval |
     >>> found is not None and round(found.lower, 4) == round(found.upper, 4)
     True
     """
-    told = _told_apart(parts)
-    if told is None:
-        return None
-    result: Interval | None = None
-    for direction in DIRECTIONS:
-        total = FarSum(*told, direction)
+
+    def of(total: FarSum) -> Interval | None:
         total.cut(delta)
-        start = total.moments(1e-9)
+        start = total.moments(_HARDLY)
         if start is None:
             return None
         tilt = math.sqrt(2.0 * math.log(1.0 / delta) / start.variance)
         curve = _curve_near(total, tilt, lambda found: found.middle(delta))
-        if curve is None:
-            return None
-        own = curve.interval(delta)
-        result = own if result is None else larger_of(result, own)
-    return result
+        return None if curve is None else curve.interval(delta)
+
+    return _larger_direction(parts, of)
 
 
 def far_delta(parts: Sequence[tuple[object, int]], epsilon: float) -> Interval | None:
@@ -192,25 +175,33 @@ def far_delta(parts: Sequence[tuple[object, int]], epsilon: float) -> Interval |
     >>> found is not None and 0.99 < found.lower / found.upper < 1.0
     True
     """
-    told = _told_apart(parts)
-    if told is None:
-        return None
-    result: Interval | None = None
-    for direction in DIRECTIONS:
-        total, size = FarSum(*told, direction), 1e-12
+
+    def of(total: FarSum) -> Interval | None:
+        size, found = 1e-12, None
         for _ in range(4):  # the cut is made for the delta that is found
             total.cut(size)
-            start = total.moments(1e-9)
+            start = total.moments(_HARDLY)
             if start is None:
                 return None
             tilt = max(epsilon - start.mean, math.sqrt(start.variance)) / start.variance
             curve = _curve_near(total, tilt, lambda found: epsilon)
             if curve is None:
                 return None
-            (lower, upper), about = curve.ends(epsilon), curve.about(epsilon)
+            found, about = Interval(*curve.ends(epsilon)), curve.about(epsilon)
             if 0.1 * about <= size <= about or size < 1e-280:
                 break
             size = min(max(0.5 * about, 1e-290), 0.5)
-        own = Interval(lower, upper)
-        result = own if result is None else larger_of(result, own)
-    return result
+        return found
+
+    return _larger_direction(parts, of)
+
+
+def _larger_direction(parts: Sequence[tuple[object, int]], of: Callable[[FarSum], Interval | None]) -> Interval | None:
+    """The larger answer of both directions; None where a part is of another kind, or nothing is known of a direction."""
+    told = _told_apart(parts)
+    if told is None:
+        return None
+    answers = (of(FarSum(*told, direction)) for direction in DIRECTIONS)
+    first = next(answers)
+    second = next(answers) if first is not None else None
+    return None if first is None or second is None else larger_of(first, second)

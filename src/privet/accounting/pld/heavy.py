@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array
+from privet._numerics import TINY, Array, bisect
 from privet.accounting.pld.plan import Parts, Plan, Summary, summary_of
-from privet.privacy import Direction
+from privet.privacy.variable import Direction
 
 _TAIL = 1e-6  # share of delta that all steps together may send to infinity
 _SPENT = 1e-6  # share of delta that a window may lose
@@ -25,7 +25,6 @@ _ORDERS = 2.0 ** np.arange(-4.0, 8.1, 0.5)  # orders, over a threshold
 _NEAR_CUTS = 2.0 ** np.arange(-5.0, 1.1, 0.5)
 _RUNGS = 36
 _NO_MASS = -1e300  # stands for the logarithm of nothing
-_LEAST = 1e-300
 _RARE = 0.1  # jumps that come together are rarer still
 _MOST_NODES = 1 << 20
 _FINE = 1.0 / 64.0  # cells of the jumps are at most this share of their loss
@@ -47,7 +46,7 @@ class HeavyPlan:
 
     def step_for(self, width: float) -> float:
         """The grid step that moves epsilon by about `width`: rounding adds about h^2/6 to the variance of each step."""
-        return math.sqrt(6.0 * max(width, 1e-300) / (self.slope * self.steps))
+        return math.sqrt(6.0 * max(width, TINY) / (self.slope * self.steps))
 
     @property
     def least_step(self) -> float:
@@ -106,10 +105,10 @@ class Outline:
             total, first, second = (np.append(0.0, np.cumsum(mass * losses**power))[ends] for power in (0, 1, 2))
             whole = float(mass.sum())
             jumps += n * np.maximum(1.0 - total / whole, 0.0)
-            total = np.maximum(total, _LEAST)
+            total = np.maximum(total, TINY)
             mean += n * first / total
             variance += n * np.maximum(second / total - (first / total) ** 2, 0.0)
-        return mean, np.sqrt(np.maximum(variance, _LEAST)), jumps
+        return mean, np.sqrt(np.maximum(variance, TINY)), jumps
 
     def one_jump(self, epsilon: float) -> float:
         """delta of a single large step."""
@@ -151,20 +150,12 @@ class Guess:
         mean, spread = float(self.means[near]), float(self.spreads[near])
         best = float((self.moments[near] - self.orders[near] * epsilon - self.weights[near]).min())
         jump = self.outline.one_jump(max(epsilon - max(mean, 0.0) - 2.0 * spread, 0.0))
-        return math.log(max(0.2 * math.exp(min(best, 0.0)) + jump, 1e-300))
+        return math.log(max(0.2 * math.exp(min(best, 0.0)) + jump, TINY))
 
     def epsilon(self, log_delta: float) -> float:
         """Where that estimate meets the target."""
         low, high = 1e-9 * self.outline.top, max(self.outline.reach, self.outline.top)
-        for _ in range(50):
-            middle = math.sqrt(low * high)
-            if self.log_delta(middle) > log_delta:
-                low = middle
-            else:
-                high = middle
-            if high < 1.01 * low:
-                break
-        return high
+        return bisect(lambda e: self.log_delta(e) <= log_delta, low, high, within=0.01)
 
     def slope(self, epsilon: float) -> float:
         """-d ln delta / d epsilon."""

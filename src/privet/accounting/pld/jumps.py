@@ -4,13 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from privet.accounting.pld.answer import Layers, Side
+from privet._numerics import TINY
 from privet.accounting.pld.heavy import Guess, HeavyPlan, heavy_plan, outline_of
 from privet.accounting.pld.interval import Interval, intersected
+from privet.accounting.pld.law import LOWER, UPPER, Layers
 from privet.accounting.pld.levels import compose_levels
 from privet.accounting.pld.plan import Parts
 from privet.accounting.pld.rounding import lower_law, upper_law
-from privet.privacy import Direction
+from privet.privacy.variable import Direction
 
 _PASSES = 7
 _FAIR = 1e-3
@@ -48,15 +49,16 @@ class JumpSearch:
         return heavy_plan(self.outline, self.tail, self.log_delta, self.epsilon, slope)
 
     def _ends(self, plan: HeavyPlan, step: float, *, two_sided: bool) -> Interval:
-        ends = [0.0, 0.0]
-        sides: tuple[tuple[int, Side], ...] = ((0, "lower"), (1, "upper"))
-        for place, side in sides if two_sided else sides[1:]:
-            make = upper_law if side == "upper" else lower_law
-            laws = [(make(loss, self.direction, step, plan.tail, plan.order, plan.fine), n) for loss, n in self.parts]
+        ends = []
+        for side, rounded in ((LOWER, lower_law), (UPPER, upper_law)):
+            if side is LOWER and not two_sided:
+                ends.append(0.0)
+                continue
+            laws = [
+                (rounded(loss, self.direction, step, plan.tail, plan.order, plan.fine), n) for loss, n in self.parts
+            ]
             profile = Layers(compose_levels(laws, step, plan), side, 0.0, self.epsilon)
-            ends[place] = (
-                profile.delta(self.asked) if self.asked is not None else max(0.0, profile.epsilon(self.target))
-            )
+            ends.append(profile.delta(self.asked) if self.asked is not None else max(0.0, profile.epsilon(self.target)))
         return Interval(ends[0], ends[1])
 
     def _is_off(self, found: Interval) -> bool:
@@ -64,7 +66,7 @@ class JumpSearch:
         if self.asked is not None:
             if found.upper >= 1.0:
                 return False
-            ends = [math.log(max(end, 1e-300)) for end in (found.lower, found.upper)]
+            ends = [math.log(max(end, TINY)) for end in (found.lower, found.upper)]
             before, self.log_delta = self.log_delta, min(max(self.log_delta, ends[0]), ends[1])
             return abs(before - self.log_delta) > 2.0
         before, least = self.epsilon, 1e-9 * self.outline.top

@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law, waves_of
 from privet.accounting.pld.compose import (
     NEGLIGIBLE,
     WORTH_IT,
-    BandLaw,
     Laws,
-    Sum,
     compose,
     inverted,
     known_of,
@@ -29,8 +27,10 @@ from privet.accounting.pld.compose import (
     window_of,
 )
 from privet.accounting.pld.heavy import HeavyPlan
+from privet.accounting.pld.law import ComposedLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
+from privet.accounting.pld.waves import BandLaw
 
 _ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and the exponential, per expected jump
 _HALF = 0.5
@@ -41,7 +41,7 @@ Transforms = tuple[
 ]  # A, its error, J, its error, power
 
 
-def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[Sum]:
+def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[ComposedLaw]:
     """The law of the sum as two measures: paths whose steps all stay at or below the cut, and the others."""
     split = [(law.split(plan.cut), n) for law, n in laws]
     low = [(below, n) for (below, _), n in split]
@@ -49,7 +49,7 @@ def compose_levels(laws: Laws, step: float, plan: HeavyPlan) -> list[Sum]:
     return [compose(low, step, plan.bulk), _with_jumps(laws, low, jumps, step, plan.jump)]
 
 
-def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> Sum:
+def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> ComposedLaw:
     """A^T - B^T under the tilt of the plan."""
     first, length = window_of(laws, plan, step)
     narrow = _low_band(laws, low, jumps, plan.tilt, length)
@@ -64,7 +64,7 @@ def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> 
             n * math.exp(min(0.0, jump.log_moment(order) - law.log_moment(order)))
             for (law, n), (jump, _) in zip(laws, jumps, strict=True)
         )
-        return whole + math.log(min(1.0, expected + 1e-300))
+        return whole + math.log(min(1.0, expected + TINY))
 
     known = known_of(laws, step, plan, first, length, float(np.abs(spectrum).sum()), noise, moment)
     if narrow is None:
@@ -145,12 +145,12 @@ def _difference(factors: Iterator[Transforms], length: int) -> tuple[NDArray[np.
 
 def _log_ratio(whole: NDArray[np.complex128], above: NDArray[np.complex128]) -> tuple[Any, Any]:
     """ln A and ln(1 - J/A); near A = 0 the second is a difference of logarithms, which is enough there."""
-    whole = np.where(whole == 0.0, 1e-300, whole)
+    whole = np.where(whole == 0.0, TINY, whole)
     below = whole - above
     small = np.abs(above) <= _HALF * np.abs(whole)
     one = np.log(whole)
     near = _log1p(-above / np.where(small, whole, 1.0))
-    return one, np.where(small, near, np.log(np.where(below == 0.0, 1e-300, below)) - one)
+    return one, np.where(small, near, np.log(np.where(below == 0.0, TINY, below)) - one)
 
 
 def _transform_of_jumps(law: GridLaw, jump: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], float]:

@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from privet._cache import remember
-from privet._numerics import Array
-from privet.privacy import Direction, LossVariable
+from privet._numerics import TINY, Array
+from privet.privacy.variable import Direction, LossVariable
 
 _POINTS, _MANY_POINTS = 80, 200
 _LONG_TAILED = 80.0  # standard deviations
@@ -77,7 +77,7 @@ def _outline(variable: LossVariable, count: int, tail: float) -> tuple[Array, Ar
 def _is_long_tailed(points: Array, inside: Array) -> bool:
     """Is the law much wider than its standard deviation? Then few points are too far apart where it decides."""
     middle = 0.5 * (points[1:] + points[:-1])
-    total = max(float(inside.sum()), 1e-300)
+    total = max(float(inside.sum()), TINY)
     mean = float((inside * middle).sum()) / total
     variance = float((inside * (middle - mean) ** 2).sum()) / total
     return bool((points[-1] - points[0]) ** 2 > _LONG_TAILED**2 * variance)
@@ -194,7 +194,7 @@ def make_plan(
     """Plan for the epsilon at `delta`; or, when `epsilon` is given, for the delta there (`delta` is then a guess)."""
     steps = sum(n for _, n in parts)
     total = _Sum([(summary_of(loss, direction, step_tail(delta, steps)), n) for loss, n in parts])
-    spread0 = math.sqrt(max(total(0.0)[2], 1e-300))
+    spread0 = math.sqrt(max(total(0.0)[2], TINY))
     most = (4.0 * math.sqrt(2.0 * math.log(1.0 / delta)) + 2.0) / spread0
     if epsilon is None:
         best = total.order_for(math.log(1.0 / delta), most)
@@ -204,14 +204,14 @@ def make_plan(
         best, target = total.order_at(epsilon, most), epsilon
         value, _, variance = total(best)
     floor = value - best * target
-    shape = best * (1.0 + best) * math.sqrt(2.0 * math.pi * max(variance, 1e-300))  # of a normal law near its quantile
+    shape = best * (1.0 + best) * math.sqrt(2.0 * math.pi * max(variance, TINY))  # of a normal law near its quantile
     # the tilt may leave the noise exp(allowed) above its best
     allowed = min(7.0, max(0.5, 7.0 - math.log(steps / 1e3)))
     rung, tilt = min(0.5, math.sqrt(2.0 / max(-floor, 1.0))), 0.0
     if not untilted:  # a rung of the ladder, but not above the best
         tilt = min(best, 2.0**rung * _rounded(total.least_tilt(best, target, floor + allowed), rung))
     value, _, variance = total(tilt)
-    spread = math.sqrt(max(variance, 1e-300))
+    spread = math.sqrt(max(variance, TINY))
     log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
     unit, log_wrapped = _rounded(1.0 / spread), math.log(_WRAPPED)
     (top_order, top), (high_order, high), (low_order, low) = total.quantiles(

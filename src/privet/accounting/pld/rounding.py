@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from privet._cache import remember
-from privet._numerics import Array
+from privet._numerics import LARGEST_EXPONENT, TINY, Array
 from privet.accounting.pld.contract import contract_in_turn
 from privet.accounting.pld.mesh import lattice_places, walls_between
 from privet.accounting.pld.plan import Priced, Summary, summary_of
 from privet.errors import NoGuarantee
-from privet.privacy import Direction, LossVariable
+from privet.privacy.variable import Direction, LossVariable
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
@@ -93,10 +93,10 @@ class GridLaw:
 
 def _log_moment(losses: Array, mass: Array, t: float) -> float:
     if t == 0.0:
-        return math.log(max(float(mass.sum()), 1e-300))
+        return math.log(max(float(mass.sum()), TINY))
     peak = float(losses[-1] if t > 0.0 else losses[0]) * t
     total = float((mass * np.exp(np.maximum(losses * t - peak, -600.0))).sum())  # not @: BLAS would start threads
-    return peak + math.log(max(total, 1e-300))
+    return peak + math.log(max(total, TINY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ def upper_law(
         place = np.searchsorted(mesh.places, np.floor((losses - mesh.offset) / step), side="right") - 1
         p = p + np.bincount(place, weights=p_atoms, minlength=n - 1)[: n - 1]
         q = q + np.bincount(place, weights=q_atoms, minlength=n - 1)[: n - 1]
-    growth = np.exp(np.minimum(mesh.nodes[:-1], 700.0))  # beyond, q is 0 and the mass moves up
+    growth = np.exp(np.minimum(mesh.nodes[:-1], LARGEST_EXPONENT))  # beyond, q is 0 and the mass moves up
     width = np.diff(mesh.places) * step
     split = (p - growth * q * (1.0 - 2.0 * mesh.error)) / -np.expm1(-width)
     # where rounding asks for more than the cell has, mass is added: the curve must hold at every node. Only cells whose
@@ -248,7 +248,7 @@ def _lost(mass: Array, p: Array, q: Array, nodes: Array) -> float:
     """What rounding down took off the mean loss, relative to its variance: the Q-mass that a law has too much."""
     growth = np.exp(-np.maximum(nodes, -_LARGEST_NODE))
     variance = float((p * np.minimum(np.abs(nodes), 1.0) ** 2).sum())
-    return float((mass * growth).sum() - q.sum()) / max(variance, 1e-300)
+    return float((mass * growth).sum() - q.sum()) / max(variance, TINY)
 
 
 def _fine_cells(variable: LossVariable, mesh: _Mesh, walls: Array) -> tuple[Array, Array]:

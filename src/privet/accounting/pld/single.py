@@ -1,9 +1,9 @@
 """Profiles that need no grid: of one release alone, and of a composition with few outcomes."""
 
-from privet.accounting.pld.plan import Parts, Priced
-from privet.privacy import LossVariable
+from privet._numerics import bisect
+from privet.accounting.pld.plan import Parts
 from privet.privacy.atoms import sum_of_atoms
-from privet.privacy.variable import DIRECTIONS
+from privet.privacy.variable import DIRECTIONS, LossVariable
 
 _FEW = 2000
 
@@ -19,7 +19,8 @@ def without_grid(parts: Parts) -> Pair | None:
     9
     """
     if len(parts) == 1 and parts[0][1] == 1:
-        return _pair(parts[0][0])
+        remove, add = (parts[0][0].variable(direction) for direction in DIRECTIONS)
+        return remove, add
     found = []
     for direction in DIRECTIONS:
         total = sum_of_atoms([(loss.variable(direction), n) for loss, n in parts], _FEW)
@@ -27,12 +28,6 @@ def without_grid(parts: Parts) -> Pair | None:
             return None
         found.append(total)
     return found[0], found[1]
-
-
-def _pair(loss: Priced) -> Pair:
-    """Both directions, asked for once: a variable may be costly to build."""
-    remove, add = (loss.variable(direction) for direction in DIRECTIONS)
-    return remove, add
 
 
 def _least(pair: Pair) -> float:
@@ -45,50 +40,33 @@ def _enclosure(pair: Pair, epsilon: float) -> tuple[float, float]:
     return max(low for low, _ in ends), max(high for _, high in ends)
 
 
-def single_delta(loss: Priced, epsilon: float) -> tuple[float, float] | None:
+def pair_delta(pair: Pair, epsilon: float) -> tuple[float, float] | None:
     """Enclosure of delta(epsilon), or None when it is too small for this way.
 
     >>> from privet import privacy
-    >>> low, high = single_delta(privacy.LaplaceLoss(2.0), 0.0)
+    >>> low, high = pair_delta(without_grid([(privacy.LaplaceLoss(2.0), 1)]), 0.0)
     >>> low <= 0.2211992169285951 <= high
     True
     """
-    return pair_delta(_pair(loss), epsilon)
-
-
-def pair_delta(pair: Pair, epsilon: float) -> tuple[float, float] | None:
-    """`single_delta` of a pair that is at hand."""
     ends = _enclosure(pair, epsilon)
     return None if ends[1] < _least(pair) else ends
 
 
-def single_epsilon(loss: Priced, delta: float) -> tuple[float, float] | None:
+def pair_epsilon(pair: Pair, delta: float) -> tuple[float, float] | None:
     """Enclosure of the smallest epsilon >= 0 with delta(epsilon) <= delta, or None when delta is too small.
 
     >>> from privet import privacy
-    >>> low, high = single_epsilon(privacy.ExponentialLoss(1.0), 1e-5)
+    >>> low, high = pair_epsilon(without_grid([(privacy.ExponentialLoss(1.0), 1)]), 1e-5)
     >>> low <= 0.9949652666 + 1e-7 and high >= 0.9949652666 - 1e-10
     True
     """
-    return pair_epsilon(_pair(loss), delta)
-
-
-def pair_epsilon(pair: Pair, delta: float) -> tuple[float, float] | None:
-    """`single_epsilon` of a pair that is at hand."""
     if delta < _least(pair) or max(variable.p_only for variable in pair) >= delta:
         return None
     tops = [variable.span(1e-3 * delta)[1] for variable in pair]
     tops += [float(losses[-1]) for losses in (variable.atoms().losses for variable in pair) if len(losses)]
-    ends = []
-    for side in (0, 1):  # the enclosure of the curve crosses the target at these two places
-        low, high = 0.0, max(0.0, *tops) * (1.0 + 1e-12) + 1e-9
-        if _enclosure(pair, low)[side] <= delta:
-            ends.append(0.0)
-            continue
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if _enclosure(pair, middle)[side] <= delta else (middle, high)
-            if high - low <= 1e-12 * high:
-                break
-        ends.append(low if side == 0 else high)
-    return None if _enclosure(pair, ends[1])[1] > delta else (min(ends), ends[1])
+    highest = max(0.0, *tops) * (1.0 + 1e-12) + 1e-9
+    # the enclosure of the curve crosses the target at two places: its lower end first
+    starts = [low > delta for low in _enclosure(pair, 0.0)]
+    lower = bisect(lambda e: _enclosure(pair, e)[0] > delta, highest, 0.0, within=1e-12) if starts[0] else 0.0
+    upper = bisect(lambda e: _enclosure(pair, e)[1] <= delta, 0.0, highest, within=1e-12) if starts[1] else 0.0
+    return None if _enclosure(pair, upper)[1] > delta else (min(lower, upper), upper)

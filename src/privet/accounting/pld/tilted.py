@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, normal_cells, special
-from privet.privacy import Direction
+from privet._numerics import ROOMY_EXPONENT, TINY, UNIT_ROUNDOFF, Array, normal_cells, special
+from privet.privacy.variable import Direction
 
 _ALIKE, _UNLIKE = 0.4748, 0.5600  # constants of Berry and Esseen (Shevtsova 2011 and 2010)
 _CELLS = 4096
@@ -19,7 +19,6 @@ _CURVATURE = 0.13  # an eighth, and room for rounding
 _OFTEN, _TWICE = 1e-3, 1e-4  # a large outcome is at most so probable, two of them at most this share of delta
 _NEAR, _FAR = 256, 128  # cells of large outcomes: fine ones first
 _FINE = 0.02
-_LARGEST = 600.0
 _PEAK = 1.0 / math.sqrt(2.0 * math.pi)
 _STEEPEST = 0.25  # at least the largest x phi(x), 0.24197
 
@@ -47,7 +46,7 @@ class Cells:
         self.moved = q * (float(p_mass[-1]) - self.beyond)  # E[u; beyond] = -E[u; up to the cut]
         ends = q * np.expm1(s * x - 0.5 * s * s)
         self.low, self.high = np.concatenate(([-q], ends[:-1])), ends
-        ratio = p_mass[:-1] / np.maximum(self.mass, 1e-300)
+        ratio = p_mass[:-1] / np.maximum(self.mass, TINY)
         self.centre = np.clip(q * (ratio - 1.0), self.low, self.high)
         self.blur = 4.0 * _MASSES * (q * ratio + np.abs(self.centre))  # of the centre beside the true mean of u
         self.width = self.high - self.low + _ENDS * (q + np.abs(self.low) + np.abs(self.high))
@@ -63,7 +62,7 @@ class Cells:
         exponent = a * log
         steep = np.maximum((a - 2.0) * self.log_low, (a - 2.0) * self.log_high)
         largest = np.maximum(a * self.log_low, a * self.log_high)
-        if float(max(exponent.max(), steep.max(), largest.max())) > _LARGEST:
+        if float(max(exponent.max(), steep.max(), largest.max())) > ROOMY_EXPONENT:
             return None
         grown, power = np.expm1(exponent), np.exp(exponent)
         slope = power / (1.0 + u)  # (1+u)^(a-1)
@@ -136,7 +135,7 @@ class FarSum:
                 jumps.append(np.append(np.log1p(q * np.expm1(s * x[1:] - 0.5 * s * s)) * (1.0 + 1e-9), math.inf))
             else:
                 jumps.append(np.zeros(len(x)))  # their losses are negative
-            weights.append(float(n) * (weight * (1.0 + 1e-9) + 1e-300))  # smaller masses vanish among floats
+            weights.append(float(n) * (weight * (1.0 + 1e-9) + TINY))  # smaller masses vanish among floats
         self.jumps, self.weights = np.concatenate(jumps), np.concatenate(weights)
 
     def moments(self, tilt: float) -> Moments | None:

@@ -1,10 +1,8 @@
 """One event in two worlds, Bayesian: a credible bound, kept apart from everything that gives verdicts."""
 
-import math
-
 import numpy as np
 
-from privet._numerics import Array, special
+from privet._numerics import Array, bisect, bracket, exp_capped, special
 from privet._validate import at_least, fraction, open_fraction
 from privet.audit.counts import Counts
 from privet.audit.result import ADD_REMOVE, CredibleBound
@@ -27,17 +25,14 @@ def credible_lower(counts: Counts, *, delta: float, alpha: float = 0.05, unit: U
     """
     level, slack = open_fraction("alpha", alpha), fraction("delta", delta)
     rates = _false_positive_rates(counts)
-    low, high = 0.0, 1.0
-    if _both_hold(counts, rates, 0.0, slack) >= level:
-        high = 0.0
-    while high > 0.0 and _both_hold(counts, rates, high, slack) < level:
-        low, high = high, 2.0 * high
-    for _ in range(48):
-        middle = 0.5 * (low + high)
-        if _both_hold(counts, rates, middle, slack) < level:
-            low = middle
-        else:
-            high = middle
+
+    def unlikely(epsilon: float) -> bool:
+        return _both_hold(counts, rates, epsilon, slack) < level
+
+    low = 0.0
+    if unlikely(0.0):
+        below, beyond = bracket(lambda epsilon: not unlikely(epsilon), 1.0)
+        low = bisect(unlikely, beyond, below, steps=48)
     return CredibleBound(
         value=low,
         delta=slack,
@@ -61,7 +56,7 @@ def posterior(counts: Counts, epsilon: float, *, delta: float) -> float:
 
 def _both_hold(counts: Counts, rule: tuple[Array, Array], epsilon: float, delta: float) -> float:
     rates, weights = rule
-    growth = math.exp(min(epsilon, 700.0))
+    growth = exp_capped(epsilon)
     # TPR <= e^epsilon FPR + delta, and 1 - FPR <= e^epsilon (1 - TPR) + delta solved for TPR
     most = np.minimum(growth * rates + delta, 1.0 - (1.0 - rates - delta) / growth)
     a, b = counts.tp + 0.5, counts.fn + 0.5

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet import accounting
-from privet._numerics import Array
+from privet._numerics import Array, bisect
 from privet._validate import above, fraction, open_fraction
 from privet.audit.counts import Counts
 from privet.audit.result import CurveTest, LowerBound
@@ -187,7 +187,4 @@ def _first_refuted(refuted: Callable[[float], bool], low: float, high: float) ->
         return None
     if refuted(low):
         return low
-    while high / low > 1.0 + 1e-7:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if refuted(middle) else (middle, high)
-    return high
+    return bisect(refuted, low, high, within=1e-7)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, special
+from privet._numerics import LARGEST_EXPONENT, Array, bisect, special
 from privet._validate import at_least, fraction, open_fraction
 from privet.audit.coins import Coins
 from privet.audit.counts import Guesses
@@ -83,13 +83,7 @@ def _first_crossing(guesses: Guesses, delta: float, alpha: float) -> float:
         low = high
     else:
         return low
-    for _ in range(44):
-        middle = 0.5 * (low + high)
-        if one_run_p_value(guesses, epsilon=middle, delta=delta) > alpha:
-            high = middle
-        else:
-            low = middle
-    return low
+    return bisect(lambda e: one_run_p_value(guesses, epsilon=e, delta=delta) <= alpha, high, low, steps=44)
 
 
 def one_run_p_value(guesses: Guesses, *, epsilon: float, delta: float) -> float:
@@ -101,7 +95,7 @@ def one_run_p_value(guesses: Guesses, *, epsilon: float, delta: float) -> float:
     0.054688
     """
     slack, r, v = fraction("delta", delta), guesses.made, guesses.correct
-    q = 1.0 / (1.0 + math.exp(-min(at_least("epsilon", epsilon, 0.0), 700.0)))
+    q = 1.0 / (1.0 + math.exp(-min(at_least("epsilon", epsilon, 0.0), LARGEST_EXPONENT)))
     if v == 0:
         return 1.0
     tail = float(special().betainc(v, r - v + 1, q))

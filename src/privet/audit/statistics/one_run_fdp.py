@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from privet import accounting, noise
-from privet._numerics import Array, special
+from privet._numerics import Array, bisect, bracket, special
 from privet._validate import open_fraction
 from privet.audit.coins import Coins
 from privet.audit.counts import Guesses
@@ -55,13 +55,8 @@ def one_run_mu(guesses: Guesses, *, alpha: float) -> float:
 
     if not refuted(0.0):
         return 0.0
-    low, high = 0.0, 0.5
-    while refuted(high):
-        low, high = high, 2.0 * high
-    for _ in range(44):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low
+    low, high = bracket(lambda mu: not refuted(mu), 0.5)
+    return bisect(refuted, high, low, steps=44)
 
 
 def one_run_fdp_lower(guesses: Guesses, *, delta: float, alpha: float = 0.05, unit: Unit = ADD_REMOVE) -> LowerBound:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet import accounting
-from privet._numerics import Array
+from privet._numerics import LARGEST_EXPONENT, Array, exp_capped
 from privet._validate import at_least, flag, fraction, open_fraction
 from privet.audit.result import ADD_REMOVE, Verdict
 from privet.errors import InvalidData, InvalidParameter
@@ -50,7 +50,7 @@ class BettingTest:
     ) -> None:
         """`both` bets on an event, its complement, and both with the worlds exchanged; without it, on the event only."""
         self.epsilon = at_least("epsilon", epsilon, 0.0)
-        if self.epsilon > 700.0:
+        if self.epsilon > LARGEST_EXPONENT:
             raise InvalidParameter("epsilon must be at most 700: no run could refute more")
         self.delta, self.alpha = fraction("delta", delta), open_fraction("alpha", alpha)
         self.both, self.unit = flag("both", both), unit
@@ -94,7 +94,7 @@ class BettingTest:
     @property
     def wealth(self) -> float:
         """The average wealth now; it starts at 1."""
-        return math.exp(min(self._current, 700.0))
+        return exp_capped(self._current)
 
     @property
     def p_value(self) -> float:

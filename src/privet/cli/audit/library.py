@@ -87,7 +87,9 @@ def _audits(
     from privet import audit
     from privet.mechanisms import AdditiveMechanism, registered_mechanisms
     from privet.mechanisms.families.integer import IntegerMechanism
+    from privet.testing import load_rooms
 
+    load_rooms()
     kinds = registered_mechanisms()
     if name not in kinds:
         raise InvalidParameter(f"there is no mechanism {name!r}; there are: {', '.join(kinds)}")

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, ndtri
+from privet._numerics import Array, exact, ndtri, up
 from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.values import admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
-from privet.mechanisms.sensitivity import exact
 from privet.mechanisms.target import smallest_scale
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
@@ -186,5 +185,4 @@ def epsilon_of_truth(truth: Fraction, k: int) -> float:
     with localcontext() as context:
         context.prec = 80 + odds.denominator.bit_length() // 3  # odds may be as close to 1 as their denominator allows
         log = (Decimal(odds.numerator) / Decimal(odds.denominator)).ln() * (1 + Decimal("1e-70"))
-        nearest = float(log)
-        return nearest if Decimal(nearest) >= log else math.nextafter(nearest, math.inf)
+        return up(log)

@@ -9,15 +9,15 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from privet._numerics import Array, exact_ratio
+from privet._numerics import Array, exact_ratio, up
 from privet._validate import above, count, flag, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import admit_column, is_number, is_typed, read_column
-from privet.mechanisms.families.values import FARTHEST
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import scale_for, smallest_scale
+from privet.noise.grid import FARTHEST
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 
 _FAR = 2**FARTHEST
@@ -207,16 +207,6 @@ def check_monotonic(monotonic: bool, unit: Unit) -> None:
             "monotonic scores need a unit in which one record is added, removed or nulled: an exchange (or a group) may "
             "raise one score and lower another, which costs twice as much; leave monotonic=False"
         )
-
-
-def up(value: Fraction) -> float:
-    """A positive rational as a double, rounded up.
-
-    >>> up(Fraction(1, 3)) >= Fraction(1, 3)
-    True
-    """
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def _public_list(candidates: Any) -> tuple[Any, ...]:

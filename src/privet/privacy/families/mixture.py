@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, ndtr, ndtri, normal_cells
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array, bisect, exp_capped, ndtr, ndtri, normal_cells
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.variable import AtomicVariable, Direction, Enclosure, LossVariable
 
@@ -117,7 +117,7 @@ class MixtureVariable(LossVariable):
 
     def _ends(self, tail: float) -> tuple[float, float]:
         """Outcomes outside of which there is at most `tail` mass per side, under P and under Q."""
-        reach = -ndtri(max(0.5 * tail, 1e-300))
+        reach = -ndtri(max(0.5 * tail, TINY))
         above, below = (_heaviest(mixture, 0.5 * tail) for mixture in (self.up, self.down))
         return -reach - below, reach + above
 
@@ -138,13 +138,7 @@ class MixtureVariable(LossVariable):
         place = int(np.searchsorted(known, epsilon))
         if place in (0, len(x)):
             return -math.inf if place == 0 else math.inf
-        low, high = float(x[place - 1]), float(x[place])
-        for _ in range(64):
-            middle = 0.5 * (low + high)
-            if not low < middle < high:
-                break
-            low, high = (middle, high) if self._loss_at(middle) < epsilon else (low, middle)
-        return low
+        return bisect(lambda at: self._loss_at(at) < epsilon, float(x[place]), float(x[place - 1]), steps=64)
 
     def _loss_at(self, x: float) -> float:
         return _log_ratio_at(self.up, x) - _log_ratio_at(self.down, -x)
@@ -156,12 +150,12 @@ class MixtureVariable(LossVariable):
             math.fsum(w * float(ndtr(sign * s - x)) for s, w in zip(*side, strict=True))
             for sign, side in ((1.0, self.up), (-1.0, self.down))
         )
-        return p, math.exp(min(epsilon, 700.0)) * q
+        return p, exp_capped(epsilon) * q
 
     def enclose(self, epsilon: float) -> Enclosure:
         p, weighted = self._tails_at(epsilon)
         error = _TAIL_ERROR * (p + weighted)
-        return max(0.0, p - weighted - error), min(1.0, max(0.0, p - weighted) + error + 1e-300)
+        return max(0.0, p - weighted - error), min(1.0, max(0.0, p - weighted) + error + TINY)
 
     @cached_property
     def _mirrored(self) -> "MixtureVariable":
@@ -303,7 +297,7 @@ def log_excess_moment(loss: Array, log_weight: Array, alpha: float) -> float:
         return math.log1p(_near_excess(exponent, log_weight, alpha))
     large, weight = exponent[~near], log_weight[~near]  # e^{al} (1 - a e^{l - al} + (a - 1) e^{-al})
     shrunk = 1.0 - alpha * np.exp(large / alpha - large) + (alpha - 1.0) * np.exp(-large)
-    far = np.exp(np.minimum(large + weight, 40.0)) * np.maximum(shrunk, 0.0) + 1e-300
+    far = np.exp(np.minimum(large + weight, 40.0)) * np.maximum(shrunk, 0.0) + TINY
     return math.log1p(_near_excess(exponent[near], log_weight[near], alpha) + float(far.sum()))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, log_ndtr, ndtri, normal_cells, round_up, special
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array, bisect, log_ndtr, ndtri, normal_cells, round_up, special
 from privet.privacy.variable import Enclosure, SymmetricVariable
 
 _SMALL = 1e-3  # below, the closed form subtracts nearly equal numbers, and two orders in mu serve
@@ -28,7 +28,7 @@ class NormalVariable(SymmetricVariable):
         return normal_cells(centre - self.mu / 2.0), normal_cells(centre + self.mu / 2.0)
 
     def span(self, tail: float) -> tuple[float, float]:
-        reach = self.mu * (self.mu / 2.0 - ndtri(max(tail, 1e-300)))
+        reach = self.mu * (self.mu / 2.0 - ndtri(max(tail, TINY)))
         return -reach, reach
 
     @property
@@ -99,7 +99,7 @@ def enclose_gaussian(mu: float, epsilon: float) -> Enclosure:
         rest, factor = -math.expm1(epsilon), math.exp(epsilon)
         return (rest + factor * low) * (1.0 - 1e-14), min(1.0, (rest + factor * high) * (1.0 + 1e-14))
     value, error = float(gaussian_delta(mu, epsilon)), gaussian_rounding(mu)
-    return value * (1.0 - error), min(1.0, value * (1.0 + error) + 1e-300)
+    return value * (1.0 - error), min(1.0, value * (1.0 + error) + TINY)
 
 
 def gaussian_rounding(mu: float) -> float:
@@ -120,15 +120,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     """
     if mu == 0.0 or float(gaussian_delta(mu, 0.0)) <= delta:
         return 0.0
-    low, high = 0.0, mu * mu / 2.0 + mu * math.sqrt(2.0 * math.log(1.0 / delta)) + 1e-300
+    high = mu * mu / 2.0 + mu * math.sqrt(2.0 * math.log(1.0 / delta)) + TINY
     if mu > _LARGE:
         return round_up(high, 8.0)  # mu^2/2 and nothing else that a double can show
-    for _ in range(200):  # bisection: the upper end always satisfies delta(high) <= delta
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        if float(gaussian_delta(mu, middle)) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return bisect(lambda epsilon: float(gaussian_delta(mu, epsilon)) <= delta, 0.0, high)

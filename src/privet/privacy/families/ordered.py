@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, product_up, square_up
+from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, product_up, square_up
 from privet.errors import NoGuarantee
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.mixture import binomial_mixture
@@ -17,8 +17,6 @@ from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 Case = tuple[
     float, LossVariable | None
 ]  # a probability, and the pair of the case against the reference (None: the same)
-
-ON_A_LINE = ("discrete_laplace", "geometric", "discrete_gaussian", "skellam")  # log-concave noise on an integer
 
 _MOST_ATOMS = 400_000
 
@@ -79,7 +77,7 @@ def _half(up: list[Case], down: list[Case], *, top: bool) -> tuple[Array, Array,
 def _ratios(pair: LossVariable, *, top: bool) -> tuple[Array, Array]:
     """Where the likelihood ratio changes along the mass of R, counted from one end, and its values."""
     losses, _, r = pair.atoms()
-    ratios = np.exp(np.minimum(losses, 700.0))
+    ratios = np.exp(np.minimum(losses, LARGEST_EXPONENT))
     if pair.q_only > 0.0:
         ratios, r = np.concatenate(([0.0], ratios)), np.concatenate(([pair.q_only], r))
     return (np.cumsum(r[::-1]), ratios[::-1]) if top else (np.cumsum(r), ratios)
@@ -115,7 +113,7 @@ class SampledGroupLoss(PrivacyLoss):
     @property
     def exact(self) -> bool:  # type: ignore[override]
         """Attained by records that all move the noise the same way, where moving it is what the price is about."""
-        return self.of.exact and self.of.kind in ON_A_LINE
+        return self.of.exact and self.of.on_a_line
 
     @property
     def _times(self) -> int:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet.privacy.variable import AtomicVariable, LossVariable
 
 _NODES, _MORE_NODES = 4096, 12288
@@ -33,7 +33,7 @@ def variable_of_sum(variables: list[tuple[LossVariable, int]]) -> AtomicVariable
     widest = max(high - low for low, high in ends)
     deviations = [deviation(variable) for variable, _ in variables]
     spread = math.sqrt(math.fsum(n * s * s for s, (_, n) in zip(deviations, variables, strict=True)))
-    width = max(widest + _REACH * spread, 1e-300)
+    width = max(widest + _REACH * spread, TINY)
     fine = min((s for s in deviations if s > 0.0), default=width) / _FINE
     step = max(min(width / _NODES, fine), width / _MORE_NODES)
     total = LatticeLaw(0, np.ones(1), 0.0, 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 from privet import privacy
 from privet._numerics import Array
 from privet.privacy import Direction, LossVariable, PrivacyLoss
+from privet.privacy.binary import binary_variable
 from privet.privacy.families.normal import gaussian_delta
 from privet.testing.ask import variable_of
 from privet.testing.law import law_of
@@ -250,7 +251,8 @@ def _merged(variable: LossVariable, count: int) -> tuple[Array, Array]:
 
 @law_of("loss")
 def check_statements_cover_pair(loss: PrivacyLoss) -> None:
-    """What a price states (pure, approximate, zCDP, GDP) holds for its own pair, where that pair is attained.
+    """What a price states (pure, approximate, zCDP, GDP) holds for its own pair, where that pair is attained; a price that
+    is known only as (epsilon, delta) has the worst pair with this statement.
 
     >>> check_statements_cover_pair(privacy.LaplaceLoss(2.0))
     """
@@ -259,6 +261,9 @@ def check_statements_cover_pair(loss: PrivacyLoss) -> None:
     pure, (epsilon, delta), (rho, delta0), mu = loss.pure(), loss.approximate(), loss.zcdp(), loss.gdp()
     for direction, variable in _variables(loss):
         law = f"statements of {loss!r}, {direction}"
+        if (only := loss.known_only_as()) is not None:
+            gap = float(np.max(np.abs(variable.delta(_EPSILONS) - binary_variable(*only).delta(_EPSILONS))))
+            assert gap <= _ROUNDING, f"{law}: known only as {only}, yet its curve is another one (by {gap})"
         if math.isfinite(pure):
             assert float(variable.delta(pure + 1e-9)) <= 1e-12, f"{law}: pure {pure}, yet delta is positive there"
         if math.isfinite(epsilon):

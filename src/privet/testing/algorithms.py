@@ -1,0 +1,210 @@
+"""The laws of whole algorithms: their parts are what they charge, their coins are declared, and they are paid once.
+
+For a mechanism that is no `Algorithm` each of them holds without a look.
+
+>>> from privet import mechanisms, testing
+>>> testing.check_parts_are_the_price(next(iter(mechanisms.Laplace.examples())))
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from unittest.mock import patch
+
+from privet import accounting
+from privet.audit import replay
+from privet.audit.watch import followed
+from privet.errors import PrivetError
+from privet.ledger import Budget, Ledger
+from privet.mechanisms import Algorithm, Example, Release
+from privet.mechanisms.payment import observed
+from privet.mechanisms.whole import Together, together
+from privet.noise import Secure, Seeded, Source
+from privet.noise.entropy import Stream
+from privet.privacy import Composed, PrivacyLoss, Repeated
+from privet.testing.law import law_of
+
+_SLACK = 2e-3  # of a delta: two ways to add up one price
+_TINY = 1e-14
+_EPSILONS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+
+Path = tuple[Together, ...]
+
+
+@law_of("mechanism")
+def check_parts_are_the_price(example: Example) -> None:
+    """The losses of the parts that a run releases, put together, are the declared loss: not more, and not less unless the
+    algorithm says that it may stop early (`at_most`).
+
+    Parts inside `_priced` are put together by its rule, the others by composition. Two runs, one on each input.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_parts_are_the_price(next(iter(Laplace.examples())))
+    """
+    algorithm: Any = example.mechanism
+    if not isinstance(algorithm, Algorithm):
+        return
+    for value in (example.left, example.right):
+        parts: list[tuple[PrivacyLoss, Path]] = []
+        _watched(algorithm, value, parts)
+        assert parts or algorithm.at_most, f"{algorithm.name}: no part was released through a mechanism"
+        try:
+            found = _folded(parts, ())
+        except PrivetError as problem:
+            raise AssertionError(f"{algorithm.name}: the parts have no common price: {problem}") from None
+        _compare(algorithm, found)
+
+
+def _folded(parts: Sequence[tuple[PrivacyLoss, Path]], above: Path) -> PrivacyLoss:
+    """One price: parts of one group by its rule, everything at this level by composition."""
+    level = len(above)
+    losses: list[PrivacyLoss] = []
+    groups: dict[int, tuple[Together, list[tuple[PrivacyLoss, Path]]]] = {}
+    for loss, path in parts:
+        if len(path) == level:
+            losses.append(loss)
+        else:
+            groups.setdefault(id(path[level]), (path[level], []))[1].append((loss, path))
+    for group, inside in groups.values():
+        direct = [loss for loss, path in inside if len(path) == level + 1]
+        deeper = [(loss, path) for loss, path in inside if len(path) > level + 1]
+        losses.append(group.rule([*direct, *([_folded(deeper, (*above, group))] if deeper else [])]))
+    return Composed(losses)
+
+
+def _compare(algorithm: Any, found: PrivacyLoss) -> None:
+    """What both have in common is left out; the rest must cost the same."""
+    declared = algorithm.loss
+    assert found.unit == declared.unit, f"{algorithm.name}: its parts speak about {found.unit.describe()}"
+    ran, charged = (Counter(dict(loss.parts())) for loss in (Composed((found,)), Composed((declared,))))
+    more, less = ran - charged, charged - ran
+    told = f"runs {_named(more)} where {_named(less)} is charged"
+    assert less or not more, f"{algorithm.name}: a part is not charged: it {told}"
+    assert more or not less or algorithm.at_most, f"{algorithm.name}: more is charged than runs: it {told}"
+    if not more or not less:
+        return
+    spent, stated = (Composed([Repeated(loss, times) for loss, times in rest.items()]) for rest in (more, less))
+    for epsilon in _EPSILONS:
+        a, b = (accounting.delta(loss, epsilon=epsilon).upper for loss in (spent, stated))
+        assert a <= b * (1.0 + _SLACK) + _TINY, f"{algorithm.name}: a part is not charged in full: it {told}"
+        if not algorithm.at_most:
+            assert b <= a * (1.0 + _SLACK) + _TINY, f"{algorithm.name}: more is charged than runs: it {told}"
+
+
+def _named(rest: "Counter[PrivacyLoss]") -> str:
+    return " and ".join(f"{times} x {loss.describe()}" for loss, times in rest.items()) or "nothing"
+
+
+# --- coins -------------------------------------------------------------------------------------------------------------
+
+_INSIDE: ContextVar[bool] = ContextVar("privet_inside", default=False)
+
+
+@law_of("mechanism")
+def check_no_coin_of_its_own(example: Example) -> None:
+    """Between its parts an algorithm draws from no source of noise, given or secure, except for declared coins.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_no_coin_of_its_own(next(iter(Laplace.examples())))
+    """
+    algorithm: Any = example.mechanism
+    if not isinstance(algorithm, Algorithm):
+        return
+    drawn: list[str] = []
+    plain = Secure.stream
+
+    def secure(self: Secure) -> Stream:
+        if not _INSIDE.get():
+            drawn.append("secure noise")
+        return plain(self)
+
+    with patch.object(Secure, "stream", secure):
+        _watched(algorithm, example.left, [], _Listening(Seeded(5), drawn))
+    assert not drawn, (
+        f"{algorithm.name}: {len(drawn)} draws outside of any mechanism ({drawn[0]}); release through one, or declare "
+        "them with _coins"
+    )
+
+
+class _Listening(Source):
+    """A seeded source that notes when it is used outside of a part."""
+
+    def __init__(self, inner: Seeded, drawn: list[str]) -> None:
+        self._inner, self._drawn = inner, drawn
+
+    def stream(self) -> Stream:
+        if not _INSIDE.get():
+            self._drawn.append("the source that it was given")
+        return self._inner.stream()
+
+
+class _Door:
+    """Notes the price and the group of every part, and when a draw is inside of one."""
+
+    def __init__(self, parts: list[tuple[PrivacyLoss, Path]]) -> None:
+        self._parts, self._lock = parts, threading.Lock()
+
+    def __call__(self, mechanism: Any, value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+        if isinstance(mechanism, Algorithm):
+            return run()
+        with self._lock:
+            self._parts.append((mechanism.loss, together()))
+        with _inside():
+            return run()
+
+    def coins(self, what: str, draw: Callable[[Any], Any], source: Any) -> Any:
+        with _inside():
+            return draw(source)
+
+
+@contextmanager
+def _inside() -> Iterator[None]:
+    token = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(token)
+
+
+def _watched(algorithm: Any, value: Any, parts: list[tuple[PrivacyLoss, Path]], source: Source | None = None) -> None:
+    with followed(), observed(_Door(parts)):
+        algorithm.release(value, source=source)
+
+
+# --- payment and replay ------------------------------------------------------------------------------------------------
+
+
+@law_of("mechanism")
+def check_paid_once(example: Example) -> None:
+    """Inside `with ledger:` a run of an algorithm is one charge, of its own price, whatever its threads release.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_paid_once(next(iter(Laplace.examples())))
+    """
+    algorithm: Any = example.mechanism
+    if not isinstance(algorithm, Algorithm):
+        return
+    ledger = Ledger.create("memory:", budget=Budget(epsilon=1e9, delta=0.5), unit=algorithm.unit)
+    with ledger:
+        algorithm.release(example.left)
+    charges = [entry for entry in ledger.entries() if entry.kind == "reserve"]
+    assert len(charges) == 1, (
+        f"{algorithm.name}: one run was charged {len(charges)} times; are its parts in other threads?"
+    )
+
+
+@law_of("mechanism")
+def check_replay_sees_nothing(example: Example) -> None:
+    """With equal answers of its parts an algorithm cannot tell neighbours apart: a replay of its pair finds nothing.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_replay_sees_nothing(next(iter(Laplace.examples())))
+    """
+    algorithm: Any = example.mechanism
+    if not isinstance(algorithm, Algorithm):
+        return
+    found = replay(algorithm.release, example.left, example.right)
+    assert found.verdict == "not refuted", f"{algorithm.name}: {found}"

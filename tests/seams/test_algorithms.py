@@ -1,0 +1,325 @@
+"""Whole algorithms: looked through by replay, in threads too; parts, coins and payment by law, with broken twins."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import privet as pv
+from privet import audit, testing
+from privet.errors import LedgerError, NotPrivate
+from privet.mechanisms import Example, Laplace
+from privet.noise import Seeded
+from privet.privacy import Composed, Parallel
+from tests.seams.toy import (
+    LEFT,
+    RIGHT,
+    ChargedLess,
+    ChargedMore,
+    Jobs,
+    Leaking,
+    NotCharged,
+    OwnCoin,
+    Sampled,
+    SecretCoin,
+    Seeding,
+    Threads,
+    TooSensitive,
+    Toy,
+)
+
+SOUND = [Toy, Threads, Jobs, Sampled]
+BUDGET = pv.Budget(epsilon=50.0, delta=1e-3)
+
+
+def charges(ledger):
+    return [entry for entry in ledger.entries() if entry.kind == "reserve"]
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_laws_of_algorithms_hold(kind):
+    example = next(iter(kind.examples()))
+    testing.check_parts_are_the_price(example)
+    testing.check_no_coin_of_its_own(example)
+    testing.check_paid_once(example)
+    testing.check_replay_sees_nothing(example)
+
+
+@pytest.mark.parametrize(
+    ("twin", "law", "told"),
+    [
+        (NotCharged, testing.check_parts_are_the_price, "not charged"),
+        (ChargedLess, testing.check_parts_are_the_price, "not charged"),
+        (ChargedMore, testing.check_parts_are_the_price, "more is charged"),
+        (OwnCoin, testing.check_no_coin_of_its_own, "the source that it was given"),
+        (SecretCoin, testing.check_no_coin_of_its_own, "secure noise"),
+        (Leaking, testing.check_replay_sees_nothing, "branch"),
+        (TooSensitive, testing.check_replay_sees_nothing, "distance"),
+    ],
+)
+def test_broken_twins_are_caught(twin, law, told):
+    with pytest.raises(AssertionError, match=told):
+        law(Example(twin(), LEFT, RIGHT))
+
+
+def test_a_sample_that_is_not_declared_is_caught():
+    class Undeclared(Sampled):
+        name = "toy_with_hidden_samples"
+
+        def _coins(self, what, draw, source):
+            return draw(source)
+
+    with pytest.raises(AssertionError, match="draws outside"):
+        testing.check_no_coin_of_its_own(Example(Undeclared(), LEFT, RIGHT))
+
+
+def test_a_sample_without_its_price_is_charged_in_full():
+    class Amplified(Sampled):
+        name = "toy_that_samples_larger_batches"
+
+        def _coins(self, what, draw, source):
+            return np.arange(len(LEFT) - 1)
+
+        def _priced(self, rule):
+            return super()._priced(lambda parts: Composed(parts))
+
+    with pytest.raises(AssertionError, match="not charged"):
+        testing.check_parts_are_the_price(Example(Amplified(), LEFT, RIGHT))
+
+
+def test_blocks_and_nested_algorithms_are_put_together():
+    part = Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
+
+    class Blocks(Toy):
+        name = "toy_of_blocks"
+
+        @property
+        def loss(self):
+            return Composed((super().loss, Parallel((part.loss, part.loss), fixed_blocks=True)))
+
+        def _run(self, prepared, source):
+            inner = Toy().release(prepared, source=source).value
+            with self._priced(lambda parts: Parallel(parts, fixed_blocks=True)):
+                halves = [part.release(len(half), source=source).value for half in (prepared[::2], prepared[1::2])]
+            return {**inner, "halves": np.array(halves)}
+
+    testing.check_parts_are_the_price(Example(Blocks(), LEFT, RIGHT))
+
+
+def test_replay_looks_through_and_counts_the_parts():
+    found = audit.replay(lambda rows: Toy().release(rows).value, LEFT, RIGHT)
+    assert found.verdict == "not refuted", str(found)
+    assert found.releases == 3
+    assert not found.unstable
+    threads = audit.replay(lambda rows: Threads().release(rows).value, LEFT, RIGHT)
+    assert threads.verdict == "not refuted", str(threads)
+    assert threads.releases == 3
+
+
+def test_declared_coins_are_the_same_in_both_worlds():
+    seen = []
+
+    class Noting(Sampled):
+        name = "toy_that_notes_its_samples"
+
+        def _coins(self, what, draw, source):
+            picked = super()._coins(what, draw, source)
+            seen.append(picked.tolist())
+            return picked
+
+    rows = np.random.default_rng(1).random((200, 3))
+    found = audit.replay(lambda data: Noting().release(data).value, rows, rows[:-1])
+    assert found.verdict == "not refuted", str(found)
+    first, again, right = seen[:3], seen[3:6], seen[6:]
+    assert first == again
+    assert [[i for i in picked if i < 199] for picked in first] == right
+
+
+def test_other_coins_in_the_other_world_are_a_finding():
+    class Peeking(Sampled):
+        name = "toy_whose_coins_depend_on_data"
+
+        def _run(self, prepared, source):
+            if len(prepared) > 3:
+                self._coins("another", lambda s: 0, source)
+            return super()._run(prepared, source)
+
+    found = audit.replay(lambda data: Peeking().release(data).value, LEFT, RIGHT)
+    assert "coins" in {finding.kind for finding in found.findings}
+
+
+def test_an_error_bar_computed_from_data_is_a_finding():
+    class Bars(Toy):
+        name = "toy_with_a_bar_of_the_data"
+
+        def _error_given(self, drawn, prepared):
+            return pv.mechanisms.ErrorBar(float(len(prepared)), 0.95, "n")
+
+    found = audit.replay(lambda rows: Bars().release(rows), LEFT, RIGHT)
+    assert found.refuted
+
+
+# --- payment -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", SOUND)
+@pytest.mark.parametrize("ambient", [True, False])
+def test_an_algorithm_is_paid_once_in_whatever_threads(kind, ambient):
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    algorithm = kind()
+    if ambient:
+        with ledger:
+            release = algorithm.release(LEFT)
+    else:
+        release = ledger.release(algorithm, LEFT)
+    assert len(charges(ledger)) == 1
+    assert release.paid is not None
+    assert release.loss == algorithm.loss
+
+
+def test_a_pool_that_was_there_before_carries_the_payment_too():
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    part = Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: None).result()
+
+        class Borrowing(Toy):
+            name = "toy_that_borrows_a_pool"
+
+            @property
+            def loss(self):
+                return part.loss
+
+            def _run(self, prepared, source):
+                return pool.submit(part.release, len(prepared), source=source).result().value
+
+        with ledger:
+            Borrowing().release(LEFT)
+        assert len(charges(ledger)) == 1
+        with ledger:  # what the pool is given by others is paid by them
+            pool.submit(part.release, 3).result()
+        assert len(charges(ledger)) == 2
+        assert pool.submit(part.release, 3).result().paid is None
+
+
+class Lingering(Toy):
+    """It leaves a thread behind that goes on releasing."""
+
+    name = "toy_that_leaves_a_thread_behind"
+    gate, done = threading.Event(), threading.Event()
+    caught: ClassVar[list] = []
+
+    def _run(self, prepared, source):
+        def later():
+            self.gate.wait(20)
+            try:
+                self.caught.append(self.count.release(len(prepared)))
+            except Exception as error:
+                self.caught.append(error)
+            self.done.set()
+
+        threading.Thread(target=later, daemon=True).start()
+        return super()._run(prepared, source)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_nothing_escapes_through_a_thread_that_is_left_behind(inside):
+    for event in (Lingering.gate, Lingering.done):
+        event.clear()
+    Lingering.caught.clear()
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    if inside:
+        with ledger:
+            Lingering().release(LEFT)
+            Lingering.gate.set()
+            assert Lingering.done.wait(20)
+    else:
+        ledger.release(Lingering(), LEFT)
+        Lingering.gate.set()
+        assert Lingering.done.wait(20)
+    assert isinstance(Lingering.caught[0], LedgerError)
+    assert len(charges(ledger)) == 1
+
+
+def test_nothing_escapes_through_a_task_that_is_left_behind():
+    part = Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
+    tasks = []
+
+    class Tasks(Toy):
+        name = "toy_that_leaves_a_task_behind"
+
+        def _run(self, prepared, source):
+            async def later():
+                await asyncio.sleep(0)
+                return part.release(len(prepared))
+
+            tasks.append(asyncio.get_running_loop().create_task(later()))
+            return super()._run(prepared, source)
+
+    async def main(ledger):
+        ledger.release(Tasks(), LEFT)
+        with pytest.raises(LedgerError, match="has ended"):
+            await tasks[0]
+
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    asyncio.run(main(ledger))
+    assert len(charges(ledger)) == 1
+
+
+def test_an_unrelated_thread_still_pays_while_an_algorithm_runs():
+    part = Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
+    started, go = threading.Event(), threading.Event()
+
+    class Slow(Toy):
+        name = "toy_that_takes_its_time"
+
+        def _run(self, prepared, source):
+            started.set()
+            assert go.wait(20)
+            return super()._run(prepared, source)
+
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    with ledger:
+        worker = threading.Thread(target=Slow().release, args=(LEFT,))
+        worker.start()
+        assert started.wait(20)
+        other = threading.Thread(target=part.release, args=(3,))
+        other.start()
+        other.join()
+        go.set()
+        worker.join()
+    assert len(charges(ledger)) == 2
+
+
+def test_threads_are_left_as_they_were():
+    before = threading.Thread.start, ThreadPoolExecutor.submit
+    Threads().release(LEFT)
+    with pytest.raises(ZeroDivisionError):
+        type("Failing", (Toy,), {"name": "toy_that_fails", "_run": lambda *_: 1 / 0})().release(LEFT)
+    assert (threading.Thread.start, ThreadPoolExecutor.submit) == before
+
+
+def test_a_seeded_part_does_not_pass_for_secure():
+    with pytest.raises(NotPrivate):
+        Seeding().release(LEFT)
+    assert Seeding().release(LEFT, source=Seeded(3)).insecure
+    assert Toy().release(LEFT, source=Seeded(3)).insecure
+    assert not Toy().release(LEFT).insecure
+
+
+def test_overhead_is_small():
+    algorithm, parts = Toy(), Toy()
+    start = time.process_time()
+    for _ in range(40):
+        parts.count.release(4)
+        parts.choice.release(LEFT.sum(axis=0))
+        parts.total.release(LEFT.sum(axis=0))
+    plain = time.process_time() - start
+    start = time.process_time()
+    for _ in range(40):
+        algorithm.release(LEFT)
+    assert time.process_time() - start < 5.0 * plain + 0.05
