@@ -2,7 +2,8 @@
 
 Written from Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy", sections 4 and 5. The
 pair of neighbours is given, so that its input generator has nothing to do. Where the paper leaves the search space to
-the user it is made wide: half-lines and single values of every coordinate, the number of positives, and whole answers.
+the user it is made wide: half-lines and single values of every coordinate, the number of positives, whole answers, and
+the Hamming distance to the answer without noise.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class StatDP:
     def p_value(self, subject: Subject, runs: int, rng: np.random.Generator) -> float:
         """One audit with so many runs of each input, those for choosing included."""
         first = max(1, int(self.share * runs))
-        worlds = [_features(subject.simulate(value, runs)) for value in (subject.left, subject.right)]
+        worlds = [_features(subject, subject.simulate(value, runs)) for value in (subject.left, subject.right)]
         chosen, tested = ([w[:first] for w in worlds], [w[first:] for w in worlds])
         column, test, swapped = _select(chosen, first, subject.epsilon, rng)
         counts = [int(test(world[:, column]).sum()) for world in tested]
@@ -38,13 +39,16 @@ class StatDP:
         return self.p_value(subject, runs, rng) <= alpha
 
 
-def _features(outputs: np.ndarray) -> np.ndarray:
-    """The coordinates, how many are positive, and the whole answer as one number."""
+def _features(subject: Subject, outputs: np.ndarray) -> np.ndarray:
+    """The coordinates, how many are positive, the whole answer as one number, and the Hamming distances of its signs to
+    those without noise (which the paper has the user provide)."""
     values = outputs.reshape(len(outputs), -1).astype(float)
     if values.shape[1] == 1:
         return values
     whole = np.array([float(hash(row.tobytes()) % 2**52) for row in values])
-    return np.column_stack((values, np.sum(values > 0, axis=1), whole))
+    signs = [] if subject.truthful is None else [subject.truthful(value) for value in (subject.left, subject.right)]
+    far = [np.sum((values > 0) != truth, axis=1) for truth in signs]
+    return np.column_stack((values, np.sum(values > 0, axis=1), whole, *far))
 
 
 def _select(worlds: list[np.ndarray], n: int, epsilon: float, rng: np.random.Generator):

@@ -26,7 +26,7 @@ class Subject:
     left: Any
     right: Any
     simulate: Law
-    truthful: Callable[[Any], np.ndarray] | None = None  # the answer without noise, where one is defined
+    truthful: Callable[[Any], np.ndarray] | None = None  # the signs without noise, where one is defined
 
 
 def _laplace(scale: float, *shape: int) -> np.ndarray:
@@ -75,6 +75,10 @@ def _k_rr(k: int, honest: float) -> Law:
     return law
 
 
+def _signs(queries: tuple[int, ...]) -> np.ndarray:
+    return np.asarray(queries) > 0
+
+
 _ALL_UP = ((0,) * 5, (STEP,) * 5)
 _HALF = ((STEP,) * 5 + (0,) * 5, (0,) * 5 + (STEP,) * 5)
 
@@ -82,9 +86,11 @@ SUBJECTS = (
     Subject("Laplace, half the noise", 1.0, 0, STEP, _laplace_with(0.5)),
     Subject("Laplace, 25% less noise", 1.0, 0, STEP, _laplace_with(0.75)),
     Subject("noisy max with its value", 1.0, *_ALL_UP, _noisy_max),
-    Subject("SVT 3: noisy number released", 1.0, (0,) * 10, (STEP,) * 9 + (0,), _sparse_vector_with_values),
-    Subject("SVT 4: noise without the number of positives", 1.0, *_HALF, _sparse_vector(4 * STEP, 4 * STEP / 3, 3)),
-    Subject("SVT 5: no noise on queries", 1.0, *_HALF, _sparse_vector(2 * STEP, 0.0, None)),
-    Subject("SVT 6: any number of positives", 1.0, *_HALF, _sparse_vector(2 * STEP, 2 * STEP, None)),
+    Subject("SVT 3: noisy number released", 1.0, (0,) * 10, (STEP,) * 9 + (0,), _sparse_vector_with_values, _signs),
+    Subject(
+        "SVT 4: noise without the number of positives", 1.0, *_HALF, _sparse_vector(4 * STEP, 4 * STEP / 3, 3), _signs
+    ),
+    Subject("SVT 5: no noise on queries", 1.0, *_HALF, _sparse_vector(2 * STEP, 0.0, None), _signs),
+    Subject("SVT 6: any number of positives", 1.0, *_HALF, _sparse_vector(2 * STEP, 2 * STEP, None), _signs),
     Subject("k-RR, honesty of two values for four", 1.0, 0, 1, _k_rr(4, math.e / (1.0 + math.e))),
 )

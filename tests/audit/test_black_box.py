@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from privet import audit, mechanisms, noise, privacy, testing
-from privet.audit import black_box
+from privet.audit import black_box, scouting, witness
 from privet.audit.search import KINDS, Encoder, Event, World, observe, observe_both
 from privet.errors import InvalidParameter, MixedUnits
 from privet.testing.zoo.entry import Simulated
@@ -138,12 +138,17 @@ def test_false_alarms_stay_within_the_level():
 
 def test_testing_on_the_runs_that_chose_the_event_is_noticed():
     """The planted bug: the runs that chose the events come back to be tested, so the luck that chose them confirms it."""
-    encoded, seen = black_box._encoded, {}
+    scouted, seen = scouting.Scout._scouted, {}
 
-    def again(batches, encoder, learned):
-        return seen.setdefault(id(encoder), (encoder, encoded(batches, encoder, learned)))[1]
+    def remembering(scout, *arguments):
+        found = scouted(scout, *arguments)
+        seen[id(found[0])] = found[2]
+        return found
 
-    with patch.object(black_box, "_encoded", again):
+    def again(pairs, encoder, learned):
+        return witness.Encoded(seen[id(encoder)], [None, None])
+
+    with patch.object(scouting.Scout, "_scouted", remembering), patch.object(black_box, "encoded", again):
         assert false_alarms() > most_alarms()
 
 
@@ -155,17 +160,17 @@ def test_the_tested_runs_are_never_searched():
         made[0] += runs
         return np.arange(made[0] - runs, made[0])
 
-    tallies, count = black_box.Tallies, black_box.Witness.count
+    tallies, count = scouting.Tallies, witness.Witness.count
 
-    def spying(left, right, kinds):
+    def spying(left, right, kinds, scores=()):
         searched.update(np.concatenate((left["value[0]"], right["value[0]"])).tolist())
-        return tallies(left, right, kinds)
+        return tallies(left, right, kinds, scores)
 
     def counting(witness, left, right):
         tested.update(np.concatenate((left["value[0]"], right["value[0]"])).tolist())
         return count(witness, left, right)
 
-    with patch.object(black_box, "Tallies", spying), patch.object(black_box.Witness, "count", counting):
+    with patch.object(scouting, "Tallies", spying), patch.object(witness.Witness, "count", counting):
         audited(Simulated("numbered", law), pair=(0, 1), runs=1_000)
     assert len(searched) == 500
     assert len(tested) == 1_500

@@ -37,7 +37,39 @@ class Plain:
         self.total = total
 
 
+class Tensor:
+    """What a tensor of a library that need not be there can do: numbers only after detach and cpu, and only plain ones."""
+
+    def __init__(self, numbers, *, where="device", grad=True, half=False, sparse=False):
+        self._numbers, self._state = np.asarray(numbers), (where, grad, half, sparse)
+        self.is_sparse = sparse
+
+    def _like(self, *state):
+        where, grad, half, sparse = state
+        return Tensor(self._numbers, where=where, grad=grad, half=half, sparse=sparse)
+
+    def detach(self):
+        return self._like(self._state[0], False, *self._state[2:])
+
+    def cpu(self):
+        return self._like("memory", *self._state[1:])
+
+    def to_dense(self):
+        return self._like(*self._state[:3], False)
+
+    def float(self):
+        return self._like(*self._state[:2], False, self._state[3])
+
+    def numpy(self):
+        if self._state != ("memory", False, False, False):
+            raise TypeError("cannot be converted")
+        return self._numbers
+
+
 WRAPPED = {
+    "tensor": lambda x: Tensor([0.0, x]),
+    "tensor of halves": lambda x: Tensor([0.0, x], half=True),
+    "sparse tensor": lambda x: {"a": Tensor([[0.0, x]], sparse=True)},
     "text": lambda x: f"about {x} people",
     "numpy text": lambda x: np.str_(f"about {x} people"),
     "json": lambda x: json.dumps({"total": x, "label": "a"}),
@@ -80,6 +112,25 @@ def half(wrap):
 def test_weak_noise_is_found_in_any_wrapping(wrapping):
     found = audit.mechanism(half(WRAPPED[wrapping]), claim=ONE, neighbours=[(100, 110)], runs=900, alpha=1e-4)
     assert found.verdict == "violated", str(found)
+
+
+def test_tensors_of_torch_are_read_as_their_numbers():
+    torch = pytest.importorskip("torch")
+    for tensor in (
+        torch.tensor([1.0, 2.0], requires_grad=True),
+        torch.tensor([1.0, 2.0], dtype=torch.bfloat16),
+        torch.tensor([1.0, 2.0]).to_sparse(),
+    ):
+        assert read(tensor, Marks(b"key")).numbers[""].tolist() == [1.0, 2.0]
+    assert sorted(read({"a": torch.tensor(3)}, Marks(b"key")).single.values())[-1] == 3.0
+
+
+def test_a_stand_in_for_a_tensor_refuses_what_a_tensor_refuses():
+    with pytest.raises(TypeError):
+        Tensor([1.0]).numpy()
+    with pytest.raises(TypeError):
+        Tensor([1.0], half=True).detach().cpu().numpy()
+    assert read(Tensor([1.0], half=True, sparse=True), Marks(b"key")).numbers[""].tolist() == [1.0]
 
 
 def flip(value, act):

@@ -1,5 +1,6 @@
 """`privet audit` as a privacy engineer meets it."""
 
+import io
 import json
 import sys
 
@@ -113,6 +114,33 @@ def test_a_function_of_ones_own_is_held_to_a_claim(privet, own):
     listed = ("--neighbours", "own_code:PAIRS", "--runs", 3_000)
     claim = privacy.to_json(privacy.PureLoss(1.0))
     assert privet("audit", "function", "own_code:broken", "--claim", claim, *listed, "--json").code == 1
+
+
+def test_time_processes_and_an_early_end_are_asked_for(privet, own):
+    pair = ("--epsilon", 1, "--left", "[1]", "--right", "[1, 1]", "--alpha", "1e-6", "--json")
+    done = privet("audit", "function", "own_code:broken", *pair, "--runs", 4_000, "--stop")
+    assert done.code == 1
+    assert json.loads(done.out)["findings"][0]["test"] == "betting"
+    done = privet("audit", "function", "own_code:broken", *pair, "--runs", 100_000_000, "--seconds", 2)
+    assert done.code == 1
+    assert json.loads(done.out)["runs"] < 1_000_000
+    refused = privet("audit", "function", "own_code:broken", *pair, "--runs", 1_000, "--jobs", 0)
+    assert (refused.code, "jobs" in refused.err) == (2, True)
+
+
+def test_how_far_an_audit_has_come_is_shown_on_a_terminal(monkeypatch):
+    from privet.cli.audit import shared
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for screen, words in ((Terminal(), "audit"), (io.StringIO(), "")):
+        monkeypatch.setattr(sys, "stderr", screen)
+        with shared.progress():
+            audit.mechanism(lambda value: value, claim=privacy.PureLoss(1.0), neighbours=[(0, 1)], runs=40)
+        assert words in screen.getvalue()
+        assert bool(screen.getvalue()) == bool(words)
 
 
 def test_a_pipeline_is_replayed(privet, own):

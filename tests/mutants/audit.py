@@ -133,7 +133,7 @@ plant(
 )
 plant(
     "audit: the worlds are not exchanged",
-    "audit/black_box.py",
+    "audit/witness.py",
     "return (hits[1], hits[0]) if self.swapped else (hits[0], hits[1])",
     "return hits[0], hits[1]",
     "tests/audit/test_black_box.py::test_an_event_of_the_right_world_counts_the_right_world_first",

@@ -9,7 +9,7 @@ An audit can only refute. It returns a bound with its confidence, `violated` or 
 """
 
 from privet._face import face
-from privet.audit.black_box import MechanismAudit as MechanismAudit, Witness as Witness, mechanism as mechanism
+from privet.audit.black_box import MechanismAudit as MechanismAudit, mechanism as mechanism
 from privet.audit.certificate import (
     Certificate as Certificate,
     certify as certify,
@@ -68,5 +68,6 @@ from privet.audit.statistics import (
     pooled as pooled,
 )
 from privet.audit.training import TrainingAudit as TrainingAudit, training as training
+from privet.audit.witness import Witness as Witness
 
 __all__, __dir__ = face(globals())

@@ -1,115 +1,38 @@
 """`audit.mechanism`: search for an input pair and an event that a claimed price forbids, then test it on fresh runs."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from privet._numerics import Array
 from privet._validate import above, count, flag, fraction, open_fraction
 from privet.audit.counts import Counts
 from privet.audit.explain import delta_of, explained
 from privet.audit.neighbours import Neighbours
 from privet.audit.question import claim_of, kinds_of, pairs_of, strain_of
 from privet.audit.result import CurveTest, LowerBound, Verdict
+from privet.audit.scouting import Scout, Search
 from privet.audit.search import (
     KINDS,
-    Candidate,
     Crew,
-    Encoder,
-    Event,
-    Learned,
-    Strain,
     Subject,
-    Tallies,
-    World,
     dependence,
     differs,
-    fit,
     held,
-    learn,
-    targets_of,
     twin_of,
     usual_released,
 )
 from privet.audit.statistics import curve_test, point_lower
-from privet.audit.statistics.clopper_pearson import point_epsilon
 from privet.audit.statistics.curve import box_test
 from privet.audit.trial import BETTING, Bets, Progress, affordable, blocks, told
+from privet.audit.witness import Columns, Encoded, Witness, encoded, one_after_other, with_learned
 from privet.privacy import PrivacyLoss
-
-Columns = dict[str, Array]
 
 DEPENDS: Verdict = "depends on more than its input"
 SHARES = (0.6, 0.15, 0.25)  # of the level: the best suspect, the second, and the event that measures epsilon
-_SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
-_FEW = 1_000  # runs below which nothing is learned
-_LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
-_SCOUTING = 0.25  # of the runs choose, where there is nothing to learn first
-_RELEASED = 40  # scouting runs through `release`
 _TWIN = 64  # runs of a copy beside the mechanism
 _HOW = "chosen on other runs"
-_CAUTION = 1e-3  # level of the intervals by which the measuring event is chosen
-
-
-@dataclass(frozen=True, eq=False)
-class Witness:
-    """What was tested: two neighbouring inputs, an event, and in which world it is too likely. It can be run again.
-
-    >>> from privet import audit, mechanisms
-    >>> witness = audit.mechanism(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), runs=2000).witness
-    >>> witness.replay(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), 100).n
-    100
-    """
-
-    left: Any
-    right: Any
-    event: Event
-    swapped: bool
-    encoder: Encoder
-    learned: dict[str, Learned] = field(default_factory=dict)
-    subject: Subject | None = field(default=None, repr=False)
-
-    def replay(self, mechanism: Any, runs: int) -> Counts:
-        """Count the event on fresh runs of both worlds; feed the counts to any statistic."""
-        again = (
-            Subject(mechanism)
-            if self.subject is None
-            else replace(self.subject, mechanism=mechanism, fresh=None, told=None)
-        )
-        worlds = [_Worlds(pair) for pair in again.batches(self.left, self.right, runs, wanted=self.encoder.wanted)]
-        return self.count(*_encoded(worlds, self.encoder, self.learned).columns)
-
-    def count(self, left: Columns, right: Columns) -> Counts:
-        """The counts in observed worlds, the world where the event is too likely first."""
-        first, second = self.hits(left, right)
-        return Counts(tp=int(first.sum()), fp=int(second.sum()), n=len(first), n_out=len(second))
-
-    def hits(self, left: Columns, right: Columns) -> tuple[Array, Array]:
-        """Which runs answer yes, in the world where the event is too likely and in the other one."""
-        hits = []
-        for columns in (left, right):
-            column = columns.get(self.event.feature)  # an output without the feature answers no
-            hits.append(np.zeros(len(columns["form"]), dtype=bool) if column is None else self.event(column))
-        return (hits[1], hits[0]) if self.swapped else (hits[0], hits[1])
-
-    @property
-    def vocabulary(self) -> dict[str, int]:
-        """The forms of outputs by which an event about forms is numbered."""
-        return self.encoder.vocabulary
-
-    @property
-    def question(self) -> str:
-        """The event in words."""
-        if self.event.feature == "form":
-            forms = {number: form for form, number in self.vocabulary.items()}
-            return f"form is {forms.get(int(self.event.threshold), 'unknown')}"
-        return str(self.event)
-
-    def __str__(self) -> str:
-        world = "right" if self.swapped else "left"
-        return f"{self.question}, more likely in the {world} world"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -247,12 +170,13 @@ class _Audit:
 
     def run(self, pairs: list[tuple[Any, Any]], twin: Any | None, runs: int, notes: list[str]) -> MechanismAudit:
         """Choose a pair and events, test them on fresh runs, and say what came of it."""
-        subject, strain = self.subject, strain_of(self.claim)
-        left, right = _most_telling(self, pairs, strain, runs)
-        search = _search(self, left, right, strain, runs)
+        subject = self.subject
+        scout = Scout(subject, self.crew, self.kinds, self.delta, strain_of(self.claim))
+        left, right = scout.most_telling(pairs, runs)
+        search = scout.search(left, right, runs, suspects=len(SHARES) - 1)
         subject.ran.update(release=0, simulate=0)
         bets = Bets.on(search.scouted, self.claim, self.alpha) if self.stop else None
-        worlds = self._tested(search, left, right, bets)
+        worlds = self._tested(scout, search, left, right, bets)
         tests, part = list[tuple[CurveTest, Witness]](), 1.0 if bets is None else 1.0 - BETTING
         stopped = bets is not None and bets.test.verdict == "violated"
         if bets is not None and stopped:
@@ -286,21 +210,19 @@ class _Audit:
             betting=None if bets is None else bets.to_dict(),
         )
 
-    def _tested(self, search: "_Search", left: Any, right: Any, bets: Bets | None) -> "_Encoded":
+    def _tested(self, scout: Scout, search: Search, left: Any, right: Any, bets: Bets | None) -> Encoded:
         """Fresh runs: all of them, or block after block until the bets have refuted the claim."""
         if bets is None:
-            return _encoded(
-                _observed(self, left, right, search.testing, search.encoder), search.encoder, search.learned
-            )
-        found, expected = list[_Encoded](), usual_released(search.testing)
+            pairs = scout.observed(left, right, search.testing, search.encoder)
+            return encoded(pairs, search.encoder, search.learned)
+        found, expected = list[Encoded](), usual_released(search.testing)
         for size in blocks(search.testing, self.crew.jobs):
-            batch = _observed(
-                self, left, right, size, search.encoder, released=min(expected * size / search.testing, size / 2)
-            )
-            found.append(_encoded(batch, search.encoder, search.learned))
+            released = min(expected * size / search.testing, size / 2)
+            pairs = scout.observed(left, right, size, search.encoder, released=released)
+            found.append(encoded(pairs, search.encoder, search.learned))
             if bets.feed(*search.witnesses[0].hits(*found[-1].columns)):
                 break
-        return _one_after_other(found)
+        return one_after_other(found)
 
 
 def decide(
@@ -329,132 +251,8 @@ def measure(counts: Counts, *, claim: PrivacyLoss, delta: float, alpha: float, s
     return point_lower(counts, delta=delta, alpha=alpha * share, unit=claim.unit).selected(alpha, _HOW)
 
 
-# --- running ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Worlds:
-    """One batch of runs of both worlds."""
-
-    pair: tuple[World, World]
-
-
-@dataclass(frozen=True, eq=False)
-class _Encoded:
-    """The columns of both worlds in the order of the runs, and which runs came after one on the other input."""
-
-    columns: list[Columns]
-    after_other: list[Array | None]
-
-
-def _observed(
-    audit: _Audit, left: Any, right: Any, runs: int, encoder: Encoder, *, released: float | None = None
-) -> Iterable[_Worlds]:
-    batches = audit.crew.batches(audit.subject, left, right, runs, wanted=encoder.wanted, released=released)
-    return (_Worlds(pair) for pair in batches)
-
-
-def _encoded(batches: Iterable[_Worlds], encoder: Encoder, learned: dict[str, Learned]) -> _Encoded:
-    """Batch by batch, so that long outputs are never held all at once."""
-    columns: list[list[Columns]] = [[], []]
-    after: list[list[Array | None]] = [[], []]
-    for batch in batches:
-        for side, world in enumerate(batch.pair):
-            columns[side].append(_with(learned, encoder.columns(world)))
-            alone = world.released is None or not bool(np.all(world.released))
-            after[side].append(None if alone else world.after_other)
-    joined = [{name: np.concatenate([each[name] for each in side]) for name in side[0]} for side in columns]
-    order = [
-        None if any(a is None for a in side) else np.concatenate([a for a in side if a is not None]) for side in after
-    ]
-    return _Encoded(joined, order)
-
-
-def _one_after_other(blocks: list[_Encoded]) -> _Encoded:
-    """Blocks of runs one after the other."""
-    columns = [
-        {name: np.concatenate([block.columns[side][name] for block in blocks]) for name in blocks[0].columns[side]}
-        for side in (0, 1)
-    ]
-    after = [[block.after_other[side] for block in blocks] for side in (0, 1)]
-    order = [
-        None if any(a is None for a in side) else np.concatenate([a for a in side if a is not None]) for side in after
-    ]
-    return _Encoded(columns, order)
-
-
-def _with(learned: dict[str, Learned], columns: Columns) -> Columns:
-    return columns | {name: model(columns) for name, model in learned.items()}
-
-
-# --- choosing ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """What the scouting runs decided: everything that the tested runs are then held against."""
-
-    encoder: Encoder
-    learned: dict[str, Learned]
-    witnesses: tuple[Witness, ...]
-    testing: int
-    events: int
-    scouted: Counts
-
-
-def _most_telling(audit: _Audit, pairs: list[tuple[Any, Any]], strain: Strain, runs: int) -> tuple[Any, Any]:
-    """The pair whose worlds lie furthest outside the claim: all in a few runs, the best ones in more."""
-    subject, kinds = audit.subject, audit.kinds
-    each = max(min(_SCOUTS, runs // (2 * len(pairs))), min(runs, 50))
-    while len(pairs) > 1:
-        scores = []
-        for left, right in pairs:
-            subject.wants_rows = (targets := targets_of(left, right, subject.marks)) is not None
-            worlds = audit.crew.both(subject, left, right, each, released=0)
-            encoder = fit(*worlds, strain, targets=targets)
-            tallies = Tallies(encoder.columns(worlds[0]), encoder.columns(worlds[1]), kinds)
-            scores.append(tallies.suspects(strain, 1)[0].score)
-        keep = 1 if len(pairs) <= _FINALISTS else _FINALISTS
-        best = np.argsort(-np.array(scores), kind="stable")[:keep]
-        pairs, each = [pairs[int(i)] for i in best], max(min(_SCOUTS, runs // (2 * keep)), min(runs, 50))
-    return pairs[0]
-
-
-def _search(audit: _Audit, left: Any, right: Any, strain: Strain, runs: int) -> _Search:
-    """Fit the encoder and learn on some runs, choose events on others; how many are left to be tested."""
-    subject, kinds, delta = audit.subject, audit.kinds, audit.delta
-    targets = targets_of(left, right, subject.marks)
-    subject.wants_rows = targets is not None
-    first = int(runs * _SCOUTING) if runs < _FEW else min(int(runs * _LEARNING), _MOST_LEARNING)
-    worlds = audit.crew.both(subject, left, right, max(first, 1), released=_RELEASED)
-    encoder = fit(*worlds, strain, targets=targets)
-    scouts = [encoder.columns(world) for world in worlds]
-    learned: dict[str, Learned] = {}
-    choosing = 0
-    if runs >= _FEW:
-        learned = learn(*scouts, kinds=kinds)
-        choosing = int(runs * _CHOOSING) if learned else int(runs * _SCOUTING) - first
-        batches = _observed(audit, left, right, choosing, encoder, released=_RELEASED)
-        fresh = _encoded(batches, encoder, learned).columns
-        # What was learned flatters the runs that it was learned from; where nothing was, all of them may choose.
-        scouts = fresh if learned else [_joined(*both) for both in zip(scouts, fresh, strict=True)]
-    tallies = Tallies(scouts[0], scouts[1], kinds)
-    chosen: list[Candidate] = tallies.suspects(strain, len(SHARES) - 1)
-    chosen += [chosen[0]] * (len(SHARES) - 1 - len(chosen))
-    chosen.append(tallies.best(lambda tp, fp, n, n_out: point_epsilon(tp, fp, n, n_out, delta=delta, alpha=_CAUTION)))
-    witnesses = tuple(Witness(left, right, each.event, each.swapped, encoder, learned, subject) for each in chosen)
-    testing = runs - max(first, 1) - choosing
-    one, other = witnesses[0].hits(*scouts)
-    scouted = Counts(tp=int(one.sum()), fp=int(other.sum()), n=len(one), n_out=len(other))
-    return _Search(encoder, learned, witnesses, testing, tallies.events, scouted)
-
-
-def _joined(one: Columns, other: Columns) -> Columns:
-    return {name: np.concatenate((column, other[name])) for name, column in one.items() if name in other}
-
-
 def _tests(
-    search: _Search, worlds: _Encoded, claim: PrivacyLoss, alpha: float, part: float
+    search: Search, worlds: Encoded, claim: PrivacyLoss, alpha: float, part: float
 ) -> list[tuple[CurveTest, Witness]]:
     """Each chosen event on the fresh runs, at its share of the level."""
     return [
@@ -463,7 +261,7 @@ def _tests(
     ]
 
 
-def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTest, witness: Witness) -> str | None:
+def _depends(subject: Subject, twin: Any | None, worlds: Encoded, test: CurveTest, witness: Witness) -> str | None:
     """What the output depends on besides the input, in words.
 
     Before an accusation it is the accusing event that must come from independent runs; a serial number or a time stamp
@@ -480,7 +278,7 @@ def _depends(subject: Subject, twin: Any | None, worlds: _Encoded, test: CurveTe
     beside = replace(subject, mechanism=twin, told=None, notes=[], ran={"release": 0, "simulate": 0})
     pair = beside.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
     for side, world in zip(judged, pair, strict=True):
-        columns = _with(witness.learned, witness.encoder.columns(world))
+        columns = with_learned(witness.learned, witness.encoder.columns(world))
         columns = _answers(witness, columns) if accused else columns
         if any(differs(side[name], columns[name]) for name in (side if accused else names) if name in side):
             return "a copy of the mechanism answers otherwise: something was drawn once and kept"

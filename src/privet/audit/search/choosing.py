@@ -1,7 +1,7 @@
 """Choosing events: all of them counted in scouting runs, ranked by what the final test would make of them."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,15 +31,26 @@ class Candidate:
 class Tallies:
     """All events of the wanted kinds, counted in both worlds.
 
+    `scores` names features by which each run was judged by another rule than the tested runs will be: their half-lines
+    mean the same under either rule, their single values do not.
+
     >>> side = {"form": np.zeros(4), "value[0]": np.array([0.0, 1.0, 2.0, 3.0])}
     >>> Tallies(side, side, frozenset({"threshold"})).events
     6
     """
 
-    def __init__(self, left: dict[str, Array], right: dict[str, Array], kinds: frozenset[str]) -> None:
-        self._n, self._n_out = len(left["form"]), len(right["form"])
+    def __init__(
+        self,
+        left: dict[str, Array],
+        right: dict[str, Array],
+        kinds: frozenset[str],
+        scores: Collection[str] = (),
+    ) -> None:
+        self._n, self._n_out, self._scores = len(left["form"]), len(right["form"]), frozenset(scores)
         sides = [_wanted(side, kinds) for side in (left, right)]
-        self._groups = [group for group in tally(*sides) if group.thresholds.size and group.kind in kinds]
+        self._groups = [
+            group for group in tally(*sides) if group.thresholds.size and group.kind in kinds and self._sensible(group)
+        ]
         self._shifts: dict[str, Shift] = {}
         if max(self._n, self._n_out) <= _MODELLED:
             names = {group.feature for group in self._groups if group.relation == "at least"}
@@ -60,11 +71,11 @@ class Tallies:
         """
         chances = Counter[tuple[str, str]]()
         for group in self._groups:
-            chances[_family(group)] += self._chances(group)
+            chances[self._family(group)] += self._chances(group)
         found: dict[str, Candidate] = {}
         fallback: Candidate | None = None
         for group in self._groups:
-            luck = float(np.sqrt(2.0 * np.log(2.0 * chances[_family(group)])))
+            luck = float(np.sqrt(2.0 * np.log(2.0 * chances[self._family(group)])))
             for swapped, depth, often in self._depths(group, strain):
                 index = int(np.argmax(depth))
                 promise = float(depth[index]) - luck
@@ -100,7 +111,17 @@ class Tallies:
             found.append((swapped, depth, often))
         return found
 
+    def _sensible(self, group: Tally) -> bool:
+        return group.feature not in self._scores or group.relation in ("at least", "at most")
+
+    def _family(self, group: Tally) -> tuple[str, str]:
+        if group.feature in self._scores:  # all of them estimate one and the same likelihood ratio
+            return "score", "threshold"
+        return group.kind, "threshold" if group.relation in ("at least", "at most") else group.relation
+
     def _chances(self, group: Tally) -> int:
+        if group.feature in self._scores:
+            return 1
         if group.relation not in ("at least", "at most"):
             return group.thresholds.size
         return min(group.thresholds.size, 1 if group.feature in self._shifts else _HALF_LINES)
@@ -174,10 +195,6 @@ def _apart(one: Array, other: Array) -> float:
     places = np.concatenate((one, other))
     gap = np.searchsorted(one, places, "right") / len(one) - np.searchsorted(other, places, "right") / len(other)
     return float(np.abs(gap).max() * np.sqrt(len(one) * len(other) / (len(one) + len(other))))
-
-
-def _family(group: Tally) -> tuple[str, str]:
-    return group.kind, "threshold" if group.relation in ("at least", "at most") else group.relation
 
 
 def _wanted(columns: dict[str, Array], kinds: frozenset[str]) -> dict[str, Array]:

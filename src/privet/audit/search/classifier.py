@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import Array
-from privet.audit.search.independence import drifts
+from privet._numerics import Array, special
 
-_FEWEST = 100  # runs of each world to learn from
-_MOST = 20_000
+FEWEST = 100  # runs of each world to learn from
+MOST = 20_000
 _BINS = 24
+_NEWTON, _CURVED = 25, 8_000  # steps; rows that the curvature is measured on
 _DEPTH, _TREE_BINS, _LEAF = 3, 24, 40
 _SHARP = 0.02  # of the quartiles' distance: the least width of the step from one side to the other
 _WIDEST = 96  # columns that a tree looks at
@@ -45,7 +45,7 @@ class Classifier(Learned):
         score = np.zeros(len(columns["form"]) if "form" in columns else len(next(iter(columns.values()))))
         for name, middle, spread, weight in zip(self.names, self.middle, self.spread, self.weights, strict=True):
             if name in columns:
-                score += weight * _moderate((columns[name] - middle) / spread, self.limit)
+                score += weight * moderate((columns[name] - middle) / spread, self.limit)
         return score
 
 
@@ -103,26 +103,7 @@ class TimeGivenValue(Learned):
         return self.sign[cell] * np.log(np.maximum(columns["time"], 1e-12) / self.usual[cell])
 
 
-def learn(left: dict[str, Array], right: dict[str, Array], *, kinds: frozenset[str]) -> dict[str, Learned]:
-    """Learn to tell the worlds apart from some runs, which must not be tested on; the new features by name.
-
-    Columns that change as time goes by (serial numbers, clocks) are left out: later runs are not like those learned from.
-
-    >>> learn({"value[0]": np.zeros(200)}, {"value[0]": np.ones(200)}, kinds=frozenset({"projection"}))
-    {}
-    """
-    found: dict[str, Learned | None] = {}
-    drifting = {name for side in (left, right) for name, column in side.items() if name != "form" and drifts(column)}
-    left, right = ({name: side[name] for name in side if name not in drifting} for side in (left, right))
-    if "projection" in kinds:
-        found["classifier"], found["classifier of sides"] = _classifiers(left, right)
-        found["tree"] = _tree(left, right)
-    if "time" in kinds:
-        found["time given value"] = _time_given_value(left, right)
-    return {name: model for name, model in found.items() if model is not None}
-
-
-def _classifiers(left: dict[str, Array], right: dict[str, Array]) -> tuple[Classifier | None, Classifier | None]:
+def classifiers(left: dict[str, Array], right: dict[str, Array]) -> tuple[Classifier | None, Classifier | None]:
     """None when one number says everything (thresholds see all of it) or the runs are few.
 
     The first is linear, which is best for Gaussian noise. The second asks of each number on which side of the middle
@@ -130,9 +111,9 @@ def _classifiers(left: dict[str, Array], right: dict[str, Array]) -> tuple[Class
     """
     names = tuple(name for name in left if name in right and name.startswith(("value", "sum", "largest", "smallest")))
     names = tuple(name for name in names if " - " not in name and " given " not in name)[:_WIDEST]
-    if _alone(names) or min(len(left[names[0]]), len(right[names[0]])) < _FEWEST:
+    if alone(names) or min(len(left[names[0]]), len(right[names[0]])) < FEWEST:
         return None, None
-    sides = [np.stack([side[name][:_MOST] for name in names], axis=1) for side in (left, right)]
+    sides = [np.stack([side[name][:MOST] for name in names], axis=1) for side in (left, right)]
     labels = np.repeat([1, 0], [len(side) for side in sides])
     inputs = np.concatenate(sides)
     low, middle, high = np.quantile(np.nan_to_num(inputs, nan=0.0, posinf=0.0, neginf=0.0), (0.25, 0.5, 0.75), axis=0)
@@ -146,27 +127,57 @@ def _classifiers(left: dict[str, Array], right: dict[str, Array]) -> tuple[Class
 def _fitted(
     names: tuple[str, ...], inputs: Array, labels: Array, middle: Array, spread: Array, limit: float
 ) -> Classifier:
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(max_iter=200).fit(_moderate((inputs - middle) / spread, limit), labels)
-    return Classifier(names, middle, spread, model.coef_[0], limit)
+    weights = logistic(moderate((inputs - middle) / spread, limit), labels)
+    return Classifier(names, middle, spread, weights, limit)
 
 
-def _alone(names: Iterable[str]) -> bool:
+def logistic(inputs: Array, labels: Array) -> Array:
+    """The weights of a logistic regression with a unit ridge (none on the constant, which is not returned), by Newton.
+
+    >>> logistic(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0, 1, 1, 1])).round(2).tolist()
+    [0.42]
+    """
+    rows = np.column_stack((inputs, np.ones(len(inputs))))
+    ridge = np.append(np.ones(inputs.shape[1]), 1e-9)
+    weights, stride = np.zeros(rows.shape[1]), -(-len(rows) // _CURVED)
+
+    def loss(at: Array) -> float:
+        score = rows @ at
+        return float(np.sum(np.logaddexp(0.0, score) - labels * score) + 0.5 * np.sum(ridge * at * at))
+
+    value = loss(weights)
+    for _ in range(_NEWTON):
+        rate = special().expit(rows @ weights)
+        slope = rows.T @ (rate - labels) + ridge * weights
+        if np.abs(slope).max() < 1e-5 * len(rows):
+            break
+        some, bent = rows[::stride], (rate * (1.0 - rate))[::stride, None]
+        bend = stride * ((some * bent).T @ some) + np.diag(ridge)
+        step = np.linalg.solve(bend, slope)
+        size = 1.0
+        while (lower := loss(weights - size * step)) > value and size > 1e-3:
+            size *= 0.5
+        if lower >= value:
+            break
+        weights, value = weights - size * step, lower
+    return weights[:-1]
+
+
+def alone(names: Iterable[str]) -> bool:
     """Whether one number says everything: then thresholds, windows and atoms see all of it."""
     return len({name for name in names if name.startswith(("value", "text"))} - {"value.error"}) < 2
 
 
-def _tree(left: dict[str, Array], right: dict[str, Array]) -> Tree | None:
+def tree(left: dict[str, Array], right: dict[str, Array]) -> Tree | None:
     """Grown by the gain in information; None when there is one number only, or too few runs."""
     names = [
         n for n in left if n in right and n != "time" and not n.startswith(("row", "exponent")) and " given " not in n
     ]
     names = names[:_WIDEST]
-    if _alone(names) or min(len(left["form"]), len(right["form"])) < 4 * _LEAF:
+    if alone(names) or min(len(left["form"]), len(right["form"])) < 4 * _LEAF:
         return None
-    columns = {name: np.concatenate((left[name][:_MOST], right[name][:_MOST])) for name in names}
-    label = np.repeat([True, False], [min(len(side["form"]), _MOST) for side in (left, right)])
+    columns = {name: np.concatenate((left[name][:MOST], right[name][:MOST])) for name in names}
+    label = np.repeat([True, False], [min(len(side["form"]), MOST) for side in (left, right)])
     cells = {name: _cells(columns[name], name.startswith(_NAMED)) for name in names}
     inner, leaves = 2**_DEPTH - 1, 2**_DEPTH
     questions: list[tuple[str, float, bool] | None] = [None] * inner
@@ -243,17 +254,17 @@ def _information(a: Array, b: Array, totals: list[int]) -> Array:
     return np.asarray(part(a, b) + part(totals[0] - a, totals[1] - b) - whole)
 
 
-def _moderate(column: Array, limit: float) -> Array:
+def moderate(column: Array, limit: float) -> Array:
     """Finite and of moderate size, so that one huge number does not blind the fit."""
     return np.clip(np.nan_to_num(column, nan=0.0, posinf=limit, neginf=-limit), -limit, limit)
 
 
-def _time_given_value(left: dict[str, Array], right: dict[str, Array]) -> TimeGivenValue | None:
+def time_given_value(left: dict[str, Array], right: dict[str, Array]) -> TimeGivenValue | None:
     if "value[0]" not in left.keys() & right.keys() or "time" not in left.keys() & right.keys():
         return None
     pooled = np.concatenate((left["value[0]"], right["value[0]"]))
     pooled = pooled[np.isfinite(pooled)]
-    if pooled.size < _FEWEST:
+    if pooled.size < FEWEST:
         return None
     edges = np.unique(np.quantile(pooled, np.linspace(0.0, 1.0, _BINS + 1)[1:-1]))
     usual, sign = np.ones(edges.size + 1), np.zeros(edges.size + 1)

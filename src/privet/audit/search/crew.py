@@ -1,6 +1,7 @@
 """Runs in several processes at once: blocks of runs, each with both worlds in random order."""
 
 import math
+import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,16 +67,22 @@ class Crew:
         sent = replace(subject, told=None)
         tasks = (delayed(_block)(sent, left, right, n, wanted, expected * n / runs) for n in sizes)
         known: list[Array] = []
-        for pair, ran, notes, calls in Parallel(n_jobs=self.jobs, return_as="generator")(tasks):
-            if subject.fresh is None:
-                _not_copied(known, pair[0])
-            subject.calls += calls
-            if subject.told is not None:
-                subject.told(calls)
-            for path, times in ran.items():
-                subject.ran[path] += times
-            subject.notes.extend(note for note in notes if note not in subject.notes)
-            yield pair
+        made = Parallel(n_jobs=self.jobs, return_as="generator")(tasks)
+        try:
+            for pair, ran, notes, calls in made:
+                if subject.fresh is None:
+                    _not_copied(known, pair[0])
+                subject.calls += calls
+                if subject.told is not None:
+                    subject.told(calls)
+                for path, times in ran.items():
+                    subject.ran[path] += times
+                subject.notes.extend(note for note in notes if note not in subject.notes)
+                yield pair
+        finally:  # where runs are no longer wanted their processes are ended here, not when the collector finds them
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made.close()
 
     def both(self, subject: Subject, left: Any, right: Any, runs: int, **options: Any) -> Pair:
         """The same, all at once."""

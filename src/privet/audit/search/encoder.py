@@ -25,6 +25,7 @@ _BITS = 16  # coordinates whose bits are looked at
 _PAIRS, _CORRELATED = 16, 0.5
 _NAMES = 256
 _CONDITIONS, _CONDITIONED = 3, 4
+_COMMON = 0.002  # of the scouting runs: a form whose numbers are looked at by themselves
 _TARGETS = 4
 _UNIQUE, _ENOUGH = 0.9, 40  # a text that differs in so many of at least so many runs cannot be read
 _FEW_SIDES = 24  # numbers from which on their sides are summed up
@@ -56,6 +57,7 @@ class Encoder:
     several: bool = False
     notes: tuple[str, ...] = ()
     sides: "tuple[Sides, ...]" = ()
+    direction: Array | None = None
 
     @property
     def wanted(self) -> frozenset[str]:
@@ -70,6 +72,7 @@ class Encoder:
         found |= self._names(world)
         found |= self._differences(world)
         found |= self._members(world)
+        found |= self._along(world)
         for each in self.sides:
             found |= each(_part(world, each.place))
         if world.seconds is not None:
@@ -154,6 +157,16 @@ class Encoder:
                 count, near = _near_each(tables, target)
             found[f"member[{t}]"], found[f"nearest[{t}]"] = count, near
         return found
+
+    def _along(self, world: World) -> dict[str, Array]:
+        """The numbers of answers to as many questions, added up in the direction in which these were changed."""
+        if self.direction is None:
+            return {}
+        width = min(world.values.shape[1], len(self.direction))
+        values = np.where(np.arange(width) < world.main.lengths[:, None], world.values[:, :width], 0.0)
+        values = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
+        along = self.direction[:width]
+        return {"sum along the change": values @ along, "sum of signs along the change": (values > 0.0) @ along}
 
     def _conditioned(self, world: World, found: dict[str, Array]) -> dict[str, Array]:
         """The first numbers of runs with one form, or of released runs."""
@@ -256,7 +269,9 @@ def _coordinate(world: World, place: Place) -> Array:
     return column if bool((part.lengths > j).all()) else np.where(part.lengths > j, column, np.nan)
 
 
-def fit(left: World, right: World, strain: Strain, *, targets: Array | None = None) -> Encoder:
+def fit(
+    left: World, right: World, strain: Strain, *, targets: Array | None = None, direction: Array | None = None
+) -> Encoder:
     """Decide on scouting runs of both worlds what is looked at; refuse outputs that cannot be read.
 
     >>> world = World(np.zeros((4, 3)), np.full(4, "list", dtype=object))
@@ -270,7 +285,7 @@ def fit(left: World, right: World, strain: Strain, *, targets: Array | None = No
     coordinates, pairs = _coordinates(left, right, places, strain, notes)
     forms = Counter([*left.forms, *right.forms])
     vocabulary = {form: number for number, (form, _) in enumerate(forms.most_common())}
-    common = [n for form, n in vocabulary.items() if forms[form] >= 0.005 * (left.runs + right.runs)]
+    common = [n for form, n in vocabulary.items() if forms[form] >= _COMMON * (left.runs + right.runs)]
     released = [world.released for world in (left, right)]
     mixed = all(r is not None and r.any() and not r.all() for r in released)
     names = [_frequent(left, right, kind, notes) for kind in ("single", "marks", "skeletons")]
@@ -290,6 +305,7 @@ def fit(left: World, right: World, strain: Strain, *, targets: Array | None = No
         width > 1 or len({*left.main.lengths.tolist(), *right.main.lengths.tolist()}) > 1,
         tuple(notes),
         tuple(found for place in ("", *places) if (found := _sides(left, right, place)) is not None),
+        direction if direction is not None and width == len(direction) else None,
     )
 
 
@@ -412,6 +428,26 @@ def _factor(sides: list[Array], i: int, j: int) -> float:
     factor = 0.5 * (slopes[0] + slopes[1])
     nearest = min((1.0, -1.0, 2.0, -2.0, 0.5, -0.5), key=lambda simple: abs(simple - factor))
     return nearest if abs(nearest - factor) < 0.3 * abs(nearest) else float(f"{factor:.6g}")
+
+
+def direction_of(left: Any, right: Any) -> Array | None:
+    """Where the inputs are equally many numbers: by how much each of them changes, the largest change being 1.
+
+    >>> direction_of([1, 2, 2], [1, 4, 1]).tolist()
+    [0.0, 1.0, -0.5]
+    """
+    if not all(isinstance(value, list | tuple | np.ndarray) for value in (left, right)):
+        return None
+    try:
+        ends = [np.asarray(value, dtype=float) for value in (left, right)]
+    except (TypeError, ValueError):
+        return None
+    if ends[0].ndim != 1 or ends[0].shape != ends[1].shape or len(ends[0]) < 2:
+        return None
+    with np.errstate(all="ignore"):
+        change = ends[1] - ends[0]
+        most = np.abs(change).max()
+    return np.asarray(change / most) if 0.0 < most < np.inf else None
 
 
 def targets_of(left: Any, right: Any, marks: Marks) -> Array | None:

@@ -133,8 +133,8 @@ def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
 
 def _windows(name: str, pooled: Array, a: Array, b: Array) -> Iterator[Tally]:
     """Two-sided windows between quantiles, narrow and wide ones."""
-    places = np.linspace(0, pooled.size - 1, _WINDOWS + 1).astype(int)
-    cuts = np.unique(pooled[places])
+    light = _lightened(pooled)
+    cuts = np.unique(light[np.linspace(0, light.size - 1, _WINDOWS + 1).astype(int)])
     starts = np.concatenate([np.arange(max(len(cuts) - span, 0)) for span in _SPANS])
     ends = starts + np.repeat(_SPANS, [max(len(cuts) - span, 0) for span in _SPANS])
     low, high = cuts[starts], cuts[ends]
@@ -144,12 +144,21 @@ def _windows(name: str, pooled: Array, a: Array, b: Array) -> Iterator[Tally]:
 
 def _cuts(pooled: Array) -> Array:
     """Quantiles, denser in the tails, where pure guarantees break first; data points themselves, so ties count."""
+    pooled = _lightened(pooled)
     tails = np.geomspace(min(0.5, 4.0 / pooled.size), 0.5, _THRESHOLDS // 2)
     levels = np.concatenate((tails, 1.0 - tails))
     places = np.clip((levels * pooled.size).astype(int), 0, pooled.size - 1)
     ends = np.array([0, pooled.size - 1])
     cuts: Array = np.unique(pooled[np.concatenate((places, ends))])
     return cuts
+
+
+def _lightened(pooled: Array) -> Array:
+    """Frequent values less often: between values that most runs show, the others would have no quantile of their own."""
+    most = max(1, pooled.size // _WINDOWS)
+    new = np.flatnonzero(np.concatenate(([True], pooled[1:] != pooled[:-1])))
+    times = np.diff(np.append(new, pooled.size))
+    return pooled if times.max() <= 4 * most else np.repeat(pooled[new], np.minimum(times, most))
 
 
 def _atoms(pooled: Array, a: Array, b: Array) -> Array:

@@ -12,9 +12,20 @@ MOST_LEAVES = 20_000  # of one nested output, beside whole arrays of numbers
 
 
 def _tensor(value: Any) -> Any:
-    if hasattr(value, "detach") and hasattr(value, "cpu"):
-        return value.detach().cpu().numpy()
-    return None
+    """Tensors by what they can do, without a word to their library: no gradient, in memory, dense, of a type numpy has."""
+    if not (hasattr(value, "detach") and hasattr(value, "cpu")) or isinstance(value, type):
+        return None
+    plain = value.detach().cpu()
+    if getattr(plain, "is_quantized", False):
+        plain = plain.dequantize()
+    if getattr(plain, "is_sparse", False) or getattr(plain, "is_sparse_csr", False):
+        plain = plain.to_dense()
+    for lazy in ("resolve_conj", "resolve_neg"):
+        plain = getattr(plain, lazy)() if hasattr(plain, lazy) else plain
+    try:
+        return plain.numpy()
+    except TypeError:  # half of a float has no type in numpy, but every one of its numbers is a float
+        return plain.float().numpy()
 
 
 def arrays_of(value: Any) -> Any:

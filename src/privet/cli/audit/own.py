@@ -8,11 +8,15 @@ from privet.cli import options as o
 from privet.cli.audit.shared import (
     AlphaOption,
     FileOption,
+    JobsOption,
     KeyOption,
     RunsOption,
+    SecondsOption,
+    StopOption,
     audit_app,
     claimed,
     loaded,
+    progress,
     show,
     value,
 )
@@ -47,6 +51,9 @@ def function(
     runs: RunsOption = 20_000,
     alpha: AlphaOption = 1e-3,
     timed: Annotated[bool, typer.Option("--timed", help="Look at the run time as well.")] = False,
+    seconds: SecondsOption = None,
+    jobs: JobsOption = 1,
+    stop: StopOption = False,
     json: o.JsonOption = False,
     html: FileOption = None,
     certificate: FileOption = None,
@@ -57,7 +64,18 @@ def function(
 
     price, target = claimed(epsilon, delta, claim, relation), loaded(place)
     pairs = _pairs(left, right, neighbours)
-    found = audit.mechanism(target, claim=price, neighbours=pairs, runs=runs, alpha=alpha, timed=timed)
+    with progress():
+        found = audit.mechanism(
+            target,
+            claim=price,
+            neighbours=pairs,
+            runs=runs,
+            alpha=alpha,
+            timed=timed,
+            seconds=seconds,
+            jobs=jobs,
+            stop=stop,
+        )
     made = audit.certify(found, name=place, subject=target, key=sign)
     show(made, json=json, certificate=certificate, html=html)
 
