@@ -161,7 +161,6 @@ def test_columns_of_data_frames_are_read():
         iter(COUNTS),
         [COUNTS],
     ],
-    ids=repr,
 )
 def test_a_wrong_histogram_is_refused_before_payment(value):
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=2.0))
