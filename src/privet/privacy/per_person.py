@@ -1,16 +1,13 @@
 """Persons: a price about rows, restated for a person who has several of them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy.gaussian import GaussianLoss
 from privet.privacy.grouped import Grouped
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
-from privet.privacy.pure import PureLoss
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import Direction, LossVariable
@@ -96,12 +93,6 @@ class PerPerson(PrivacyLoss):
 
     def variable(self, direction: Direction) -> LossVariable:
         return self._group.variable(direction)
-
-    @classmethod
-    def examples(cls) -> Iterable[PrivacyLoss]:
-        yield cls(PureLoss(0.2), 3, "patient_id")
-        yield cls(GaussianLoss(4.0), 5, "patient_id")
-        yield cls(GaussianLoss(4.0, unit=Unit("zero_out")), 1, "customer")
 
 
 def per_person(loss: PrivacyLoss, *, person: str, rows: int) -> PrivacyLoss:

@@ -132,6 +132,11 @@ def _combinators() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.Grouped(p.Repeated(p.LaplaceLoss(8.0), 3), 2),
             p.Grouped(p.KRRLoss(3, 0.5), 1),
         ),
+        "per_person": (
+            p.PerPerson(p.PureLoss(0.2), 3, "patient_id"),
+            p.PerPerson(p.GaussianLoss(4.0), 5, "patient_id"),
+            p.PerPerson(p.GaussianLoss(4.0, unit=Unit("zero_out")), 1, "customer"),
+        ),
         "selected": (
             p.Selected(p.PureLoss(0.25), mean=10.0),
             p.Selected(p.GaussianLoss(5.0), mean=10.0, eta=0.0),
