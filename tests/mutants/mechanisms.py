@@ -460,3 +460,24 @@ plant(
     "return run()\n",
     "tests/ledger",
 )
+plant(
+    "ball: the price is rounded down",
+    "mechanisms/ball.py",
+    "return nearest if nearest >= ratio else math.nextafter(nearest, math.inf)",
+    "return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)",
+    "tests/seams/test_ball.py -k budget",
+)
+plant(
+    "payment: a whole that is paid for never ends",
+    "mechanisms/payment.py",
+    "whole.open = False  # for threads and tasks that were started inside and go on",
+    "pass",
+    "tests/seams/test_algorithms.py -k escapes",
+)
+plant(
+    "whole: a seeded part passes for secure",
+    "mechanisms/whole.py",
+    "if body.insecure and secure:",
+    "if body.insecure and not secure:",
+    "tests/seams/test_algorithms.py -k seeded",
+)

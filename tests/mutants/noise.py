@@ -284,3 +284,38 @@ plant(
     "tests/noise/test_table.py",
     "tests/noise",
 )
+plant(
+    "ball: a degree of freedom too few",
+    "noise/ball.py",
+    "self._stream, self._count = stream, (d + 1) // 2",
+    "self._stream, self._count = stream, max(d // 2, 1)",
+    "tests/seams/test_ball.py",
+)
+plant(
+    "ball: normal noise of the same variance",
+    "noise/ball.py",
+    "sigma = float(t) * np.sqrt(2.0 * spreads.floats)",
+    "sigma = float(t) * np.sqrt(d + 1.0 + 0.0 * spreads.floats)",
+    "tests/seams/test_ball.py",
+)
+plant(
+    "ball: the polar number is not squared",
+    "noise/ball.py",
+    "return -np.log(s) * (squares[:, 0] / s)",
+    "return -np.log(s) * (units[:, 0] / s)",
+    "tests/seams/test_ball.py",
+)
+plant(
+    "subsets: a gap is one too short",
+    "noise/subsets.py",
+    "heads = last + np.cumsum(_gaps(stream, many, q, n) + 1)",
+    "heads = last + np.cumsum(np.maximum(_gaps(stream, many, q, n), 1))",
+    "tests/seams/test_subsets.py",
+)
+plant(
+    "subsets: an index that was drawn twice makes the sample smaller",
+    "noise/subsets.py",
+    "while len(found) < m:",
+    "while len(found) < m and not len(found):",
+    "tests/seams/test_subsets.py",
+)

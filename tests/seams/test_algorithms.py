@@ -12,7 +12,7 @@ import pytest
 import privet as pv
 from privet import audit, testing
 from privet.errors import LedgerError, NotPrivate
-from privet.mechanisms import Example, Laplace
+from privet.mechanisms import AboveThreshold, Example, Laplace
 from privet.noise import Seeded
 from privet.privacy import Composed, Parallel
 from tests.seams.toy import (
@@ -161,6 +161,37 @@ def test_an_error_bar_computed_from_data_is_a_finding():
 
     found = audit.replay(lambda rows: Bars().release(rows), LEFT, RIGHT)
     assert found.refuted
+
+
+WATCH = AboveThreshold.for_budget(epsilon=1.0, sensitivity=1.0, threshold=3.0)
+
+
+def watched(factor=1.0):
+    def pipeline(rows):
+        stream = WATCH.start()
+        asked = [factor * len(rows) + step for step in range(4)]
+        return [bool(stream.ask(value)) if stream.remaining else None for value in asked]
+
+    return pipeline
+
+
+def test_a_stream_is_replayed_question_by_question():
+    for _ in range(5):
+        sound = audit.replay(watched(), LEFT, RIGHT)
+        assert sound.verdict == "not refuted", str(sound)
+    far = audit.replay(watched(factor=-5.0), LEFT, RIGHT)
+    assert "distance" in {finding.kind for finding in far.findings}
+
+
+def test_a_stream_that_is_asked_more_in_one_world_is_a_finding():
+    def pipeline(rows):
+        stream = WATCH.start()
+        return [bool(stream.ask(-1000.0)) for _ in range(len(rows))]
+
+    found = audit.replay(pipeline, LEFT, RIGHT)
+    assert "count of questions" in {finding.kind for finding in found.findings}
+    found = audit.replay(pipeline, RIGHT, LEFT)
+    assert "count of questions" in {finding.kind for finding in found.findings}
 
 
 # --- payment -----------------------------------------------------------------------------------------------------------

@@ -133,6 +133,8 @@ def test_ends_and_sizes():
         assert drawn.dtype == np.int64
         assert np.all(np.diff(drawn) > 0)
         assert 0 <= drawn[0] <= drawn[-1] < n
+    assert len(noise.fixed_subset(1_000, m=400)) == 400
+    assert len(noise.fixed_subset(1_000, m=700)) == 700
     assert abs(len(noise.poisson_subset(10**6, q=0.01)) - 10_000) < 800  # eight standard deviations
     assert noise.poisson_subset(50, q=1e-300).tolist() == []
 

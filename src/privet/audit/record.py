@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from privet.audit.tape import Asked, Recorded, Replayed
 from privet.audit.watch import Ending, differing, followed, lane, run_watched, text_of
 from privet.mechanisms import Algorithm, Mechanism, Release, Sensitivity
+from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import observed
 from privet.noise import Seeded, uniform_int
 
@@ -136,6 +138,8 @@ class _Record:
     def _keep(self, mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
         kept = _copied(value)
         release = replace(run(), insecure=True)  # a recorded release is known to the audit: it protects nobody
+        if value is STREAM:
+            release = replace(release, value=Recorded(release.value))
         self._calls.setdefault(lane(), []).append(_Call(mechanism, kept, release))
         self.most += 1
         return release
@@ -157,8 +161,15 @@ class _Record:
                 findings.append(Finding("count of calls", place, f"{mechanism.name}: asked in the second world only"))
                 return replace(run(), insecure=True)
             findings.extend(_differences(calls[here], mechanism, value, number[way, here]))
-            return calls[here].release
+            known = calls[here].release
+            if isinstance(known.value, Recorded):
+                opened.append(
+                    (_again(known.value, mechanism, number[way, here], findings), number[way, here], known.value)
+                )
+                return replace(known, value=opened[-1][0])
+            return known
 
+        opened: list[tuple[Replayed, int, Recorded]] = []
         thrown, self._thrown = self._thrown, {}
         ending = self.run(pipeline, data, answer)
         for way, calls in self._calls.items():
@@ -166,6 +177,9 @@ class _Record:
             if done < len(calls):
                 name = calls[done].mechanism.name
                 findings.append(Finding("count of calls", number[way, done], f"{name}: asked in the first world only"))
+        for stream, place, recorded in opened:
+            if stream.asked < len(recorded.tape):
+                findings.append(Finding("count of questions", place, "a stream is asked less in the second world"))
         self.most = max(self.most, sum(n + 1 for n in asked.values()))
         if self._thrown != thrown:
             findings.append(
@@ -196,6 +210,19 @@ class _Watcher:
         names.append(what)
         text = repr((self._seed, way, len(names), what))
         return draw(Seeded(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")))
+
+
+def _again(recorded: Recorded, mechanism: Any, here: int, findings: list[Finding]) -> Replayed:
+    """A stream of the second world, whose questions may lie no farther from the first world's than is declared."""
+
+    def compare(known: Asked | None, question: Any) -> None:
+        if known is None:
+            findings.append(Finding("count of questions", here, "a stream is asked more, or in another way"))
+            return
+        call = _Call(mechanism, known.question, Release(None, mechanism.loss))
+        findings.extend(_differences(call, mechanism, question, here))
+
+    return Replayed(recorded, compare)
 
 
 def _copied(data: Any) -> Any:
