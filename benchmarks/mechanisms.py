@@ -1,9 +1,10 @@
 """Mechanisms as a user meets them: do the bars cover, does the time tell a value, what does a release cost?
 
-    python benchmarks/mechanisms.py [--quick]
+    python benchmarks/mechanisms.py [--quick] [--only coverage,persons,width,time,cost]
 
-Coverage: 2,000 releases of every registered example through `release`, the middle of 20,000 further runs as the exact
-answer. Time: the audit that also looks at clocks, over neighbours that differ in one hostile record. Cost: CPU time and
+Rows are printed as they come. Coverage: 2,000 releases of every registered example through `release`, the middle of 20,000
+further runs as the exact answer. Persons: the same where a person may have several records, with the exact answer of the
+records. Time: the audit that also looks at clocks, over neighbours that differ in one hostile record. Cost: CPU time and
 memory of single releases, of calibrations and of the first draw in a new process.
 """
 
@@ -13,20 +14,24 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from privet import audit, mechanisms, testing
+from privet.errors import PrivetError
+from privet.privacy import Unit
 from privet.testing.conduct import _fell_short, _measured
 
+Row = dict[str, Any]
 RESULTS = Path(__file__).parent / "results"
 HOSTILE = {"None": None, "text": "x", "10^400": 10**400, "nan": float("nan"), "inf": float("inf"), "2^60": 2**60}
 
 
-def coverage(releases: int) -> list[dict[str, object]]:
+def coverage(releases: int) -> Iterator[Row]:
     """Share of releases within their own bars, for each example that has bars."""
-    rows = []
     for place, example in enumerate(testing.example_mechanisms()):
         made = [example.mechanism.release(example.left) for _ in range(releases)]
         if any(release.error is None for release in made):
@@ -41,11 +46,70 @@ def coverage(releases: int) -> list[dict[str, object]]:
         else:
             continue
         name = f"{example.mechanism.name} ({place})"
-        rows.append({"example": name, "stated": first.confidence, "covered": float(np.mean(inside))})
-    return rows
+        yield {"example": name, "stated": first.confidence, "covered": float(np.mean(inside))}
 
 
-def widths(releases: int) -> list[dict[str, object]]:
+def exact_answers() -> list[tuple[str, Callable[..., Any], dict[str, Any], Any, Any, str | None]]:
+    """Mechanisms that take `max_rows`, with options, data, the exact answer, and which part of the release it is."""
+    rng = np.random.default_rng(0)
+    ages, yes = np.clip(rng.normal(50, 20, 600), 0, 100), rng.uniform(size=600) < 0.3
+    wards = rng.choice(3, size=600)
+    vectors = rng.normal(size=(600, 3))
+    short = vectors / np.maximum(1.0, np.linalg.norm(vectors, axis=1, keepdims=True))
+    tallied = {label: int(np.sum(wards == label)) for label in range(3)}
+    years, m = {"bounds": (0, 100)}, mechanisms
+    return [
+        ("sum", m.BoundedSum, years, ages, ages.sum(), None),
+        ("mean", m.BoundedMean, years, ages, ages.mean(), "mean"),
+        ("variance", m.BoundedVariance, years, ages, ages.var(), "variance"),
+        ("count", m.Count, {}, yes, yes.sum(), None),
+        ("rows", m.RowCount, {}, ages, len(ages), None),
+        ("histogram", m.Histogram, {"labels": tuple(range(3))}, wards, list(tallied.values()), None),
+        ("vector sum", m.VectorSum, {"clip_norm": 1.0, "dimension": 3}, vectors, short.sum(axis=0), None),
+        ("vector mean", m.VectorMean, {"clip_norm": 1.0, "dimension": 3}, vectors, short.mean(axis=0), "mean"),
+        ("median", m.Quantile, {"q": 0.5, "step": 0.5, **years}, ages, np.sort(ages), "rank"),
+        ("9th decile", m.Quantile, {"q": 0.9, "step": 0.5, **years}, ages, np.sort(ages), "rank"),
+    ]
+
+
+def persons(releases: int) -> Iterator[Row]:
+    """Share of releases within their own bars where a person has up to `max_rows` records, under both relations."""
+    for name, kind, options, data, answer, part in exact_answers():
+        for unit in (Unit(person="id"), Unit("replace", person="id")):
+            for rows in (2, 5):
+                for budget in ({"epsilon": 1.0}, {"rho": 0.05}):
+                    label = f"{name}, {unit.relation}, {rows} rows, {next(iter(budget))}"
+                    fixed = (
+                        {"n": len(data)}
+                        if unit.relation == "replace" and name in ("mean", "variance", "vector mean")
+                        else {}
+                    )
+                    try:
+                        made = kind.for_budget(**options, **fixed, **budget, unit=unit, max_rows=rows)
+                    except PrivetError as problem:
+                        yield {"example": label, "refused": str(problem)}
+                        continue
+                    yield {"example": label, **_covered(made, data, answer, part, releases)}
+
+
+def _covered(made: Any, data: Any, answer: Any, part: str | None, releases: int) -> Row:
+    inside, bars, missed = 0, [], []
+    for _ in range(releases):
+        release = made.release(data)
+        value = release.value if part in (None, "rank") else release.value[part]
+        value = list(value.values()) if isinstance(value, dict) else value
+        if part == "rank":  # how many records must move for the value to be the quantile
+            below, upto = np.searchsorted(answer, value, "left"), np.searchsorted(answer, value, "right")
+            missed.append(max(0.0, below - made.q * len(answer), made.q * len(answer) - upto))
+        else:
+            missed.append(float(np.max(np.abs(np.asarray(value, dtype=float) - answer))))
+        bars.append(release.error.radius)
+        inside += missed[-1] <= bars[-1] * (1.0 + 1e-12)
+    wide = float(np.median(bars) / max(np.quantile(missed, 0.95), 1e-300))
+    return {"stated": 0.95, "covered": inside / releases, "wide": wide}
+
+
+def widths(releases: int) -> Iterator[Row]:
     """Median bar of means and variances over the radius that holds 95% of the errors, for data of several shapes."""
     rng, size = np.random.default_rng(0), 2_000
     shapes = {
@@ -54,7 +118,6 @@ def widths(releases: int) -> list[dict[str, object]]:
         "0 or 10": 10.0 * (rng.uniform(size=size) < 0.3),
         "around 5": rng.normal(5, 0.2, size),
     }
-    rows = []
     for kind, of, exactly in (
         (mechanisms.BoundedMean, "mean", np.mean),
         (mechanisms.BoundedVariance, "variance", np.var),
@@ -67,8 +130,7 @@ def widths(releases: int) -> list[dict[str, object]]:
                 bars = np.array([release.error.radius for release in found])
                 wide = float(np.median(bars) / np.quantile(missed, 0.95))
                 name = f"{made.name}, {made.noise.name}, {shape}"
-                rows.append({"example": name, "covered": float(np.mean(missed <= bars)), "wide": wide})
-    return rows
+                yield {"example": name, "covered": float(np.mean(missed <= bars)), "wide": wide}
 
 
 def hostile_pairs() -> list[tuple[str, object, list[tuple[object, object]]]]:
@@ -89,12 +151,10 @@ def hostile_pairs() -> list[tuple[str, object, list[tuple[object, object]]]]:
     return found
 
 
-def timed(runs: int) -> list[dict[str, object]]:
-    rows = []
+def timed(runs: int) -> Iterator[Row]:
     for name, made, pairs in hostile_pairs():
         verdicts = [audit.mechanism(made, neighbours=[pair], runs=runs, timed=True).verdict for pair in pairs]
-        rows.append({"mechanism": name, "pairs": len(pairs), "violated": sum(v == "violated" for v in verdicts)})
-    return rows
+        yield {"mechanism": name, "pairs": len(pairs), "violated": sum(v == "violated" for v in verdicts)}
 
 
 def cpu(run, times: int) -> float:
@@ -118,7 +178,7 @@ def peak(run, size: int) -> float:
     return most / (8 * size)
 
 
-def costs() -> list[dict[str, object]]:
+def costs(_: int) -> list[Row]:
     laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
     gaussian = mechanisms.Gaussian.for_budget(epsilon=1.0, delta=1e-6, sensitivity=1.0)
     array = np.zeros(1_000_000)
@@ -160,22 +220,40 @@ def costs() -> list[dict[str, object]]:
     ]
 
 
+def line(row: Row) -> str:
+    if "refused" in row:
+        return f"{row['example']:44s} refused: {row['refused']:.60s}"
+    if "what" in row:
+        return f"{row['what']:36s} {row['value']:8.1f} {row['unit']}  (wish {row['wish']})"
+    if "pairs" in row:
+        return f"{row['mechanism']:28s} {row['violated']} of {row['pairs']} hostile pairs told apart by time or value"
+    wide = f"  {row['wide']:.2f} times the radius that is needed" if "wide" in row else ""
+    return f"{row['example']:44s} covered {row['covered']:.4f}{wide}"
+
+
+PARTS = {
+    "cost": (costs, 0, 0),
+    "coverage": (coverage, 300, 2_000),
+    "persons": (persons, 300, 2_000),
+    "width": (widths, 300, 2_000),
+    "time": (timed, 200, 400),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer releases and runs")
-    quick = parser.parse_args().quick
-    found = {"coverage": coverage(300 if quick else 2_000), "time": timed(200 if quick else 400), "cost": costs()}
-    found["width"] = widths(300 if quick else 2_000)
-    for row in found["coverage"]:
-        print(f"{row['example']:28s} stated {row['stated']:.2f}  covered {row['covered']:.4f}")
-    for row in found["width"]:
-        print(f"{row['example']:44s} covered {row['covered']:.4f}  {row['wide']:.2f} times the radius that is needed")
-    for row in found["time"]:
-        print(f"{row['mechanism']:28s} {row['violated']} of {row['pairs']} hostile pairs told apart by time or value")
-    for row in found["cost"]:
-        print(f"{row['what']:36s} {row['value']:8.1f} {row['unit']}  (wish {row['wish']})")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts to run, with commas between them")
+    options = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "mechanisms.json").write_text(json.dumps(found, indent=2))
+    found: dict[str, list[Row]] = {}
+    for part in options.only.split(","):
+        make, few, many = PARTS[part]
+        found[part] = []
+        for row in make(few if options.quick else many):
+            found[part].append(row)
+            print(f"{part:9s} {line(row)}", flush=True)
+        (RESULTS / "mechanisms.json").write_text(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":

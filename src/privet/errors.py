@@ -2,6 +2,7 @@
 
     PrivetError
     ├── InvalidParameter (also ValueError)      a public parameter is outside its domain
+    │   └── InvalidCall (also TypeError)        a keyword that does not exist, or one that is missing
     ├── InvalidData (also ValueError)           data of a type or shape that cannot be taken
     ├── SerialisationError (also ValueError)    a text that is no price
     ├── MixedUnits                              prices about different neighbours meet
@@ -58,6 +59,10 @@ class PrivetError(Exception):
 
 class InvalidParameter(PrivetError, ValueError):
     """A public parameter is outside its domain (negative, NaN, wrong type, ...)."""
+
+
+class InvalidCall(InvalidParameter, TypeError):
+    """A call with a keyword that does not exist, or without one that is needed; the message names the right one."""
 
 
 class MixedUnits(PrivetError):

@@ -381,12 +381,11 @@ def test_numbers_at_a_delta_use_the_budget(epsilon, delta, positives, share):
 
 
 @pytest.mark.parametrize(("epsilon", "positives"), [(0.3, 1), (1.0, 3), (3.0, 8)])
-def test_a_delta_that_buys_nothing_costs_no_accountant(epsilon, positives, monkeypatch):
-    def no_accountant(*args, **options):
+def test_a_delta_that_buys_nothing_costs_no_search(epsilon, positives, monkeypatch):
+    def no_search(*args, **options):
         raise AssertionError("nothing can be gained here")
 
-    monkeypatch.setattr(above_threshold, "epsilon_of", no_accountant)
-    monkeypatch.setattr(above_threshold, "renyi_scale", no_accountant)
+    monkeypatch.setattr(above_threshold, "epsilon_of_repeats", no_search)
     options = {"sensitivity": 1, "threshold": 0, "positives": positives, "answer_share": 0.3}
     cheap = AboveThreshold.for_budget(epsilon=epsilon, delta=1e-7, **options)
     assert cheap.answer_scale == AboveThreshold.for_budget(epsilon=epsilon, **options).answer_scale

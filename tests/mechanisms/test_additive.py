@@ -235,7 +235,7 @@ def test_the_sampled_law_is_the_priced_law(mechanism):
 @pytest.mark.parametrize("mechanism", SAMPLED, ids=lambda mechanism: mechanism.name)
 @pytest.mark.parametrize("factor", [2 / 3, 3 / 2])
 def test_a_wrong_scale_is_rejected(mechanism, factor):
-    wrong = type(mechanism)(**{**vars(mechanism), "scale": mechanism.scale * factor})
+    wrong = replace(mechanism, scale=mechanism.scale * factor)
     draws = wrong.simulate(3, 20_000, source=noise.Seeded(11))
     assert g_test(draws, mechanism, 3) < ALPHA
 

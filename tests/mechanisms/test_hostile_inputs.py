@@ -12,7 +12,8 @@ import pytest
 from privet import mechanisms as m, noise
 from privet.errors import InvalidParameter
 from privet.mechanisms import registered_mechanisms
-from privet.mechanisms.families.values import Steps, _sum_of_three, read_value
+from privet.mechanisms.families.values import read_value
+from privet.noise.steps import Steps, _sum_of_three
 from privet.privacy import Unit
 
 RECORDS = [

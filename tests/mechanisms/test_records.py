@@ -23,8 +23,10 @@ from privet.mechanisms import (
     Sensitivity,
     laplace,
 )
-from privet.mechanisms.families.record_totals import half_up, noisy_totals
+from privet.mechanisms.families.record_totals import noisy_totals
 from privet.mechanisms.families.record_values import as_records
+from privet.noise import Grid
+from privet.noise.grid import half_up
 from privet.privacy import Unit
 
 REPLACE = Unit("replace")
@@ -39,7 +41,7 @@ def make(kind, relation="add_remove", **more):
 
 def exact_vector(mechanism, data):
     """The protected vector itself, in the units of its noise: what the sensitivity speaks about."""
-    return [Fraction(total) * Fraction(2) ** mechanism._exponent for total in mechanism._prepare(data)]
+    return [mechanism._grid.times(total) for total in mechanism._prepare(data)]
 
 
 def of_norm(mechanism, norm):
@@ -425,7 +427,7 @@ def test_noisy_totals_add_nothing_but_noise(scale, exponent):
             return np.floor(np.asarray(center, dtype=float) + 0.5).astype(np.int64)
 
     totals = [0, 1, -1, 2**70 + 12345, -(3**40)]
-    (row,) = noisy_totals(NoNoise(scale=scale, sensitivity=1), totals, exponent)
+    (row,) = noisy_totals(NoNoise(scale=scale, sensitivity=1), totals, Grid(exponent))
     for total, found in zip(totals, row, strict=True):
         assert abs(found - total * Fraction(2) ** exponent) <= Fraction(scale) / 2**20
 

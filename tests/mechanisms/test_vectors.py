@@ -10,6 +10,7 @@ from privet import mechanisms, privacy
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import VectorMean, VectorSum
 from privet.mechanisms.families.vectors import clipped_steps
+from privet.noise import Grid
 
 REPLACE = privacy.Unit("replace")
 
@@ -39,7 +40,7 @@ def test_no_row_is_longer_than_the_norm(clip, dimension):
     rows = hostile_rows(np.random.default_rng(1), dimension, clip)
     exponent = math.frexp(clip)[1] - 30
     with np.errstate(over="ignore"):
-        steps = clipped_steps(rows, clip, exponent)
+        steps = clipped_steps(rows, clip, Grid(exponent))
     longest = max(norm_of(row, exponent) for row in steps)
     assert longest <= Fraction(clip) ** 2
     assert longest >= (Fraction(clip) * (1 - Fraction(dimension, 2**27))) ** 2
@@ -58,8 +59,8 @@ def test_a_twin_that_rounds_half_up_is_caught():
 def test_each_row_is_read_by_itself():
     rng = np.random.default_rng(2)
     rows = hostile_rows(rng, 5, 1.0)
-    alone = np.concatenate([clipped_steps(row[None], 1.0, -29) for row in rows])
-    assert np.array_equal(alone, clipped_steps(rows, 1.0, -29))
+    alone = np.concatenate([clipped_steps(row[None], 1.0, Grid(-29)) for row in rows])
+    assert np.array_equal(alone, clipped_steps(rows, 1.0, Grid(-29)))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_sum_and_mean_are_right():
 )
 def test_bars_cover(made):
     rows = np.random.default_rng(3).normal(size=(400, 4)) * 0.2
-    truth = clipped_steps(rows, 1.0, -29).sum(axis=0) * 2.0**-29
+    truth = clipped_steps(rows, 1.0, Grid(-29)).sum(axis=0) * 2.0**-29
     covered = 0
     for _ in range(400):
         release = made.release(rows)

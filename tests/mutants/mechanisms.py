@@ -4,6 +4,8 @@ from tests.mutants.mutant import Table
 
 MECHANISMS = Table("tests/mechanisms", "tests/laws/test_mechanisms.py", "tests/audit/test_every_mechanism.py")
 
+NOISE = "tests/mechanisms/test_noise_that_runs.py"
+
 # Whose laws are asked first: a base is seen through the mechanisms that build on it.
 MEMBERS = {
     "additive": "laplace or gaussian",
@@ -22,11 +24,11 @@ MEMBERS = {
 
 
 def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
-    """The laws of the mechanism first, since they take seconds, then its own tests, then everything."""
+    """The laws of the noise and of the mechanism first, since they take seconds, then its own tests, then everything."""
     stem = file.rpartition("/")[2].removesuffix(".py")
     laws = f"tests/laws/test_mechanisms.py -k 'test_law and ({MEMBERS.get(stem, stem)})'"
     own = f"tests/mechanisms -k '{MEMBERS.get(stem, stem)}'"
-    MECHANISMS.plant(name, file, old, new, *(tests or (laws, own, *MECHANISMS.tests)))
+    MECHANISMS.plant(name, file, old, new, *(tests or (NOISE, laws, own, *MECHANISMS.tests)))
 
 
 ADDITIVE, INTEGER = "mechanisms/families/additive.py", "mechanisms/families/integer.py"
@@ -57,8 +59,8 @@ plant(
 plant(
     "additive: half the noise inside other mechanisms",
     ADDITIVE,
-    "noisy = self._noisy(value / size - whole, self._steps, source, size=runs)",
-    "noisy = self._noisy(value / size - whole, self._steps / 2, source, size=runs)",
+    "noisy = self._noisy(rest, self._steps, source, size=runs)\n        return [self._grid",
+    "noisy = self._noisy(rest, self._steps / 2, source, size=runs)\n        return [self._grid",
 )
 plant(
     "additive: a bar of half the width",
@@ -144,8 +146,8 @@ plant(
 plant(
     "two-sided geometric: the sensitivity is forgotten",
     "mechanisms/families/two_sided_geometric.py",
-    "return DiscreteLaplaceLoss(self.scale, whole_sensitivity(self.sensitivity), unit=self.sensitivity.unit)",
-    "return DiscreteLaplaceLoss(self.scale, 1, unit=self.sensitivity.unit)",
+    "return DiscreteLaplaceLoss(scale, whole_sensitivity(sensitivity), unit=sensitivity.unit)",
+    "return DiscreteLaplaceLoss(scale, 1, unit=sensitivity.unit)",
 )
 plant(
     "randomized response: a lie may be the truth",
@@ -268,14 +270,14 @@ plant(
 plant(
     "records: half the noise of several totals",
     "mechanisms/families/record_totals.py",
-    "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid), source))",
-    "drawn = np.asarray(noise._noisy(centers, _grid_scale(noise.scale, grid) / 2, source))",
+    "drawn = np.asarray(noise._noisy(centers, scale, source))",
+    "drawn = np.asarray(noise._noisy(centers, scale / 2, source))",
 )
 plant(
     "records: half the noise of one total",
     "mechanisms/families/record_totals.py",
-    "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid), source, size=runs)",
-    "drawn = noise._noisy(rest, _grid_scale(noise.scale, grid) / 2, source, size=runs)",
+    "drawn = noise._noisy(rest, scale, source, size=runs)",
+    "drawn = noise._noisy(rest, scale / 2, source, size=runs)",
 )
 plant(
     "records: dropping under replace",
@@ -412,8 +414,8 @@ plant(
 plant(
     "smooth median: half the noise",
     "mechanisms/smooth_sensitivity.py",
-    "scale = Fraction(smooth) / Fraction(self.share) / coarser",
-    "scale = Fraction(smooth) / Fraction(self.share) / coarser / 2",
+    "scale = coarser.length(Fraction(smooth) / Fraction(self.share))",
+    "scale = coarser.length(Fraction(smooth) / Fraction(self.share)) / 2",
 )
 plant(
     "smooth median: the local sensitivity alone",
@@ -448,7 +450,7 @@ plant(
 plant(
     "door: the release names another price",
     "mechanisms/mechanism.py",
-    "            loss=self._loss,\n",
+    "            loss=self.loss,\n",
     "            loss=__import__('privet').privacy.PureLoss(1e-3, unit=self.unit),\n",
 )
 plant(

@@ -225,8 +225,8 @@ plant(
 plant(
     "sampled: replace is welcome",
     "privacy/poisson_sampled.py",
-    'if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:',
-    "if self.of.unit.group_size != 1:",
+    'inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling")',
+    "inner = self.of.simplest()",
 )
 plant(
     "sampled: the add direction is the remove one",
@@ -241,7 +241,10 @@ plant(
     "sampled_gaussian_rdp(0.9 * self.q, mu, a)",
 )
 plant(
-    "fixed sample: add/remove is welcome", "privacy/fixed_sampled.py", 'if self.of.unit.relation != "replace" or', "if"
+    "fixed sample: add/remove is welcome",
+    "privacy/fixed_sampled.py",
+    'inner = of_one_record(self.of, relation="replace", name="sampling a fixed number without replacement")',
+    "inner = self.of.simplest()",
 )
 plant(
     "fixed sample: rate m - 1 of n",

@@ -9,8 +9,89 @@ from hypothesis import given, strategies as st
 
 from privet.errors import InvalidData, InvalidParameter
 from privet.noise import Grid
+from privet.noise.steps import Steps, whole_steps
 
 FLOATS = st.floats(-(2.0**40), 2.0**40)
+
+
+PUBLIC = st.one_of(st.fractions(Fraction(1, 2**40), 2**40), st.floats(2.0**-40, 2.0**40), st.integers(1, 2**70))
+
+
+# --- the safe side: what every mechanism's guarantee stands on ----------------------------------------------------
+
+
+@given(PUBLIC, st.integers(0, 60), st.one_of(st.none(), st.integers(-60, 60)))
+def test_a_grid_is_never_coarser_than_was_asked_for(value, bits, coarsest):
+    grid = Grid.finer_than(value, bits, coarsest=coarsest)
+    capped = coarsest is not None and grid.exponent == coarsest
+    assert grid.step <= Fraction(value) / 2**bits
+    assert capped or Fraction(value) / 2**bits < 2 * grid.step
+    assert coarsest is None or grid.exponent <= coarsest
+    assert Fraction(grid.width) == grid.step
+    assert grid.length(value) * grid.step == Fraction(value)
+
+
+def far_apart(place, grid, x, y):
+    """Whether two numbers lie further apart on the grid, in whole steps, than their distance rounded up."""
+    return abs(place(grid, x) - place(grid, y)) > grid.ceil(abs(Fraction(x) - Fraction(y)))
+
+
+PLACES = {
+    "to_grid": lambda grid, x: grid.to_grid(x),
+    "nearest": lambda grid, x: int(grid.nearest(np.array([x]))[0]),
+    "whole_steps": lambda grid, x: int(whole_steps(np.array([x]), grid)[0]),
+    "whole_steps of rationals": lambda grid, x: int(whole_steps(np.array([Fraction(x)], dtype=object), grid)[0]),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+@given(FLOATS, FLOATS, st.integers(-20, 20))
+def test_no_two_numbers_move_apart(name, x, y, exponent):
+    grid = Grid(exponent)
+    assert not far_apart(PLACES[name], grid, x, y)
+    assert not far_apart(PLACES[name], grid, x, x + grid.width)
+    assert PLACES[name](grid, x) == grid.to_grid(x)
+
+
+def test_half_to_even_moves_numbers_apart():
+    assert far_apart(lambda grid, x: round(Fraction(x) / grid.step), Grid(-1), 0.25, 0.75)
+
+
+@given(st.fractions(-(2**40), 2**40), st.integers(-30, 30))
+def test_a_number_is_its_steps_and_its_rest(x, exponent):
+    grid = Grid(exponent)
+    whole, rest = grid.split(x.numerator, x.denominator)
+    assert (whole + rest) * grid.step == x
+    assert abs(rest) <= Fraction(1, 2)
+    assert grid.times(whole) == whole * grid.step
+    assert Fraction(grid.double(whole)) == grid.times(whole)  # below 2^53 steps nothing is rounded
+
+
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5),
+    st.integers(-10, 10),
+    st.integers(-(2**55), 2**55),
+)
+def test_many_numbers_are_their_steps_and_their_rests(numbers, exponent, drawn):
+    grid, array = Grid(exponent), np.array(numbers, dtype=np.int64)
+    steps = Steps.of_array(array, grid)
+    for i, number in enumerate(numbers):
+        whole = int(steps.whole[i]) + (0 if steps.low is None else int(steps.low[i]))
+        assert (whole + Fraction(float(steps.rest[i]))) * grid.step == number
+        assert abs(steps.rest[i]) <= 0.5
+        sum_of_both = steps.plus(np.full(len(numbers), drawn))[i]
+        assert sum_of_both == float(whole + drawn)  # rounded once
+
+
+@given(st.integers(-(2**1100), 2**1100), st.integers(-(2**1100), 2**1100), st.integers(-20, 20))
+def test_saturation_keeps_the_order(k, more, exponent):
+    grid = Grid(exponent)
+    low, high = sorted((k, more))
+    assert grid.double(low) <= grid.double(high)
+    assert grid.split(low, 1)[0] <= grid.split(high, 1)[0]
+
+
+# --- rounding -----------------------------------------------------------------------------------------------------
 
 
 @given(FLOATS, st.integers(-20, 20))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from privet._calls import called_by_name
 from privet._validate import finite, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.pld import PLD
@@ -19,6 +20,7 @@ Make = Callable[[float], PrivacyLoss]
 Measure = Callable[[PrivacyLoss], float]
 
 
+@called_by_name
 def calibrate(
     make: Make,
     *,
@@ -40,12 +42,17 @@ def calibrate(
 
     **Guarantee:** the certified upper bound of make(result), by the same accountant, is at most the target.
     **Error:** within 0.01% below the target (where a real parameter can come that close).
+    **Proof:** docs/proofs/accounting/calibrate.md.
 
     >>> from privet import privacy
     >>> s = calibrate(lambda z: privacy.GaussianLoss(noise_multiplier=z), epsilon=1.0, delta=1e-5)
     >>> round(s, 3)
     3.731
     """
+    if not callable(make):
+        raise InvalidParameter(
+            "calibrate asks a function that turns a number into a price: lambda s: GaussianLoss(s), say"
+        )
     name, value = Guarantee.named(epsilon=epsilon, rho=rho, mu=mu, advantage=advantage, tpr=tpr)
     if name in ("epsilon", "rho", "mu"):
         goal = _promised(Guarantee(epsilon, 0.0 if delta is None else delta, rho, mu), accountant)
@@ -164,7 +171,7 @@ class _Search:
             s, factor = following, min(factor * factor, 2.0**16) if factor > 1.0 else max(factor * factor, 2.0**-16)
 
     def _rough_root(self, good: float, bad: float, falls: bool) -> tuple[float, float]:
-        """Where the rough measure meets the target (to 1%), and d ln(measure)/d ln(s) there."""
+        """The value where the rough measure meets the target (to 1%), and d ln(measure)/d ln(s) there."""
         default = -1.0 if falls else 1.0
         if math.isnan(good) or good == bad:
             return bad, default

@@ -66,6 +66,7 @@ class Optimal(Accountant):
 
     **Guarantee:** tight over all mechanisms with that statement; two-sided when the loss says no more than it.
     **Reference:** Kairouz, Oh & Viswanath 2015; unequal parts are #P-hard (Murtagh & Vadhan 2016): use PLD.
+    **Proof:** docs/proofs/accounting/optimal.md.
 
     >>> from privet import privacy
     >>> round(Optimal().epsilon(privacy.Repeated(privacy.ApproxLoss(0.1, 1e-9), 100), 1e-6).upper, 8)

@@ -19,6 +19,7 @@ class Rdp(Accountant):
 
     **Guarantee:** adaptive composition at every fixed order; the order may be chosen afterwards since the parts are fixed
     in advance. **Reference:** Mironov 2017; Abadi et al. 2016 (moments accountant: order lambda + 1).
+    **Proof:** docs/proofs/accounting/rdp.md.
 
     >>> from privet import privacy
     >>> loss = privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(4.0), q=0.01), 10_000)

@@ -33,6 +33,7 @@ def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
 
     **Guarantee:** P_FN >= 1 - delta(e) - exp(e) P_FP for every real e and both directions; the best e is taken.
     **Reference:** Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015; Dong, Roth & Su 2019.
+    **Proof:** docs/proofs/accounting/tradeoff.md.
 
     >>> from privet import privacy
     >>> round(tradeoff(privacy.GaussianLoss(1.0), 0.01), 6)

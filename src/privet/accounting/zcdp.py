@@ -37,7 +37,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def _near_one(rho: float, delta: float, guess: float) -> float:
-    """The same for a large rho, in terms of ln(alpha - 1), which alpha itself is too coarse to show."""
+    """The epsilon of a large rho, in terms of ln(alpha - 1), which alpha itself is too coarse to show."""
 
     def objective(log_order: float) -> float:
         above = math.exp(log_order)
@@ -60,6 +60,7 @@ class Zcdp(Accountant):
 
     **Guarantee:** adaptive composition, also with adaptively chosen parameters (it is a filter).
     **Reference:** Bun & Steinke 2016; Canonne, Kamath & Steinke 2020.
+    **Proof:** docs/proofs/accounting/rdp.md.
 
     >>> from privet import privacy
     >>> round(Zcdp().epsilon(privacy.ZcdpLoss(0.1), 1e-6).upper, 8)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from privet._calls import made_by_name
 from privet._validate import at_least, open_fraction, set_frozen
 from privet.accounting import Gdp, Zcdp
 from privet.accounting.filters import (
@@ -39,6 +40,7 @@ _RULES: dict[str, type[Rule]] = {
 _NAMES = {cls: name for name, cls in _RULES.items()}
 
 
+@made_by_name
 @dataclass(frozen=True)
 class Budget:
     """What may be spent, in one of four currencies, and the rule (a theorem about adaptive choices) that stops in time.

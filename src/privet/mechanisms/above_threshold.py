@@ -3,9 +3,10 @@
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NoReturn, Unpack, final
 
 import numpy as np
@@ -13,22 +14,22 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array, down, up
 from privet._validate import above, at_least, count, finite, flag, fraction, open_fraction, set_frozen
-from privet.accounting import epsilon as epsilon_of
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import is_number
 from privet.mechanisms.families.response import largest_epsilon
 from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic
-from privet.mechanisms.families.values import whole_steps
 from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, register
+from privet.mechanisms.repeats import epsilon_of_repeats
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import renyi_scale, scale_for
+from privet.mechanisms.target import root_of_falling, scale_for
+from privet.noise import Grid
+from privet.noise.steps import whole_steps
 from privet.privacy import (
     AboveThresholdLoss,
     Composed,
     DiscreteLaplaceLoss,
     Guarantee,
-    LaplaceLoss,
     PrivacyLoss,
     Promise,
     Repeated,
@@ -36,8 +37,8 @@ from privet.privacy import (
 )
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
-# With a delta: up to which gain one divergence serves; how much of epsilon may stay unused; how often accounting is asked.
-_SMALL_GAIN, _WORTH, _ASKED = 1.01, 0.01, 8
+_WORTH = 2e-3  # of epsilon: what the search for the largest total may leave unused
+_CLOSE = 100.0  # cells per unit of a range, squared: the curve of repeated numbers is right to a thousandth
 ABOVE, UNANSWERED = 1, -1
 
 
@@ -99,7 +100,7 @@ class AboveThreshold(Mechanism[Any, Any]):
             )
         if max(self._in_steps(s) for s in (self.threshold_scale, self.query_scale, self.answer_scale or 0.0)) > 2**52:
             raise InvalidParameter("the noise must stay below 2^52 grid steps: the budget is too small")
-        if abs(Fraction(self.threshold)) > 2**60 * _step(self.sensitivity.value):
+        if abs(self._in_steps(self.threshold)) > 2**60:
             raise InvalidParameter(
                 "the threshold must lie within 2^60 steps of the grid, a million steps to the sensitivity: measure "
                 "queries and threshold from a public origin near it"
@@ -128,24 +129,28 @@ class AboveThreshold(Mechanism[Any, Any]):
             raise InvalidParameter("answer_share must be below 1: the signs need a budget too")
         bound, c = as_sensitivity(sensitivity, norm="score", unit=unit), count("positives", positives, 1)
 
+        grid = _grid_of(bound.value)
+
         def made(total: float) -> "AboveThreshold":
-            scales = _split(
-                Fraction(total), share, c, flag("monotonic", monotonic), _steps(bound.value) * _step(bound.value)
-            )
+            scales = _split(Fraction(total), share, c, flag("monotonic", monotonic), grid.times(grid.ceil(bound.value)))
             return cls(threshold=threshold, sensitivity=bound, positives=c, monotonic=monotonic, gaps=gaps, **scales)
 
         if share and target.delta:
-            return made(_largest_total(lambda total: made(total).loss, float(share), c, target))._charged_at(target)
+            return made(_largest_total(float(share), c, target))._charged_at(target)
         return made(largest_epsilon(lambda e: made(e).loss, target))._charged_at(target)
 
     @property
     def step(self) -> float:
         """The grid on which queries and noise live: a power of two."""
-        return float(_step(self.sensitivity.value))
+        return self._grid.width
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return _grid_of(self.sensitivity.value)
 
     @property
     def loss(self) -> PrivacyLoss:
-        steps, unit, c = _steps(self.sensitivity.value), self.sensitivity.unit, self.positives
+        steps, unit, c = self._grid.ceil(self.sensitivity.value), self.sensitivity.unit, self.positives
         reach = 1 if self.monotonic else 2
         epsilon = steps / self._in_steps(self.threshold_scale) + reach * c * steps / self._in_steps(self.query_scale)
         signs = AboveThresholdLoss(up(epsilon), c, unit=unit)
@@ -160,7 +165,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         return public if self.gaps else {name: value for name, value in public.items() if name != "gaps"}
 
     def _in_steps(self, scale: float) -> Fraction:
-        return Fraction(scale) / _step(self.sensitivity.value)
+        return self._grid.length(scale)
 
     def start(self, *, source: Source = None) -> "ThresholdStream":
         """A stream for queries asked one by one; the price of the whole stream is due now."""
@@ -177,7 +182,7 @@ class AboveThreshold(Mechanism[Any, Any]):
 
     def _rounded(self, values: Array) -> Array:
         """Values in whole steps, half up: what lies d apart lies at most ceil(d) steps apart. Saturates at 2^62."""
-        return whole_steps(values, math.frexp(self.step)[1] - 1)
+        return whole_steps(values, self._grid)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Any:
         """Whole streams at once, one threshold each; what comes after the last positive answer is dropped unseen."""
@@ -347,40 +352,28 @@ def _split(total: Fraction, share: Fraction, positives: int, monotonic: bool, mo
     }
 
 
-def _largest_total(price: Callable[[float], PrivacyLoss], share: float, c: int, target: Guarantee) -> float:
-    """The largest pure total of signs and numbers whose price meets (epsilon, delta), to a percent of epsilon.
+def _largest_total(share: float, c: int, target: Guarantee) -> float:
+    """The largest pure total of signs and numbers whose price meets (epsilon, delta), to a few thousandths of epsilon.
 
-    Half of all numbers show their whole price, so a delta below about 2^-c buys nothing: often that settles it. Else one
-    Rényi divergence is within a little of the truth as long as the gain is small, and where it is not, accounting is asked.
-    Laplace noise without a grid says where to look; what is returned was proved for the price itself.
+    Half of all numbers show their whole price, so a delta below about 2^-c buys nothing: often that settles it. Else the
+    numbers are priced as repeated Laplace noise, which is above noise on the grid once its range is a step wider.
     """
     assert target.epsilon is not None
-    pure, more = target.epsilon, target.epsilon * (1.0 + _WORTH / 2.0)
+    pure, more = target.epsilon, target.epsilon * (1.0 + _WORTH)
     shown = 0.5**c / (1.0 + math.exp((share - 1.0) * more))  # the probability that all answers show their whole price
     if shown * -math.expm1(pure - more) >= target.delta:
         return pure
 
-    def smooth(inverse: float) -> PrivacyLoss:
-        numbers = Repeated(LaplaceLoss(c * inverse / share), c)
-        return Composed((AboveThresholdLoss((1.0 - share) / inverse, c), numbers))
+    def cost(inverse: float) -> float:
+        one = share / (c * inverse) * (1.0 + 2.0 ** (1 - _FINER))
+        signs = (1.0 - share) / inverse * (1.0 + 2.0**-40)  # rounding of sums and of quotients
+        cells = 2 + math.isqrt(int(_CLOSE * one))
+        return epsilon_of_repeats(one, c, target.delta, at_ends=2.0, cells=cells, beside=signs)
 
-    total = max(pure, 1.0 / renyi_scale(smooth, target, 1.0 / pure))
-    if total <= _SMALL_GAIN * pure:
-        return max(pure, 1.0 / renyi_scale(lambda inverse: price(1.0 / inverse), target, 1.0 / total, like=smooth))
-    goal, good = target.epsilon * (1.0 - _WORTH / 2.0), pure
-    for _ in range(_ASKED):
-        used = epsilon_of(price(total), delta=target.delta).upper
-        good = max(good, total) if used <= target.epsilon else good
-        if goal * (1.0 - _WORTH / 2.0) <= used <= target.epsilon:
-            break
-        total *= goal / used  # an epsilon grows about as its total does
-    return good
+    goal = pure * (1.0 - _WORTH)
+    return max(pure, 1.0 / root_of_falling(cost, goal, 1.0 / pure, _WORTH))
 
 
-def _step(sensitivity: Fraction) -> Fraction:
-    """A power of two, at most a millionth of the sensitivity."""
-    return Fraction(2) ** min(math.frexp(float(sensitivity))[1] - 1 - _FINER, 50)
-
-
-def _steps(sensitivity: Fraction) -> int:
-    return math.ceil(sensitivity / _step(sensitivity))
+def _grid_of(sensitivity: Fraction) -> Grid:
+    """A millionth of the sensitivity."""
+    return Grid.finer_than(sensitivity, _FINER, coarsest=50)

@@ -3,15 +3,19 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.record_totals import FINE, exact_total, in_steps
+from privet.mechanisms.families.record_totals import FINE, UNIT_GRID, exact_total, in_steps
+from privet.mechanisms.families.record_values import Missing, public_bounds
+from privet.mechanisms.families.records import RecordMechanism, check_public_count, sensitivities
+from privet.mechanisms.less_noisy import less_noisy
 from privet.mechanisms.mechanism import Example, register
-from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm
-from privet.privacy import Guarantee, Unit
+from privet.noise import Grid
+from privet.privacy import Guarantee, Promise, Unit
 
 _ROUNDS = 3
 
@@ -19,7 +23,7 @@ _ROUNDS = 3
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class BoundedMean(MomentMechanism):
+class BoundedMean(RecordMechanism):
     """The mean of records clamped to public bounds, and their number: `{"mean": ..., "count": ...}`.
 
     With y the record's place between the bounds (0 to 1), the mechanism protects (sum y, sum (1 - y)) as one vector and
@@ -41,17 +45,39 @@ class BoundedMean(MomentMechanism):
 
     name = "bounded_mean"
 
-    @staticmethod
-    def _shift(norm: Norm, unit: Unit) -> Fraction:
-        return Fraction(1)
+    n: int | None = None
 
-    @staticmethod
-    def _judged(counted: bool) -> int:
-        return 1  # the bar on the mean is that of one coordinate (proof note)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_frozen(self, n=check_public_count(self.n, self.noise.sensitivity.unit, self.max_rows))
 
     @property
-    def _exponent(self) -> int:
-        return -FINE
+    def _public_n(self) -> int | None:
+        return self.n
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        bounds: tuple[float, float],
+        unit: Unit | None = None,
+        n: int | None = None,
+        missing: Missing | None = None,
+        max_rows: int = 1,
+        **promise: Unpack[Promise],
+    ) -> "BoundedMean":
+        """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
+        public_bounds(bounds)
+        l1, l2 = sensitivities(lambda norm, unit: Fraction(1), unit, max_rows)
+        noise = less_noisy(**promise, l1=l1, l2=l2)  # the bar on the mean is that of one coordinate (proof note)
+        return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)
+
+    def _moves(self, norm: Norm, unit: Unit) -> Fraction:
+        return Fraction(1)
+
+    @property
+    def _grid(self) -> Grid:
+        return UNIT_GRID
 
     def _totals(self, clean: Array) -> list[int]:
         total = exact_total(in_steps(clean, self.bounds))

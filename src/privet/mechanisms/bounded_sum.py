@@ -10,14 +10,15 @@ from typing import Unpack, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count, instance
+from privet._validate import count
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
+from privet.mechanisms.families.record_totals import FINE, exact_total
 from privet.mechanisms.families.record_values import Missing, public_bounds
-from privet.mechanisms.families.records import RecordMechanism, row_sensitivity
+from privet.mechanisms.families.records import RecordMechanism, sensitivities
 from privet.mechanisms.less_noisy import less_noisy
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Norm
+from privet.noise import Grid
 from privet.privacy import Guarantee, Promise, Unit
 
 
@@ -55,9 +56,8 @@ class BoundedSum(RecordMechanism):
         **promise: Unpack[Promise],
     ) -> "BoundedSum":
         """The least noise that stays within the budget; the bounds are public and never read from data."""
-        whose = Unit() if unit is None else instance("unit", unit, Unit)
-        moves = _moves(public_bounds(bounds), whose, several=count("max_rows", max_rows, 1) != 1)
-        l1, l2 = (row_sensitivity(moves, norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
+        ends, several = public_bounds(bounds), count("max_rows", max_rows, 1) != 1
+        l1, l2 = sensitivities(lambda norm, unit: _moves(ends, unit, several=several), unit, max_rows)
         noise = less_noisy(**promise, l1=l1, l2=l2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows)
 
@@ -65,13 +65,12 @@ class BoundedSum(RecordMechanism):
         return _moves(self.bounds, unit, several=self.max_rows > 1)
 
     @property
-    def _exponent(self) -> int:
-        return _grid(self.bounds)[0]
+    def _grid(self) -> Grid:
+        return _public(self.bounds)[0]
 
     def _totals(self, clean: Array) -> list[int]:
-        exponent, lowest, highest = _grid(self.bounds)
-        origin = math.ldexp(float(lowest), exponent)
-        steps = np.clip(half_up(np.ldexp(clean - origin, -exponent)), 0, highest - lowest)
+        grid, lowest, highest = _public(self.bounds)
+        steps = np.clip(grid.nearest(clean - grid.from_grid(lowest)), 0, highest - lowest)
         return [lowest * len(clean) + exact_total(steps)]
 
     def _finish(self, noisy: Sequence[Fraction]) -> float:
@@ -92,16 +91,16 @@ class BoundedSum(RecordMechanism):
 def _moves(bounds: tuple[float, float], unit: Unit, *, several: bool) -> Fraction:
     """How far one record moves the sum. Who has several may be exchanged for somebody with none (they need not be
     exchanged one for one), so that a record may also come or go."""
-    exponent, lowest, highest = _grid(bounds)
+    grid, lowest, highest = _public(bounds)
     steps = highest - lowest if unit.relation == "replace" else 0
     if several or unit.relation != "replace":
         steps = max(steps, abs(lowest), abs(highest))
-    return Fraction(steps) * Fraction(2) ** exponent
+    return grid.times(steps)
 
 
 @lru_cache(maxsize=256)
-def _grid(bounds: tuple[float, float]) -> tuple[int, int, int]:
-    """Exponent of the grid and the bounds in its steps: whole records stay exact up to a width of 2^40."""
+def _public(bounds: tuple[float, float]) -> tuple[Grid, int, int]:
+    """The grid and the bounds in its steps: whole records stay exact up to a width of 2^40."""
     low, high = map(Fraction, bounds)
-    exponent = math.frexp(float(high - low))[1] - FINE
-    return exponent, *(math.floor(end / Fraction(2) ** exponent + Fraction(1, 2)) for end in (low, high))  # type: ignore[return-value]
+    grid = Grid.finer_than(high - low, FINE - 1)
+    return grid, math.floor(grid.length(low) + Fraction(1, 2)), math.floor(grid.length(high) + Fraction(1, 2))

@@ -5,19 +5,23 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.record_totals import FINE, exact_total, half_up
+from privet.mechanisms.families.record_totals import FINE, UNIT_GRID, exact_total
+from privet.mechanisms.families.record_values import Missing, public_bounds
+from privet.mechanisms.families.records import RecordMechanism, check_public_count, sensitivities
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
+from privet.mechanisms.less_noisy import less_noisy
 from privet.mechanisms.mechanism import Example, register
-from privet.mechanisms.moments import MomentMechanism
 from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.noise import Grid
 from privet.privacy import Guarantee, Promise, Unit
 
 _HALF_FINE = 30  # squares of a record's place have 60 bits
@@ -32,7 +36,7 @@ _SLACK = Fraction(2, 2**FINE)  # two records, each with its square rounded by le
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class BoundedVariance(MomentMechanism):
+class BoundedVariance(RecordMechanism):
     """Variance (divided by n), mean and number of records: `{"variance": ..., "mean": ..., "count": ...}`.
 
     One noisy vector is behind the three numbers. With Laplace noise under add/remove it is the three sums of (1-y)^2,
@@ -53,21 +57,39 @@ class BoundedVariance(MomentMechanism):
 
     name = "bounded_variance"
 
-    @staticmethod
-    def _shift(norm: Norm, unit: Unit) -> Fraction:
-        if unit.relation == "replace":
-            return Fraction(9 if norm == "l1" else 8, 4) + _SLACK
-        return Fraction(1) if norm == "l1" else Fraction(3, 2)
+    n: int | None = None
 
-    @staticmethod
-    def _judged(counted: bool) -> int:
-        return 3 if counted else 2
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_frozen(self, n=check_public_count(self.n, self.noise.sensitivity.unit, self.max_rows))
+
+    @property
+    def _public_n(self) -> int | None:
+        return self.n
 
     @classmethod
-    def _best_noise(cls, promise: Promise, l1: Sensitivity, l2: Sensitivity, counted: bool) -> Laplace | Gaussian:
+    def for_budget(
+        cls,
+        *,
+        bounds: tuple[float, float],
+        unit: Unit | None = None,
+        n: int | None = None,
+        missing: Missing | None = None,
+        max_rows: int = 1,
+        **promise: Unpack[Promise],
+    ) -> "BoundedVariance":
+        """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
+        public_bounds(bounds)
+        l1, l2 = sensitivities(_shift, unit, max_rows)
+        noise = cls._best_noise(promise, l1, l2) if n is None else less_noisy(**promise, l1=l1, l2=l2, dimension=2)
+        return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)
+
+    def _moves(self, norm: Norm, unit: Unit) -> Fraction:
+        return _shift(norm, unit)
+
+    @classmethod
+    def _best_noise(cls, promise: Promise, l1: Sensitivity, l2: Sensitivity) -> Laplace | Gaussian:
         """By the spread of the variance itself, at records that are spread evenly: the two vectors count differently."""
-        if not counted:
-            return super()._best_noise(promise, l1, l2, counted)
         found: list[tuple[float, Laplace | Gaussian]] = []
         with suppress(Unreachable):
             laplace = Laplace.for_budget(**promise, sensitivity=l1)
@@ -84,18 +106,18 @@ class BoundedVariance(MomentMechanism):
         return self.n is None and self.noise.sensitivity.norm == "l1"
 
     @property
-    def _exponent(self) -> int:
-        return -2 * _HALF_FINE if self._three_sums else -FINE - 1  # halves of a step, for z^2 - 1/2
+    def _grid(self) -> Grid:
+        return Grid(-2 * _HALF_FINE if self._three_sums else -FINE - 1)  # halves of a step, for z^2 - 1/2
 
     def _totals(self, clean: Array) -> list[int]:
         if self._three_sums:
             low, high = self.bounds
-            y = half_up(np.ldexp(np.clip((clean - low) / (high - low), 0.0, 1.0), _HALF_FINE))
+            y = Grid(-_HALF_FINE).nearest(np.clip((clean - low) / (high - low), 0.0, 1.0))
             rest = 2**_HALF_FINE - y
             return [_wide_total(rest * rest), _wide_total(2 * y * rest), _wide_total(y * y)]
         half = self.width / 2.0
-        z = half_up(np.ldexp(np.clip((clean - (self.bounds[0] + half)) / half, -1.0, 1.0), FINE))
-        square = np.clip(half_up(np.ldexp(np.ldexp(z.astype(float), -FINE) ** 2, FINE)), 0, 2**FINE)
+        z = UNIT_GRID.nearest(np.clip((clean - (self.bounds[0] + half)) / half, -1.0, 1.0))
+        square = np.clip(UNIT_GRID.nearest(UNIT_GRID.from_grid(z) ** 2), 0, 2**FINE)
         moments = [exact_total(2 * z), exact_total(2 * square - 2**FINE)]
         if self.n is None:
             return [*moments, len(clean) << (FINE + 1)]
@@ -169,6 +191,13 @@ class BoundedVariance(MomentMechanism):
         ages = cls.for_budget(epsilon=1.0, delta=1e-5, bounds=(0, 110), unit=Unit("replace"), n=3)
         yield Example(ages, [30, 41, 110], [30, 41, 0], Guarantee(1.0, 1e-5))
         yield Example(cls.for_budget(rho=0.1, bounds=(-1, 1)), [], [1.0], Guarantee(rho=0.1))
+
+
+def _shift(norm: Norm, unit: Unit) -> Fraction:
+    """How far one record moves the vector behind the three numbers."""
+    if unit.relation == "replace":
+        return Fraction(9 if norm == "l1" else 8, 4) + _SLACK
+    return Fraction(1) if norm == "l1" else Fraction(3, 2)
 
 
 def _wide_total(squares: Array) -> int:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -101,29 +102,9 @@ class DiscreteGaussian(IntegerMechanism):
                 f"this mechanism was priced for {self.dimension} coordinate(s); state the public dimension= of the value"
             )
 
-    def _noise(self, shape: tuple[int, ...], source: Source) -> Array:
-        return np.asarray(noise.discrete_gaussian(sigma=self.scale, size=shape, source=source))
-
-    def _noise_cdf(self, k: Array) -> Array:
-        if self.scale > _LISTED:
-            return ndtr((np.asarray(k) + 0.5) / self.scale)  # closer than 1e-300 there, by Poisson summation
-        law = _law(self.scale)
-        reach = len(law) // 2
-        return np.cumsum(law)[np.clip(np.asarray(k) + reach, 0, 2 * reach).astype(int)]
-
-    def _quantile(self, tail: float) -> float:
-        if self.scale > _LISTED:  # Pr[|X| > r] <= 2 Pr[N > r], since Pr[X >= r + 1] <= Pr[N >= r]
-            return math.ceil(-self.scale * ndtri(tail / 2.0))
-        law = _law(self.scale)
-        middle = len(law) // 2
-        beyond = 2.0 * np.cumsum(law[::-1])[:middle][::-1]  # beyond[r] = Pr[|X| > r]
-        return float(np.argmax(beyond <= tail)) if beyond[-1] <= tail else float(middle)
-
-    def _expected(self, dimension: int) -> float:
-        if self.scale > _LISTED:
-            return dimension * self.scale
-        law = _law(self.scale)
-        return dimension * float(np.sum(law * np.abs(np.arange(len(law)) - len(law) // 2)))
+    @cached_property
+    def _law(self) -> "DiscreteGaussianLaw":
+        return DiscreteGaussianLaw(self.scale)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -141,7 +122,47 @@ def _price(sigma: float, sensitivity: Sensitivity, dimension: int) -> PrivacyLos
     return ZcdpLoss(up(sensitivity.value**2 / (2 * Fraction(sigma) ** 2)), unit=sensitivity.unit)
 
 
-def _law(sigma: float) -> Array:
-    reach = math.ceil(_REACH * sigma) + 2
-    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
-    return weights / weights.sum()
+@final
+@dataclass(frozen=True)
+class DiscreteGaussianLaw:
+    """The law with Pr[k] proportional to exp(-k^2/(2 sigma^2)).
+
+    >>> round(DiscreteGaussianLaw(2.0).expected, 4), DiscreteGaussianLaw(2.0).quantile(0.05)
+    (1.5621, 4.0)
+    """
+
+    sigma: float
+
+    @cached_property
+    def _masses(self) -> Array:
+        """Pr[k] for k from -reach to reach."""
+        reach = math.ceil(_REACH * self.sigma) + 2
+        weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / self.sigma) ** 2)
+        return weights / weights.sum()
+
+    def draw(self, shape: tuple[int, ...], source: Source) -> Array:
+        """Independent integers."""
+        return np.asarray(noise.discrete_gaussian(sigma=self.sigma, size=shape, source=source))
+
+    def cdf(self, k: Array) -> Array:
+        """Pr[noise <= k]."""
+        if self.sigma > _LISTED:
+            return ndtr((np.asarray(k) + 0.5) / self.sigma)  # closer than 1e-300 there, by Poisson summation
+        reach = len(self._masses) // 2
+        return np.cumsum(self._masses)[np.clip(np.asarray(k) + reach, 0, 2 * reach).astype(int)]
+
+    def quantile(self, tail: float) -> float:
+        """The least r with Pr[|noise| > r] <= tail, or a bound on it."""
+        if self.sigma > _LISTED:  # Pr[|X| > r] <= 2 Pr[N > r], since Pr[X >= r + 1] <= Pr[N >= r]
+            return math.ceil(-self.sigma * ndtri(tail / 2.0))
+        middle = len(self._masses) // 2
+        beyond = 2.0 * np.cumsum(self._masses[::-1])[:middle][::-1]  # beyond[r] = Pr[|X| > r]
+        return float(np.argmax(beyond <= tail)) if beyond[-1] <= tail else float(middle)
+
+    @property
+    def expected(self) -> float:
+        """E|noise|, or a bound on it."""
+        if self.sigma > _LISTED:
+            return self.sigma
+        reach = len(self._masses) // 2
+        return float(np.sum(self._masses * np.abs(np.arange(-reach, reach + 1))))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -11,10 +12,16 @@ from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.two_sided_geometric import TwoSidedGeometric, smallest_geometric_scale
+from privet.mechanisms.families.integer import IntegerMechanism
+from privet.mechanisms.families.two_sided_geometric import (
+    TwoSidedGeometric,
+    geometric_fields,
+    geometric_price,
+    smallest_geometric_scale,
+)
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.privacy import Guarantee, Promise, Unit
+from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 
 _WIDEST = 2**62
 
@@ -22,7 +29,7 @@ _WIDEST = 2**62
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class Geometric(TwoSidedGeometric):
+class Geometric(IntegerMechanism):
     """A count with two-sided geometric noise, clamped to public `bounds` where they are given (truncated geometric).
 
     **Guarantee:** pure epsilon = sensitivity/scale; clamping the noisy count is post-processing and costs nothing.
@@ -42,9 +49,17 @@ class Geometric(TwoSidedGeometric):
     bounds: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        set_frozen(self, **geometric_fields(self.scale, self.sensitivity))
         if self.bounds is not None:
             set_frozen(self, bounds=_whole_bounds(self.bounds))
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return geometric_price(self.scale, self.sensitivity)
+
+    @cached_property
+    def _law(self) -> TwoSidedGeometric:
+        return TwoSidedGeometric(self.scale)
 
     @classmethod
     def for_budget(

@@ -4,6 +4,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Unpack
 
+from privet._calls import called_by_name
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
@@ -11,6 +12,7 @@ from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Guarantee, Promise, Unit, spelt_out
 
 
+@called_by_name
 @spelt_out
 def less_noisy(
     *,

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial, wraps
-from typing import Any, ClassVar, Generic, Self, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final
 
 import numpy as np
 
+from privet._calls import called_by_name, made_by_name
 from privet._validate import count, instance, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
@@ -35,6 +36,11 @@ class Example:
     price that an audit on this pair refutes when it is claimed instead; less than half needs an argument, and 0 says that
     none is refuted within the suite's runs.
 
+    `cost="dear"` says that a run takes seconds or minutes: the laws share at most 20 releases, and the audit is a replay,
+    besides one run with `canaries` (`otherwise`: what stands in for them under replace) that `score(output, canary)` looks
+    for, where they are given. `exact` is the exact answer on `left`, where error bars should be held against it.
+    `lengths="protected"` says that how long an output is, and which keys it has, is protected and not public.
+
     >>> from privet.mechanisms import Laplace
     >>> example = next(iter(Laplace.examples()))
     >>> example.left, example.right, example.target.epsilon
@@ -46,6 +52,18 @@ class Example:
     right: Any
     target: Guarantee | None = None
     detects: float = 0.5
+    cost: Literal["cheap", "dear"] = "cheap"
+    exact: Any = None
+    lengths: Literal["public", "protected"] = "public"
+    canaries: Any = None
+    otherwise: Any = None
+    score: Callable[[Any, Any], float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cost not in ("cheap", "dear") or self.lengths not in ("public", "protected"):
+            raise InvalidParameter('cost must be "cheap" or "dear", lengths "public" or "protected"')
+        if (self.canaries is None) != (self.score is None):
+            raise InvalidParameter("canaries need a score, and a score needs canaries")
 
 
 class Mechanism(ABC, Generic[In, Out]):
@@ -75,7 +93,13 @@ class Mechanism(ABC, Generic[In, Out]):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
-            spelt_out(vars(cls)["for_budget"].__func__)
+            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__))
+            cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
+        price = vars(cls).get("loss")
+        if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
+            kept = cached_property(price.fget)
+            kept.__set_name__(cls, "loss")
+            cls.loss = kept  # type: ignore[method-assign, assignment]
 
     @property
     @abstractmethod
@@ -159,16 +183,12 @@ class Mechanism(ABC, Generic[In, Out]):
             note_insecure()
         return Release(
             value,
-            loss=self._loss,
+            loss=self.loss,
             error=error,
             mechanism=self.name,
             insecure=insecure,
             provenance=(self.name, *notes),
         )
-
-    @cached_property
-    def _loss(self) -> PrivacyLoss:
-        return self.loss  # computed once: a mechanism is frozen
 
     def _notes(self, drawn: Out) -> tuple[str, ...]:
         """Remarks for the provenance, from public parameters and the protected value alone."""
@@ -214,7 +234,7 @@ def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any
         raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
     _REGISTRY[name] = mechanism
     mechanism.__init__ = _checked(mechanism.__init__)  # type: ignore[method-assign]
-    return mechanism
+    return made_by_name(mechanism)
 
 
 def _checked(construct: Callable[..., None]) -> Callable[..., None]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -14,8 +15,9 @@ from privet._validate import open_fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.selection import SelectionMechanism
-from privet.mechanisms.families.values import whole_steps
 from privet.mechanisms.mechanism import Example, Source, register
+from privet.noise import Grid
+from privet.noise.steps import whole_steps
 from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
@@ -56,22 +58,22 @@ class NoisyMaxGap(SelectionMechanism):
     @property
     def step(self) -> float:
         """The grid on which scores and noise live: a power of two."""
-        return math.ldexp(1.0, self._exponent)
+        return self._grid.width
 
-    @property
-    def _exponent(self) -> int:
-        return min(0, math.frexp(float(self.sensitivity))[1] - 1 - _FINER)
+    @cached_property
+    def _grid(self) -> Grid:
+        return Grid.finer_than(self.sensitivity.value, _FINER, coarsest=0)
 
     def _steps(self, length: float | Fraction) -> Fraction:
-        return Fraction(length) / Fraction(2) ** self._exponent
+        return self._grid.length(length)
 
     @property
     def loss(self) -> PrivacyLoss:
-        moved = math.ceil(self._steps(self.sensitivity.value))
+        moved = self._grid.ceil(self.sensitivity.value)
         return self._price(up(self._reach * moved / self._steps(self.scale)))
 
     def _multiplier(self, target: Guarantee) -> float:
-        moved = math.ceil(self._steps(self.sensitivity.value)) / self._steps(self.sensitivity.value)
+        moved = self._grid.ceil(self.sensitivity.value) / self._steps(self.sensitivity.value)
         multiplier = super()._multiplier(target)
         return round_up(multiplier * float(moved)) if moved > 1 else multiplier
 
@@ -84,7 +86,7 @@ class NoisyMaxGap(SelectionMechanism):
             raise InvalidData("a gap needs at least two candidates, with a score each")
 
     def _prepare(self, value: Any) -> Array:
-        return np.clip(whole_steps(super()._prepare(value), self._exponent), -_FARTHEST, _FARTHEST)
+        return np.clip(whole_steps(super()._prepare(value), self._grid), -_FARTHEST, _FARTHEST)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[dict[str, Any]]:
         shape = (runs, len(prepared))

@@ -16,6 +16,7 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import moment
 from privet.mechanisms.families.record_values import Missing, admit_records, clean_records, missing_note, public_missing
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import scale_for, smallest_scale
 from privet.privacy import ExponentialLoss, Guarantee, Promise, Unit
 
@@ -116,7 +117,7 @@ class Quantile(Mechanism[Any, float]):
         **promise: Unpack[Promise],
     ) -> "Quantile":
         """The smallest scale that stays within the budget."""
-        target, whose = Guarantee(**promise), Unit() if unit is None else unit
+        target, whose = Guarantee(**promise), as_unit(unit)
         shape = cls(q=q, bounds=bounds, scale=1.0, step=step, missing=missing, unit=whose, max_rows=max_rows)  # type: ignore[arg-type]
         ratio = smallest_scale(lambda ratio: ExponentialLoss(up(2 / Fraction(ratio))), target)
         scale = scale_for(ratio, shape.sensitivity)

@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -64,7 +65,7 @@ class Release(Generic[Out]):
         document = {
             "privet_release": _VERSION,
             "value": _encode(self.value),
-            "loss": json.loads(to_json(self.loss)),
+            "loss": _form_of(self.loss),
             "error": None if self.error is None else self.error.to_dict(),
             "mechanism": self.mechanism,
             "insecure": self.insecure,
@@ -99,6 +100,12 @@ class Release(Generic[Out]):
         bar = "" if self.error is None else f" {self.error}"
         stamp = " [INSECURE: seeded noise, protects nobody]" if self.insecure else ""
         return f"{self.value}{bar}{stamp}"
+
+
+@lru_cache(maxsize=64)
+def _form_of(loss: PrivacyLoss) -> Any:
+    """The JSON form of a price, which many releases share; nobody changes it."""
+    return json.loads(to_json(loss))
 
 
 def _encode(value: Any) -> Any:

@@ -9,7 +9,7 @@ from privet._validate import count, instance
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
 from privet.privacy import Unit
 
 
@@ -88,7 +88,7 @@ def mean_sensitivity(
     >>> float(mean_sensitivity(bounds=(0, 10), n=100, unit=Unit("replace")))
     0.1
     """
-    if unit is None or unit.relation != "replace":
+    if unit is None or as_unit(unit).relation != "replace":
         raise InvalidParameter(
             'a mean has a sensitivity only when n is public: unit=Unit("replace"); under add/remove take BoundedMean'
         )

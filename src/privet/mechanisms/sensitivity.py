@@ -40,8 +40,7 @@ class Sensitivity:
         set_frozen(self, value=number)
         if self.norm not in get_args(Norm):
             raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {self.norm!r}")
-        if not isinstance(self.unit, Unit):
-            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(self.unit).__name__}")
+        as_unit(self.unit)
 
     def times(self, factor: object) -> "Sensitivity":
         """The sensitivity of the same answer in other units."""
@@ -58,12 +57,26 @@ def as_sensitivity(value: object, *, norm: Norm, unit: Unit | None = None) -> Se
     Fraction(2, 1)
     """
     if not isinstance(value, Sensitivity):
-        return Sensitivity(exact("sensitivity", value), norm=norm, unit=Unit() if unit is None else unit)
+        return Sensitivity(exact("sensitivity", value), norm=norm, unit=as_unit(unit))
     if value.norm != norm:
         raise InvalidParameter(
             f"this mechanism needs the {norm} sensitivity, got one in {value.norm}: compute the {norm} bound of the "
             "same function and pass that"
         )
-    if unit is not None and unit != value.unit:
+    if unit is not None and as_unit(unit) != value.unit:
         raise InvalidParameter("unit contradicts the unit of the sensitivity; give it once")
     return value
+
+
+def as_unit(unit: object, usual: Unit = Unit()) -> Unit:  # noqa: B008 - a frozen constant
+    """The privacy unit that was given, or the usual one.
+
+    >>> as_unit("replace")
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: unit must be a Unit, such as privacy.Unit("replace"), got str
+    """
+    if unit is None:
+        return usual
+    if not isinstance(unit, Unit):
+        raise InvalidParameter(f'unit must be a Unit, such as privacy.Unit("replace"), got {type(unit).__name__}')
+    return unit

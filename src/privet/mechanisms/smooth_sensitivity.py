@@ -22,7 +22,9 @@ from privet.mechanisms.families.record_values import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import smallest_scale
+from privet.noise import Grid
 from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
@@ -96,7 +98,7 @@ class SmoothMedian(Mechanism[Any, float]):
         if price is None:  # rho and mu: the largest pure price within them
             price = 1.0 / smallest_scale(lambda inverse: PureLoss(1.0 / inverse), target)
         share, beta = _cauchy_split(price) if target.delta == 0.0 else _laplace_split(price, target.delta)
-        neighbours = Unit("replace") if unit is None else unit
+        neighbours = as_unit(unit, Unit("replace"))
         return cls(
             bounds=bounds,
             epsilon=price,
@@ -128,10 +130,10 @@ class SmoothMedian(Mechanism[Any, float]):
 
     def _draw(self, prepared: tuple[int, float], runs: int, source: Source) -> Array:
         median, smooth = prepared
-        coarser = Fraction(2) ** self._coarser
+        coarser = Grid(self._coarser)
         sample = noise.rounded_cauchy if self.delta == 0.0 else noise.rounded_laplace
-        scale = Fraction(smooth) / Fraction(self.share) / coarser
-        noisy = sample(scale=scale, center=Fraction(median) / coarser, size=runs, source=source)
+        scale = coarser.length(Fraction(smooth) / Fraction(self.share))
+        noisy = sample(scale=scale, center=coarser.length(median), size=runs, source=source)
         low, high = self.bounds
         # in doubles, since what follows is post-processing of the noisy whole number
         place = np.clip(np.ldexp(noisy.astype(float), self._coarser - FINE), 0.0, 1.0)

@@ -4,14 +4,12 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-import numpy as np
-
-from privet._numerics import Array, bisect, bracket, down, minimise, round_up, up
+from privet._numerics import bisect, bracket, down, minimise, round_up, up
 from privet.errors import Unreachable
 from privet.privacy import Guarantee, PrivacyLoss
 
-_APART = 0.6  # neighbours among the orders that are tried first, in logarithms of order - 1
-_ORDERS = 1.0 + np.exp(np.arange(-1.2, 11.0, _APART))
+_PLACES = (-1.2, 0.0, 1.2, 2.4, 3.6, 4.8, 6.0, 7.2, 8.4, 9.6, 10.8)  # of orders, in logarithms of order - 1
+_ROUNDS = ((1.2, 1e-2), (1.2, 1e-3), (0.3, 1e-6))  # how far around the best place, and how close the scale is found
 _SAFETY = 1e-5  # of epsilon: accountants look for the best order by themselves, and may stop beside it
 
 
@@ -69,49 +67,45 @@ def ratio_down(scale: float | Fraction, sensitivity: Fraction) -> float:
     return down(Fraction(scale) / sensitivity)
 
 
-def renyi_scale(
-    price: Callable[[float], PrivacyLoss],
-    target: Guarantee,
-    start: float,
-    *,
-    like: Callable[[float], PrivacyLoss] | None = None,
-) -> float:
-    """The scale at which a composition meets (epsilon, delta) by its Rényi divergence at one order chosen well: some
-    milliseconds, where whole accountants take a tenth of a second and more.
+def renyi_scale(divergence: Callable[[float, float], float], target: Guarantee, start: float) -> float:
+    """The scale at which a composition meets (epsilon, delta) by its Rényi divergence at one order chosen well: a
+    millisecond, where whole accountants take a tenth of a second and more.
 
-    `start` is a scale that is about right; the price must fall like 1/scale, as its pure epsilon does. `like` is a price
-    that is nearly the same and quicker: it finds the order, and `price` has the last word.
+    `divergence(scale, order)` is an upper bound for the whole composition that falls about like 1/scale^2; `start` is a
+    scale that is about right.
 
-    >>> from privet.privacy import ExponentialLoss, Repeated
-    >>> round(renyi_scale(lambda scale: Repeated(ExponentialLoss(2.0 / scale), 20), Guarantee(1.0, 1e-6), 20.0), 2)
-    19.6
+    >>> round(renyi_scale(lambda scale, order: 0.5 * order / scale**2, Guarantee(1.0, 1e-6), 5.0), 2)  # Gaussian noise
+    4.53
     """
     assert target.epsilon is not None
-    goal, delta = target.epsilon * (1.0 - _SAFETY), target.delta
-    look = like or price
-    rough = _root(lambda scale: float(_at_orders(look(scale), _ORDERS, delta).min()), goal, start, 1e-2)
-    loss = look(rough)
-    middle = math.log(_ORDERS[int(np.argmin(_at_orders(loss, _ORDERS, delta)))] - 1.0)
-    better, _ = minimise(lambda e: _at_order(loss, 1.0 + math.exp(e), delta), middle - _APART, middle + _APART, 8)
-    return _root(lambda scale: _at_order(price(scale), 1.0 + math.exp(better), delta), goal, rough, 1e-6)
+    goal, delta, scale = target.epsilon * (1.0 - _SAFETY), target.delta, start
+
+    def proved(scale: float, order: float) -> float:
+        """The epsilon that the divergence of this order proves (Canonne, Kamath & Steinke 2020)."""
+        rest = math.log1p(-1.0 / order) - math.log(order * delta) / (order - 1.0)
+        return max(0.0, divergence(scale, order) + rest)
+
+    place = 0.0
+    for width, tolerance in _ROUNDS:
+        at = scale  # the search for an order looks at this scale
+
+        def cost(e: float, at: float = at) -> float:
+            return proved(at, 1.0 + math.exp(e))
+
+        if width > 1.0:  # the best order may have moved far
+            place = min(_PLACES, key=cost)
+        place, _ = minimise(cost, place - width, place + width, 8)
+        order = 1.0 + math.exp(place)
+        scale = root_of_falling(lambda scale, order=order: proved(scale, order), goal, at, tolerance)  # type: ignore[misc]
+    return scale
 
 
-def _at_order(loss: PrivacyLoss, order: float, delta: float) -> float:
-    return float(_at_orders(loss, np.array([order]), delta)[0])
+def root_of_falling(cost: Callable[[float], float], goal: float, start: float, tolerance: float) -> float:
+    """The least scale seen at which a falling cost is at most the goal; secants in logarithms, else bisection.
 
-
-def _at_orders(loss: PrivacyLoss, orders: Array, delta: float) -> Array:
-    """The epsilon that the divergence of each order proves (Canonne, Kamath & Steinke 2020)."""
-    divergence = loss.rdp(orders)
-    rest = delta - divergence.delta0
-    if rest <= 0.0:
-        return np.full(len(orders), math.inf)
-    proved: Array = divergence.values + np.log1p(-1.0 / orders) - np.log(orders * rest) / (orders - 1.0)
-    return np.maximum(proved, 0.0)
-
-
-def _root(cost: Callable[[float], float], goal: float, start: float, tolerance: float) -> float:
-    """The least scale seen at which a falling cost is at most the goal; secants in logarithms, else bisection."""
+    >>> 2.0 <= root_of_falling(lambda scale: 1.0 / scale, 0.5, 1.0, 1e-6) <= 2.00001
+    True
+    """
     low, high, x = 0.0, math.inf, start
     before: tuple[float, float] | None = None
     for _ in range(60):

@@ -11,16 +11,18 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array, up
 from privet._validate import count, set_frozen
-from privet.accounting import calibrate
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import renyi_scale
+from privet.mechanisms.repeats import epsilon_of_repeats
+from privet.mechanisms.target import renyi_scale, root_of_falling
 from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
+from privet.privacy.exponential import bounded_range_rdp
 
-_WORTH = 0.01  # less noise by this share is worth a tenth of a second
-_WIDEST = 20.0  # of a single range that is looked at
-_SHORT = 20  # compositions whose alternating sum keeps its digits
+_WORTH = 1e-3  # of epsilon: what the search may leave unused
+_CELLS = (24, 12)  # of a range, for few choices and for many: the curve of its repeats is right to a thousandth
+_MANY = 15
+_ROUNDING = 2.0**-40  # far above what the rounding of quotients can add
 
 
 @final
@@ -70,14 +72,21 @@ class TopK(SelectionMechanism):
         def price(ratio: float) -> PrivacyLoss:
             return self._price(up(self._reach / Fraction(ratio)))
 
+        def divergence(ratio: float, order: float) -> float:
+            return self.k * bounded_range_rdp(float(self._reach) / ratio, order)
+
+        def curve(ratio: float) -> float:
+            wide = float(self._reach) / ratio * (1.0 + _ROUNDING)
+            return epsilon_of_repeats(wide, self.k, target.delta, at_ends=0.0, cells=_CELLS[self.k > _MANY])
+
         pure = float(self.k * self._reach / Fraction(target.epsilon))
         while price(pure).pure() > target.epsilon:  # the last bits of sums and quotients
             pure *= 1.0 + 2.0**-52
-        quick = min(pure, renyi_scale(price, target, min(start, pure)))
-        # Where delta is large beside epsilon the curve of the composed pairs may be the better one: accounting decides.
-        closer = float(self._reach) / (quick * (1.0 - _WORTH))
-        if self.k <= _SHORT and _envelope_delta(closer, self.k, target.epsilon) <= target.delta:
-            return calibrate(price, epsilon=target.epsilon, delta=target.delta)
+        quick = min(pure, renyi_scale(divergence, target, min(start, pure)))
+        # Where delta is large beside epsilon the curve of the composed pairs is the better one.
+        goal = target.epsilon * (1.0 - _WORTH)
+        if curve(quick * (1.0 - _WORTH)) <= goal:
+            return root_of_falling(curve, goal, quick, _WORTH)
         return quick
 
     def _check_number(self, number: int | None) -> None:
@@ -125,23 +134,3 @@ class TopK(SelectionMechanism):
         yield Example(ranked, [4, 4, 2, 2], [5, 5, 1, 1], Guarantee(1.0), detects=0.4)
         counts = cls.for_budget(rho=0.1, sensitivity=1, k=2, monotonic=True, candidates=range(8))
         yield Example(counts, [5] * 4 + [3] * 4, [5] * 4 + [4] * 4, Guarantee(rho=0.1))
-
-
-def _envelope_delta(r: float, k: int, epsilon: float) -> float:
-    """delta(epsilon) of k envelopes of range r: e^(e/2) / (4 sinh(r/2))^k sum_j (-1)^j C(k,j) G((k - 2j) r - e), with
-    G(w) = sum_m w^(k+1+2m) / (4^m (k+1+2m)!). See the proof note. It says where to look; accounting has the last word."""
-    if r > _WIDEST:
-        return math.inf
-    total = 0.0
-    for j in range(k // 2 + 1):
-        width = (k - 2 * j) * r - epsilon
-        if width <= 0.0:
-            break
-        power = k + 1
-        term = part = math.exp(power * math.log(width) - math.lgamma(power + 1.0))
-        while term > 1e-17 * part:
-            term *= width * width / (4.0 * (power + 1) * (power + 2))
-            power += 2
-            part += term
-        total += (-1) ** j * math.comb(k, j) * part
-    return total * math.exp(epsilon / 2.0 - k * math.log(4.0 * math.sinh(r / 2.0)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -82,11 +81,11 @@ class VectorMean(VectorMechanism):
         if self.n is not None:
             return totals
         # The count enters as clip_norm times the number of rows, on the grid and rounded down: never longer than that.
-        return [*totals, len(value) * int(Fraction(self.clip_norm) / Fraction(2) ** self._exponent)]
+        return [*totals, len(value) * self._grid.floor(self.clip_norm)]
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> list[dict[str, Any]]:
         assert isinstance(self.noise, Gaussian)
-        rows = noisy_totals(self.noise, prepared, self._exponent, runs=runs, source=source)
+        rows = noisy_totals(self.noise, prepared, self._grid, runs=runs, source=source)
         return [self._finish(np.array(row, dtype=np.float64)) for row in rows]
 
     def _finish(self, noisy: Array) -> dict[str, Any]:

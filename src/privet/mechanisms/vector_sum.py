@@ -62,7 +62,7 @@ class VectorSum(VectorMechanism):
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> Array:
         assert isinstance(self.noise, Gaussian)
-        return np.array(noisy_totals(self.noise, prepared, self._exponent, runs=runs, source=source), dtype=np.float64)
+        return np.array(noisy_totals(self.noise, prepared, self._grid, runs=runs, source=source), dtype=np.float64)
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """The exact normal quantile, jointly over the coordinates."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import Array, special
+from privet._validate import whole
 from privet.errors import InvalidParameter
 from privet.noise.draw import PIECE
 from privet.noise.entropy import Source, Stream, current
@@ -15,7 +16,7 @@ from privet.noise.families.coins import TO_UNIT
 from privet.noise.families.enclosure import complement, neg_log, normal_above
 from privet.noise.families.refined import Refined, invert
 from privet.noise.families.rounded import SATURATION, Rest, exact_rest, float_rest
-from privet.noise.parameters import Center, Size, matching_shape, positive, shape_of, split, whole
+from privet.noise.parameters import Center, Size, matching_shape, positive, shape_of, split
 from privet.noise.rounded_gaussian import FIRST, MARGIN
 
 _WIDEST = 2**40  # of scale sqrt(dimension): beyond, no float decides anything

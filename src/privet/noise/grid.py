@@ -1,6 +1,7 @@
 """The fixed-point grid: releases are integers times a power of two."""
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.noise.parameters import positive
 
+FARTHEST = 1000  # steps of a private number saturate at 2 to this power
 _MOST = 2**62
 _DATA = "data for the grid must be finite numbers within 2^62 steps of zero"
 _LOWEST, _HIGHEST = -1000, 960  # steps stay normal doubles, and 2^62 steps too
@@ -43,22 +45,49 @@ class Grid:
         set_frozen(self, exponent=int(self.exponent))
 
     @classmethod
+    def finer_than(cls, value: int | float | Fraction, bits: int, *, coarsest: int | None = None) -> "Grid":
+        """The coarsest grid with step <= value / 2^bits, and <= 2^coarsest where that is given.
+
+        >>> Grid.finer_than(1000, 20), Grid.finer_than(1000, 2, coarsest=0)
+        (Grid(exponent=-11), Grid(exponent=0))
+        """
+        number = positive("value", value, largest=None)
+        exponent = number.numerator.bit_length() - number.denominator.bit_length()
+        if (number.numerator << max(0, -exponent)) < (number.denominator << max(0, exponent)):
+            exponent -= 1
+        return cls(exponent - bits if coarsest is None else min(exponent - bits, coarsest))
+
+    @classmethod
     def for_sensitivity(cls, value: int | float | Fraction) -> "Grid":
         """The coarsest grid with step <= value / 2^20: rounding enlarges the sensitivity by at most 2^-20 of it.
 
         >>> Grid.for_sensitivity(1.0)
         Grid(exponent=-20)
         """
-        number = positive("value", value, largest=None)
-        exponent = number.numerator.bit_length() - number.denominator.bit_length()
-        if Fraction(2) ** exponent > number:
-            exponent -= 1
-        return cls(exponent - 20)
+        return cls.finer_than(value, 20)
 
     @property
     def step(self) -> Fraction:
         """The distance of two neighbours, exactly."""
         return Fraction(2) ** self.exponent
+
+    @property
+    def width(self) -> float:
+        """The same distance as a double, which holds it.
+
+        >>> Grid(-2).width
+        0.25
+        """
+        return math.ldexp(1.0, self.exponent)
+
+    def length(self, x: int | float | Fraction) -> Fraction:
+        """The public number x in steps, exactly.
+
+        >>> Grid(-2).length(0.625)
+        Fraction(5, 2)
+        """
+        top, bottom = exact("x", x).as_integer_ratio()
+        return Fraction(top, bottom << self.exponent) if self.exponent > 0 else Fraction(top << -self.exponent, bottom)
 
     def to_grid(self, x: Any) -> Any:
         """The nearest step, half a step up: floor(x / step + 1/2); an int, or an int64 array for an array.
@@ -66,7 +95,7 @@ class Grid:
         >>> Grid(0).to_grid(np.array([0.5, 1.5, -0.5])).tolist()
         [1, 2, 0]
         """
-        return self._steps(x, _round, _round_many)
+        return self._steps(x, _round, half_up)
 
     def truncate(self, x: Any) -> Any:
         """The next step toward zero, which never lengthens a vector.
@@ -104,6 +133,50 @@ class Grid:
             raise InvalidData("steps of the grid must be integers")
         return float(int(k) * self.step)
 
+    def times(self, k: int) -> Fraction:
+        """k steps, exactly.
+
+        >>> Grid(-1).times(3)
+        Fraction(3, 2)
+        """
+        return Fraction(k << self.exponent) if self.exponent >= 0 else Fraction(k, 1 << -self.exponent)
+
+    def double(self, k: int) -> float:
+        """k steps, rounded once to a double; beyond these, the largest.
+
+        >>> Grid(-1).double(3), Grid(0).double(2**2000) == -Grid(0).double(-(2**2000))
+        (1.5, True)
+        """
+        try:
+            return math.ldexp(float(k), self.exponent)
+        except OverflowError:
+            return sys.float_info.max if k > 0 else -sys.float_info.max
+
+    def split(self, numerator: int, denominator: int) -> tuple[int, Fraction]:
+        """The nearest whole number of steps (halves to the even one) and the exact rest; saturates at 2^1000 steps.
+
+        >>> Grid(-1).split(11, 4)
+        (6, Fraction(-1, 2))
+        """
+        if self.exponent > 0:
+            denominator <<= self.exponent
+        else:
+            numerator <<= -self.exponent
+        whole, rest = divmod(numerator, denominator)
+        if 2 * rest > denominator or (2 * rest == denominator and whole & 1):
+            whole, rest = whole + 1, rest - denominator
+        if whole.bit_length() > FARTHEST:
+            return (2**FARTHEST if whole > 0 else -(2**FARTHEST)), Fraction(0)
+        return whole, Fraction(rest, denominator)
+
+    def nearest(self, x: Array) -> NDArray[np.int64]:
+        """Doubles in whole steps, half a step up. For numbers that are known to lie within 2^62 steps: nothing is checked.
+
+        >>> Grid(-1).nearest(np.array([0.25, 0.75, -0.25])).tolist()
+        [1, 2, 0]
+        """
+        return half_up(np.ldexp(x, -self.exponent))
+
     def _steps(self, x: Any, one: Callable[[Fraction], int], many: Callable[[Array], Array]) -> Any:
         if isinstance(x, np.ndarray):
             return _many_steps(x, self.exponent, one, many)
@@ -117,9 +190,14 @@ def _round(x: Fraction) -> int:
     return math.floor(x + Fraction(1, 2))
 
 
-def _round_many(x: Array) -> Array:
+def half_up(x: Array) -> NDArray[np.int64]:
+    """floor(x + 1/2): the sum could round, the distance to the floor cannot.
+
+    >>> half_up(np.array([0.5, 1.5, -0.5, 0.49999999999999994])).tolist()
+    [1, 2, 0, 0]
+    """
     whole = np.floor(x)
-    return whole + (x - whole >= 0.5)  # x + 1/2 could round, the distance to the floor cannot
+    return whole.astype(np.int64) + (x - whole >= 0.5)
 
 
 def _many_steps(

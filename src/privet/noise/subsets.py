@@ -6,13 +6,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._validate import whole
 from privet.errors import InvalidParameter
 from privet.noise.draw import PIECE, pieces
 from privet.noise.entropy import Source, Stream, current
 from privet.noise.families.coins import TO_UNIT, flip
 from privet.noise.families.enclosure import rational
 from privet.noise.families.refined import Refined, least
-from privet.noise.parameters import probability, whole
+from privet.noise.parameters import probability
 from privet.noise.uniform_int import below
 
 _MOST = 2**62

@@ -18,6 +18,7 @@ class AboveThresholdLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon in total, whatever the number of negative answers.
     **Reference:** Dwork & Roth 2014, section 3.6; Lyu, Su & Li 2017, theorem 2.
+    **Proof:** docs/proofs/privacy/above_threshold.md.
 
     >>> AboveThresholdLoss(1.0).pure()
     1.0

@@ -19,6 +19,7 @@ class ApproxLoss(PrivacyLoss):
 
     **Guarantee:** Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta for every event; not a statement about single
     outcomes. **Reference:** Dwork et al. 2006; Kairouz, Oh & Viswanath 2015 for the worst pair.
+    **Proof:** docs/proofs/privacy/pure_and_approx.md.
 
     >>> ApproxLoss(0.5, 1e-6).approximate()
     Approximate(epsilon=0.5, delta=1e-06)

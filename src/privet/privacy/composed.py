@@ -148,6 +148,7 @@ class Composed(Total):
 
     **Guarantee:** adaptive composition of *outputs*; when the losses themselves are chosen adaptively use a filter
     (`accounting.filters`). **Reference:** Dwork & Roth 2014, section 3.5; Zhu, Dong & Wang 2022, theorem 10.
+    **Proof:** docs/proofs/privacy/composed.md.
 
     >>> from privet import privacy
     >>> a, b = privacy.PureLoss(0.5), privacy.PureLoss(0.25)
@@ -179,10 +180,11 @@ class Composed(Total):
 @register
 @dataclass(frozen=True, eq=False)
 class Repeated(Total):
-    """The same release `times` times over. Zero times is free.
+    """The price of `times` equal releases. Zero times is free.
 
     **Guarantee:** equal to composing it with itself; n singles and one n-fold have the same price, hash and JSON form.
     **Reference:** as for `Composed`.
+    **Proof:** docs/proofs/privacy/composed.md.
 
     >>> from privet import privacy
     >>> a = privacy.PureLoss(0.5)

@@ -33,6 +33,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
     **Guarantee:** rho-zCDP with rho = sensitivity^2/(2 sigma^2), in every dimension; for a scalar query with integer
     sensitivity also the exact pair, by summing the law. In several dimensions no scalar pair dominates: zCDP only.
     **Sensitivity:** l2; an integer when dimension is 1. **Reference:** Canonne, Kamath & Steinke 2020, theorem 4.
+    **Proof:** docs/proofs/privacy/discrete_gaussian.md.
 
     >>> DiscreteGaussianLoss(sigma=4.0).zcdp().rho
     0.03125
@@ -100,7 +101,7 @@ def _shifted_discrete_gaussian(sigma: float, shift: int) -> LossVariable:
 
 @dataclass(frozen=True, eq=False)
 class DiscreteNormalVariable(SymmetricVariable):
-    """The same pair when its outcomes are too many to list: masses of runs of outcomes, summed when asked for.
+    """The pair of a discrete Gaussian with too many outcomes to list: masses of runs of outcomes, summed when asked for.
 
     The loss is linear in the outcome, so a cell of losses is a run of integers. The pair is its own mirror image.
 

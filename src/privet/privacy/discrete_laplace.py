@@ -19,6 +19,7 @@ class DiscreteLaplaceLoss(PrivacyLoss):
     **Guarantee:** pure sensitivity/scale; the exact pair has the losses (sensitivity - 2j)/scale.
     **Sensitivity:** an integer, l1, in any dimension (the scalar pair dominates integer shifts, as for Laplace).
     **Reference:** Ghosh, Roughgarden & Sundararajan 2009; Canonne, Kamath & Steinke 2020 for exact sampling.
+    **Proof:** docs/proofs/privacy/discrete_laplace.md.
 
     >>> DiscreteLaplaceLoss(scale=2.0).pure()
     0.5

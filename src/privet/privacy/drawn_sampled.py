@@ -7,13 +7,12 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, TINY, Array, ndtr
-from privet._validate import count, instance, set_frozen
-from privet.errors import MixedUnits
+from privet._validate import count, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.families.flagged import FlaggedVariable
 from privet.privacy.families.mixture import binomial_mixture
-from privet.privacy.families.sampling import after_sampling
+from privet.privacy.families.sampling import after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable
 from privet.privacy.grouped import Grouped
 from privet.privacy.loss import Approximate, PrivacyLoss, ZcdpBound
@@ -40,6 +39,7 @@ class WithReplacementSampled(PrivacyLoss):
     p = 1 - (1 - 1/n)^m and delta_j is the base's curve for j replaced records; the mirror image below 0: one legal curve.
     Over a Gaussian base a smaller one (proof note): a test has one level for the samples without the record.
     **Sensitivity:** under replace; n is public there. **Reference:** Balle, Barthe & Gaboardi 2018, theorem 10.
+    **Proof:** docs/proofs/privacy/drawn_sampled.md.
 
     >>> from privet import privacy
     >>> base = privacy.GaussianLoss(noise_multiplier=4.0, unit=privacy.Unit("replace"))
@@ -58,13 +58,8 @@ class WithReplacementSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {self.m:,} draws with replacement from {self.n:,} records"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation != "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "drawing with replacement is priced for replacing one record; build the base loss with "
-                'unit=privacy.Unit("replace") and the sensitivity of a replacement'
-            )
-        set_frozen(self, of=self.of.simplest(), m=count("m", self.m), n=count("n", self.n, 1), unit=self.of.unit)
+        inner = of_one_record(self.of, relation="replace", name="drawing with replacement")
+        set_frozen(self, of=inner, m=count("m", self.m), n=count("n", self.n, 1), unit=inner.unit)
 
     @property
     def p(self) -> float:

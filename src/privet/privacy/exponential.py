@@ -67,6 +67,7 @@ class ExponentialLoss(PrivacyLoss):
     delta(e) <= (1 - exp((e - r)/2))^2/(1 - exp(-r)) with r the range. **Error:** utility within
     (2 Delta u/epsilon) ln(|T|/beta) of the best with probability 1 - beta.
     **Reference:** McSherry & Talwar 2007; Dong, Durfee & Rogers 2020.
+    **Proof:** docs/proofs/privacy/exponential.md.
 
     >>> round(float(ExponentialLoss(1.0).profile(0.0)), 10)
     0.2449186624

@@ -31,6 +31,7 @@ class FinitePairLoss(PrivacyLoss):
 
     **Guarantee:** everything that the pair implies, and nothing more: only right if no other pair of neighbours is worse.
     **Reference:** Zhu, Dong & Wang 2022 (dominating pairs).
+    **Proof:** docs/proofs/privacy/finite_pair.md.
 
     >>> loss = FinitePairLoss(("1/2", "1/2"), ("1/3", "2/3"))
     >>> round(float(loss.profile(0.0)), 6), loss.variable("remove").probability_above(0.0)

@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from privet._numerics import LARGEST_EXPONENT, Array, round_up, square_up
-from privet._validate import count, instance, set_frozen
-from privet.errors import InvalidParameter, MixedUnits
+from privet._validate import count, set_frozen
+from privet.errors import InvalidParameter
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.sampling import (
@@ -17,6 +17,7 @@ from privet.privacy.families.sampling import (
     before_sampling,
     enclose_sampled,
     epsilon_after_sampling,
+    of_one_record,
 )
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
 from privet.privacy.renyi import renyi_of_variable
@@ -123,6 +124,7 @@ class FixedSampled(PrivacyLoss):
     **Guarantee:** q delta(ln(1 + (e^e - 1)/q)) with q = m/n for e >= 0, and the mirror image below 0: one legal curve.
     **Sensitivity:** under replace; n is public there. **Reference:** Balle, Barthe & Gaboardi 2018, theorem 9;
     Zhu, Dong & Wang 2022 for the composable curve.
+    **Proof:** docs/proofs/privacy/fixed_sampled.md.
 
     >>> from privet import privacy
     >>> base = privacy.GaussianLoss(noise_multiplier=1.0, unit=privacy.Unit("replace"))
@@ -140,16 +142,11 @@ class FixedSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {self.m:,} of {self.n:,} records"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation != "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "sampling a fixed number without replacement is priced for replacing one record; build the base loss "
-                'with unit=privacy.Unit("replace") and the sensitivity of a replacement'
-            )
+        inner = of_one_record(self.of, relation="replace", name="sampling a fixed number without replacement")
         m, n = count("m", self.m), count("n", self.n, 1)
         if m > n:
             raise InvalidParameter(f"cannot draw m={m} of n={n} records without replacement")
-        set_frozen(self, of=self.of.simplest(), m=m, n=n, unit=self.of.unit)
+        set_frozen(self, of=inner, m=m, n=n, unit=inner.unit)
 
     @property
     def q(self) -> float:

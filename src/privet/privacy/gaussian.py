@@ -23,6 +23,7 @@ class GaussianLoss(NormalLoss):
     **Guarantee:** mu-GDP with mu = 1/noise_multiplier, exactly; rho-zCDP with rho = mu^2/2. Infinite noise is free.
     **Sensitivity:** l2, in every dimension. **Error:** standard deviation noise_multiplier * sensitivity per coordinate.
     **Reference:** Balle & Wang 2018; Dong, Roth & Su 2019.
+    **Proof:** docs/proofs/privacy/gaussian.md.
 
     >>> round(float(GaussianLoss(noise_multiplier=1.0).profile(0.0)), 10)
     0.3829249225

@@ -17,6 +17,7 @@ class GdpLoss(NormalLoss):
 
     **Guarantee:** delta(e) = Phi(mu/2 - e/mu) - exp(e) Phi(-mu/2 - e/mu); composes to sqrt(sum of mu^2).
     **Reference:** Dong, Roth & Su 2019.
+    **Proof:** docs/proofs/privacy/zcdp_rdp_gdp.md.
 
     >>> round(float(GdpLoss(1.0).profile(1.0)), 10)
     0.1269367375

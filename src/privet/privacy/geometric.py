@@ -21,6 +21,7 @@ class GeometricLoss(PrivacyLoss):
 
     **Guarantee:** pure -sensitivity ln(ratio). **Sensitivity:** an integer, l1.
     **Reference:** Ghosh, Roughgarden & Sundararajan 2009.
+    **Proof:** docs/proofs/privacy/discrete_laplace.md.
 
     >>> round(GeometricLoss(ratio=0.5).pure(), 6)
     0.693147

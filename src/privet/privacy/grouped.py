@@ -29,6 +29,7 @@ class Grouped(PrivacyLoss):
 
     **Guarantee:** pure k epsilon; (k epsilon, delta (e^{k eps} - 1)/(e^eps - 1)); zCDP k^2 rho; GDP k mu.
     **Reference:** Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016; Mironov 2017, proposition 2; Vadhan 2017.
+    **Proof:** docs/proofs/privacy/grouped.md.
 
     >>> from privet import privacy
     >>> epsilon, delta = Grouped(privacy.ApproxLoss(0.5, 1e-6), 3).approximate()
@@ -77,7 +78,7 @@ class Grouped(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained when the base has a closed form whose worst pair some group shows."""
+        """Is the pair attained? When the base has a closed form whose worst pair some group shows."""
         if self.relation is not None:
             attained = self.of.attained_by_exchange
         else:
@@ -160,7 +161,7 @@ _Curve = tuple[Array, Array]  # epsilons (evenly spaced from 0) with bounds on d
 
 @lru_cache(maxsize=32)
 def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
-    """Chain `size` neighbours, doubling the chain: a million links take twenty doublings."""
+    """The pair of a chain of `size` neighbours, doubling the chain: a million links take twenty doublings."""
     single = np.linspace(0.0, min(_reach(loss), LARGEST_EXPONENT / size), _NODES)
     link: _Curve = single, loss.profile(single)
     chain = link
@@ -172,7 +173,7 @@ def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
 
 
 def _joined(first: _Curve, second: _Curve) -> _Curve:
-    """Two chains end to end: the best split of epsilon between them.
+    """The curve of two chains end to end: the best split of epsilon between them.
 
     delta(e) <= delta1(e1) + exp(e1) delta2(e - e1); the second is read off conservatively, at a node below.
     """

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
+from privet._calls import made_by_name
 from privet._validate import above, fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.loss import PrivacyLoss
@@ -27,6 +28,7 @@ class Promise(TypedDict, total=False):
     mu: float | None
 
 
+@made_by_name
 @dataclass(frozen=True)
 class Guarantee:
     """What must be kept: epsilon (with or without delta), rho (zCDP) or mu (GDP); exactly one of the three.
@@ -61,7 +63,9 @@ class Guarantee:
         given = [(name, value) for name, value in targets.items() if value is not None]
         if len(given) != 1:
             more = [name for name in targets if name not in ("epsilon", "rho", "mu")]
-            raise InvalidParameter(_ONE_OF if not more else f"give exactly one of {', '.join(targets)}")
+            found = " and ".join(name for name, _ in given) or "none"
+            wanted = _ONE_OF if not more else f"give exactly one of {', '.join(targets)}"
+            raise InvalidParameter(f"{wanted}; {found} {'were' if given else 'was'} given")
         return given[0]
 
     @classmethod

@@ -22,6 +22,7 @@ class KRRLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon, exact pair with the three losses epsilon, 0, -epsilon. The relation is replace: a
     person's value is exchanged. **Reference:** Kairouz, Bonawitz & Ramage 2016.
+    **Proof:** docs/proofs/privacy/k_rr.md.
 
     >>> round(float(KRRLoss(k=1024, epsilon=2.0).profile(0.0)), 10)
     0.006200625

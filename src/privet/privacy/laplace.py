@@ -17,7 +17,7 @@ from privet.privacy.variable import AtomicVariable, Atoms, Direction, Enclosure,
 
 @dataclass(frozen=True, eq=False)
 class LaplaceVariable(SymmetricVariable):
-    """Two Laplace laws of scale b, one apart: atoms at +-1/b, and L = (1 - 2x)/b for outcomes x in (0, 1).
+    """The pair of two Laplace laws of scale b, one apart: atoms at +-1/b, and L = (1 - 2x)/b for outcomes x in (0, 1).
 
     >>> LaplaceVariable(2.0).atoms().losses.tolist()
     [-0.5, 0.5]
@@ -74,6 +74,7 @@ class LaplaceLoss(PrivacyLoss):
     **Guarantee:** pure 1/scale; delta(e) = 1 - exp((e - 1/scale)/2) for |e| <= 1/scale, exactly.
     **Sensitivity:** l1; a vector with l1-sensitivity 1 is dominated by the scalar pair (proof note).
     **Reference:** Dwork et al. 2006; Dong, Roth & Su 2019, section A for the curve.
+    **Proof:** docs/proofs/privacy/laplace.md.
 
     >>> round(float(LaplaceLoss(scale=2.0).profile(0.0)), 10)
     0.2211992169

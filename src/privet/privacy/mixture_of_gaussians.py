@@ -29,6 +29,7 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
     random length at most s are dominated by it (proof note). **Sensitivity:** l2, a number for each case; which case
     happens is hidden and independent of everything else.
     **Reference:** Choquette-Choo, Ganesh, Steinke & Thakurta 2024; Charles et al. 2024 for groups.
+    **Proof:** docs/proofs/privacy/mixture_of_gaussians.md.
 
     >>> loss = MixtureOfGaussiansLoss(1.0, (0.0, 1.0), (0.99, 0.01))
     >>> f"{loss.rdp([16.0]).values[0]:.8f}"  # Poisson sampling at rate 0.01

@@ -28,6 +28,7 @@ class Parallel(PrivacyLoss):
 
     **Guarantee:** the pointwise largest of the blocks' curves. **Sensitivity:** as of each block.
     **Reference:** McSherry 2009.
+    **Proof:** docs/proofs/privacy/parallel.md.
 
     >>> from privet import privacy
     >>> Parallel((privacy.PureLoss(0.5), privacy.PureLoss(1.0))).pure()

@@ -25,6 +25,7 @@ class PermuteAndFlipLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon; delta(e) <= 1 - exp((e - epsilon)/2) for |e| <= epsilon, as for Laplace noise of scale
     1/epsilon. **Reference:** McKenna & Sheldon 2020; Ding et al. 2021 for the noise.
+    **Proof:** docs/proofs/privacy/permute_and_flip.md.
 
     >>> PermuteAndFlipLoss(0.5).pure()
     0.5

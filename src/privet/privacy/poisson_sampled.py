@@ -16,8 +16,8 @@ from privet._numerics import (
     special,
     square_up,
 )
-from privet._validate import fraction, instance, set_frozen
-from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
+from privet._validate import fraction, set_frozen
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_variable
 from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_mixture, log_excess_moment
 from privet.privacy.families.ordered import SampledGroupLoss
@@ -27,6 +27,7 @@ from privet.privacy.families.sampling import (
     before_sampling,
     enclose_sampled,
     epsilon_after_sampling,
+    of_one_record,
 )
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
 from privet.privacy.renyi import renyi_of_variable
@@ -129,6 +130,7 @@ class PoissonSampled(PrivacyLoss):
     corollary: (ln(1 + q(e^eps - 1)), q delta). **Sensitivity:** relation add_remove or zero_out only; a fixed-size or
     shuffled sampler is *not* this loss. **Reference:** Balle, Barthe & Gaboardi 2018; Zhu, Dong & Wang 2022;
     Mironov, Talwar & Zhang 2019 for the Rényi divergence.
+    **Proof:** docs/proofs/privacy/poisson_sampled.md.
 
     >>> from privet import privacy
     >>> loss = PoissonSampled(privacy.GaussianLoss(noise_multiplier=4.0), q=0.01)
@@ -145,13 +147,8 @@ class PoissonSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on a Poisson sample of {100.0 * self.q:.4g}%"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "Poisson sampling is priced for adding or removing one record, each with its own coin; build the loss for "
-                "one record and convert afterwards (privacy.to_replace, privacy.Grouped), or use FixedSampled"
-            )
-        inner, q = self.of.simplest(), fraction("q", self.q)
+        inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling")
+        q = fraction("q", self.q)
         if 0.0 < q < _LEAST_RATE:
             raise InvalidParameter(f"q must be 0 or at least {_LEAST_RATE:g}, got {q}")
         outer = inner.of if isinstance(inner, PoissonSampled) else inner
@@ -162,7 +159,7 @@ class PoissonSampled(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained whenever the base pair is."""
+        """Is the pair attained? Whenever that of the base is."""
         return self.of.exact
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
@@ -199,7 +196,7 @@ class PoissonSampled(PrivacyLoss):
 
     @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]
-        """By one number per record, +1 for the record that leaves and -1 for the one that joins."""
+        """Is an exchange attained? By one number per record: +1 for the one that leaves, -1 for the one that joins."""
         return self.of.exact and self.attained_by_groups
 
     def grouped(self, size: int) -> PrivacyLoss | None:
@@ -217,7 +214,7 @@ class PoissonSampled(PrivacyLoss):
         return MixturePairLoss(side, side, unit=self.unit)
 
     def _ordered_group(self, size: int, *, exchanges: bool) -> PrivacyLoss | None:
-        """Where every group of the base has a pair of its own: their outcomes, ordered alike."""
+        """The price of a group where every group of the base has a pair of its own: their outcomes, ordered alike."""
         if self.q in (0.0, 1.0) or size > _LARGEST_ORDERED_GROUP or self.of.grouped(2) is None:
             return None
         group = SampledGroupLoss(self.of, self.q, size, exchanges, unit=self.unit)

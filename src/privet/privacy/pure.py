@@ -17,6 +17,7 @@ class PureLoss(PrivacyLoss):
 
     **Guarantee:** Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] for every event. The worst such mechanism is randomized
     response, whose pair prices compositions exactly. **Reference:** Dwork et al. 2006; Kairouz, Oh & Viswanath 2015.
+    **Proof:** docs/proofs/privacy/pure_and_approx.md.
 
     >>> PureLoss(0.5).pure()
     0.5

@@ -7,8 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from privet._numerics import TINY, UNIT_ROUNDOFF, Array
-from privet._validate import count, instance, set_frozen
-from privet.errors import InvalidParameter, MixedUnits
+from privet._validate import count, set_frozen
+from privet.errors import InvalidParameter
+from privet.privacy.families.sampling import of_one_record
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
@@ -33,6 +34,7 @@ class RandomAllocation(PrivacyLoss):
     pair is bounded from above by sums on a grid (proof note). **Sensitivity:** relation add_remove or zero_out; the base
     loss is that of one step with the record against the same step without it.
     **Reference:** Chua et al. 2025; Feldman & Shenfeld 2025.
+    **Proof:** docs/proofs/privacy/random_allocation.md.
 
     >>> from privet import accounting, privacy
     >>> epoch = RandomAllocation(privacy.GaussianLoss(noise_multiplier=1.0), steps=100)
@@ -50,16 +52,11 @@ class RandomAllocation(PrivacyLoss):
         return f"{self.of._as_a_whole()} in one of {self.steps:,} steps, chosen at random for each record"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "random allocation is priced for adding, removing or nulling one record, each with its own choice; build "
-                "the loss for one record and convert afterwards (privacy.to_replace, privacy.Grouped)"
-            )
+        inner = of_one_record(self.of, relation="add_remove", name="random allocation")
         steps = count("steps", self.steps, 1)
         if steps > _MOST_STEPS:
             raise InvalidParameter(f"steps must be at most {_MOST_STEPS}, got {steps}")
-        set_frozen(self, of=self.of.simplest(), steps=steps, unit=self.of.unit)
+        set_frozen(self, of=inner, steps=steps, unit=inner.unit)
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return self.of.parts() if self.steps == 1 or not self.of.parts() else ((self, 1),)
@@ -95,11 +92,9 @@ class RandomAllocation(PrivacyLoss):
 @lru_cache(maxsize=32)
 def _allocated(loss: RandomAllocation, direction: Direction) -> LossVariable:
     """A pair above the allocated one: the mean of `steps` independent ratios dP/dQ, seen under Q."""
-    base = loss.of.variable("remove")
-    if direction == "add":
-        if base.symmetric:
-            return _allocated(loss, "remove")
-        base = loss.of.variable("add").reversed()
+    if direction == "add" and loss.of.variable("remove").symmetric:
+        return _allocated(loss, "remove")
+    base = loss.of.variable("remove") if direction == "remove" else loss.of.variable("add").reversed()
     ratios, mass, infinite, error = _one_step(base)
     values, q = _sum_of(ratios, mass, loss.steps)
     mean = values / loss.steps
@@ -128,11 +123,9 @@ class _AllocatedBelow(PrivacyLoss):
 @lru_cache(maxsize=32)
 def _below(loss: _AllocatedBelow, direction: Direction) -> LossVariable:
     """The mean of `steps` ratios, each of them and every sum merged into cells: garbled, so below."""
-    base = loss.of.variable("remove")
-    if direction == "add":
-        if base.symmetric:
-            return _below(loss, "remove")
-        base = loss.of.variable("add").reversed()
+    if direction == "add" and loss.of.variable("remove").symmetric:
+        return _below(loss, "remove")
+    base = loss.of.variable("remove") if direction == "remove" else loss.of.variable("add").reversed()
     _, p, q = _cells(base)
     seen = q > 0.0
     total: tuple[Array, Array] | None = None

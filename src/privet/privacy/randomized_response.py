@@ -19,6 +19,7 @@ class RandomizedResponseLoss(PrivacyLoss):
 
     **Guarantee:** pure epsilon, exactly; the lie has probability 1/(1 + e^eps). Relation: replace.
     **Reference:** Warner 1965; Kairouz, Oh & Viswanath 2015.
+    **Proof:** docs/proofs/privacy/k_rr.md.
 
     >>> round(RandomizedResponseLoss.from_lie_probability(0.25).epsilon, 10)  # a fair coin decides whether to answer
     1.0986122887

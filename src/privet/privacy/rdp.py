@@ -27,6 +27,7 @@ class RdpLoss(PrivacyLoss):
 
     **Guarantee:** Rényi divergence at most R(a) at every order a up to the last one given.
     **Reference:** Mironov 2017; van Erven & Harremoës 2014, theorem 3 and corollary 2 (monotone, convex).
+    **Proof:** docs/proofs/privacy/zcdp_rdp_gdp.md.
 
     >>> RdpLoss((2.0, 4.0), (0.1, 0.2)).rdp([3.0]).values.round(6).tolist()
     [0.175]

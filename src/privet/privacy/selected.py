@@ -33,6 +33,7 @@ class Selected(PrivacyLoss):
     (2 + eta) epsilon; Poisson: R(a) + mean * d + ln(mean)/(a - 1) where the base is (ln(1 + 1/(a-1)), d)-DP; the
     value of a larger order serves below it.
     **Reference:** Papernot & Steinke 2022, theorems 2, 6 and corollary 3; Liu & Talwar 2019.
+    **Proof:** docs/proofs/privacy/selected.md.
 
     >>> from privet import privacy
     >>> Selected(privacy.PureLoss(0.5), mean=10).pure()
@@ -85,7 +86,7 @@ class Selected(PrivacyLoss):
 
     @cached_property
     def _best_order(self) -> tuple[float, float]:
-        """Where the theorem's bound is least. A divergence increases with its order, so that value serves below too."""
+        """The order at which the theorem's bound is least. Divergences increase with the order, so it serves below too."""
         if self.mean <= 1.0:
             return 1.0, math.inf
 

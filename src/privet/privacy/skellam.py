@@ -35,6 +35,7 @@ class SkellamLoss(PrivacyLoss):
     as their sum. **Sensitivity:** an integer, l1, in any dimension (the law is log-concave, so the scalar pair dominates,
     as for Laplace). **Error:** standard deviation sqrt(variance).
     **Reference:** Skellam 1946; Agarwal, Kairouz & Liu 2021.
+    **Proof:** docs/proofs/privacy/skellam.md.
 
     >>> loss = SkellamLoss(variance=100.0)
     >>> round(float(loss.rdp([2.0]).values[0]), 5)  # nearly that of normal noise, order/(2 variance)

@@ -23,6 +23,7 @@ class StaircaseLoss(PrivacyLoss):
     **Guarantee:** pure epsilon, exact pair with the losses epsilon, 0, -epsilon. **Sensitivity:** scalar, in its own unit.
     **Error:** mean |noise| = sensitivity exp(epsilon/2)/(exp(epsilon) - 1) at the default shape.
     **Reference:** Geng, Kairouz, Oh & Viswanath 2015.
+    **Proof:** docs/proofs/privacy/staircase.md.
 
     >>> round(float(StaircaseLoss(1.0).profile(0.0)), 6), round(StaircaseLoss(1.0).shape, 6)
     (0.44042, 0.377541)

@@ -22,6 +22,7 @@ class TreeAggregationLoss(NormalLoss):
     **Guarantee:** mu-GDP with mu = sqrt(levels)/noise_multiplier, exactly; later steps may depend on earlier sums.
     **Sensitivity:** l2 of one step; the multiplier is relative to it. **Error:** a prefix sum adds at most `levels` nodes.
     **Reference:** Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song 2011; Kairouz et al. 2021.
+    **Proof:** docs/proofs/privacy/tree_aggregation.md.
 
     >>> TreeAggregationLoss(noise_multiplier=5.0, steps=1000).levels
     10

@@ -7,12 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from privet._numerics import LARGEST_EXPONENT, TINY, Array, special
-from privet._validate import count, fraction, instance, set_frozen
-from privet.errors import MixedUnits
+from privet._validate import count, fraction, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.flagged import FlaggedVariable
-from privet.privacy.families.sampling import after_sampling
+from privet.privacy.families.sampling import after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable, spliced_gaussian_rdp
 from privet.privacy.grouped import to_replace
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -31,6 +30,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
     **Guarantee:** with probability 1 - tau, tau = Pr[Binomial(n - 1, q) >= batch], the pair of Poisson sampling; else a
     record that enters pushes another one out, which is priced as a replacement of the base, sampled at the same rate.
     **Sensitivity:** relation add_remove or zero_out. **Reference:** Chua et al. 2024; Ganesh 2025; own proof in the note.
+    **Proof:** docs/proofs/privacy/truncated_sampled.md.
 
     >>> from privet import privacy
     >>> base = privacy.GaussianLoss(noise_multiplier=1.0)
@@ -52,14 +52,9 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return f"{self.of._as_a_whole()} on {sample}"
 
     def __post_init__(self) -> None:
-        instance("of", self.of, PrivacyLoss)
-        if self.of.unit.relation == "replace" or self.of.unit.group_size != 1:
-            raise MixedUnits(
-                "truncated Poisson sampling is priced for adding, removing or nulling one record; build the loss for one "
-                "record and convert afterwards (privacy.to_replace, privacy.Grouped)"
-            )
+        inner = of_one_record(self.of, relation="add_remove", name="truncated Poisson sampling")
         PoissonSampled(self.of, fraction("q", self.q))  # the same limits
-        set_frozen(self, of=self.of.simplest(), q=fraction("q", self.q), unit=self.of.unit)
+        set_frozen(self, of=inner, q=fraction("q", self.q), unit=inner.unit)
         set_frozen(self, batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
 
     @cached_property
@@ -79,7 +74,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return to_replace(self.of)
 
     def attained(self) -> PrivacyLoss | None:
-        """Where few records are there no batch is full: `n` is only a cap."""
+        """Plain Poisson sampling: where few records are there no batch is full, and `n` is only a cap."""
         return self._plain.attained()
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:

@@ -18,6 +18,7 @@ class ZcdpLoss(PrivacyLoss):
     """A mechanism known to be rho-zCDP.
 
     **Guarantee:** Rényi divergence of every order a > 1 at most rho a. **Reference:** Bun & Steinke 2016.
+    **Proof:** docs/proofs/privacy/zcdp_rdp_gdp.md.
 
     >>> ZcdpLoss(0.5).zcdp()
     ZcdpBound(rho=0.5, delta0=0.0)

@@ -58,7 +58,7 @@ class Filter(ABC):
         """The rules that keep sums; a request passes when one of them still holds with it."""
 
     def start(self, unit: Unit | None = None) -> "FilterState":
-        """Nothing spent. Without a unit the first charge decides about it."""
+        """The state with nothing spent. Without a unit the first charge decides about it."""
         return FilterState(self, tuple((0,) * len(rule.currencies) for rule in self.rules), unit)
 
     def resume(self, sums: Sums, unit: Unit) -> "FilterState":
@@ -92,6 +92,7 @@ class Rule(Filter):
     def __post_init__(self) -> None:
         set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0))
         set_frozen(self, delta=open_fraction("delta", self.delta))
+        self._rest()
 
     @property
     def theorem(self) -> str:
@@ -124,9 +125,9 @@ class Rule(Filter):
         """The limits as integers, rounded down."""
         return tuple(to_amount(limit, up=False) or 0 for limit in self.limits)
 
-    def _rest(self, delta0: float) -> float:
-        """What is left of delta for the conversion once delta0 is set aside."""
-        rest = self.delta - at_least("delta0", delta0, 0.0)
+    def _rest(self) -> float:
+        """What is left of delta for the conversion once `delta0` is set aside for failures of the parts (if it is)."""
+        rest = self.delta - at_least("delta0", getattr(self, "delta0", 0.0), 0.0)
         if rest <= 0.0:
             raise InvalidParameter(
                 f"delta0 must be smaller than delta = {self.delta:g}: the conversion needs a share too"

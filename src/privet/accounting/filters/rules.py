@@ -62,18 +62,7 @@ class BasicFilter(Rule):
 
 
 @dataclass(frozen=True)
-class _Reserving(Rule):
-    """A rule that sets a part `delta0` of delta aside for failures of the parts; still abstract."""
-
-    delta0: float = field(default=0.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._rest(self.delta0)
-
-
-@dataclass(frozen=True)
-class AdvancedFilter(_Reserving):
+class AdvancedFilter(Rule):
     """Advanced composition with adaptive parameters: sqrt(2 ln(1/delta') S) + S/2 <= epsilon, S = sum epsilon_i^2.
 
     `delta0` is the part of delta set aside for the parts' own deltas; delta' = delta - delta0.
@@ -89,10 +78,11 @@ class AdvancedFilter(_Reserving):
     pairs = True
     source = "Whitehouse, Ramdas, Rogers & Wu 2023"
     currencies = ("sum of epsilon^2", "delta")
+    delta0: float = field(default=0.0, kw_only=True)
 
     @property
     def limits(self) -> tuple[float, ...]:
-        twice_log = -2.0 * math.log(self._rest(self.delta0))
+        twice_log = -2.0 * math.log(self._rest())
         root = 2.0 * self.epsilon / (math.sqrt(twice_log + 2.0 * self.epsilon) + math.sqrt(twice_log))
         return root * root * COMPUTED, self.delta0
 
@@ -105,7 +95,7 @@ class AdvancedFilter(_Reserving):
 
 
 @dataclass(frozen=True)
-class ZcdpFilter(_Reserving):
+class ZcdpFilter(Rule):
     """rho adds up. Every order obeys the same stopping rule, so the best one may be chosen for the conversion.
 
     `delta0` is the part of delta set aside for parts that are only delta0-approximate zCDP; the rest is converted.
@@ -122,10 +112,11 @@ class ZcdpFilter(_Reserving):
     name = "zCDP"
     source = "Feldman & Zrnic 2021; Whitehouse, Ramdas, Rogers & Wu 2023"
     currencies = ("rho", "delta0")
+    delta0: float = field(default=0.0, kw_only=True)
 
     @property
     def limits(self) -> tuple[float, ...]:
-        rest = self._rest(self.delta0)
+        rest = self._rest()
         most = self.epsilon
         while zcdp_epsilon(most, rest) <= self.epsilon:  # happens for a large delta only
             most *= 2.0
@@ -142,7 +133,7 @@ class ZcdpFilter(_Reserving):
 
 
 @dataclass(frozen=True)
-class RdpFilter(_Reserving):
+class RdpFilter(Rule):
     """Rényi divergences of one order add up; the order is fixed when the budget is opened.
 
     Picking afterwards the order that still fits is not covered by the theorem (outputs would choose it): use `AnyOf`
@@ -160,6 +151,7 @@ class RdpFilter(_Reserving):
     name = "RDP"
     source = "Feldman & Zrnic 2021, at one order fixed in advance"
     currencies = ("Rényi divergence", "delta0")
+    delta0: float = field(default=0.0, kw_only=True)
     alpha: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
@@ -172,7 +164,7 @@ class RdpFilter(_Reserving):
 
     @property
     def limits(self) -> tuple[float, ...]:
-        overhead = epsilon_of_renyi(self.alpha, 0.0, self._rest(self.delta0))
+        overhead = epsilon_of_renyi(self.alpha, 0.0, self._rest())
         return self.epsilon - overhead - 1e-12 * (self.epsilon + abs(overhead)), self.delta0
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
@@ -235,7 +227,7 @@ def pure_of_square(square: float) -> float:
 
 
 @dataclass(frozen=True)
-class ApproxGdpFilter(_Reserving):
+class ApproxGdpFilter(Rule):
     """Squares of mu add up, outside failures that add up to at most `delta0`.
 
     A loss with a finite mu costs mu^2. A pair (epsilon, delta) is epsilon-DP outside an event of probability delta, hence
@@ -253,10 +245,11 @@ class ApproxGdpFilter(_Reserving):
     name = "GDP"
     source = "Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023"
     currencies = ("sum of mu^2", "delta0")
+    delta0: float = field(default=0.0, kw_only=True)
 
     @property
     def limits(self) -> tuple[float, ...]:
-        return _largest_square(self.epsilon, self._rest(self.delta0)), self.delta0
+        return _largest_square(self.epsilon, self._rest()), self.delta0
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
         mu = loss.gdp()

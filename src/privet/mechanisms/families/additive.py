@@ -16,16 +16,15 @@ from privet._validate import above, count, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.values import (
-    FARTHEST,
     Numbers,
-    Steps,
     admit_value,
-    grid_double,
     read_value,
-    split_ratio,
 )
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity
+from privet.noise import Grid
+from privet.noise.grid import FARTHEST
+from privet.noise.steps import Steps
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
@@ -55,11 +54,11 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     @cached_property
     def step(self) -> float:
         """The grid: a power of two, about a millionth of the noise."""
-        return math.ldexp(1.0, self._exponent)
+        return self._grid.width
 
     @cached_property
-    def _exponent(self) -> int:
-        return min(math.frexp(self.scale)[1] - 1 - _FINER, _COARSEST)
+    def _grid(self) -> Grid:
+        return Grid.finer_than(self.scale, _FINER, coarsest=_COARSEST)
 
     @abstractmethod
     def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
@@ -93,10 +92,10 @@ class AdditiveMechanism(Mechanism[Any, Any]):
             return self._draw_array(prepared.array, runs, source)
         assert prepared.ratios is not None
         if prepared.shape == ():  # one centre for all runs
-            whole, rest = split_ratio(*prepared.ratios[0], self._exponent)
+            whole, rest = self._grid.split(*prepared.ratios[0])
             drawn = self._noisy(rest, self._steps, source, size=runs)
-            return np.array([grid_double(whole + noise, self._exponent) for noise in drawn.tolist()])
-        steps = Steps.of_ratios(prepared.ratios, self._exponent)
+            return np.array([self._grid.double(whole + noise) for noise in drawn.tolist()])
+        steps = Steps.of_ratios(prepared.ratios, self._grid)
         centers = np.broadcast_to(steps.rest, (runs, len(steps.whole)))
         total = self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))
         return total.reshape(runs, *prepared.shape)
@@ -106,7 +105,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         flat, size = array.reshape(-1), max(1, array.size)
         out = np.empty((runs, array.size))
         for start in range(0, array.size, _PIECE):
-            steps = Steps.of_array(flat[start : start + _PIECE], self._exponent)
+            steps = Steps.of_array(flat[start : start + _PIECE], self._grid)
             wide, many = len(steps.whole), max(1, _PIECE // size)
             for first in range(0, runs, many):
                 block = out[first : first + many, start : start + wide]
@@ -116,19 +115,18 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
     def _finished(self, total: Array) -> Array:
         with np.errstate(over="ignore"):
-            released = np.ldexp(total, self._exponent)
+            released = np.ldexp(total, self._grid.exponent)
         return np.clip(released, -_LARGEST, _LARGEST)
 
     @cached_property
     def _steps(self) -> Fraction:
-        return Fraction(self.scale) / Fraction(self.step)
+        return self._grid.length(self.scale)
 
     def _protect(self, value: Fraction, runs: int, source: Source) -> list[Fraction]:
         """Noise on a rational number, rounded to the grid, `runs` times: for mechanisms that build on this one."""
-        size = Fraction(self.step)
-        whole = round(value / size)
-        noisy = self._noisy(value / size - whole, self._steps, source, size=runs)
-        return [(whole + steps) * size for steps in noisy.tolist()]
+        whole, rest = self._grid.split(*value.as_integer_ratio())
+        noisy = self._noisy(rest, self._steps, source, size=runs)
+        return [self._grid.times(whole + steps) for steps in noisy.tolist()]
 
     def _error_given(self, drawn: Any, prepared: Numbers) -> ErrorBar | None:
         """The quantile of the noise, and half the distance of doubles where the released ones are large."""
@@ -141,7 +139,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     @cached_property
     def _end(self) -> float:
         """Where a release has saturated, or may have."""
-        return min(2.0 ** min(FARTHEST - 1 + self._exponent, 1023), _LARGEST)
+        return min(2.0 ** min(FARTHEST - 1 + self._grid.exponent, 1023), _LARGEST)
 
     def _notes(self, drawn: Any) -> tuple[str, ...]:
         return ("saturated",) if _largest(drawn) >= self._end else ()

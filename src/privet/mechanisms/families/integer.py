@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,23 @@ _REFUSED = (
 )
 
 
+class IntegerLaw(Protocol):
+    """The law of integer noise: what an `IntegerMechanism` draws from and states its bars by."""
+
+    def draw(self, shape: tuple[int, ...], source: Source) -> Array:
+        """Independent integers."""
+
+    def cdf(self, k: Array) -> Array:
+        """Pr[noise <= k] for integers k."""
+
+    def quantile(self, tail: float) -> float:
+        """The least r with Pr[|noise| > r] <= tail, or a bound on it."""
+
+    @property
+    def expected(self) -> float:
+        """E|noise|, or a bound on it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class IntegerMechanism(Mechanism[Any, Any]):
     """Base of the mechanisms that add integer noise to an integer or to several integers.
@@ -38,21 +55,13 @@ class IntegerMechanism(Mechanism[Any, Any]):
     sensitivity: Sensitivity = field()
     at: float | None = field(default=None, repr=False)
 
+    @property
     @abstractmethod
+    def _law(self) -> "IntegerLaw":
+        """The law of the noise."""
+
     def _noise(self, shape: tuple[int, ...], source: Source) -> Array:
-        """Independent integer noise."""
-
-    @abstractmethod
-    def _noise_cdf(self, k: Array) -> Array:
-        """Pr[noise <= k] for integers k."""
-
-    @abstractmethod
-    def _quantile(self, tail: float) -> float:
-        """The least r with Pr[|noise| > r] <= tail, or a bound on it."""
-
-    @abstractmethod
-    def _expected(self, dimension: int) -> float:
-        """Expected l1 error over all coordinates, or a bound on it."""
+        return self._law.draw(shape, source)
 
     def _admit(self, value: Any) -> None:
         admit_value(value)
@@ -113,11 +122,11 @@ class IntegerMechanism(Mechanism[Any, Any]):
         k = count("dimension", dimension, 1)
         tail = -math.expm1(math.log(open_fraction("confidence", confidence)) / k)
         of = "the value" if k == 1 else f"each of {k} coordinates at once"
-        return ErrorBar(float(self._quantile(tail)), confidence, of, self._expected(k))
+        return ErrorBar(float(self._law.quantile(tail)), confidence, of, k * self._law.expected)
 
     def exact_cdf(self, value: int, points: Array) -> Array:
         """Pr[release <= point] for the exact value: for tests and audits, not releasable."""
-        return self._noise_cdf(np.floor(np.asarray(points, dtype=float)) - value)
+        return self._law.cdf(np.floor(np.asarray(points, dtype=float)) - value)
 
 
 def integer_scale(name: str, value: object) -> float:

@@ -5,14 +5,14 @@ than the sensitivity says.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
-from privet.errors import InvalidParameter
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.record_totals import CHUNK, noise_grid, noisy_totals
 from privet.mechanisms.families.record_values import (
@@ -25,8 +25,11 @@ from privet.mechanisms.families.record_values import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Mechanism, Source
-from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
+from privet.noise import Grid
 from privet.privacy import PrivacyLoss, Unit
+
+_NORMS: tuple[Norm, Norm] = ("l1", "l2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +60,7 @@ class RecordMechanism(Mechanism[Any, Any]):
             raise InvalidParameter(
                 "the noise was made for a smaller sensitivity than these bounds have; use for_budget"
             )
-        if Fraction(self.noise.scale) > 2**52 * Fraction(2) ** noise_grid(self.noise, self._exponent):
+        if noise_grid(self.noise.scale, self._grid)[1] > 2**52:
             raise InvalidParameter(
                 "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
             )
@@ -68,11 +71,11 @@ class RecordMechanism(Mechanism[Any, Any]):
 
     @abstractmethod
     def _totals(self, clean: Array) -> list[int]:
-        """The exact totals of clean records, in steps of 2^_exponent."""
+        """The exact totals of clean records, in steps of `_grid`."""
 
     @property
     @abstractmethod
-    def _exponent(self) -> int:
+    def _grid(self) -> Grid:
         """The grid of the totals."""
 
     @abstractmethod
@@ -94,12 +97,29 @@ class RecordMechanism(Mechanism[Any, Any]):
         """Distance of the bounds."""
         return self.bounds[1] - self.bounds[0]
 
+    @property
+    def _public_n(self) -> int | None:
+        """The number of records where it is public: data of another length are refused."""
+        return None
+
     def _admit(self, value: Any) -> None:
         admit_records(value)
+        if hasattr(value, "__len__"):
+            self._check_length(len(value))
+        elif self._public_n is not None:
+            raise InvalidData(
+                "the number of records is public and is checked before anything is paid: pass list(records)"
+            )
+
+    def _check_length(self, length: int) -> None:
+        n = self._public_n
+        if n is not None and length != n:
+            raise InvalidData(f"this mechanism was made for exactly n = {n} records, which replace keeps public")
 
     def _prepare(self, value: Any) -> list[int]:
         assert self.missing is not None
         records = as_records(value)
+        self._check_length(len(records))  # an iterator has a length now
         pieces = [
             self._totals(clean_doubles(records[start : start + CHUNK], self.bounds, self.missing))
             for start in range(0, max(1, len(records)), CHUNK)  # in pieces, so that memory is that of the input
@@ -110,8 +130,21 @@ class RecordMechanism(Mechanism[Any, Any]):
         return (missing_note(self.missing),)
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> list[Any]:
-        rows = noisy_totals(self.noise, prepared, self._exponent, runs=runs, source=source)
+        rows = noisy_totals(self.noise, prepared, self._grid, runs=runs, source=source)
         return [self._finish(row) for row in rows]
+
+
+def sensitivities(
+    moves: Callable[[Norm, Unit], Fraction], unit: Unit | None, max_rows: int
+) -> tuple[Sensitivity, Sensitivity]:
+    """The l1 and the l2 sensitivity of totals that one record moves by `moves(norm, unit)`.
+
+    >>> [float(bound) for bound in sensitivities(lambda norm, unit: Fraction(2), None, 3)]
+    [6.0, 6.0]
+    """
+    whose = as_unit(unit)
+    l1, l2 = (row_sensitivity(moves(norm, whose), norm=norm, unit=whose, max_rows=max_rows) for norm in _NORMS)
+    return l1, l2
 
 
 def row_sensitivity(value: Fraction, *, norm: Norm, unit: Unit | None, max_rows: int) -> Sensitivity:
@@ -120,7 +153,7 @@ def row_sensitivity(value: Fraction, *, norm: Norm, unit: Unit | None, max_rows:
     >>> float(row_sensitivity(Fraction(2), norm="l1", unit=Unit(group_size=3), max_rows=5))
     30.0
     """
-    neighbours = _records_unit(Unit() if unit is None else unit)
+    neighbours = _records_unit(as_unit(unit))
     rows = count("max_rows", max_rows, 1) * neighbours.group_size
     return Sensitivity(value * rows, norm=norm, unit=neighbours)
 

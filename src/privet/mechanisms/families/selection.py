@@ -14,10 +14,10 @@ from privet._validate import above, count, flag, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import admit_column, is_number, is_typed, read_column
-from privet.mechanisms.families.values import FARTHEST
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import scale_for, smallest_scale
+from privet.noise.grid import FARTHEST
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 
 _FAR = 2**FARTHEST

@@ -2,48 +2,69 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import set_frozen
-from privet.mechanisms.families.integer import IntegerMechanism, integer_scale, whole_sensitivity
+from privet.mechanisms.families.integer import integer_scale, whole_sensitivity
 from privet.mechanisms.mechanism import Source
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import pure_scale, smallest_scale
 from privet.privacy import DiscreteLaplaceLoss, Guarantee
 
 
-@dataclass(frozen=True, kw_only=True)
-class TwoSidedGeometric(IntegerMechanism):
-    """Base of the mechanisms whose noise has Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale)."""
+@final
+@dataclass(frozen=True)
+class TwoSidedGeometric:
+    """The law Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale).
 
-    def __post_init__(self) -> None:
-        set_frozen(self, scale=integer_scale("scale", self.scale))
-        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))
-        whole_sensitivity(self.sensitivity)
+    >>> round(TwoSidedGeometric(1.0).expected, 4), TwoSidedGeometric(1.0).quantile(0.05)
+    (0.8509, 3)
+    """
 
-    @property
-    def loss(self) -> DiscreteLaplaceLoss:
-        """Exact: the pair of the noise and the noise moved by the sensitivity."""
-        return DiscreteLaplaceLoss(self.scale, whole_sensitivity(self.sensitivity), unit=self.sensitivity.unit)
+    scale: float
 
-    def _noise(self, shape: tuple[int, ...], source: Source) -> Array:
+    def draw(self, shape: tuple[int, ...], source: Source) -> Array:
+        """Independent integers."""
         return np.asarray(noise.discrete_laplace(scale=self.scale, size=shape, source=source))
 
-    def _noise_cdf(self, k: Array) -> Array:
+    def cdf(self, k: Array) -> Array:
+        """Pr[noise <= k]."""
         beyond = np.exp(-(np.abs(k) + (k >= 0.0)) / self.scale) / (1.0 + math.exp(-1.0 / self.scale))
         return np.where(k < 0.0, beyond, 1.0 - beyond)
 
-    def _quantile(self, tail: float) -> float:
-        # Pr[|X| > r] = 2 exp(-(r + 1)/scale) / (1 + exp(-1/scale))
+    def quantile(self, tail: float) -> float:
+        """The least r with Pr[|noise| > r] = 2 exp(-(r + 1)/scale) / (1 + exp(-1/scale)) <= tail."""
         enough = -self.scale * (math.log(tail / 2.0) + math.log1p(math.exp(-1.0 / self.scale))) - 1.0
         return max(0.0, math.ceil(enough))
 
-    def _expected(self, dimension: int) -> float:
+    @property
+    def expected(self) -> float:
+        """E|noise| = 1/sinh(1/scale), without overflow."""
         small = 1.0 / self.scale
-        return dimension * 2.0 * math.exp(-small) / -math.expm1(-2.0 * small)  # 1/sinh, without overflow
+        return 2.0 * math.exp(-small) / -math.expm1(-2.0 * small)
+
+
+def geometric_fields(scale: object, sensitivity: object) -> dict[str, Any]:
+    """The fields of a mechanism with this noise, checked: a scale that can be drawn and a whole l1 sensitivity.
+
+    >>> geometric_fields(2, 1)["scale"]
+    2.0
+    """
+    bound = as_sensitivity(sensitivity, norm="l1")
+    whole_sensitivity(bound)
+    return {"scale": integer_scale("scale", scale), "sensitivity": bound}
+
+
+def geometric_price(scale: float, sensitivity: Sensitivity) -> DiscreteLaplaceLoss:
+    """Exact: the pair of the noise and the noise moved by the sensitivity.
+
+    >>> geometric_price(2.0, Sensitivity(3, norm="l1")).pure()
+    1.5
+    """
+    return DiscreteLaplaceLoss(scale, whole_sensitivity(sensitivity), unit=sensitivity.unit)
 
 
 def smallest_geometric_scale(target: Guarantee, sensitivity: Sensitivity) -> float:

@@ -1,6 +1,5 @@
 """Vectors as records: every row is clipped to a public l2 norm and becomes integers by itself, sums are exact."""
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -11,7 +10,8 @@ from privet._numerics import Array, root_up
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.mechanism import Mechanism
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.sensitivity import Sensitivity, as_unit
+from privet.noise import Grid
 from privet.privacy import PrivacyLoss, Unit
 
 _FINE = 30  # the clipping norm has at least 2^29 steps: squares of a clipped row fit 64-bit integers
@@ -46,8 +46,8 @@ class VectorMechanism(Mechanism[Any, Any]):
         return self.noise.loss
 
     @property
-    def _exponent(self) -> int:
-        return math.frexp(self.clip_norm)[1] - _FINE
+    def _grid(self) -> Grid:
+        return Grid.finer_than(self.clip_norm, _FINE - 1)
 
     def _admit(self, value: Any) -> None:
         if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
@@ -65,18 +65,18 @@ class VectorMechanism(Mechanism[Any, Any]):
             )
 
     def _totals(self, rows: Array) -> list[int]:
-        """The exact sum of the clipped rows, in steps of 2^_exponent."""
+        """The exact sum of the clipped rows, in steps of `_grid`."""
         total, rows = [0] * self.dimension, np.asarray(rows)  # a matrix has manners of its own
         for start in range(0, len(rows), _CHUNK):
-            part = clipped_steps(rows[start : start + _CHUNK], self.clip_norm, self._exponent).sum(axis=0)
+            part = clipped_steps(rows[start : start + _CHUNK], self.clip_norm, self._grid).sum(axis=0)
             total = [a + b for a, b in zip(total, part.tolist(), strict=True)]
         return total
 
 
-def clipped_steps(rows: Array, clip_norm: float, exponent: int) -> Array:
-    """Rows as int64 multiples of 2^exponent with an exact l2 norm of at most clip_norm.
+def clipped_steps(rows: Array, clip_norm: float, grid: Grid) -> Array:
+    """Rows in whole steps with an exact l2 norm of at most clip_norm.
 
-    >>> clipped_steps(np.array([[3.0, 4.0], [0.6, 0.0], [np.nan, 1.0]]), 1.0, -2).tolist()
+    >>> clipped_steps(np.array([[3.0, 4.0], [0.6, 0.0], [np.nan, 1.0]]), 1.0, Grid(-2)).tolist()
     [[2, 3], [2, 0], [0, 0]]
     """
     values = np.where(np.isfinite(rows).all(axis=1, keepdims=True), rows, 0.0).astype(np.float64)
@@ -87,8 +87,8 @@ def clipped_steps(rows: Array, clip_norm: float, exponent: int) -> Array:
         shrink = np.where(norm > clip_norm, clip_norm / norm, 1.0)
         clipped = np.where(np.isfinite(norm), values * shrink, direction * (clip_norm / np.sqrt(rows.shape[1])))
     # Towards zero, which never lengthens; what rounding in floats left too long is shortened until it is not.
-    steps = np.trunc(np.ldexp(clipped, -exponent))
-    longest = int(Fraction(clip_norm) / Fraction(2) ** exponent) ** 2
+    steps = np.trunc(np.ldexp(clipped, -grid.exponent))
+    longest = grid.floor(clip_norm) ** 2
     whole = steps.astype(np.int64)
     while True:
         long = np.flatnonzero(np.sum(whole * whole, axis=1) > longest)
@@ -103,7 +103,7 @@ def row_reach(clip_norm: float, unit: Unit | None, max_rows: int, *, square: int
     >>> float(row_reach(2.0, Unit("replace"), 3))
     12.0
     """
-    neighbours = Unit() if unit is None else unit
+    neighbours = as_unit(unit)
     if not isinstance(neighbours, Unit) or neighbours.relation not in ("add_remove", "replace"):
         raise InvalidParameter('unit must be Unit("add_remove") or Unit("replace") for statistics of records')
     ends = 2 if neighbours.relation == "replace" else 1

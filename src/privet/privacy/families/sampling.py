@@ -5,9 +5,33 @@ import math
 import numpy as np
 
 from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, round_up
+from privet._validate import instance
+from privet.errors import MixedUnits
+from privet.privacy.loss import PrivacyLoss
 from privet.privacy.variable import Enclosure, LossVariable
 
 MARGIN = 16.0 * UNIT_ROUNDOFF  # what a handful of elementary functions may lose
+
+
+def of_one_record(of: PrivacyLoss, *, relation: str, name: str) -> PrivacyLoss:
+    """The loss inside a sampler, which must speak of one record: replaced (`relation` "replace"), or added and removed.
+
+    >>> from privet import privacy
+    >>> of_one_record(privacy.PureLoss(1.0), relation="add_remove", name="tossing coins")
+    PureLoss(epsilon=1.0)
+    """
+    instance("of", of, PrivacyLoss)
+    if (of.unit.relation == "replace") == (relation == "replace") and of.unit.group_size == 1:
+        return of.simplest()
+    if relation == "replace":
+        raise MixedUnits(
+            f"{name} is priced for replacing one record; build the base loss with "
+            'unit=privacy.Unit("replace") and the sensitivity of a replacement'
+        )
+    raise MixedUnits(
+        f"{name} is priced for adding, removing or nulling one record, each with its own coin; build the loss for one "
+        "record and convert afterwards (privacy.to_replace, privacy.Grouped), or use FixedSampled"
+    )
 
 
 def after_sampling(losses: Array | float, q: float) -> Array:

@@ -1,0 +1,203 @@
+"""Laws of the noise that runs, over every mechanism of a family: as wide as priced, fresh for each number, never cut off.
+
+All draws are seeded and few, so that a planted bug is noticed within seconds.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privet import noise, privacy
+from privet.errors import InvalidParameter
+from privet.mechanisms import (
+    DiscreteGaussian,
+    Histogram,
+    NoisyMaxGap,
+    Staircase,
+    VectorMean,
+    VectorSum,
+    registered_mechanisms,
+)
+from privet.mechanisms.families import integer, response
+from privet.mechanisms.families.additive import AdditiveMechanism
+from privet.mechanisms.families.integer import IntegerMechanism
+from privet.mechanisms.families.record_totals import noisy_totals
+from privet.mechanisms.families.records import RecordMechanism
+from privet.mechanisms.families.response import epsilon_of_truth, truth_for
+from privet.mechanisms.families.two_sided_geometric import TwoSidedGeometric
+from privet.noise import Grid, Seeded
+
+LEVEL = 1e-7
+
+
+def members(family):
+    return {
+        example.mechanism.name: example.mechanism
+        for kind in registered_mechanisms().values()
+        if issubclass(kind, family)
+        for example in [next(iter(kind.examples()))]
+    }
+
+
+ADDITIVE, INTEGER = members(AdditiveMechanism), members(IntegerMechanism)
+
+
+def as_wide(few, many):
+    """Two-sided p-value that the distances from the middle are of one law (rank sum, ties at mid-ranks)."""
+    few, many = (np.abs(np.asarray(sample, dtype=float)) for sample in (few, many))
+    _, place, size = np.unique(np.concatenate((few, many)), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(size) - (size - 1) / 2.0)[place]
+    n, m = len(few), len(many)
+    spread = n * m / 12.0 * (n + m + 1 - float(np.sum(size**3.0 - size)) / ((n + m) * (n + m - 1)))
+    return math.erfc(abs(ranks[:n].sum() - n * (n + m + 1) / 2.0) / math.sqrt(2.0 * spread))
+
+
+def test_half_the_width_is_noticed():
+    drawn = noise.rounded_laplace(scale=1000, size=2_000, source=Seeded(1))
+    assert as_wide(drawn[:1_000], drawn[1_000:]) > LEVEL
+    assert as_wide(drawn[:1_000] / 2, drawn[1_000:]) < LEVEL
+
+
+# --- wide enough --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_noise_inside_other_mechanisms_is_the_noise_of_a_release(name):
+    mechanism, value = ADDITIVE[name], Fraction(1, 3)
+    inside = [float(x - value) for x in mechanism._protect(value, 1_000, Seeded(2))]
+    assert as_wide(inside, mechanism.simulate(0, 1_000, source=Seeded(3))) > LEVEL
+
+
+@pytest.mark.parametrize("totals", [[7], [7, -3], [2**45, 0, 5]])
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_totals_of_records_get_the_noise_of_a_release(name, totals):
+    mechanism, grid = ADDITIVE[name], Grid(-3)
+    rows = noisy_totals(mechanism, totals, grid, runs=1_000, source=Seeded(4))
+    plain = mechanism.simulate(0, 1_000, source=Seeded(5))
+    for column, total in enumerate(totals):
+        assert as_wide([float(row[column] - grid.times(total)) for row in rows], plain) > LEVEL
+
+
+def test_a_gap_has_the_noise_of_both():
+    mechanism = NoisyMaxGap.for_budget(epsilon=1.0, sensitivity=1, candidates=("a", "b"))
+    lead = 1_000.0
+    gaps = [run["gap"] - lead for run in mechanism.simulate([lead, 0.0], 1_000, source=Seeded(6))]
+    steps = mechanism._grid.length(mechanism.scale)
+    one, other = (noise.discrete_laplace(scale=steps, size=1_000, source=Seeded(s)) for s in (7, 8))
+    assert as_wide(gaps, (one - other) * mechanism.step) > LEVEL
+    assert as_wide(one * mechanism.step, (one - other) * mechanism.step) < LEVEL  # without the runner-up's
+
+
+# --- fresh for each number ----------------------------------------------------------------------------------------
+
+VECTORS = {
+    **{name: (made, np.zeros(3)) for name, made in ADDITIVE.items() if not isinstance(made, Staircase)},
+    **{f"{name} of a list": (made, [0.0] * 3) for name, made in ADDITIVE.items() if not isinstance(made, Staircase)},
+    **{name: (made, np.zeros(3, dtype=np.int64)) for name, made in members(TwoSidedGeometric).items()},
+    "discrete_gaussian": (
+        DiscreteGaussian.for_budget(rho=0.1, sensitivity=1, dimension=3),
+        np.zeros(3, dtype=np.int64),
+    ),
+    "vector_sum": (VectorSum.for_budget(rho=0.1, clip_norm=1.0, dimension=3), np.zeros((2, 3))),
+    "histogram": (Histogram.for_budget(epsilon=1.0, labels=("x", "y", "z")), ["x"]),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_each_number_of_a_release_has_noise_of_its_own(name):
+    mechanism, value = VECTORS[name]
+    runs = mechanism.simulate(value, 1_500, source=Seeded(9))
+    rows = np.array([list(run.values()) if isinstance(run, dict) else run for run in runs], dtype=float)
+    together = np.corrcoef(rows - np.median(rows, axis=0), rowvar=False)
+    assert np.all(np.abs(together[~np.eye(3, dtype=bool)]) < 0.25)  # six standard errors and more
+
+
+# --- never cut off ------------------------------------------------------------------------------------------------
+
+
+def test_the_sum_saturates_and_not_the_noise():
+    rng = np.random.default_rng(10)
+    ends = np.iinfo(np.int64)
+    exact = np.concatenate((rng.integers(ends.min, ends.max, 200), [ends.max, ends.min, ends.max - 1, 0]))
+    drawn = np.concatenate((rng.integers(ends.min, ends.max, 200), [5, -5, 1, ends.max]))
+    wanted = [min(max(int(a) + int(b), ends.min), ends.max) for a, b in zip(exact, drawn, strict=True)]
+    assert integer._saturating_sum(exact, drawn).tolist() == wanted
+    assert np.clip(drawn, 0, 1).tolist() != wanted
+
+
+# --- what is promised about integers and rows ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", members(TwoSidedGeometric))
+def test_integers_move_by_whole_numbers(name):
+    kind = type(INTEGER[name])
+    for sensitivity in (1.5, 0.5, Fraction(7, 3)):
+        with pytest.raises(InvalidParameter, match="whole numbers"):
+            kind(scale=1.0, sensitivity=privacy_sensitivity(kind, sensitivity))
+
+
+def privacy_sensitivity(kind, value):
+    honest = INTEGER[kind.name].sensitivity
+    return type(honest)(Fraction(value), norm=honest.norm, unit=honest.unit)
+
+
+@pytest.mark.parametrize("k", [2, 3, 50])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 20.0])
+def test_a_lie_is_rounded_up_at_once(epsilon, k, monkeypatch):
+    asked = []
+    monkeypatch.setattr(response, "epsilon_of_truth", lambda *given: asked.append(1) or few(len(asked), *given))
+
+    def few(times, *given):
+        assert times <= 3, "the lie is searched for step by step"
+        return epsilon_of_truth(*given)
+
+    assert epsilon_of_truth(truth_for(epsilon, k), k) <= epsilon
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 5])
+def test_a_vector_mean_pays_for_its_count(dimension):
+    """Under add/remove a row of length c comes with a count that moves by c: l2 length sqrt(2) c."""
+    clip = 3.0
+    made = VectorMean.for_budget(mu=0.5, clip_norm=clip, dimension=dimension)
+    row = np.zeros((1, dimension))
+    row[0, 0] = clip
+    none, one = (np.array(made._prepare(rows), dtype=float) for rows in (row[:0], row))
+    moved = float(np.linalg.norm(one - none)) * made._grid.width
+    assert moved == pytest.approx(math.sqrt(2.0) * clip, rel=1e-6)
+    assert moved <= float(made.noise.sensitivity)
+    too_little = VectorSum.for_budget(mu=0.5, clip_norm=clip, dimension=dimension).noise
+    with pytest.raises(InvalidParameter):
+        VectorMean(clip_norm=clip, dimension=dimension, noise=too_little)
+
+
+@pytest.mark.parametrize("name", members(RecordMechanism))
+def test_dropping_needs_add_and_remove(name):
+    kind = registered_mechanisms()[name]
+    options = {"epsilon": 1.0, "bounds": (0, 10), "unit": privacy.Unit("replace"), "missing": "drop"}
+    options |= {} if name == "bounded_sum" else {"n": 5}
+    with pytest.raises(InvalidParameter, match="drop"):
+        kind.for_budget(**options)
+
+
+# --- bars, by the exact law ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_a_bar_is_the_quantile_of_the_noise(name, confidence):
+    mechanism = ADDITIVE[name]
+    radius = mechanism.error(confidence).radius
+    inside = np.diff(mechanism.exact_cdf(0.0, np.array([-radius - mechanism.step, radius])))[0]
+    assert inside == pytest.approx(confidence, abs=1e-5)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("name", INTEGER)
+def test_a_bar_of_integers_is_the_least_that_covers(name, confidence):
+    mechanism = INTEGER[name]
+    radius = mechanism.error(confidence).radius
+    wide, narrow = (np.diff(mechanism.exact_cdf(0, np.array([-r - 1, r])))[0] for r in (radius, radius - 1))
+    assert wide >= confidence - 1e-12
+    assert narrow < confidence
