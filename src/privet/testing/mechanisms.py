@@ -29,7 +29,7 @@ from privet.testing.worlds import worlds_of
 _LEAST_USED = 0.99  # of a budget
 _RELEASES, _SIMULATED = 800, 4_000
 _ASKED = 3_000  # streams: whether their threshold is noisy shows in a few answers of a hundred
-_REPEATS = 4_000  # releases that are compared with the first one, until one differs
+_REPEATS = 200  # times 20 releases that are compared with the first one, until one differs
 _LEVEL = 1e-7  # of a two-sample test: the chance that a sound mechanism fails it
 
 
