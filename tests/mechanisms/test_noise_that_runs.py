@@ -20,12 +20,13 @@ from privet.mechanisms import (
     VectorSum,
     registered_mechanisms,
 )
-from privet.mechanisms.families import integer, response
+from privet.mechanisms.families import integer, response, vectors
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.integer import IntegerMechanism
 from privet.mechanisms.families.record_totals import noisy_totals
 from privet.mechanisms.families.records import RecordMechanism
 from privet.mechanisms.families.response import epsilon_of_truth, truth_for
+from privet.mechanisms.families.vectors import clipped_steps
 from privet.noise import Grid, Seeded
 
 LEVEL = 1e-7
@@ -154,6 +155,49 @@ def test_a_lie_is_rounded_up_at_once(epsilon, k, monkeypatch):
         return epsilon_of_truth(*given)
 
     assert epsilon_of_truth(truth_for(epsilon, k), k) <= epsilon
+
+
+def too_long_by_one(power):
+    """Integers with a^2 + b^2 = c^2 + 1: doubles cannot tell that the row (a, b) is longer than c."""
+    a, apart = 2**power + 1, 2 ** (power - 1)
+    c = (a * a - 1) // apart // 2 + apart // 2
+    return a, c - apart, c
+
+
+@pytest.mark.parametrize("power", [26, 27, 28])
+@pytest.mark.parametrize("unit", [1.0, 2.0**-40, 2.0**20])
+def test_no_row_is_longer_where_doubles_cannot_tell(power, unit):
+    a, b, c = too_long_by_one(power)
+    assert a * a + b * b == c * c + 1
+    assert math.hypot(a, b) == c
+    grid = Grid.finer_than(c * unit, 29)
+    for row in ([a, b], [-b, a], [a, -b]):
+        whole = clipped_steps(np.array([row]) * unit, c * unit, grid)[0]
+        assert sum(int(x) ** 2 for x in whole) <= grid.floor(c * unit) ** 2
+
+
+class Counted:
+    """The factor that shortens a row on the grid, which may be used a few times only."""
+
+    __array_ufunc__ = None  # numpy leaves the product to us
+
+    def __init__(self, factor):
+        self.factor, self.times = factor, 0
+
+    def __rmul__(self, array):
+        self.times += 1
+        assert self.times <= 4, "rows are shortened step by step, not clipped"
+        return array * self.factor
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 30])
+def test_rows_are_clipped_at_once(dimension, monkeypatch):
+    """Shortening on the grid mends the last digits only."""
+    monkeypatch.setattr(vectors, "_SHRINK", Counted(vectors._SHRINK))
+    rows = np.random.default_rng(11).normal(size=(50, dimension)) * np.logspace(-3, 6, 50)[:, None]
+    grid = Grid.finer_than(1.7, 29)
+    found = np.linalg.norm(clipped_steps(rows, 1.7, grid) * grid.width, axis=1)
+    assert found == pytest.approx(np.minimum(np.linalg.norm(rows, axis=1), 1.7), rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5])
