@@ -42,6 +42,16 @@ def test_coverage_of_sums(kind, scale, name):
             assert share(sums <= 0.95 * radius) <= level + slack
 
 
+@pytest.mark.parametrize("scale", ["0.14", "0.25", "0.5", "1", "3"])
+@pytest.mark.parametrize("level", [0.9, 0.99, 0.999, 0.9999, 1.0 - 1e-9])
+def test_one_noise_against_its_exact_law(scale, level):
+    """Steps may be many standard deviations apart: the radius is that of the steps."""
+    b = Fraction(scale)
+    reach = math.floor(NoiseLaw("laplace", ((1, b),)).radius(np.ones(1), level) + 1e-9)
+    a = math.exp(-1.0 / float(b))
+    assert 2.0 * a ** (reach + 1) / (1.0 + a) <= 1.0 - level
+
+
 def test_normal_quantiles_would_cover_too_rarely():
     """The broken twin: one Laplace noise within 1.96 standard deviations 93.7% of the time, and 2.58 97.4%."""
     drawn = np.abs(np.asarray(noise.discrete_laplace(scale=100, size=DRAWS)))

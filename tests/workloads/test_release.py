@@ -17,14 +17,17 @@ from privet.workloads import (
     Cells,
     Hierarchical,
     LinearQueries,
+    Marginals,
     Optimised,
     PIdentity,
+    Points,
     Prefix,
     RangeQueries,
     Ranges,
     Rows,
     SquareRoot,
     Wavelet,
+    Weighted,
 )
 
 COUNTS = [3, 1, 4, 1, 5, 9, 2, 6]
@@ -63,18 +66,102 @@ def test_more_rows_a_person_need_more_noise():
     assert five.scale == 5.0 * one.scale
 
 
-def test_rows_inside_the_domain_need_less_noise_under_replace():
-    tree = Hierarchical(weights="uniform")
-    scales = [
-        RangeQueries(domain=16, unit=Unit("replace"), inside=inside).for_budget(epsilon=1.0, strategy=tree).scale
-        for inside in (False, True)
-    ]
-    assert scales == [8.0, 8.0]  # the root cancels in pairs: four levels count twice, and a row outside moves five
-    total = Rows([[1, 1]])
-    with pytest.raises(InvalidParameter, match="public"):
-        RangeQueries(workload=total, unit=Unit("replace"), inside=True).release(
-            [1, 2], epsilon=1.0, strategy=pv.workloads.EveryQuery()
-        )
+def log_ratio(mechanism, left, right):
+    """The largest logarithm of a ratio of probabilities of one output, exactly: independent discrete Laplace noise."""
+    one, other = (mechanism.design.measure(mechanism._prepare(value)) for value in (left, right))
+    scales = np.repeat(
+        [mechanism.scale / float(w) for _, w in mechanism.design.groups], [n for n, _ in mechanism.design.groups]
+    )
+    return float(np.sum(np.abs(one - other) / scales))
+
+
+@pytest.mark.parametrize("strategy", [Cells(), Hierarchical(), Wavelet(), PIdentity(steps=3)], ids=str)
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_price_holds_where_cells_are_cut_or_missing(strategy, relation):
+    """A cell at the end of what can be measured, or without a number, stays as it is when a row enters it."""
+    workload = Rows([[1, 1, 1, 1], [0.001, 0, 0, 0]])
+    for asked in (workload, AllRanges(4)):
+        mechanism = RangeQueries(workload=asked, unit=Unit(relation)).for_budget(epsilon=1.0, strategy=strategy)
+        most = mechanism.design.most
+        left = [[most, 5, 5, 5], [math.nan, 5, 5, 5], [2.0**60, 5, 5, 5], [0, 5, 5, 5]]
+        right = [[most + 1, 5, 5, 4], [math.nan, 5, 5, 4], [2.0**60 + 1, 5, 5, 4], [1, 5, 5, 4]]
+        for one, other in zip(left, right, strict=True):
+            if relation == "replace":
+                assert log_ratio(mechanism, one, other) <= mechanism.loss.pure() * (1.0 + 1e-12)
+            assert log_ratio(mechanism, one, [*other[:3], 5]) <= mechanism.loss.pure() * (1.0 + 1e-12)
+
+
+def test_noise_too_large_for_whole_numbers_is_refused_before_payment():
+    with pytest.raises(InvalidParameter, match="too small"):
+        LinearQueries.for_budget(epsilon=1e-10, workload=Prefix(16), strategy=PIdentity(steps=3))
+
+
+def test_what_is_priced_is_what_is_drawn():
+    mechanism = RangeQueries(workload=Prefix(16)).for_budget(rho=1.0, strategy=SquareRoot())
+    assert mechanism.design is mechanism.design
+    assert mechanism.simulate(np.zeros(16), 1)[0].design is mechanism.design
+
+
+def test_answers_that_were_not_measured_are_refused():
+    """A release about one range knows nothing of its cells, and says so instead of a narrow interval."""
+    found = RangeQueries(workload=Ranges(4, [(0, 3)])).release([1000, 0, 0, 0], epsilon=1.0).value
+    assert found.answer(0, 3, confidence=1.0 - 1e-6).radius >= abs(found.answer(0, 3).value - 1000)
+    for ask in (lambda: found.answer(0, 0), lambda: found.histogram, found.cdf, lambda: found.quantile(0.5)):
+        with pytest.raises(InvalidParameter, match="determine"):
+            ask()
+    tables = Marginals((2, 3), ((0,), (1,)))
+    cells = RangeQueries(workload=tables).release([[1000, 0, 0], [0, 0, 0]], rho=1.0).value
+    with pytest.raises(InvalidParameter, match="determine"):
+        cells.linear(np.eye(6)[0].reshape(2, 3))
+    assert cells.answers(tables).value == pytest.approx([1000, 0, 1000, 0, 0], abs=30)
+
+
+def test_fractional_queries_stay_unbiased_at_large_counts():
+    workload = Rows(np.random.default_rng(1).normal(size=(4, 15)))
+    mechanism = RangeQueries(workload=workload).for_budget(rho=1.0)
+    counts = np.arange(1, 16) * 10**9
+    runs = np.array([workload.answers(run._cells) for run in mechanism.simulate(counts, 200)])
+    errors = runs - workload.answers(counts.astype(float))
+    assert np.all(np.abs(errors.mean(axis=0)) < 6 * errors.std(axis=0) / math.sqrt(200))
+    assert math.sqrt(np.mean(errors**2)) == pytest.approx(mechanism.rmse, rel=0.25)
+
+
+@pytest.mark.parametrize(("rows", "epsilon"), [(1000, 0.01), (1, 1e-5)])
+def test_intervals_cover_where_noise_is_huge(rows, epsilon):
+    mechanism = RangeQueries(domain=64, max_rows=rows).for_budget(epsilon=epsilon, strategy=PIdentity(steps=5))
+    runs = mechanism.simulate(np.zeros(64, dtype=int), 400)
+    query = (np.arange(64) >= 10).astype(float)
+    found = np.array([run.measured for run in runs]) @ mechanism.design.coefficients(query)
+    assert np.mean(np.abs(found) <= runs[0].answer(10, 63).radius) >= 0.95 - 5.5 * math.sqrt(0.95 * 0.05 / 400)
+
+
+@pytest.mark.parametrize(("epsilon", "sigma"), [(10.0, None), (None, 0.5), (None, 1.0)])
+def test_planned_errors_know_the_steps_of_the_noise(epsilon, sigma):
+    norm, scale = ("l1", 1.0 / epsilon) if epsilon else ("l2", sigma)
+    mechanism = LinearQueries(workload=Prefix(16), strategy=Cells(), norm=norm, scale=scale)
+    runs = np.array([np.cumsum(run.measured) for run in mechanism.simulate(np.zeros(16, dtype=int), 20_000)])
+    assert math.sqrt(np.mean(runs.astype(float) ** 2)) == pytest.approx(mechanism.rmse, rel=0.1)
+
+
+def test_levels_that_no_query_needs_drop_out():
+    blocks = Ranges(1024, [(64 * i, 64 * i + 63) for i in range(16)])
+    assert RangeQueries(workload=blocks).plan(epsilon=1.0, strategy=Hierarchical()).best.rmse < 3.0
+
+
+def test_weights_are_in_both_columns_of_the_plan():
+    plain, thrice = (
+        RangeQueries(workload=w).plan(epsilon=1.0, strategy=Cells()).best for w in (Prefix(8), Weighted(Prefix(8), 3.0))
+    )
+    assert thrice.rmse == pytest.approx(3.0 * plain.rmse)
+    assert thrice.worst == pytest.approx(3.0 * plain.worst)
+
+
+@pytest.mark.parametrize(("confidence", "size"), [(0.95, 1), (0.999, 1), (0.95, 16)])
+def test_for_error_is_what_a_release_then_has(confidence, size):
+    queries = RangeQueries(workload=Points(size))
+    epsilon = queries.for_error(within=20.0, confidence=confidence, strategy=Cells())
+    found = queries.release([0] * size, epsilon=epsilon, strategy=Cells()).value
+    assert found.answer(0, 0, confidence=confidence).radius == pytest.approx(20.0, rel=0.05)
 
 
 def test_noise_of_each_level_follows_its_weight():
@@ -160,6 +247,7 @@ def test_columns_of_data_frames_are_read():
         3,
         iter(COUNTS),
         [COUNTS],
+        np.arange(8).astype("datetime64[D]"),
     ],
 )
 def test_a_wrong_histogram_is_refused_before_payment(value):
@@ -203,6 +291,11 @@ def test_cut_cells_do_not_overflow():
         lambda: AGES.plan(epsilon=1.0, strategy=SquareRoot()),
         lambda: AGES.plan(epsilon=1.0, strategy=Optimised()),
         lambda: AGES.for_error(within=0.0),
+        lambda: RangeQueries(workload=Ranges(4, [(2, 1)])).plan(epsilon=1.0),
+        lambda: RangeQueries(workload=Rows([[0, 0]])).plan(epsilon=1.0),
+        lambda: Rows([[1e200, 0.0], [0.0, 1.0]]),
+        lambda: RangeQueries(domain=8, unit="replace"),
+        lambda: Cells().design(Prefix(4), "l1").sensitivity("l1", "replace"),
         lambda: AGES.for_error(within=1.0, confidence=1.0),
         lambda: RangeQueries(domain=8, max_rows=0).plan(epsilon=1.0),
         lambda: LinearQueries(workload=Prefix(4), strategy=Cells(), norm="l3", scale=1.0),
@@ -240,6 +333,8 @@ def test_wrong_calls_get_one_sentence(call):
         lambda found: found.linear(np.full(8, np.nan)),
         lambda found: found.answers(Prefix(9)),
         lambda found: found.quantile(1.5),
+        lambda found: found.answer(3, 2, confidence=7),
+        lambda found: found.answers(Prefix(8), confidence=-1.0, simultaneous=True),
     ],
 )
 def test_wrong_questions_about_answers(ask):

@@ -70,7 +70,7 @@ def test_all_rectangles_of_16_by_16(strategy, laplace, gaussian):
 @pytest.mark.parametrize("rows", [1, 2])
 def test_sensitivity_is_that_of_all_neighbours(strategy, workload, norm, relation, rows):
     design, unit = strategy.design(workload, norm), Unit(relation)
-    changes = moves(workload.cells, unit, rows, inside=False)
+    changes = moves(workload.cells, unit, rows)
     worst = farthest(design, norm, changes)
     assert float(design.sensitivity(norm, unit, max_rows=rows)) == pytest.approx(worst, rel=1e-12)
 
@@ -96,7 +96,7 @@ def test_a_product_of_replace_sensitivities_is_no_sensitivity():
     total = Dense(np.ones((1, 2), dtype=np.int64))
     product = Grid((total, Tree(2, (1,), (Fraction(1),))))
     factors = [factor._farthest("l1") for factor in product.factors]
-    worst = farthest(product, "l1", moves(4, Unit("replace"), 1, inside=False))
+    worst = farthest(product, "l1", moves(4, Unit("replace"), 1))
     assert factors == [0, 2]
     assert math.prod(factors) < worst == 2.0 <= float(product.sensitivity("l1", Unit("replace")))
 
@@ -118,7 +118,7 @@ def test_all_pairs_of_binary_attributes(d, wanted):
 def test_a_hundred_attributes_are_planned_without_their_domain():
     plan = RangeQueries(workload=Marginals.all_ways((2,) * 100, 2)).plan(rho=0.5)
     assert plan.best.mechanism.strategy == ResidualTables()
-    assert plan.best.rmse == pytest.approx(21.374593, abs=1e-5)
+    assert plan.best.rmse == pytest.approx(21.374593, rel=1e-3)  # of noise that is not rounded
 
 
 def test_tables_that_are_not_determined_are_named():

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import fraction
+from privet._validate import fraction, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.stored import storable
 from privet.workloads.design import Design
@@ -42,7 +42,10 @@ class Estimate:
         return float(self.value)
 
     def __str__(self) -> str:
-        return f"{self.value:.6g} +-{self.radius:.4g} ({100.0 * self.confidence:.4g}%)"
+        level = f"({100.0 * self.confidence:.4g}%)"
+        if np.ndim(self.value):
+            return f"{np.size(self.value):,} answers, +-{np.min(self.radius):.4g} to {np.max(self.radius):.4g} {level}"
+        return f"{self.value:.6g} +-{self.radius:.4g} {level}"
 
 
 @final
@@ -84,9 +87,18 @@ class Answers:
     def __hash__(self) -> int:
         return hash(self.measured.tobytes())
 
-    @cached_property
+    @property
     def histogram(self) -> Array:
-        """The cells that fit the measurements best: unbiased, so that some may be negative."""
+        """The cells that fit the measurements best: unbiased, so that some may be negative.
+
+        Refused where the measurements leave cells open (marginals, a few ranges): ask `answers(workload)` then.
+        """
+        if not self.design.complete:
+            raise InvalidParameter("this release does not determine every cell: ask answers(workload) for what it does")
+        return self._cells
+
+    @cached_property
+    def _cells(self) -> Array:
         cells = self.design.reconstruct(self.measured).reshape(self.shape)
         cells.setflags(write=False)
         return cells
@@ -101,7 +113,7 @@ class Answers:
             raise InvalidParameter("ranges are asked of histograms of one dimension; take answers(workload)")
         low, high = public_range((first, last), self.shape[0])
         if high < low:
-            return Estimate(0.0, 0.0, confidence)
+            return Estimate(0.0, 0.0, open_fraction("confidence", confidence))
         query = np.zeros(self.shape[0])
         query[low : high + 1] = 1.0
         return self.linear(query, confidence=confidence)
@@ -111,8 +123,10 @@ class Answers:
         weights = np.asarray(query, dtype=float)
         if weights.shape != self.shape or not np.all(np.isfinite(weights)):
             raise InvalidParameter(f"a query needs one finite number for each cell: shape {self.shape}")
+        if not self.design.determines(weights):
+            raise InvalidParameter("this release does not determine that query: ask what its workload asked for")
         radius = self._law.radius(self.design.coefficients(weights), confidence)
-        return Estimate(float(np.sum(weights * self.histogram)), radius, confidence)
+        return Estimate(float(np.sum(weights * self._cells)), radius, confidence)
 
     def answers(self, workload: Workload, *, confidence: float = 0.95, simultaneous: bool = False) -> Estimate:
         """All answers of a workload over these cells, with an interval each: at most 2,000 of them."""
@@ -123,10 +137,13 @@ class Answers:
                 f"intervals for {workload.queries:,} answers would take long: ask for fewer, or take "
                 "workload.answers(release.value.histogram) without intervals"
             )
+        if (number := self.design.uncovered(workload)) is not None:
+            raise InvalidParameter(f"this release does not determine query {number} of the workload")
+        open_fraction("confidence", confidence)
         each = 1.0 - (1.0 - confidence) / workload.queries if simultaneous else confidence
         rows = [workload.query(i) for i in range(workload.queries)]
         radii = [self._law.radius(self.design.coefficients(row), each) for row in rows]
-        return Estimate(workload.answers(self.histogram), np.array(radii), confidence)
+        return Estimate(workload.answers(self._cells), np.array(radii), confidence)
 
     def cdf(self) -> Array:
         """The share of the rows up to and with each cell: between 0 and 1, never falling."""
@@ -138,4 +155,4 @@ class Answers:
         return int(np.searchsorted(self.cdf(), fraction("q", q) * (1.0 - 1e-12)))
 
     def __str__(self) -> str:
-        return f"answers over {self.histogram.size:,} cells from {len(self.measured):,} noisy measurements"
+        return f"answers over {self.design.cells:,} cells from {len(self.measured):,} noisy measurements"

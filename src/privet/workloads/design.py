@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidParameter
+from privet._validate import instance
 from privet.mechanisms import Sensitivity
 from privet.mechanisms.families.records import row_sensitivity
 from privet.privacy import Unit
@@ -74,27 +74,22 @@ class Design(ABC):
         """The largest sum of |m_i| over a row, or a bound on it."""
 
     @final
-    def sensitivity(
-        self, norm: NoiseNorm, unit: Unit | None = None, *, max_rows: int = 1, inside: bool = False
-    ) -> Sensitivity:
+    def sensitivity(self, norm: NoiseNorm, unit: Unit | None = None, *, max_rows: int = 1) -> Sensitivity:
         """How far the weighted measurements move between neighbours, exactly (an l2 norm rounded up).
 
         Add/remove: the longest column. Replace: the farthest pair of columns, or the longest column where that is more,
-        since a row may lie outside the domain; `inside=True` states the public fact that every row lies inside it.
-        Several rows of a person may all lie in one cell: `max_rows` times that, and then rows may be missing too.
+        since a row may lie outside the domain, or in a cell that is cut or missing. Several rows of a person may all lie
+        in one cell: `max_rows` times that.
 
         >>> from privet.workloads import Cells, Prefix
         >>> design = Cells().design(Prefix(4), "l1")
         >>> float(design.sensitivity("l1")), float(design.sensitivity("l1", Unit("replace")))
         (1.0, 2.0)
         """
-        neighbours = Unit() if unit is None else unit
+        neighbours = Unit() if unit is None else instance("unit", unit, Unit)
         reach = self._longest(norm)
         if neighbours.relation == "replace":
-            apart = self._farthest(norm)
-            reach = apart if inside and max_rows == 1 else max(apart, reach)
-        if reach == 0:
-            raise InvalidParameter("the total is public where every row lies in the one cell: nothing needs protection")
+            reach = max(self._farthest(norm), reach)
         return row_sensitivity(
             reach if norm == "l1" else _root_up(reach), norm=norm, unit=neighbours, max_rows=max_rows
         )
@@ -119,9 +114,20 @@ class Design(ABC):
     def _row_weights(self) -> Array:
         return np.repeat([float(weight) for _, weight in self.groups], [size for size, _ in self.groups])
 
+    @property
+    def complete(self) -> bool:
+        """Whether the measurements determine every cell, and with them every query."""
+        return True
+
+    def determines(self, query: Array) -> bool:
+        """Whether the measurements determine this query."""
+        return self.complete
+
     def uncovered(self, workload: Workload) -> int | None:
-        """The number of the first query that the measurements do not determine; None where they determine every cell."""
-        return None
+        """The number of the first query that the measurements do not determine; None where they determine all."""
+        if self.complete:
+            return None
+        return next((i for i in range(workload.queries) if not self.determines(workload.query(i))), None)
 
 
 def _root_up(square: Fraction) -> Fraction:

@@ -1,8 +1,10 @@
 """The mechanism of this room: exact measurements of a histogram, noise of the strategy's weights, least squares."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -10,18 +12,20 @@ import numpy as np
 from privet import noise
 from privet._cache import remember
 from privet._numerics import Array
-from privet._validate import above, count, flag, set_frozen
+from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import ErrorBar, Example, Mechanism, Sensitivity
+from privet.mechanisms.families.columns import column_kind, is_typed
 from privet.mechanisms.families.values import admit_value, read_value
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.target import pure_scale, ratio_down, scale_for
+from privet.noise.parameters import LARGEST_SCALE
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
-from privet.workloads.families.noise_law import Kind
+from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.prefix import Prefix
 from privet.workloads.strategies import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
@@ -40,7 +44,7 @@ class LinearQueries(Mechanism[Any, Answers]):
     **Guarantee:** pure epsilon = sensitivity/scale, or that of the Gaussian with noise multiplier scale/sensitivity:
     rounding is post-processing, in every dimension.
     **Sensitivity:** that of the strategy's matrix, exactly, for `unit`, `max_rows` rows a person, and rows that may lie
-    outside the domain (`inside=True`: none does).
+    outside the domain.
     **Error:** known before paying (`plan`), and with every answer.
     **Reference:** Li, Hay, Rastogi, Miklau & McGregor 2010; proof note workloads/linear_queries.
 
@@ -58,14 +62,17 @@ class LinearQueries(Mechanism[Any, Answers]):
     scale: float
     unit: Unit = field(default=Unit())
     max_rows: int = 1
-    inside: bool = False
     at: float | None = None
 
     def __post_init__(self) -> None:
         as_workload(self.workload)
         as_strategy(self.strategy)
         set_frozen(self, scale=above("scale", self.scale, 0.0), max_rows=count("max_rows", self.max_rows, 1))
-        set_frozen(self, inside=flag("inside", self.inside))
+        instance("unit", self.unit, Unit)
+        _known_norm(self.norm)
+        finest = min(weight for _, weight in self.design.groups)
+        if Fraction(self.scale) / finest > LARGEST_SCALE:
+            raise InvalidParameter("the budget is too small for this strategy: its noise would not fit whole numbers")
         missing = self.design.uncovered(self.workload)
         if missing is not None:
             raise InvalidParameter(
@@ -80,14 +87,13 @@ class LinearQueries(Mechanism[Any, Answers]):
         strategy: Strategy,
         unit: Unit | None = None,
         max_rows: int = 1,
-        inside: bool = False,
         norm: NoiseNorm | None = None,
         **promise: Unpack[Promise],
     ) -> "LinearQueries":
         """The least noise within the budget; of both norms, where the strategy and the budget allow both, the better."""
         Guarantee(**promise)  # which says what is wrong
         facts: dict[str, Any] = {"workload": workload, "strategy": as_strategy(strategy), "max_rows": max_rows}
-        facts |= {"inside": inside, "unit": Unit() if unit is None else unit}
+        facts |= {"unit": Unit() if unit is None else instance("unit", unit, Unit)}
         found = []
         for each in strategy.norms if norm is None else (norm,):
             try:
@@ -103,15 +109,15 @@ class LinearQueries(Mechanism[Any, Answers]):
         """Answers, which are stored with what was measured."""
         return Kept("workloads.answers")
 
-    @property
+    @cached_property
     def design(self) -> Design:
-        """What is measured."""
+        """What is measured: worked out once, so that what is priced is what is drawn."""
         return self.strategy.design(self.workload, self.norm)
 
     @property
     def sensitivity(self) -> Sensitivity:
         """Of the weighted measurements."""
-        return self.design.sensitivity(self.norm, self.unit, max_rows=self.max_rows, inside=self.inside)
+        return self.design.sensitivity(self.norm, self.unit, max_rows=self.max_rows)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -122,12 +128,25 @@ class LinearQueries(Mechanism[Any, Answers]):
 
     @property
     def rmse(self) -> float:
-        """The root of the mean squared error over all queries, before rounding to integers."""
-        spread = self.scale**2 * (2.0 if self.norm == "l1" else 1.0)
-        return float(np.sqrt(spread * self.design.trace(self.workload) / self.workload.queries))
+        """The root of the mean squared error over all queries; at most that, where the noise is a few whole steps only and
+        levels differ in weight."""
+        return math.sqrt(self.spread * self.design.trace(self.workload) / self.workload.queries)
+
+    @cached_property
+    def spread(self) -> float:
+        """The variance of the noise at weight 1, of the integer law that is drawn (the largest over the groups)."""
+        weights = [float(weight) for _, weight in self.design.groups]
+        laws = NoiseLaw(self._kind, tuple((1, Fraction(self.scale) / weight) for _, weight in self.design.groups))
+        return max(v * w * w for v, w in zip(laws.variances().tolist(), weights, strict=True))
+
+    @property
+    def _kind(self) -> Kind:
+        return "laplace" if self.norm == "l1" else "gaussian"
 
     def _admit(self, value: Any) -> None:
         admit_value(value)
+        if is_typed(value) and column_kind(value) in ("time", "span"):
+            raise InvalidData("a histogram holds counts, and this holds dates or times")
         shape = np.shape(value) if not isinstance(value, list | tuple) else _listed_shape(value)
         if shape != self.workload.shape:
             raise InvalidData(f"the histogram must have the shape of the domain, {self.workload.shape}: got {shape}")
@@ -136,9 +155,9 @@ class LinearQueries(Mechanism[Any, Answers]):
         numbers = read_value(value)
         most = self.design.most
         if numbers.array is not None:
-            array = (
-                np.nan_to_num(np.clip(numbers.array, -most, most)) if numbers.array.dtype.kind == "f" else numbers.array
-            )
+            array = numbers.array
+            if array.dtype.kind == "f":
+                array = np.nan_to_num(np.clip(array.astype(np.float64), -most, most))
             whole = np.floor(array) + (array - np.floor(array) >= 0.5) if array.dtype.kind == "f" else array
             return np.clip(whole, 0 if whole.dtype.kind in "bu" else -most, most).astype(np.int64).reshape(-1)
         assert numbers.ratios is not None
@@ -156,8 +175,7 @@ class LinearQueries(Mechanism[Any, Answers]):
         return [self._answers(row) for row in noisy]
 
     def _answers(self, measured: Array) -> Answers:
-        kind: Kind = "laplace" if self.norm == "l1" else "gaussian"
-        return Answers(self.design, kind, Fraction(self.scale), measured, self.workload.shape)
+        return Answers(self.design, self._kind, Fraction(self.scale), measured, self.workload.shape)
 
     def _noise(self, scale: Fraction, shape: tuple[int, int], source: Source) -> Array:
         if self.norm == "l1":
@@ -165,7 +183,7 @@ class LinearQueries(Mechanism[Any, Answers]):
         return np.asarray(noise.rounded_gaussian(sigma=scale, size=shape, source=source))
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
-        """Of the first cell by itself; each answer has its own interval (`release.value.answer`)."""
+        """Of the first query of the workload; each answer has its own interval (`release.value.answer`)."""
         return _bar(self, confidence)
 
     @classmethod
@@ -179,16 +197,15 @@ class LinearQueries(Mechanism[Any, Answers]):
 
 @remember(2**20)
 def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
-    query = np.zeros(mechanism.workload.shape)
-    query.reshape(-1)[0] = 1.0
     blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
-    return ErrorBar(blank.linear(query, confidence=confidence).radius, confidence, "the first cell", around=False)
+    radius = blank.linear(mechanism.workload.query(0), confidence=confidence).radius
+    return ErrorBar(radius, confidence, "the first query", around=False)
 
 
 def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, facts: dict[str, Any]) -> LinearQueries:
     target = Guarantee(**promise)
     design = facts["strategy"].design(facts["workload"], norm)
-    reach = design.sensitivity(norm, facts["unit"], max_rows=facts["max_rows"], inside=facts["inside"])
+    reach = design.sensitivity(norm, facts["unit"], max_rows=facts["max_rows"])
     if norm == "l2":
         made = Gaussian.for_budget(**promise, sensitivity=reach)
         return cls(norm=norm, scale=made.scale, at=made.at, **facts)
@@ -197,6 +214,11 @@ def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, fac
     epsilon = target.epsilon if target.epsilon is not None else (2.0 * float(target.rho or 0.0)) ** 0.5 * (1.0 - 1e-15)
     scale = pure_scale(scale_for(1.0 / epsilon, reach.value), reach.value, Guarantee(epsilon))
     return cls(norm=norm, scale=scale, **facts)
+
+
+def _known_norm(norm: object) -> None:
+    if norm not in ("l1", "l2"):
+        raise InvalidParameter(f'norm must be "l1" (Laplace noise) or "l2" (Gaussian noise), got {norm!r:.40}')
 
 
 def _up(ratio: Fraction) -> float:

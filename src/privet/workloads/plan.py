@@ -30,6 +30,7 @@ from privet.workloads.strategies import (
     Wavelet,
 )
 from privet.workloads.strategy import Strategy
+from privet.workloads.weighted import Weighted
 from privet.workloads.workload import Workload
 
 _SEARCHED = 1_024  # cells up to which the strategies that take seconds are tried
@@ -54,8 +55,7 @@ class Candidate:
     def worst(self) -> float | None:
         """The standard deviation of the worst query; None where finding it would take long."""
         found = worst_variance(self.mechanism.design, self.mechanism.workload)
-        spread = self.mechanism.scale**2 * (2.0 if self.mechanism.norm == "l1" else 1.0)
-        return None if found is None else math.sqrt(spread * found)
+        return None if found is None else math.sqrt(self.mechanism.spread * found)
 
 
 @final
@@ -93,7 +93,7 @@ class Plan:
             return None
         roots = np.sqrt(np.maximum(np.linalg.eigvalsh(self.workload.gram()), 0.0))
         mechanism = self.mechanism
-        unit = mechanism.scale / float(mechanism.sensitivity) * (2.0 if mechanism.norm == "l1" else 1.0) ** 0.5
+        unit = mechanism.spread**0.5 / float(mechanism.sensitivity)
         return float(unit * roots.sum() / math.sqrt(self.workload.cells * self.workload.queries))
 
     def explain(self) -> str:
@@ -108,7 +108,9 @@ class Plan:
             )
         if self.bound is not None:
             gap = 100.0 * (self.best.rmse / self.bound - 1.0)
-            lines.append(f"no strategy has an RMSE below {self.bound:.5g}: the best above is within {gap:.1f}% of it")
+            lines.append(
+                f"with this noise no strategy has an RMSE below {self.bound:.5g}: the best above is within {gap:.1f}% of it"
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,6 +159,8 @@ def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:
 
 def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict[str, Any], promise: Promise) -> Plan:
     """Every candidate that can keep the promise, the best first."""
+    if not workload.block_energy(1) > 0:
+        raise InvalidParameter("this workload asks nothing: every one of its queries is empty")
     found = list[Candidate]()
     problem: PrivetError = NoGuarantee("no strategy keeps this promise")
     for norm in ("l1", "l2"):
@@ -182,6 +186,9 @@ def worst_variance(design: Design, workload: Workload) -> float | None:
     >>> worst_variance(Cells().design(Prefix(4), "l1"), Prefix(4))
     4.0
     """
+    if isinstance(workload, Weighted):
+        inner = worst_variance(design, workload.workload)
+        return None if inner is None else workload.weight**2 * inner
     if workload.queries <= _LISTED and workload.cells <= 2**16:
         return max(design.variance(workload.query(i)) for i in range(workload.queries))
     if not isinstance(workload, AllRanges) or workload.cells > _MATRICES:

@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Unpack, final
 
-from privet._validate import above, open_fraction, set_frozen
+import numpy as np
+
+from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Release
 from privet.privacy import Promise, Unit
@@ -37,7 +39,6 @@ class RangeQueries:
     workload: Workload | None = None
     unit: Unit = field(default=Unit())
     max_rows: int = 1
-    inside: bool = False
 
     def __post_init__(self) -> None:
         if (self.domain is None) == (self.workload is None):
@@ -45,6 +46,8 @@ class RangeQueries:
         if self.workload is None:
             set_frozen(self, workload=AllRanges(public_cells(self.domain)))
         set_frozen(self, domain=as_workload(self.workload).cells)
+        instance("unit", self.unit, Unit)
+        count("max_rows", self.max_rows, 1)
 
     def plan(self, *, strategy: Strategy | None = None, **promise: Unpack[Promise]) -> Plan:
         """Every candidate with its error; no data, no charge.
@@ -52,7 +55,7 @@ class RangeQueries:
         >>> RangeQueries(domain=8).plan(epsilon=1.0).best.rmse < 3.0
         True
         """
-        facts = {"unit": self.unit, "max_rows": self.max_rows, "inside": self.inside}
+        facts = {"unit": self.unit, "max_rows": self.max_rows}
         return make_plan(
             as_workload(self.workload), None if strategy is None else [as_strategy(strategy)], facts, promise
         )
@@ -65,7 +68,10 @@ class RangeQueries:
         self, histogram: Any, *, strategy: Strategy | None = None, source: Any = None, **promise: Unpack[Promise]
     ) -> Release[Answers]:
         """Noisy answers to every query at once; paid by the ledger in force."""
-        return self.for_budget(strategy=strategy, **promise).release(histogram, source=source)
+        try:
+            return self.for_budget(strategy=strategy, **promise).release(histogram, source=source)
+        finally:
+            del histogram  # frames outlive an error, and the data with them
 
     def of(self, histogram: Any, *, strategy: Strategy | None = None) -> "HistogramQuestion":
         """These queries about this histogram: what `ledger.release(question, epsilon=...)` takes."""
@@ -74,16 +80,17 @@ class RangeQueries:
     def for_error(self, *, within: float, confidence: float = 0.95, strategy: Strategy | None = None) -> float:
         """The smallest epsilon (pure) at which the interval of a typical query is at most `within`.
 
-        Typical is the root of the mean variance, read with a normal quantile: a guide for planning; the intervals of a
-        release come from the exact law.
+        Typical is the root of the mean variance, with the exact law of the query in the middle of the workload.
 
         >>> 0.1 < RangeQueries(domain=16).for_error(within=20.0) < 1.0
         True
         """
-        from privet._numerics import ndtri
-
-        reach = -ndtri((1.0 - open_fraction("confidence", confidence)) / 2.0)
-        at_one = self.plan(epsilon=1.0, strategy=strategy).best.rmse * reach
+        level = open_fraction("confidence", confidence)
+        best = self.plan(epsilon=1.0, strategy=strategy).best
+        middle = best.mechanism.workload.query(best.mechanism.workload.queries // 2)
+        blank = best.mechanism._answers(np.zeros(best.mechanism.design.measurements, dtype=np.int64))
+        deviation = math.sqrt(best.mechanism.spread * best.mechanism.design.variance(middle))
+        at_one = best.rmse * blank.linear(middle, confidence=level).radius / deviation
         epsilon = at_one / above("within", within, 0.0)
         if not math.isfinite(epsilon) or epsilon > 1e6:
             raise InvalidParameter("within is too small for any useful epsilon")

@@ -35,6 +35,8 @@ class Rows(Workload):
             raise InvalidParameter(f"matrix must have rows and columns, and at most {DENSE:,} numbers")
         if not np.all(np.isfinite(matrix)):
             raise InvalidParameter("matrix must hold finite numbers")
+        if np.abs(matrix).max() > 1e50:
+            raise InvalidParameter("matrix must hold numbers of at most 1e50")
         public_cells(matrix.shape[1])
         matrix.setflags(write=False)
         set_frozen(self, matrix=matrix)
@@ -66,7 +68,7 @@ class Rows(Workload):
 
     def __repr__(self) -> str:
         """With a digest of all numbers: a large matrix prints some of them only."""
-        digest = hashlib.sha256(self.matrix.tobytes()).hexdigest()[:16]
+        digest = hashlib.sha256(self.matrix.tobytes()).hexdigest()
         return f"Rows({self.queries} x {self.cells}, sha256 {digest})"
 
     def __eq__(self, other: object) -> bool:

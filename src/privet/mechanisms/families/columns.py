@@ -84,7 +84,7 @@ def holds_booleans(value: object) -> bool:
     >>> holds_booleans(np.array([True])), holds_booleans(np.array([1]))
     (True, False)
     """
-    return _kind(value) == "bool"
+    return column_kind(value) == "bool"
 
 
 def holds_floats(value: Any) -> bool:
@@ -93,7 +93,7 @@ def holds_floats(value: Any) -> bool:
     >>> holds_floats(np.array([1.0])), holds_floats(np.array([1]))
     (True, False)
     """
-    return _kind(value) not in ("bool", "whole")
+    return column_kind(value) not in ("bool", "whole")
 
 
 def holds_no_text(value: Any) -> bool:
@@ -104,7 +104,7 @@ def holds_no_text(value: Any) -> bool:
     """
     dtype = getattr(value, "dtype", None)
     octets = isinstance(dtype, np.dtype) and dtype.kind == "S"
-    return octets or _kind(value) in ("bool", "whole", "float", "time", "span")
+    return octets or column_kind(value) in ("bool", "whole", "float", "time", "span")
 
 
 def is_labelled(value: object) -> bool:
@@ -160,7 +160,7 @@ def admit_column(value: object, *, labels: bool = True) -> None:
     if not labels and many and not hasattr(value, "__len__"):
         raise InvalidData(_LENGTHLESS)
     if is_typed(value):
-        kind = _kind(value)
+        kind = column_kind(value)
         if kind in _REFUSED:
             raise InvalidData(_REFUSED[kind])
         if not labels and is_labelled(value):
@@ -188,8 +188,12 @@ def is_table(value: object) -> bool:
 _REFUSED = {"text": _TEXT, "object": _OBJECTS, "other": _KIND}
 
 
-def _kind(value: Any) -> str:
-    """ "bool", "whole", "float", "time", "span", or one of those that are refused: from the schema alone."""
+def column_kind(value: Any) -> str:
+    """What a typed container holds, from its schema alone: "bool", "whole", "float", "time", "span", or what is refused.
+
+    >>> column_kind(np.zeros(3)), column_kind(np.array(["x"]))
+    ('float', 'text')
+    """
     library = _library(value)
     if library == "polars":
         return _polars_kind(value)
@@ -262,7 +266,7 @@ def read_column(value: Any) -> Column:
     >>> read_column(np.array(["1970-01-02", "NaT"], dtype="datetime64[D]")).values.tolist()
     [86400.0, nan]
     """
-    library, kind = _library(value), _kind(value)
+    library, kind = _library(value), column_kind(value)
     if library == "polars":
         column = _read_polars(value, kind)
     elif library == "pyarrow":

@@ -90,15 +90,18 @@ class Dense(Design):
     def coefficients(self, query: Array) -> Array:
         return np.asarray(np.asarray(query).reshape(-1) @ self._inverse)
 
-    def uncovered(self, workload: Workload) -> int | None:
-        kept = self._inverse @ self.rows  # the projection on what is determined
-        if np.allclose(kept, np.eye(self.cells), atol=1e-6):
-            return None
-        for number in range(workload.queries):
-            query = workload.query(number).reshape(-1)
-            if np.max(np.abs(query @ kept - query)) > 1e-6 * max(1.0, float(np.max(np.abs(query)))):
-                return number
-        return None
+    @cached_property
+    def _kept(self) -> Array:
+        """The projection on what the rows determine."""
+        return np.asarray(self._inverse @ self.rows)
+
+    @cached_property
+    def complete(self) -> bool:  # type: ignore[override]
+        return bool(np.allclose(self._kept, np.eye(self.cells), atol=1e-7))
+
+    def determines(self, query: Array) -> bool:
+        flat = np.asarray(query, dtype=float).reshape(-1)
+        return self.complete or bool(np.max(np.abs(flat @ self._kept - flat)) <= 1e-9 * max(1.0, np.max(np.abs(flat))))
 
     def trace(self, workload: Workload) -> float:
         spread = self._inverse / float(self.weight)

@@ -90,6 +90,17 @@ class Grid(Design):
             box = np.apply_along_axis(factor.coefficients, axis, box)
         return self._flat(box)
 
+    @property
+    def complete(self) -> bool:
+        return all(factor.complete for factor in self.factors)
+
+    def determines(self, query: Array) -> bool:
+        flat = np.asarray(query, dtype=float).reshape(-1)
+        if self.complete:
+            return True
+        back = np.stack([self.coefficients(query) @ self.measure(cell) for cell in np.eye(self.cells)])
+        return bool(np.max(np.abs(back - flat)) <= 1e-9 * max(1.0, float(np.max(np.abs(flat)))))
+
     def trace(self, workload: Workload) -> float:
         if isinstance(workload, Product) and len(workload.factors) == len(self.factors):
             return prod(f.trace(w) for f, w in zip(self.factors, workload.factors, strict=True))

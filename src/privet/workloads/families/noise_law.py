@@ -14,6 +14,7 @@ import numpy as np
 
 from privet._numerics import Array, ndtr
 from privet._validate import open_fraction
+from privet.errors import InvalidParameter
 
 Kind = Literal["laplace", "gaussian"]
 _SMOOTH, _ASIDE = 0.01, 3.0
@@ -47,12 +48,14 @@ class NoiseLaw:
         deviation = math.sqrt(sum(v * float(u @ u) for v, u in zip(self.variances(), each, strict=True)))
         if deviation == 0.0:
             return 0.0
+        # One step of the largest coefficient may be many standard deviations, where there is hardly any noise.
+        unit = max(deviation, max(float(u.max(initial=0.0)) for u in each))
         frequencies = (np.arange(math.ceil(_FREQUENCIES / _SMOOTH * _SPAN / (2.0 * math.pi))) + 0.5) * (
             2.0 * math.pi / _SPAN
         )
         logs = -0.5 * (_SMOOTH * frequencies) ** 2
         for (_, scale), weights in zip(self.groups, each, strict=True):
-            logs += self._log_transform(weights[weights > 0.0] / deviation, frequencies, float(scale))
+            logs += self._log_transform(weights[weights > 0.0] / unit, frequencies, float(scale))
         transform = np.exp(logs) / frequencies * (4.0 / _SPAN)
         aim = tail * float(ndtr(_ASIDE))
 
@@ -60,28 +63,33 @@ class NoiseLaw:
             return 1.0 - float(np.sum(np.sin(r * frequencies) * transform))
 
         low, high = 0.0, _SPAN / 3.0
+        if beyond(high) > aim:
+            raise InvalidParameter("confidence lies so near 1 that no interval can be certified: ask for less")
         for _ in range(40):
             middle = (low + high) / 2.0
             low, high = (low, middle) if beyond(middle) <= aim else (middle, high)
-        return deviation * (high + _ASIDE * _SMOOTH)
+        return unit * (high + _ASIDE * _SMOOTH)
 
     def _log_transform(self, weights: Array, frequencies: Array, scale: float) -> Array:
         """The logarithm of the size of the characteristic function; equal weights are counted, not repeated."""
         total = np.zeros(len(frequencies))
         if self.kind == "gaussian" and scale >= _FINE:
             return np.asarray(-0.5 * float(weights @ weights) * (scale * frequencies) ** 2)
-        values, counts = np.unique(np.round(weights, 12), return_counts=True)
+        values, counts = np.unique(np.round(weights * scale, 12), return_counts=True)
         step = max(1, _PIECE // len(frequencies))
         for start in range(0, len(values), step):
-            at = np.outer(values[start : start + step], frequencies)
+            at = np.outer(values[start : start + step] / scale, frequencies)
             size = np.maximum(np.abs(_transform(self.kind, at, scale)), 1e-300)
             total += counts[start : start + step] @ np.log(size)
         return total
 
 
 def _variance(kind: Kind, scale: float) -> float:
-    if kind == "gaussian":
+    if kind == "gaussian" and scale >= 1.0:
         return scale * scale + 1.0 / 12.0
+    if kind == "gaussian":
+        k, masses = _masses(scale)
+        return float(np.sum(k * k * masses))
     a = math.exp(-1.0 / scale)
     return 2.0 * a / (1.0 - a) ** 2 if a < 1.0 else 2.0 * scale * scale
 
@@ -97,6 +105,9 @@ def _transform(kind: Kind, frequency: Array, scale: float) -> Array:
         q = -math.expm1(-1.0 / scale)  # 1 - a
         half = np.sin(frequency / 2.0)
         return np.asarray(q * q / (q * q + 4.0 * (1.0 - q) * half * half))
+    if scale < 1.0:
+        k, masses = _masses(scale)
+        return np.asarray(sum(mass * np.cos(step * frequency) for step, mass in zip(k, masses, strict=True)))
     around = np.remainder(frequency + math.pi, 2.0 * math.pi) - math.pi
     images = 1 + math.ceil(6.0 / (2.0 * math.pi * scale))
     total = np.zeros_like(around)
@@ -104,3 +115,10 @@ def _transform(kind: Kind, frequency: Array, scale: float) -> Array:
         at = around + 2.0 * math.pi * image
         total += np.exp(-0.5 * (scale * at) ** 2) * np.sinc(at / (2.0 * math.pi))
     return total
+
+
+def _masses(sigma: float) -> tuple[Array, Array]:
+    """The law of a Gaussian of at most one step, rounded to whole steps."""
+    k = np.arange(-12.0, 13.0)
+    masses = ndtr((k + 0.5) / sigma) - ndtr((k - 0.5) / sigma)
+    return k, np.where(k == 0.0, 1.0 - 2.0 * ndtr(-0.5 / sigma), np.where(k > 0.0, masses[::-1], masses))

@@ -106,19 +106,28 @@ class Residuals(Design):
         found = [self._residual(flat, part).reshape(-1) / self._values(part) for part in self.parts]
         return np.concatenate(found) / self.cells
 
+    def _wide(self, table: Attributes) -> Attributes:
+        """The attributes of a table that have several values: the others say nothing."""
+        return tuple(i for i in table if self.domain[i] > 1)
+
+    @property
+    def complete(self) -> bool:
+        return self._wide(tuple(range(len(self.domain)))) in self.parts
+
     def uncovered(self, workload: Workload) -> int | None:
-        if isinstance(workload, Marginals):
-            known, number = set(self.parts), 0
-            for table in workload.attributes:
-                if not known.issuperset(subsets(table)):
-                    return number
-                number += self._values(table)
-            return None
-        for number in range(workload.queries):
-            query = workload.query(number).reshape(-1)
-            if np.max(np.abs(self.reconstruct(self.measure(query)) - query)) > 1e-9 * np.max(np.abs(query)):
+        if not isinstance(workload, Marginals):
+            return super().uncovered(workload)
+        known, number = set(self.parts), 0
+        for table in workload.attributes:  # without building the domain
+            if not known.issuperset(subsets(self._wide(table))):
                 return number
+            number += self._values(table)
         return None
+
+    def determines(self, query: Array) -> bool:
+        flat = np.asarray(query, dtype=float).reshape(-1)
+        back = self.reconstruct(self.measure(flat))
+        return bool(np.max(np.abs(back - flat)) <= 1e-9 * max(1.0, float(np.max(np.abs(flat)))))
 
     def trace(self, workload: Workload) -> float:
         """In closed form for marginals: a cell has the variance of every set within its table, shared out."""
@@ -131,7 +140,7 @@ class Residuals(Design):
         return sum(
             spread[part] * self._values(table) / (self._values(table) / self._values(part)) ** 2
             for table in workload.attributes
-            for part in subsets(table)
+            for part in subsets(self._wide(table))
         )
 
     def _longest(self, norm: NoiseNorm) -> Fraction:

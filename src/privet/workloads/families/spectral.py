@@ -59,8 +59,10 @@ def best_weights(parts: Array, widths: tuple[int, ...], norm: str) -> Array:
         slopes = _slopes(parts, wide, weights)
         pull = weights * slopes if norm == "l1" else slopes
         weights = weights * (pull / pull.max(axis=1, keepdims=True)) ** (1.0 / 3.0 if norm == "l1" else 0.25)
-        weights /= weights.sum(axis=1, keepdims=True)
-    best = weights[np.argmin(_costs(parts, wide, weights, norm))]
+        weights = np.maximum(
+            weights / weights.sum(axis=1, keepdims=True), 1e-9
+        )  # a level may drop out, not divide by 0
+    best = weights[np.nanargmin(_costs(parts, wide, weights, norm))]
     best = np.where(best > 1e-4 * best.max(), best, 0.0)
     best[0] = max(best[0], 2.0**-20)  # cells must stay known
     return np.asarray(best / (best.sum() if norm == "l1" else np.sqrt(np.sum(best * best))))

@@ -1,6 +1,7 @@
 """Measure every query of the workload."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -10,6 +11,8 @@ from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
 from privet.workloads.strategy import Strategy, register
 from privet.workloads.workload import DENSE, Workload
+
+_DENOMINATORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 60, 64, 100, 360, 1000, 1024, 10_000)
 
 
 @final
@@ -35,8 +38,11 @@ class EveryQuery(Strategy):
                 f"{workload.describe()} are too many to be measured one by one: take Hierarchical() instead"
             )
         rows = np.stack([workload.query(i).reshape(-1) for i in range(workload.queries)])
-        if np.array_equal(rows, np.rint(rows)):
-            return Dense(rows.astype(np.int64))
+        whole = next((d for d in _DENOMINATORS if np.allclose(rows * d, np.rint(rows * d), rtol=0.0, atol=1e-9)), None)
+        if whole is not None:
+            return Dense(np.rint(rows * whole).astype(np.int64), Fraction(1, whole))
+        if np.linalg.matrix_rank(rows) < rows.shape[1]:  # rounding would turn the space that the rows determine
+            raise InvalidParameter("queries with such fractions cannot be measured exactly: take Cells() instead")
         return Dense.rounded(rows / np.abs(rows).max())
 
     def describe(self) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._progress import track
 from privet._validate import count, set_frozen
+from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
 from privet.workloads.strategy import Strategy, register
@@ -41,6 +42,11 @@ class Optimised(Strategy):
         set_frozen(self, rounds=count("rounds", self.rounds, 1))
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
+        sizes = np.linalg.eigvalsh(workload.gram())
+        if sizes[0] < 1e-9 * sizes[-1]:
+            raise InvalidParameter(
+                "the optimum needs a workload that asks about every cell: take EveryQuery() or Cells()"
+            )
         multipliers, _ = _fixed_point(workload.gram(), self.rounds)
         inside = np.sqrt(multipliers)
         root = _root(inside[:, None] * workload.gram() * inside)

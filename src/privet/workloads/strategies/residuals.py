@@ -48,10 +48,7 @@ class ResidualTables(Strategy):
                 )  # cells of the table over (n's of the rest)^2
         put = {part: value for part, value in put.items() if all(sizes[i] > 1 for i in part)}
         most = max(put.values())
-        weights = (
-            Fraction((value / most) ** 0.25 / math.prod(sizes[i] for i in part)).limit_denominator(2**40)
-            for part, value in put.items()
-        )
+        weights = (Fraction((value / most) ** 0.25 / math.prod(sizes[i] for i in part)) for part, value in put.items())
         return Residuals(sizes, tuple(put), tuple(weights))
 
     def describe(self) -> str:
