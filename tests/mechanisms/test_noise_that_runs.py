@@ -176,6 +176,19 @@ def test_no_row_is_longer_where_doubles_cannot_tell(power, unit):
         assert sum(int(x) ** 2 for x in whole) <= grid.floor(c * unit) ** 2
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_reach_of_rows_is_attained(relation, rows):
+    """All rows of a person point one way in one world, and the other way, or nowhere, in the other."""
+    unit, clip = privacy.Unit(relation), 1.5
+    made = VectorSum.for_budget(rho=0.1, clip_norm=clip, dimension=2, unit=unit, max_rows=rows)
+    mine = np.tile([clip, 0.0], (rows, 1))
+    worlds = [made._prepare(data) for data in (mine, -mine if relation == "replace" else mine[:0])]
+    moved = float(np.linalg.norm(np.subtract(*worlds))) * made._grid.width
+    assert moved == pytest.approx(float(made.noise.sensitivity), rel=1e-6)
+    assert moved <= float(made.noise.sensitivity)
+
+
 class Counted:
     """The factor that shortens a row on the grid, which may be used a few times only."""
 
