@@ -14,6 +14,7 @@ from privet import mechanisms, noise, privacy, testing
 from privet.errors import InvalidData
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.privacy import Guarantee
+from tests.seams import toy
 
 EXAMPLES = list(testing.example_mechanisms())
 IDS = [f"{example.mechanism.name}-{i}" for i, example in enumerate(EXAMPLES)]
@@ -222,6 +223,10 @@ def pair(twin, target=None):
         (testing.check_nothing_private_is_said, pair(Prints())),
         (testing.check_nothing_private_is_said, pair(Bare())),
         (testing.check_nothing_private_is_said, pair(KeepsTheCause())),
+        (testing.check_parts_are_the_price, Example(toy.NotCharged(), toy.LEFT, toy.RIGHT)),
+        (testing.check_no_coin_of_its_own, Example(toy.OwnCoin(), toy.LEFT, toy.RIGHT)),
+        (testing.check_paid_once, Example(toy.Strays(), toy.LEFT, toy.RIGHT)),
+        (testing.check_replay_sees_nothing, Example(toy.Leaking(), toy.LEFT, toy.RIGHT)),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )

@@ -1,9 +1,11 @@
 """A small algorithm for the tests, and its broken twins: a noisy count, the choice of a column, a noisy vector."""
 
+import _thread
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -185,6 +187,17 @@ class TooSensitive(Toy):
         return super()._run(3.0 * np.clip(prepared, 0.0, 1.0), source) | {
             "more": self.total.release(9.0 * np.clip(prepared, 0, 1).sum(axis=0), source=source).value
         }
+
+
+class Strays(Toy):
+    """A part runs in a thread that nobody knows of: it is charged by itself."""
+
+    name = "toy_with_a_stray_thread"
+
+    def _run(self, prepared: Any, source: Any) -> Any:
+        done: SimpleQueue = SimpleQueue()
+        _thread.start_new_thread(lambda: done.put(self.count.release(len(prepared), source=source)), ())
+        return {**super()._run(prepared, source), "more": done.get(timeout=20).value}
 
 
 class Seeding(Toy):

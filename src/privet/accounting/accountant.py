@@ -51,11 +51,11 @@ class Accountant(ABC):
 
     @abstractmethod
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
-        """`epsilon` for 0 < delta < 1."""
+        """The bound on epsilon for 0 < delta < 1."""
 
     @abstractmethod
     def _delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
-        """`delta` for a finite epsilon >= 0."""
+        """The bound on delta for a finite epsilon >= 0."""
 
     def _pure(self, loss: PrivacyLoss) -> Bound:
         """epsilon at delta = 0."""

@@ -129,7 +129,7 @@ class _Steps:
         self.errors = [unit * float(np.linalg.norm(law.mass)) for law in laws]
 
     def repeated(self, curve: Array, times: int) -> Array:
-        """`times` such steps."""
+        """The curve of `times` such steps."""
         for _ in range(times):
             padded = np.concatenate((1.0 - self.fading * (1.0 - curve[0]), curve, np.full(self.after, curve[-1])))
             spectrum, norm = np.fft.rfft(padded, self.size), float(np.linalg.norm(padded))
@@ -144,7 +144,7 @@ class _Steps:
 
 
 def _crossing(nodes: Array, curve: Array, index: int, delta: float) -> float:
-    """Where the chord between two upper values reaches delta: the true curve, convex in exp(epsilon), lies below."""
+    """The epsilon where the chord between two upper values reaches delta; the true curve is convex in e^epsilon."""
     if index == 0:
         return float(nodes[0])
     (a, b), (high, low) = np.exp(nodes[index - 1 : index + 1]), curve[index - 1 : index + 1]

@@ -171,7 +171,7 @@ class _Search:
             s, factor = following, min(factor * factor, 2.0**16) if factor > 1.0 else max(factor * factor, 2.0**-16)
 
     def _rough_root(self, good: float, bad: float, falls: bool) -> tuple[float, float]:
-        """Where the rough measure meets the target (to 1%), and d ln(measure)/d ln(s) there."""
+        """The value where the rough measure meets the target (to 1%), and d ln(measure)/d ln(s) there."""
         default = -1.0 if falls else 1.0
         if math.isnan(good) or good == bad:
             return bad, default

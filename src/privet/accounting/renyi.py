@@ -69,7 +69,7 @@ def best_order(
 
 
 def _narrow(value: Callable[[int], float], low: int, middle: int, high: int) -> None:
-    """Look for the whole number with the least value between two that are worse than the middle one.
+    """A search for the whole number with the least value between two that are worse than the middle one.
 
     The next point is the vertex of the parabola through all three, or a section of the longer side where the last one
     hardly shortened the bracket.

@@ -35,7 +35,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def _near_one(rho: float, delta: float, guess: float) -> float:
-    """The same for a large rho, in terms of ln(alpha - 1), which alpha itself is too coarse to show."""
+    """The epsilon of a large rho, in terms of ln(alpha - 1), which alpha itself is too coarse to show."""
 
     def objective(log_order: float) -> float:
         above = math.exp(log_order)

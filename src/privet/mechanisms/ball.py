@@ -9,7 +9,7 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, ndtr, special
+from privet._numerics import Array, bisect, bracket, ndtr, round_up, special, up
 from privet._validate import count, open_fraction, set_frozen
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
@@ -64,15 +64,15 @@ class Ball(AdditiveMechanism):
         """The smallest scale that stays within the budget."""
         target = Guarantee(**promise)
         bound = as_sensitivity(sensitivity, norm="l2", unit=unit)
-        multiplier = smallest_scale(lambda scale: PureLoss(_up(Fraction(1) / Fraction(scale))), target)
+        multiplier = smallest_scale(lambda scale: PureLoss(up(Fraction(1) / Fraction(scale))), target)
         scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
-        while not target.covers(PureLoss(_up(bound.value / Fraction(scale)))):  # both were rounded
-            scale = math.nextafter(scale, math.inf)
+        while not target.covers(PureLoss(up(bound.value / Fraction(scale)))):  # both were rounded
+            scale = round_up(scale)
         return cls(scale=scale, sensitivity=bound)._charged_at(target)
 
     @property
     def loss(self) -> PureLoss:
-        return PureLoss(_up(self.sensitivity.value / Fraction(self.scale)), unit=self.sensitivity.unit)
+        return PureLoss(up(self.sensitivity.value / Fraction(self.scale)), unit=self.sensitivity.unit)
 
     @property
     def standard_deviation(self) -> float:
@@ -131,12 +131,6 @@ class Ball(AdditiveMechanism):
         yield Example(moved, np.full((2, 2), -0.75), np.full((2, 2), 0.75), Guarantee(2.5))
 
 
-def _up(ratio: Fraction) -> float:
-    """A double that is no smaller."""
-    nearest = float(ratio)
-    return nearest if nearest >= ratio else math.nextafter(nearest, math.inf)
-
-
 def _joint_quantile(k: int, tail: float) -> float:
     """r with Pr[some coordinate beyond r] <= tail, for scale 1: each cell of the law of W counts by its upper end."""
     beyond = np.concatenate([np.linspace(1.0, 2.0 / _CELLS, _CELLS), np.geomspace(1.0 / _CELLS, 1e-5 * tail, _CELLS)])
@@ -145,15 +139,9 @@ def _joint_quantile(k: int, tail: float) -> float:
         upper = special().gammainccinv((k + 1) / 2.0, beyond)  # W lies above it with that probability
     ends = np.append(upper[1:], np.inf)  # nothing is known of the last cell
 
-    def exceeds(r: float) -> float:
+    def rare(r: float) -> bool:
         with np.errstate(divide="ignore"):
             outside = 2.0 * ndtr(-r / np.sqrt(2.0 * ends))
-            return float(masses @ -np.expm1(k * np.log1p(-np.minimum(outside, 1.0))))
+            return float(masses @ -np.expm1(k * np.log1p(-np.minimum(outside, 1.0)))) <= tail
 
-    low, high = 0.0, 1.0
-    while exceeds(high) > tail:
-        low, high = high, 2.0 * high
-    for _ in range(40):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if exceeds(middle) > tail else (low, middle)
-    return high * (1.0 + 1e-9)
+    return bisect(rare, *bracket(rare, 1.0), within=1e-12) * (1.0 + 1e-9)

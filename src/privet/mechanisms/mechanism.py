@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar, Generic, Self, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final
 
 import numpy as np
 
@@ -36,6 +36,11 @@ class Example:
     price that an audit on this pair refutes when it is claimed instead; less than half needs an argument, and 0 says that
     none is refuted within the suite's runs.
 
+    `cost="dear"` says that a run takes seconds or minutes: the laws share at most 20 releases, and the audit is a replay,
+    besides one run with `canaries` (`otherwise`: what stands in for them under replace) that `score(output, canary)` looks
+    for, where they are given. `exact` is the exact answer on `left`, where error bars should be held against it.
+    `lengths="protected"` says that how long an output is, and which keys it has, is protected and not public.
+
     >>> from privet.mechanisms import Laplace
     >>> example = next(iter(Laplace.examples()))
     >>> example.left, example.right, example.target.epsilon
@@ -47,6 +52,18 @@ class Example:
     right: Any
     target: Guarantee | None = None
     detects: float = 0.5
+    cost: Literal["cheap", "dear"] = "cheap"
+    exact: Any = None
+    lengths: Literal["public", "protected"] = "public"
+    canaries: Any = None
+    otherwise: Any = None
+    score: Callable[[Any, Any], float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cost not in ("cheap", "dear") or self.lengths not in ("public", "protected"):
+            raise InvalidParameter('cost must be "cheap" or "dear", lengths "public" or "protected"')
+        if (self.canaries is None) != (self.score is None):
+            raise InvalidParameter("canaries need a score, and a score needs canaries")
 
 
 class Mechanism(ABC, Generic[In, Out]):

@@ -180,7 +180,7 @@ class Composed(Total):
 @register
 @dataclass(frozen=True, eq=False)
 class Repeated(Total):
-    """The same release `times` times over. Zero times is free.
+    """The price of `times` equal releases. Zero times is free.
 
     **Guarantee:** equal to composing it with itself; n singles and one n-fold have the same price, hash and JSON form.
     **Reference:** as for `Composed`.

@@ -101,7 +101,7 @@ def _shifted_discrete_gaussian(sigma: float, shift: int) -> LossVariable:
 
 @dataclass(frozen=True, eq=False)
 class DiscreteNormalVariable(SymmetricVariable):
-    """The same pair when its outcomes are too many to list: masses of runs of outcomes, summed when asked for.
+    """The pair of a discrete Gaussian with too many outcomes to list: masses of runs of outcomes, summed when asked for.
 
     The loss is linear in the outcome, so a cell of losses is a run of integers. The pair is its own mirror image.
 

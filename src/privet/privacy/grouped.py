@@ -78,7 +78,7 @@ class Grouped(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained when the base has a closed form whose worst pair some group shows."""
+        """Is the pair attained? When the base has a closed form whose worst pair some group shows."""
         if self.relation is not None:
             attained = self.of.attained_by_exchange
         else:
@@ -161,7 +161,7 @@ _Curve = tuple[Array, Array]  # epsilons (evenly spaced from 0) with bounds on d
 
 @lru_cache(maxsize=32)
 def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
-    """Chain `size` neighbours, doubling the chain: a million links take twenty doublings."""
+    """The pair of a chain of `size` neighbours, doubling the chain: a million links take twenty doublings."""
     single = np.linspace(0.0, min(_reach(loss), LARGEST_EXPONENT / size), _NODES)
     link: _Curve = single, loss.profile(single)
     chain = link
@@ -173,7 +173,7 @@ def _chained(loss: PrivacyLoss, size: int) -> LossVariable:
 
 
 def _joined(first: _Curve, second: _Curve) -> _Curve:
-    """Two chains end to end: the best split of epsilon between them.
+    """The curve of two chains end to end: the best split of epsilon between them.
 
     delta(e) <= delta1(e1) + exp(e1) delta2(e - e1); the second is read off conservatively, at a node below.
     """

@@ -17,7 +17,7 @@ from privet.privacy.variable import AtomicVariable, Atoms, Direction, Enclosure,
 
 @dataclass(frozen=True, eq=False)
 class LaplaceVariable(SymmetricVariable):
-    """Two Laplace laws of scale b, one apart: atoms at +-1/b, and L = (1 - 2x)/b for outcomes x in (0, 1).
+    """The pair of two Laplace laws of scale b, one apart: atoms at +-1/b, and L = (1 - 2x)/b for outcomes x in (0, 1).
 
     >>> LaplaceVariable(2.0).atoms().losses.tolist()
     [-0.5, 0.5]

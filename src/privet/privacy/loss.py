@@ -198,7 +198,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         return f"{name} ({', '.join(shown)})" if shown else name
 
     def _as_a_whole(self) -> str:
-        """`describe`, in brackets where more words follow that speak of all its parts."""
+        """The description, in brackets where more words follow that speak of all its parts."""
         parts = self.parts()
         return self.describe() if len(parts) == 1 and parts[0][1] == 1 else f"({self.describe()})"
 
@@ -212,7 +212,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
             cls.__repr__ = PrivacyLoss.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        """As it is typed: the unit is said where it is not the usual one."""
+        """The call that builds it: the unit is said where it is not the usual one."""
         told = [f for f in fields(self) if f.name != "unit" or self.unit != Unit()]
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in told)})"
 
@@ -224,7 +224,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     @classmethod
     def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
-        """Rebuild from `body()`; a field that is missing takes its default (the old meaning)."""
+        """The price with the fields that `body()` wrote; a field that is missing takes its default (the old meaning)."""
         return cls(**body, unit=unit)
 
     def to_dict(self) -> dict[str, Any]:

@@ -159,7 +159,7 @@ class PoissonSampled(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained whenever the base pair is."""
+        """Is the pair attained? Whenever that of the base is."""
         return self.of.exact
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
@@ -196,7 +196,7 @@ class PoissonSampled(PrivacyLoss):
 
     @property
     def attained_by_exchange(self) -> bool:  # type: ignore[override]
-        """By one number per record, +1 for the record that leaves and -1 for the one that joins."""
+        """Is an exchange attained? By one number per record: +1 for the one that leaves, -1 for the one that joins."""
         return self.of.exact and self.attained_by_groups
 
     def grouped(self, size: int) -> PrivacyLoss | None:
@@ -214,7 +214,7 @@ class PoissonSampled(PrivacyLoss):
         return MixturePairLoss(side, side, unit=self.unit)
 
     def _ordered_group(self, size: int, *, exchanges: bool) -> PrivacyLoss | None:
-        """Where every group of the base has a pair of its own: their outcomes, ordered alike."""
+        """The price of a group where every group of the base has a pair of its own: their outcomes, ordered alike."""
         if self.q in (0.0, 1.0) or size > _LARGEST_ORDERED_GROUP or self.of.grouped(2) is None:
             return None
         group = SampledGroupLoss(self.of, self.q, size, exchanges, unit=self.unit)

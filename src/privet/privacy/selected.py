@@ -86,7 +86,7 @@ class Selected(PrivacyLoss):
 
     @cached_property
     def _best_order(self) -> tuple[float, float]:
-        """Where the theorem's bound is least. A divergence increases with its order, so that value serves below too."""
+        """The order at which the theorem's bound is least. Divergences increase with the order, so it serves below too."""
         if self.mean <= 1.0:
             return 1.0, math.inf
 

@@ -81,7 +81,7 @@ def to_json(loss: PrivacyLoss) -> str:
 
 
 def from_json(text: str) -> PrivacyLoss:
-    """Read a price back; inverse of `to_json`.
+    """The price that a text holds; inverse of `to_json`.
 
     >>> from privet import privacy
     >>> privacy.from_json(privacy.to_json(privacy.PureLoss(0.5))) == privacy.PureLoss(0.5)
@@ -98,7 +98,7 @@ def from_json(text: str) -> PrivacyLoss:
 
 
 def from_dict(data: object) -> PrivacyLoss:
-    """Rebuild a price from `PrivacyLoss.to_dict`.
+    """The price that `PrivacyLoss.to_dict` wrote.
 
     >>> from_dict({"kind": "pure", "unit": {"relation": "replace"}, "epsilon": 1.0}).unit.relation
     'replace'

@@ -74,7 +74,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return to_replace(self.of)
 
     def attained(self) -> PrivacyLoss | None:
-        """Where few records are there no batch is full: `n` is only a cap."""
+        """Plain Poisson sampling: where few records are there no batch is full, and `n` is only a cap."""
         return self._plain.attained()
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:

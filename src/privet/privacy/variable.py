@@ -146,7 +146,7 @@ class LossVariable(ABC):
         return self._enclosed(epsilon, _TAIL_ERROR)
 
     def enclose_mirrored(self, epsilon: float) -> Enclosure:
-        """The same for the pair (Q, P)."""
+        """delta(epsilon) of the pair (Q, P), enclosed."""
         return LossVariable.enclose(ReversedVariable(self), epsilon)
 
     @property
@@ -343,7 +343,7 @@ class AtomicVariable(LossVariable):
         return -np.cumsum(self.p[::-1])[::-1]
 
     def _delta_at(self, epsilon: float) -> float:
-        """The same for one epsilon and a long list: only atoms above it, and of these only those whose mass shows.
+        """delta at one epsilon off a long list: only atoms above it, and of these only those whose mass shows.
 
         What is left out is less than 1e-30 of the mass above epsilon, and is added as if it gave everything away.
         """

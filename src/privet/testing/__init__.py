@@ -134,6 +134,7 @@ from privet.testing.samplers import (
     pmf_rounded_laplace as pmf_rounded_laplace,
     pmf_rounded_staircase as pmf_rounded_staircase,
 )
+from privet.testing.worlds import Worlds as Worlds, worlds_of as worlds_of
 
 LOSS_LAWS = laws_of("loss")
 """Laws of one loss: call each with the loss alone."""

@@ -5,8 +5,8 @@ import time
 
 from privet import accounting
 from privet._validate import above
-from privet.audit import Pairs, mechanism as audit_mechanism
-from privet.mechanisms import Example, registered_mechanisms
+from privet.audit import Pairs, TrainingAudit, mechanism as audit_mechanism, replay, training
+from privet.mechanisms import Algorithm, Example, registered_mechanisms
 from privet.privacy import ApproxLoss, GaussianLoss, PrivacyLoss, PureLoss
 from privet.testing.rooms import load_rooms
 
@@ -20,9 +20,21 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
     By default 20,000 runs a world, or fewer (at least 3,000) where simulating takes long. **Guarantee:** a sound mechanism
     fails with probability at most `alpha`.
 
+    Of a dear example its pair is replayed, and one run is audited through the scores of its canaries, where it has some.
+
     >>> from privet import mechanisms
     >>> check_survives_audit(next(iter(mechanisms.Laplace.examples())))
     """
+    if example.cost == "dear":
+        assert isinstance(example.mechanism, Algorithm) or example.score is not None, (
+            f"{example.mechanism.name}: a dear example that is no Algorithm needs canaries and a score: nothing audits it"
+        )
+        seen = replay(example.mechanism.release, example.left, example.right)
+        assert seen.verdict == "not refuted", str(seen)
+        if example.score is not None:
+            told = _one_run(example, example.mechanism.loss, alpha)
+            assert told.verdict == "not refuted", str(told)
+        return
     found = audit_mechanism(
         example.mechanism,
         neighbours=Pairs([(example.left, example.right)], checked=False),
@@ -61,13 +73,33 @@ def check_audit_can_fail(example: Example, *, runs: int = 20_000, alpha: float =
     >>> check_audit_can_fail(next(iter(mechanisms.Laplace.examples())))
     """
     assert 0.0 <= example.detects <= 0.5, f"{example.mechanism.name}: an example detects half of its price, or argues"
-    if example.detects == 0.0:
+    if example.detects == 0.0 or (example.cost == "dear" and example.score is None):
         return  # told, and listed by the suite
     claim = weaker_claim(example.mechanism.loss, example.detects)
+    if example.cost == "dear":
+        told = _one_run(example, claim, alpha)
+        assert told.verdict == "violated", (
+            f"{example.mechanism.name}: {example.detects:g} of its price is not refuted: {told}"
+        )
+        return
     pair = Pairs([(example.left, example.right)], checked=False)
     found = audit_mechanism(example.mechanism, claim=claim, neighbours=pair, runs=runs, alpha=alpha)
     assert found.verdict == "violated", (
         f"{example.mechanism.name}: {example.detects:g} of its price is not refuted: {found}"
+    )
+
+
+def _one_run(example: Example, claim: PrivacyLoss, alpha: float) -> TrainingAudit:
+    assert example.score is not None
+    return training(
+        lambda data: example.mechanism.release(data).value,
+        example.canaries,
+        example.score,
+        claim=claim,
+        data=example.left,
+        otherwise=example.otherwise,
+        runs=1 if len(example.canaries) > 1 else 20,
+        alpha=alpha,
     )
 
 

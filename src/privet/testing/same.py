@@ -1,18 +1,41 @@
-"""Equality of outputs, bit for bit."""
+"""Outputs as plain containers of arrays, and their equality bit for bit."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from privet.audit.search.unwrap import arrays_of, frame, is_table
+
+
+def opened(value: Any) -> Any:
+    """An output as laws look at it: mappings as dictionaries, tables and models as dictionaries of their arrays.
+
+    >>> import pandas
+    >>> opened(pandas.DataFrame({"n": [1, 2]}))["n"].tolist()
+    [1, 2]
+    """
+    if is_table(value):
+        return opened(frame(value))
+    if isinstance(value, Mapping):
+        return {key: opened(item) for key, item in value.items()}
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)(opened(item) for item in value)
+    arrays = arrays_of(value)
+    return value if arrays is None else opened(arrays)
+
 
 def same_value(left: Any, right: Any) -> bool:
-    """Equality of outputs bit for bit, arrays, dictionaries and nested tuples included.
+    """Equality of outputs bit for bit: arrays, mappings, nested tuples, tables and models through their arrays.
 
     >>> same_value(np.array([1.0, 0.0]), np.array([1.0, -0.0]))
     False
     """
+    left, right = opened(left), opened(right)
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         a, b = np.asarray(left), np.asarray(right)
+        if a.dtype == b.dtype == object:
+            return a.shape == b.shape and all(map(same_value, a.reshape(-1).tolist(), b.reshape(-1).tolist()))
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(left, tuple | list) and isinstance(right, tuple | list):
         return len(left) == len(right) and all(map(same_value, left, right))
@@ -21,3 +44,21 @@ def same_value(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         return left.hex() == right.hex()
     return bool(left == right)
+
+
+def form_of(value: Any, *, lengths: bool = True) -> Any:
+    """Everything about an output but its values; without `lengths` also without sizes and keys.
+
+    >>> form_of({"a": np.zeros(3)}) == form_of({"a": np.ones(3)}) != form_of({"a": np.ones(4)})
+    True
+    """
+    kind, value = type(value).__name__, opened(value)
+    if isinstance(value, np.ndarray):
+        return "array", value.dtype.kind if value.dtype.kind in "US" else value.dtype, value.shape[not lengths :]
+    if isinstance(value, dict):
+        forms = {key: form_of(item, lengths=lengths) for key, item in value.items()}
+        return (kind, forms) if lengths else (kind, {repr(form) for form in forms.values()} if forms else "any")
+    if isinstance(value, tuple | list):
+        found = [form_of(item, lengths=lengths) for item in value]
+        return (kind, found) if lengths else kind
+    return kind

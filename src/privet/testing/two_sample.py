@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array, special
+from privet.testing.same import opened
 
 _COLUMNS = 4  # numbers of an output that are looked at
 _FEW = 24  # so many different values count as categories
@@ -61,6 +62,7 @@ def _features(outputs: Sequence[Any] | Array) -> tuple[Array, list[Any]]:
 
 def _look(output: Any) -> tuple[list[float], Any]:
     """The numbers of an output in order, and everything else about it."""
+    output = opened(output)
     if isinstance(output, np.ndarray) and output.dtype.kind in "biuf":
         return output.reshape(-1)[:_COLUMNS].astype(float).tolist(), output.shape
     if isinstance(output, bool | int | float | np.generic) and not isinstance(output, np.str_):

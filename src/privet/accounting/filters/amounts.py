@@ -44,7 +44,7 @@ def to_amount(value: float, *, up: bool) -> Amount:
 
 
 def to_float(amount: Amount) -> float:
-    """For reading only: decisions are made on the integers.
+    """An amount as a float, for reading only: decisions are made on the integers.
 
     >>> to_float(None)
     inf

@@ -58,7 +58,7 @@ class Filter(ABC):
         """The rules that keep sums; a request passes when one of them still holds with it."""
 
     def start(self, unit: Unit | None = None) -> "FilterState":
-        """Nothing spent. Without a unit the first charge decides about it."""
+        """The state with nothing spent. Without a unit the first charge decides about it."""
         return FilterState(self, tuple((0,) * len(rule.currencies) for rule in self.rules), unit)
 
     def resume(self, sums: Sums, unit: Unit) -> "FilterState":

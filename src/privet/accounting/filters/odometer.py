@@ -45,7 +45,7 @@ class Odometer:
             raise InvalidParameter("delta + delta0 must stay below 1")
 
     def start(self, unit: Unit | None = None) -> "OdometerState":
-        """Nothing spent. Without a unit the first charge decides about it."""
+        """The state with nothing spent. Without a unit the first charge decides about it."""
         return OdometerState(self, 0, 0, unit)
 
     def rho(self, rung: int) -> float:

@@ -169,7 +169,7 @@ class _Search:
         return Interval(lower, upper)
 
     def _refined(self, share: float, only: Direction | None = None) -> Interval:
-        """Repeat with a finer grid until the interval is narrow enough, or refining no longer helps.
+        """The interval on finer and finer grids until the interval is narrow enough, or refining no longer helps.
 
         Without a lower end ("upper") the width is judged by what the last refinement gained; "quick" trusts the first grid.
         """

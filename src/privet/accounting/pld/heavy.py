@@ -153,7 +153,7 @@ class Guess:
         return math.log(max(0.2 * math.exp(min(best, 0.0)) + jump, TINY))
 
     def epsilon(self, log_delta: float) -> float:
-        """Where that estimate meets the target."""
+        """The epsilon at which that estimate meets the target."""
         low, high = 1e-9 * self.outline.top, max(self.outline.reach, self.outline.top)
         return bisect(lambda e: self.log_delta(e) <= log_delta, low, high, within=0.01)
 

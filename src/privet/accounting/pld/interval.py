@@ -13,7 +13,7 @@ class Interval:
 
 
 def intersected(one: Interval, two: Interval) -> Interval:
-    """Two enclosures of the same value.
+    """The interval that two enclosures of the same value have in common.
 
     >>> intersected(Interval(0.0, 2.0), Interval(1.0, 3.0))
     Interval(lower=1.0, upper=2.0, coarse=False)
@@ -22,7 +22,7 @@ def intersected(one: Interval, two: Interval) -> Interval:
 
 
 def larger_of(one: Interval, two: Interval) -> Interval:
-    """Encloses the larger of two values, end by end.
+    """The interval that encloses the larger of two values, end by end.
 
     >>> larger_of(Interval(0.0, 2.0), Interval(1.0, 3.0))
     Interval(lower=1.0, upper=3.0, coarse=False)

@@ -90,7 +90,7 @@ def step_tail(delta: float, steps: int) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where to look and how finely: exponential tilt t, window [low, high], the scale of one step's loss."""
+    """The place to look at and how finely: exponential tilt t, window [low, high], the scale of one step's loss."""
 
     tilt: float
     low: float

@@ -154,7 +154,7 @@ def _mesh(loss: Priced, direction: Direction, step: float, tail: float, order: f
 
 
 def _offset(variable: LossVariable, step: float, outline: Summary) -> float:
-    """Where the grid of this part starts: on its atoms when they are far enough apart to be seen.
+    """The loss at which the grid of this part starts: on its atoms when they are far enough apart to be seen.
 
     A law that piles up at one end of its support (small sampling rates) has no neighbour there to borrow from; its grid is
     placed so that the last cell is balanced by itself.
@@ -282,7 +282,7 @@ def _law(mesh: _Mesh, step: float, mass: Array, infinite: float, shift: float) -
 
 
 def _contract(p: Array, q: Array, node: Array, step: float) -> tuple[Array, float]:
-    """Merge the cells around each node into a law on the nodes, by garbling only; with it, how far a loss was lifted.
+    """The law on the nodes that merges the cells around each of them, by garbling only; with it, how far a loss was lifted.
 
     A law narrower than a step has one heavy cell that balances on its node but for rounding; lifting it there by a little,
     which is charged, is far better than rounding it down by a step.

@@ -17,6 +17,17 @@ def _tensor(value: Any) -> Any:
     return None
 
 
+def arrays_of(value: Any) -> Any:
+    """What tables and models of our own hand out: a mapping of arrays, by name.
+
+    >>> arrays_of(3) is None
+    True
+    """
+    if isinstance(value, type) or not callable(getattr(type(value), "to_arrays", None)):
+        return None
+    return dict(value.to_arrays())
+
+
 def frame(value: Any) -> Any:
     """pandas, Polars and Arrow tables and columns, sparse matrices: as plain containers of columns.
 
@@ -117,5 +128,5 @@ def _attributes(value: Any) -> Any:
 
 
 WAYS: tuple[Callable[[Any], Any], ...] = (
-    _tensor, frame, _dataclass, _array_like, _iterated, _function, _attributes,
+    _tensor, arrays_of, frame, _dataclass, _array_like, _iterated, _function, _attributes,
 )  # fmt: skip

@@ -65,7 +65,7 @@ class MixtureVariable(LossVariable):
         return x, np.maximum.accumulate(self.loss(x))
 
     def outcomes(self, losses: Array) -> Array:
-        """Where the loss reaches each value: -inf and inf for values beyond those that matter.
+        """The outcomes at which the loss reaches each value: -inf and inf for values beyond those that matter.
 
         The answer x has a computed loss that agrees with the value asked for to a few units in the last place of the
         numbers involved. Safe because the same x serves P and Q: the cell is that of a loss a little away.
@@ -133,7 +133,7 @@ class MixtureVariable(LossVariable):
         return _CELL_ERROR
 
     def _outcome(self, epsilon: float) -> float:
-        """`outcomes` for one loss, by bisection on plain floats from its place in the table."""
+        """The outcome at which the loss reaches one value, by bisection on plain floats from its place in the table."""
         x, known = self._table
         place = int(np.searchsorted(known, epsilon))
         if place in (0, len(x)):
@@ -194,7 +194,7 @@ def _log_ratio(mixture: Mixture, x: Array) -> tuple[Array, Array, Array]:
 
 
 def _log_ratio_at(mixture: Mixture, x: float) -> float:
-    """`_log_ratio` at one outcome."""
+    """ln of the ratio of a mixture to its centre at one outcome."""
     exponents = [a * x - 0.5 * a * a for a in mixture[0]]
     top = max(exponents)
     if top < 30.0:

@@ -69,7 +69,7 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
 
 
 def _small_delta(mu: float, e: Array) -> Array:
-    """`gaussian_delta` for small mu and e >= 0, from the expansion of the Mills ratio M around x = e/mu.
+    """delta of the Gaussian pair for small mu and e >= 0, from the expansion of the Mills ratio M around x = e/mu.
 
     delta = phi(x - mu/2) (M(x - mu/2) - M(x + mu/2)), and M(x) is the integral of exp(-x t - t^2/2) over t > 0. The
     difference of its values is an odd series in mu/2 with terms of one sign; two are taken, the third is at most mu^4/240

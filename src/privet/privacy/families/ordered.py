@@ -75,7 +75,7 @@ def _half(up: list[Case], down: list[Case], *, top: bool) -> tuple[Array, Array,
 
 
 def _ratios(pair: LossVariable, *, top: bool) -> tuple[Array, Array]:
-    """Where the likelihood ratio changes along the mass of R, counted from one end, and its values."""
+    """The places where the likelihood ratio changes along the mass of R, counted from one end, and its values."""
     losses, _, r = pair.atoms()
     ratios = np.exp(np.minimum(losses, LARGEST_EXPONENT))
     if pair.q_only > 0.0:
@@ -112,7 +112,7 @@ class SampledGroupLoss(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Attained by records that all move the noise the same way, where moving it is what the price is about."""
+        """Is the pair attained? By records that all move the noise one way, where moving it is what the price is about."""
         return self.of.exact and self.of.on_a_line
 
     @property
