@@ -229,6 +229,20 @@ def test_a_vector_mean_pays_for_its_count(dimension):
         VectorMean(clip_norm=clip, dimension=dimension, noise=too_little)
 
 
+@pytest.mark.parametrize("name", ["bounded_mean", "bounded_variance", "vector_mean"])
+def test_a_public_count_needs_replace_and_one_record_a_person(name):
+    kind = registered_mechanisms()[name]
+    options = {"clip_norm": 1.0, "dimension": 2} if name == "vector_mean" else {"bounds": (0, 1)}
+    replace = privacy.Unit("replace")
+    assert kind.for_budget(rho=0.1, n=5, unit=replace, **options).n == 5
+    with pytest.raises(InvalidParameter):
+        kind.for_budget(rho=0.1, n=5, **options)
+    with pytest.raises(InvalidParameter):
+        kind.for_budget(rho=0.1, n=5, unit=replace, max_rows=2, **options)
+    with pytest.raises(InvalidParameter):
+        kind.for_budget(rho=0.1, unit=replace, **options)
+
+
 @pytest.mark.parametrize("name", members(RecordMechanism))
 def test_dropping_needs_add_and_remove(name):
     kind = registered_mechanisms()[name]
