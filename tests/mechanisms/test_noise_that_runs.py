@@ -176,6 +176,19 @@ def test_no_row_is_longer_where_doubles_cannot_tell(power, unit):
         assert sum(int(x) ** 2 for x in whole) <= grid.floor(c * unit) ** 2
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_reach_of_rows_is_attained(relation, rows):
+    """All rows of a person point one way in one world, and the other way, or nowhere, in the other."""
+    unit, clip = privacy.Unit(relation), 1.5
+    made = VectorSum.for_budget(rho=0.1, clip_norm=clip, dimension=2, unit=unit, max_rows=rows)
+    mine = np.tile([clip, 0.0], (rows, 1))
+    worlds = [made._prepare(data) for data in (mine, -mine if relation == "replace" else mine[:0])]
+    moved = float(np.linalg.norm(np.subtract(*worlds))) * made._grid.width
+    assert moved == pytest.approx(float(made.noise.sensitivity), rel=1e-6)
+    assert moved <= float(made.noise.sensitivity)
+
+
 class Counted:
     """The factor that shortens a row on the grid, which may be used a few times only."""
 
@@ -214,6 +227,20 @@ def test_a_vector_mean_pays_for_its_count(dimension):
     too_little = VectorSum.for_budget(mu=0.5, clip_norm=clip, dimension=dimension).noise
     with pytest.raises(InvalidParameter):
         VectorMean(clip_norm=clip, dimension=dimension, noise=too_little)
+
+
+@pytest.mark.parametrize("name", ["bounded_mean", "bounded_variance", "vector_mean"])
+def test_a_public_count_needs_replace_and_one_record_a_person(name):
+    kind = registered_mechanisms()[name]
+    options = {"clip_norm": 1.0, "dimension": 2} if name == "vector_mean" else {"bounds": (0, 1)}
+    replace = privacy.Unit("replace")
+    assert kind.for_budget(rho=0.1, n=5, unit=replace, **options).n == 5
+    with pytest.raises(InvalidParameter):
+        kind.for_budget(rho=0.1, n=5, **options)
+    with pytest.raises(InvalidParameter):
+        kind.for_budget(rho=0.1, n=5, unit=replace, max_rows=2, **options)
+    with pytest.raises(InvalidParameter):
+        kind.for_budget(rho=0.1, unit=replace, **options)
 
 
 @pytest.mark.parametrize("name", members(RecordMechanism))

@@ -1,7 +1,10 @@
 """Bugs in the samplers: a law that is not the one that was priced, or bits that somebody could predict."""
 
+from pathlib import Path
+
 from tests.mutants.mutant import Table
 
+HERE = Path(__file__).parents[1] / "noise"
 SMALL = "tests/noise/test_small_laws.py"
 NOISE = Table("tests/noise/test_laws.py", "tests/noise/test_low_bits.py", "tests/noise")
 
@@ -9,7 +12,8 @@ NOISE = Table("tests/noise/test_laws.py", "tests/noise/test_low_bits.py", "tests
 def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
     """Small laws and those of the sampler first, then its own tests, then everything."""
     stem = file.rpartition("/")[2].removesuffix(".py")
-    first = (SMALL, f"tests/noise/test_laws.py -k '{stem}'", f"tests/noise -k '{stem}'")
+    own = [f"tests/noise/test_{stem}.py"] if (HERE / f"test_{stem}.py").exists() else []
+    first = (SMALL, *own, f"tests/noise/test_laws.py -k '{stem}'", f"tests/noise -k '{stem}'")
     NOISE.plant(name, file, old, new, *(tests or (*first, *NOISE.tests)))
 
 

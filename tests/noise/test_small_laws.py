@@ -1,6 +1,7 @@
 """Laws of the samplers' parts that need a handful of seeded draws: a planted bug is noticed within seconds."""
 
 import itertools
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -82,3 +83,18 @@ def test_close_candidates_are_settled_exactly():
     source = Seeded(6)
     wins = sum(noise.argmax_gumbel([Fraction(1), Fraction(1)], scale=1.0, source=source) for _ in range(1_000))
     assert abs(wins - 500) < 110
+
+
+@pytest.mark.parametrize(
+    ("name", "wins"),
+    [
+        ("argmax_gumbel", math.e / (1.0 + math.e)),
+        ("argmax_laplace", 1.0 - 0.75 / math.e),
+        ("argmax_exponential", 1.0 - 0.5 / math.e),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_lead_of_one_scale_wins_as_often_as_the_law_says(name, wins, scale):
+    draw, source = getattr(noise, name), Seeded(7)
+    found = np.mean([draw([0.0, scale], scale=scale, source=source) for _ in range(1_500)])
+    assert abs(found - wins) < 6.0 * math.sqrt(wins * (1.0 - wins) / 1_500)
