@@ -311,15 +311,6 @@ def best_zcdp(*bounds: ZcdpBound) -> ZcdpBound:
     return min(bounds, key=lambda bound: (not math.isfinite(bound.rho), bound.delta0, bound.rho))
 
 
-def renyi_of_pure(epsilon: float, alphas: Array) -> Array:
-    """Rényi divergence of the worst pure epsilon-DP pair (randomized response).
-
-    >>> renyi_of_pure(1.0, np.array([2.0])).round(6).tolist()
-    [0.735326]
-    """
-    return binary_rdp(epsilon, np.asarray(alphas, dtype=float))
-
-
 def _plain(value: object) -> object:
     """JSON form of a field: infinity as text, tuples as lists, nested losses as dictionaries, rationals as 'p/q'."""
     if isinstance(value, PrivacyLoss):

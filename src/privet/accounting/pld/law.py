@@ -13,75 +13,47 @@ import numpy as np
 from privet._numerics import Array, bisect
 
 
-class Side(ABC):
-    """On which side of the truth answers must lie: what becomes of errors, of moved losses, and of what is not known."""
+@final
+class Upper:
+    """Answers from above: errors are added, and what is not known counts as lost."""
 
-    name: str
-    no_epsilon: float  # said where the law cannot tell
-    sign: float  # losses may be off by a shift: an answer moves away from the truth by as much
+    no_epsilon = math.inf  # said where the law cannot tell
+    sign = 1.0  # losses may be off by a shift: an answer moves away from the truth by as much
 
-    @abstractmethod
     def factor(self, mass_error: float) -> float:
         """What masses with this relative error are multiplied by."""
-
-    @abstractmethod
-    def constant(self, law: "ComposedLaw") -> float:
-        """The part of delta that no epsilon takes away."""
-
-    @abstractmethod
-    def masses(self, weight: Array) -> Array:
-        """Tilted masses that rounding may have made slightly negative."""
-
-    @abstractmethod
-    def charged(self, value: float, error: float) -> float:
-        """A part of delta with this error."""
-
-    @abstractmethod
-    def unknown(self, constant: float) -> float:
-        """delta where nothing is known but its constant part."""
-
-    @abstractmethod
-    def proves(self, value: float, delta: float) -> bool:
-        """Does this bound on delta(e), at one e, prove the claim about the e that belongs to delta?"""
-
-    @abstractmethod
-    def end(self, low: float, high: float) -> float:
-        """The end of a bracket that is safe to return: delta is above the target at `low`, not above it at `high`."""
-
-
-@final
-class Upper(Side):
-    """From above: errors are added, and what is not known counts as lost."""
-
-    name, no_epsilon, sign = "upper", math.inf, 1.0
-
-    def factor(self, mass_error: float) -> float:
         return 1.0 + mass_error
 
     def constant(self, law: "ComposedLaw") -> float:
+        """The part of delta that no epsilon takes away."""
         return (law.infinite + law.above) * self.factor(law.mass_error)
 
     def masses(self, weight: Array) -> Array:
+        """Tilted masses that rounding may have made slightly negative."""
         return np.maximum(weight, 0.0)
 
     def charged(self, value: float, error: float) -> float:
+        """A part of delta with this error."""
         return max(value, 0.0) + error
 
     def unknown(self, constant: float) -> float:
+        """delta where nothing is known but its constant part."""
         return 1.0
 
     def proves(self, value: float, delta: float) -> bool:
+        """Does this bound on delta(e), at one e, prove the claim about the e that belongs to delta?"""
         return value <= delta
 
     def end(self, low: float, high: float) -> float:
+        """The end of a bracket that is safe to return: delta is above the target at `low`, not above it at `high`."""
         return high
 
 
 @final
-class Lower(Side):
-    """From below: errors are taken off, and what is not known counts as nothing."""
+class Lower:
+    """Answers from below, in the same words: errors are taken off, and what is not known counts as nothing."""
 
-    name, no_epsilon, sign = "lower", -math.inf, -1.0
+    no_epsilon, sign = -math.inf, -1.0
 
     def factor(self, mass_error: float) -> float:
         return 1.0 - min(1.0, mass_error)
@@ -105,6 +77,7 @@ class Lower(Side):
         return low
 
 
+Side = Upper | Lower
 UPPER, LOWER = Upper(), Lower()
 
 

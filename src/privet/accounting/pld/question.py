@@ -1,7 +1,6 @@
 """The two questions that are put to a composition: epsilon at a delta, and delta at an epsilon."""
 
 import math
-from abc import ABC, abstractmethod
 from typing import final
 
 from privet._numerics import TINY
@@ -15,90 +14,61 @@ from privet.privacy.variable import Direction
 _BUNDLED, _MIXED = 0.2, 0.015  # measured: what a first grid may aim at where atoms lie between its nodes
 
 
-class Question(ABC):
-    """What is asked of a composition: what to plan for, how to read the answer, and how narrow it shall be."""
+@final
+class EpsilonAt:
+    """The smallest epsilon >= 0 at a delta: what to plan for, how to read the answer, and how narrow it shall be."""
 
     floor = 0.0  # the lowest epsilon that is asked about
     unknown = Interval(0.0, math.inf)
 
-    def __init__(self, parts: Parts, tol: float) -> None:
-        self.parts, self.tol = parts, tol
+    def __init__(self, parts: Parts, tol: float, delta: float) -> None:
+        self.parts, self.tol, self.delta = parts, tol, delta
 
-    @abstractmethod
     def plan(self, direction: Direction) -> tuple[Plan, float]:
         """The plan for one direction, with the size of delta that its tails are made for."""
-
-    @abstractmethod
-    def jumps(self, direction: Direction) -> JumpSearch:
-        """The search that tells paths by their largest step."""
-
-    @abstractmethod
-    def read(self, profile: Profile) -> float:
-        """The answer, off a profile."""
-
-    @abstractmethod
-    def far(self) -> Interval | None:
-        """The answer by a normal law, which very many steps of some kinds are close to."""
-
-    @abstractmethod
-    def allowed(self, found: Interval) -> float:
-        """The width of the interval that is aimed at."""
-
-    @abstractmethod
-    def least_width(self, found: Interval) -> float:
-        """A width below which no grid gets."""
-
-    @abstractmethod
-    def share(self, plan: Plan) -> float:
-        """The relative width that a first grid aims at."""
-
-    @abstractmethod
-    def point(self, found: Interval) -> tuple[float, float]:
-        """The (epsilon, delta) that an upper end claims."""
-
-
-@final
-class EpsilonAt(Question):
-    """The smallest epsilon >= 0 at a delta."""
-
-    def __init__(self, parts: Parts, tol: float, delta: float) -> None:
-        super().__init__(parts, tol)
-        self.delta = delta
-
-    def plan(self, direction: Direction) -> tuple[Plan, float]:
         return make_plan(self.parts, direction, delta=self.delta), self.delta
 
     def jumps(self, direction: Direction) -> JumpSearch:
+        """The search that tells paths by their largest step."""
         return JumpSearch(self.parts, direction, delta=self.delta)
 
     def read(self, profile: Profile) -> float:
+        """The answer, off a profile."""
         return max(0.0, profile.epsilon(self.delta))
 
     def far(self) -> Interval | None:
+        """The answer by a normal law, which very many steps of some kinds are close to."""
         return far_epsilon(self.parts, self.delta)
 
     def allowed(self, found: Interval) -> float:
+        """The width of the interval that is aimed at."""
         return _width(found.upper, self.tol)
 
     def least_width(self, found: Interval) -> float:
+        """A width below which no grid gets."""
         return _least_width(self.parts)
 
     def share(self, plan: Plan) -> float:
+        """The relative width that a first grid aims at."""
         guess = max(0.05, plan.target)
         return _width(guess, self.tol) / guess * _harder(self.parts)
 
     def point(self, found: Interval) -> tuple[float, float]:
+        """The (epsilon, delta) that an upper end claims."""
         return found.upper, self.delta
 
 
 @final
-class DeltaAt(Question):
-    """delta at an epsilon; the relative width aimed at is tol (1 + ln(1/delta)): what moving epsilon by tol does to it."""
+class DeltaAt:
+    """delta at an epsilon, in the same words.
+
+    The relative width aimed at is tol (1 + ln(1/delta)): what moving epsilon by about tol does to delta.
+    """
 
     unknown = Interval(0.0, 1.0)
 
     def __init__(self, parts: Parts, tol: float, epsilon: float) -> None:
-        super().__init__(parts, tol)
+        self.parts, self.tol = parts, tol
         self.epsilon = self.floor = epsilon
 
     def plan(self, direction: Direction) -> tuple[Plan, float]:
@@ -125,6 +95,9 @@ class DeltaAt(Question):
 
     def point(self, found: Interval) -> tuple[float, float]:
         return self.epsilon, found.upper
+
+
+Question = EpsilonAt | DeltaAt
 
 
 def _width(epsilon: float, tol: float) -> float:
