@@ -261,9 +261,10 @@ def check_refuses_nonsense(member: PrivacyLoss | Example) -> None:
         arguments = _arguments(type(member), member)
         check_call_refuses_nonsense(type(member), faults_of_a_loss, **arguments)
         return
-    if not isinstance(member.mechanism, Mechanism):  # an algorithm answers for the mechanisms that it calls
+    example: Any = member
+    if not isinstance(example.mechanism, Mechanism):  # an algorithm answers for the mechanisms that it calls
         return
-    kind = type(member.mechanism)
+    kind = type(example.mechanism)
     check_call_refuses_nonsense(kind, faults_of_a_mechanism, **_arguments(kind, member.mechanism))
     made: Any = getattr(kind, "for_budget", None)
     if member.target is not None and made is not None:
