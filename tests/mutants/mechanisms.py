@@ -463,8 +463,8 @@ plant(
 plant(
     "ball: the price is rounded down",
     "mechanisms/ball.py",
-    "return nearest if nearest >= ratio else math.nextafter(nearest, math.inf)",
-    "return nearest if nearest <= ratio else math.nextafter(nearest, 0.0)",
+    "return PureLoss(up(self.sensitivity.value / Fraction(self.scale)), unit=self.sensitivity.unit)",
+    "return PureLoss(-up(-self.sensitivity.value / Fraction(self.scale)), unit=self.sensitivity.unit)",
     "tests/seams/test_ball.py -k budget",
 )
 plant(
