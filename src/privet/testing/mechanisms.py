@@ -54,7 +54,7 @@ def check_price_is_a_value(example: Example) -> None:
     assert isinstance(loss, PrivacyLoss), f"{example.mechanism.name}: the price is no PrivacyLoss"
     again: Any = example.mechanism
     if dataclasses.is_dataclass(again):  # a mechanism keeps its price: ask one that has not been asked
-        again = type(again)(**{field.name: getattr(again, field.name) for field in dataclasses.fields(again)})
+        again = dataclasses.replace(again)  # type: ignore[type-var]
     assert loss == again.loss, f"{example.mechanism.name}: two looks at the price differ"
     assert hash(loss) == hash(example.mechanism.loss), f"{example.mechanism.name}: the price does not hash alike"
     assert from_json(to_json(loss)) == loss, f"{example.mechanism.name}: the price changes in JSON"

@@ -37,7 +37,7 @@ class Strategy(ABC):
         """What is measured to answer this workload with noise of this norm; remembered by these public facts."""
         as_workload(workload)
         if norm not in self.norms:
-            raise InvalidParameter(f"{self.name} is made for {' and '.join(self.norms)} noise, not for {norm!r}")
+            raise InvalidParameter(f"norm must be {' or '.join(self.norms)} for {self.describe()}, got {norm!r:.40}")
         return _designed(self, workload, norm)
 
     def __str__(self) -> str:

@@ -96,7 +96,7 @@ class Dense(Design):
         return np.asarray(self._inverse @ self.rows)
 
     @cached_property
-    def complete(self) -> bool:  # type: ignore[override]
+    def complete(self) -> bool:
         return bool(np.allclose(self._kept, np.eye(self.cells), atol=1e-7))
 
     def determines(self, query: Array) -> bool:
