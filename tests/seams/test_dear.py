@@ -12,6 +12,7 @@ import pytest
 from privet import audit, noise, testing
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, ErrorBar, Example, Gaussian, Mechanism
+from privet.mechanisms.form import Numbers, Record
 from privet.privacy import PureLoss
 from tests.seams.toy import LEFT, RIGHT, Leaking, NotCharged, Toy
 
@@ -40,6 +41,10 @@ class Slow(Algorithm):
     @property
     def loss(self):
         return self.total.loss
+
+    @property
+    def form(self):
+        return Record({"sums": Numbers()})
 
     def _admit(self, value):
         if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind != "i":
