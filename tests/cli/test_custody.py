@@ -158,7 +158,7 @@ def test_exit_codes_say_what_kind_of_no_it_is(privet, visits, tmp_path, monkeypa
     assert privet("ledger", "explain", visits, 99).code == 2
     assert privet("ledger", "preview", visits, "pure", "--epsilon0", 9).code == 3
     assert privet("ledger", "init", tmp_path / "no" / "such" / "a.ledger", "--epsilon", 1).code == 4
-    monkeypatch.setattr(pv.Ledger, "verify", lambda self, head=None: pv.ledger.Verified(9, "ab", 0, 0, (6,)))
+    monkeypatch.setattr(pv.Ledger, "verify", lambda self, **asked: pv.ledger.Verified(9, "ab", 0, 0, (6,)))
     violated = privet("ledger", "verify", visits)
     assert violated.code == 1
     assert "Underpriced: entries 6" in violated.out

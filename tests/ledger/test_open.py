@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, clone
 import privet as pv
 from privet.accounting import Odometer
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
-from privet.ledger.stores import sqlite as sqlite_store
+from privet.ledger.stores import sqlite_file
 from privet.ledger.url import parse_url
 from privet.privacy import PureLoss, Unit
 
@@ -120,7 +120,7 @@ def test_another_database_is_left_alone(tmp_path):
 
 
 def test_network_file_systems_are_refused(sqlite, monkeypatch):
-    monkeypatch.setattr(sqlite_store, "filesystem_of", lambda path: "nfs4")
+    monkeypatch.setattr(sqlite_file, "filesystem_of", lambda path: "nfs4")
     with pytest.raises(LedgerUnavailable, match="network"):
         pv.Ledger.create(sqlite, budget=pv.Budget(1.0))
 

@@ -10,6 +10,7 @@ import pandas
 import pytest
 
 from privet import audit, noise, testing
+from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, ErrorBar, Example, Gaussian, Mechanism
 from privet.mechanisms.form import Numbers, Record
@@ -37,6 +38,10 @@ class Slow(Algorithm):
     name = "slow_algorithm_of_the_tests"
     total: Gaussian = TOTAL
     dimension: int = 2000
+
+    def __post_init__(self) -> None:
+        instance("total", self.total, Gaussian)
+        set_frozen(self, dimension=count("dimension", self.dimension, 1))
 
     @property
     def loss(self):

@@ -19,7 +19,7 @@ class PerPerson(PrivacyLoss):
     """The price about one person, named by the column `person`, who has at most `rows` rows; `of` is about rows.
 
     **Guarantee:** that of a group of `rows` rows: two data sets that differ in a person differ in at most so many.
-    **Reference:** docs/proofs/privacy/grouped; Desfontaines & Pejó 2020.
+    **Reference:** Desfontaines & Pejó 2020. **Proof:** docs/proofs/privacy/grouped.md.
 
     >>> from privet import privacy
     >>> loss = PerPerson(privacy.PureLoss(0.125), 4, "patient_id")

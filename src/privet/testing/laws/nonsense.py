@@ -67,7 +67,7 @@ def check_call_refuses_nonsense(
     >>> check_call_refuses_nonsense(lambda scale: 1.0 / scale, scale=2.0)
     Traceback (most recent call last):
         ...
-    AssertionError: scale='1.0' raises TypeError, not an error of privet
+    AssertionError: scale=None raises TypeError, not an error of privet
     """
     plain = call(**healthy)
     also = ["budget", *(field.name for field in dataclasses.fields(plain))] if dataclasses.is_dataclass(plain) else []
