@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUDGET = {
     "accounting": 140,
     "architecture": 60,
-    "audit": 420,
+    "audit": 480,
     "cli": 90,
     "docs": 120,
     "laws": 300,

@@ -79,7 +79,7 @@ def verdict_without(entry: Entry, feature: str, runs: int = RUNS) -> str:
     [
         ("threshold", 2, RUNS),
         ("atom", 12, RUNS),
-        ("difference", 10, 300),  # so few runs that nothing is learned: otherwise the classifier finds differences too
+        ("difference", 10, 60),  # so few runs that nothing is learned: otherwise the classifier finds differences too
         ("projection", 37, RUNS),
         ("lowest bit", 5, RUNS),
         ("special", 41, RUNS),
