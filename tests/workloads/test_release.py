@@ -192,6 +192,21 @@ def test_ledger_pays_stores_and_replays():
     assert ledger.spent.epsilon == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_a_question_is_asked_about_the_unit_of_the_ledger(relation):
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=2.0), unit=Unit(relation))
+    found = ledger.release(AGES.of(COUNTS, strategy=Cells()), epsilon=0.5)
+    assert found.loss == pv.privacy.PureLoss(0.5, unit=Unit(relation))
+    assert found.value.scale == (2 if relation == "add_remove" else 4)
+    with pytest.raises(InvalidData):
+        ledger.release(AGES.of(COUNTS[:3]), epsilon=0.5)
+    other = RangeQueries(domain=8, unit=Unit("replace" if relation == "add_remove" else "add_remove"))
+    with pytest.raises(PrivetError, match="different neighbours"):
+        ledger.release(other.of(COUNTS), epsilon=0.5)
+    assert ledger.spent.epsilon == pytest.approx(0.5)
+    assert "3" not in repr(AGES.of([3] * 8)).partition(" at ")[0]
+
+
 @pytest.mark.parametrize("strategy", [Cells(), Hierarchical(), Wavelet(), PIdentity(steps=3)], ids=str)
 def test_answers_come_back_from_json(strategy):
     found = AGES.release(COUNTS, epsilon=1.0, strategy=strategy)

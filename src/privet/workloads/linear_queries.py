@@ -39,7 +39,8 @@ class LinearQueries(Mechanism[Any, Answers]):
     """Every answer of a workload from one set of noisy measurements of the histogram.
 
     `norm` "l1" adds discrete Laplace noise, "l2" Gaussian noise rounded to integers, of `scale` over the weight of each
-    measurement. A cell that is missing or no number counts as 0, a fraction is rounded half up.
+    measurement. A cell that is missing or no number counts as 0, a fraction is rounded half up; one beyond
+    `design.most` (2^61 over the sum of a row, at least 5 10^8 on up to 1,024 cells) is cut there.
 
     **Guarantee:** pure epsilon = sensitivity/scale, or that of the Gaussian with noise multiplier scale/sensitivity:
     rounding is post-processing, in every dimension.

@@ -1,7 +1,7 @@
 """The front of the room: all ranges of a histogram, or any linear workload, asked at once."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -24,7 +24,8 @@ class RangeQueries:
     """All range queries over `domain` cells (or another `workload` over them), with the strategy of least error.
 
     Everything up to the release is public: the domain, the workload, the unit of privacy. The histogram is an array of
-    counts, one a cell, in the order of the cells.
+    counts, one a cell, in the order of the cells. `unit` is add/remove by default; a question (`of`) takes its
+    ledger's.
 
     **Guarantee:** that of the mechanism chosen, `LinearQueries`.
     **Error:** `plan` says it before anything is paid; each answer carries its interval.
@@ -37,7 +38,7 @@ class RangeQueries:
 
     domain: int | None = None
     workload: Workload | None = None
-    unit: Unit = field(default=Unit())
+    unit: Unit | None = None
     max_rows: int = 1
 
     def __post_init__(self) -> None:
@@ -46,7 +47,8 @@ class RangeQueries:
         if self.workload is None:
             set_frozen(self, workload=AllRanges(public_cells(self.domain)))
         set_frozen(self, domain=as_workload(self.workload).cells)
-        instance("unit", self.unit, Unit)
+        if self.unit is not None:
+            instance("unit", self.unit, Unit)
         count("max_rows", self.max_rows, 1)
 
     def plan(self, *, strategy: Strategy | None = None, **promise: Unpack[Promise]) -> Plan:
@@ -106,6 +108,12 @@ class HistogramQuestion:
     data: Any
     strategy: Strategy | None = None
 
-    def for_budget(self, **promise: Unpack[Promise]) -> LinearQueries:
-        """The mechanism for this budget; the data is not looked at."""
-        return self.queries.for_budget(strategy=self.strategy, **promise)
+    @property
+    def unit(self) -> Unit | None:
+        """The privacy unit of the queries; None leaves it to the ledger."""
+        return self.queries.unit
+
+    def for_budget(self, *, unit: Unit | None = None, **promise: Unpack[Promise]) -> LinearQueries:
+        """The mechanism for this budget, about the given unit where the queries leave it open; no data is looked at."""
+        queries = self.queries if unit is None else replace(self.queries, domain=None, unit=unit)
+        return queries.for_budget(strategy=self.strategy, **promise)
