@@ -13,10 +13,11 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.audit.search.features import exponent, first_true, lowest_set_bit, row_marks, special
+from privet.audit.search.reading import CUT
 from privet.audit.search.rows import Marks, rows_of
 from privet.audit.search.strain import Strain
+from privet.audit.search.unwrap import MOST_LEAVES
 from privet.audit.search.worlds import Part, World
-from privet.errors import InvalidParameter
 
 _FIRST, _BEST = 8, 64  # coordinates that are always looked at; those kept after the screen
 _WIDEST = 16_384  # coordinates that are screened; of longer outputs a random sample
@@ -58,6 +59,7 @@ class Encoder:
     notes: tuple[str, ...] = ()
     sides: "tuple[Sides, ...]" = ()
     direction: Array | None = None
+    unread: str | None = None  # what of the outputs could not be read, in words
 
     @property
     def wanted(self) -> frozenset[str]:
@@ -129,7 +131,7 @@ class Encoder:
             column = world.single.get(name, none)
             found["score" if name == " score" else f"value{name}"] = column
         for name in self.marks:
-            found[name if name in _ASIDE else f"text{name}"] = world.marks.get(name, none)
+            found[name if name.startswith(_ASIDE) else f"text{name}"] = world.marks.get(name, none)
         for name in self.skeletons:
             found[f"wording{name}"] = world.skeletons.get(name, none)
         return found
@@ -248,7 +250,7 @@ def _near_all(tables: Array, target: Array) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-_ASIDE = ("message", "message of warnings", "standard output", "standard error")
+_ASIDE = ("message", "standard output", "standard error")  # marks that are not about the output itself
 
 
 def _name(place: Place) -> str:
@@ -279,7 +281,7 @@ def fit(
     >>> [place for place in fit(world, world, Strain(grid, 1.0 - grid)).coordinates]
     [('', 0), ('', 1), ('', 2)]
     """
-    _readable(left, right)
+    unread = _unread(left, right)
     places = sorted({*left.parts, *right.parts})
     notes: list[str] = []
     coordinates, pairs = _coordinates(left, right, places, strain, notes)
@@ -289,6 +291,10 @@ def fit(
     released = [world.released for world in (left, right)]
     mixed = all(r is not None and r.any() and not r.all() for r in released)
     names = [_frequent(left, right, kind, notes) for kind in ("single", "marks", "skeletons")]
+    if any(CUT in form for form in vocabulary):
+        notes.append(
+            f"some outputs have more than {MOST_LEAVES:,} parts, or are nested too deeply: the rest is not read"
+        )
     width = max(_part(left, "").values.shape[1], _part(right, "").values.shape[1])
     rows = any(world.rows is not None for world in (left, right))
     return Encoder(
@@ -306,27 +312,27 @@ def fit(
         tuple(notes),
         tuple(found for place in ("", *places) if (found := _sides(left, right, place)) is not None),
         direction if direction is not None and width == len(direction) else None,
+        unread,
     )
 
 
-def _readable(left: World, right: World) -> None:
+def _unread(left: World, right: World) -> str | None:
+    """What of the outputs cannot be read, in words."""
     for world in (left, right):
         if world.opaque is not None and world.opaque.any():
-            raise InvalidParameter(_UNREAD + "they hold objects without any readable part")
+            return "they hold objects without any readable part"
     for name in {*left.skeletons, *right.skeletons}:
         seen = [w.skeletons[name][~np.isnan(w.skeletons[name])] for w in (left, right) if name in w.skeletons]
         texts = np.concatenate(seen)
         if texts.size >= _ENOUGH and len(np.unique(texts)) >= _UNIQUE * texts.size:
-            raise InvalidParameter(_UNREAD + "a text in them is different in nearly every run")
+            return "a text in them is different in nearly every run"
     forms = [*left.forms, *right.forms]
     if len(forms) >= _ENOUGH and len(set(forms)) >= _UNIQUE * len(forms):
         often = [float(np.mean(w.main.lengths > 0)) for w in (left, right)]
         often += [float(np.mean(~np.isnan(column))) for w in (left, right) for column in w.single.values()]
         if max(often) < 0.1:
-            raise InvalidParameter(_UNREAD + "nearly every form is seen once")
-
-
-_UNREAD = "I cannot read these outputs (pass view=, a function that turns an output into numbers): "
+            return "nearly every form is seen once"
+    return None
 
 
 def _frequent(left: World, right: World, kind: str, notes: list[str]) -> list[str]:
@@ -440,7 +446,7 @@ def direction_of(left: Any, right: Any) -> Array | None:
         return None
     try:
         ends = [np.asarray(value, dtype=float) for value in (left, right)]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if ends[0].ndim != 1 or ends[0].shape != ends[1].shape or len(ends[0]) < 2:
         return None
