@@ -86,7 +86,7 @@ class _Reader:
             self.cut = True
             self._opaque(place, "beyond what is taken apart")
             return "..."
-        kind = type(value)
+        kind: type = type(value)
         handler = _handler(kind) if value.__class__ is kind else _handler(value.__class__)
         if handler in _LEAVES and not _carries(kind):
             return handler(self, value, place, depth)

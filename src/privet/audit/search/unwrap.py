@@ -1,6 +1,5 @@
 """Ways to take an unknown object apart, by what it can do; None where a way does not lead in."""
 
-import copyreg
 import dataclasses
 import io
 import itertools
@@ -152,7 +151,7 @@ def _file(value: Any) -> Any:
         return None
     stands = value.tell()
     value.seek(0)
-    found = value.read(_MOST_READ)  # type: ignore[attr-defined]
+    found = value.read(_MOST_READ)
     value.seek(stands)
     return found
 
@@ -218,8 +217,8 @@ def _attributes(value: Any) -> Any:
         return own
     if isinstance(reduced := value.__reduce_ex__(2), str):
         return None
-    makes, given, *rest = reduced
-    kept = [part for part in given if not isinstance(part, type)] if makes is not copyreg._reconstructor else []  # type: ignore[attr-defined]
+    _, given, *rest = reduced
+    kept = [part for part in given if not isinstance(part, type)]
     state = [part for part in rest if part is not None]
     return {"made of": kept, "state": state} if kept or state else None
 
