@@ -324,7 +324,19 @@ class Run:
         if policy.closed is not None:
             raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
         policy.scopes(self.analyst or "")
+        found = session.txn.find(self.analyst or "", self.key)
+        if found is not None:
+            refuse_restored(policy, found)
         return policy, self._state(session)
+
+
+def refuse_restored(policy: Policy, last: Entry) -> None:
+    """A backup may lack marks that were written after it: slices that it lists as new have perhaps run already."""
+    if last.seq < policy.restored and last.kind != "release":
+        raise LedgerError(
+            "this run was paid for before the ledger was restored from a backup, and which of its slices were begun since is "
+            "unknown; nothing was begun. Start it under a new key, which is paid for anew"
+        )
 
 
 def check_paid(run: Run, seq: int, kind: str) -> None:
@@ -363,6 +375,7 @@ def start_in(session: Session, slices: Slices, asked: Asked, ledger: Any) -> Run
         return replace(run, seq=int(found.facts["reserve"]), release=stored_release(found))
     if found is not None:
         same_request(found.facts, request, asked)
+        refuse_restored(policy, found)
         return replace(run, seq=mark_of(found, request).id)
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
