@@ -106,6 +106,12 @@ def test_another_request_under_the_key_is_refused():
     assert ledger.spent["basic epsilon"] == pytest.approx(0.14)
 
 
+@pytest.mark.parametrize("losses", [LAPLACE, [LAPLACE], [PureLoss(0.1), LAPLACE]])
+def test_a_mechanism_in_the_place_of_its_loss_is_told_apart(losses):
+    with pytest.raises(InvalidParameter, match=r"its \.loss"):
+        opened().start(losses)
+
+
 def test_slices_that_run_again_are_paid_again():
     ledger = opened()
     run = ledger.start(SLICES, key="k")

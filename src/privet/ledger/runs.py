@@ -87,7 +87,9 @@ def slices_of(losses: Any) -> Slices:
     else:
         listed = tuple(losses) if isinstance(losses, Iterable) else ()
     if not listed or not all(isinstance(loss, PrivacyLoss) for loss in listed):
-        raise InvalidParameter("a run takes a public list of slices: a loss for each, at least one")
+        has_loss = [each for each in (losses, *listed) if isinstance(getattr(each, "loss", None), PrivacyLoss)]
+        hint = "; of a mechanism that is its .loss, once for each slice" if has_loss else ""
+        raise InvalidParameter(f"a run takes a public list of slices: a loss for each, at least one{hint}")
     return listed
 
 
