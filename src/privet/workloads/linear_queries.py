@@ -102,6 +102,10 @@ class LinearQueries(Mechanism[Any, Answers]):
             except NoGuarantee:  # this noise cannot keep such a promise
                 continue
         if not found:
+            if "l1" in strategy.norms:
+                raise NoGuarantee(
+                    f"{strategy.describe()} is for Laplace noise, which is not priced in mu: give epsilon or rho"
+                )
             raise NoGuarantee(f"{strategy.describe()} needs Gaussian noise, which has no pure guarantee: give a delta")
         return min(found, key=lambda mechanism: mechanism.rmse)
 
