@@ -79,9 +79,11 @@ def test_a_value_outside_the_chain_is_kept_under_its_hash(roles, postgres_url):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 server.execute(statement)
         assert server.execute(f"SELECT count(*) FROM {schema}.value").fetchone()[0] == 2
-    with psycopg.connect(roles["reader"].partition("#")[0], autocommit=True) as server:
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            server.execute(keep, (hashlib.sha256(raw).hexdigest(), raw))
+    with (
+        psycopg.connect(roles["reader"].partition("#")[0], autocommit=True) as server,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        server.execute(keep, (hashlib.sha256(raw).hexdigest(), raw))
     reader.close()
 
 
@@ -90,8 +92,8 @@ def test_a_function_that_does_not_look_at_the_hash_is_caught(roles, postgres_url
     schema = roles["spender"].partition("#")[2]
     with psycopg.connect(postgres_url, autocommit=True) as owner:
         owner.execute(
-            f"CREATE OR REPLACE FUNCTION {schema}.keep_value(a_digest text, a_raw bytea) RETURNS void LANGUAGE sql SECURITY "
-            f"DEFINER AS $$ INSERT INTO {schema}.value VALUES (a_digest, 'x') ON CONFLICT DO NOTHING $$"
+            f"CREATE OR REPLACE FUNCTION {schema}.keep_value(a_digest text, a_raw bytea) RETURNS void LANGUAGE sql "
+            f"SECURITY DEFINER AS $$ INSERT INTO {schema}.value VALUES (a_digest, 'x') ON CONFLICT DO NOTHING $$"
         )
     ledger = pv.Ledger.open(roles["spender"])
     ledger.reserve(PureLoss(0.1), key="k").record(Release(np.arange(20_000.0), loss=PureLoss(0.1)))

@@ -4,9 +4,7 @@ import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar
-
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest

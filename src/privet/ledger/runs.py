@@ -336,8 +336,8 @@ def refuse_restored(policy: Policy, last: Entry) -> None:
     """A backup may lack marks that were written after it: slices that it lists as new have perhaps run already."""
     if last.seq < policy.restored and last.kind != "release":
         raise LedgerError(
-            "this run was paid for before the ledger was restored from a backup, and which of its slices were begun since is "
-            "unknown; nothing was begun. Start it under a new key, which is paid for anew"
+            "this run was paid for before the ledger was restored from a backup, and which of its slices were begun since "
+            "is unknown; nothing was begun. Start it under a new key, which is paid for anew"
         )
 
 

@@ -34,8 +34,8 @@ class Ball(AdditiveMechanism):
     Where the answers of neighbours are close in l2, as those of clipped gradients, sums of rows or coefficients are, this
     is the noise for a pure guarantee: Laplace would pay for the l1 length, up to sqrt(K) times as much.
 
-    **Guarantee:** pure epsilon = sensitivity/scale; the whole curve is at most `LaplaceLoss`, in every dimension. One number
-    attains it; in K dimensions the loss concentrates, which the price does not count on.
+    **Guarantee:** pure epsilon = sensitivity/scale; the whole curve is at most `LaplaceLoss`, in every dimension. One
+    number attains it; in K dimensions the loss concentrates, which the price does not count on.
     **Sensitivity:** l2, of the exact vector.
     **Error:** every coordinate has standard deviation scale sqrt(K + 1); the bar holds for all K coordinates at once.
     **Reference:** Hardt & Talwar 2010; Chaudhuri, Monteleoni & Sarwate 2011.
