@@ -1,7 +1,7 @@
 """Workloads: range and linear queries answered together by a strategy."""
 
 from privet._face import face
-from privet.workloads import inference as inference, strategies as strategies
+from privet.workloads import inference as inference, strategies as strategies, streams as streams
 from privet.workloads.all_ranges import AllRanges as AllRanges
 from privet.workloads.answers import Answers as Answers, Estimate as Estimate
 from privet.workloads.linear_queries import LinearQueries as LinearQueries
@@ -28,6 +28,12 @@ from privet.workloads.strategies import (
     Wavelet as Wavelet,
 )
 from privet.workloads.strategy import registered_strategies as registered_strategies
+from privet.workloads.streams import (
+    BinaryTreeCount as BinaryTreeCount,
+    ContinualCount as ContinualCount,
+    CountStream as CountStream,
+    SquareRootCount as SquareRootCount,
+)
 from privet.workloads.weighted import Weighted as Weighted
 
-__all__, __dir__ = face(globals(), "inference", "strategies")
+__all__, __dir__ = face(globals(), "inference", "strategies", "streams")

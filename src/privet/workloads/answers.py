@@ -15,7 +15,7 @@ from privet.workloads.design import Design
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.inference.isotonic import isotonic
 from privet.workloads.ranges import public_range
-from privet.workloads.workload import Workload
+from privet.workloads.workload import Workload, as_workload
 
 _MOST_INTERVALS = 2_000  # each takes a pass over the cells
 
@@ -120,7 +120,10 @@ class Answers:
 
     def linear(self, query: Array, *, confidence: float = 0.95) -> Estimate:
         """Any combination of the cells."""
-        weights = np.asarray(query, dtype=float)
+        try:
+            weights = np.asarray(query, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidParameter(f"a query needs one number for each cell: shape {self.shape}") from None
         if weights.shape != self.shape or not np.all(np.isfinite(weights)):
             raise InvalidParameter(f"a query needs one finite number for each cell: shape {self.shape}")
         if not self.design.determines(weights):
@@ -130,7 +133,7 @@ class Answers:
 
     def answers(self, workload: Workload, *, confidence: float = 0.95, simultaneous: bool = False) -> Estimate:
         """All answers of a workload over these cells, with an interval each: at most 2,000 of them."""
-        if workload.shape != self.shape:
+        if as_workload(workload).shape != self.shape:
             raise InvalidParameter(f"the workload is over {workload.shape}, the histogram over {self.shape}")
         if workload.queries > _MOST_INTERVALS:
             raise InvalidParameter(
