@@ -131,7 +131,7 @@ class Encoder:
             column = world.single.get(name, none)
             found["score" if name == " score" else f"value{name}"] = column
         for name in self.marks:
-            found[name if name.startswith(_ASIDE) else f"text{name}"] = world.marks.get(name, none)
+            found[name if name in _ASIDE else f"text{name}"] = world.marks.get(name, none)
         for name in self.skeletons:
             found[f"wording{name}"] = world.skeletons.get(name, none)
         return found
@@ -250,7 +250,7 @@ def _near_all(tables: Array, target: Array) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-_ASIDE = ("message", "standard output", "standard error")  # marks that are not about the output itself
+_ASIDE = ("message", "message of warnings", "message of logs", "standard output", "standard error")
 
 
 def _name(place: Place) -> str:

@@ -1,4 +1,5 @@
-"""What is seen of a run besides its output: what it raised, warned of, printed and logged, as marks and as numbers."""
+"""What is seen of a run besides its output: what it raised, warned of, printed and logged. All of it as keyed marks alone,
+since such texts quote what nobody expected them to: no number of theirs may come into a result or a certificate."""
 
 import contextlib
 import logging
@@ -11,15 +12,14 @@ _MOST = 32  # exceptions of one chain or group
 
 
 def overhear(reading: Reading, name: str, text: str, marks: Marks) -> None:
-    """Note a text beside an output: the mark of the whole, and the numbers in it.
+    """Note a text beside an output.
 
     >>> found = Reading()
     >>> overhear(found, "message", "3 rows", Marks(b"key"))
-    >>> found.numbers[" message numbers"].tolist()
-    [3.0]
+    >>> list(found.marks), found.numbers
+    (['message'], {})
     """
     reading.marks[name] = marks.of(without_addresses(text))
-    _add(reading, f" {name}", read(without_addresses(text), marks, wants_rows=False))
 
 
 def raised(problem: BaseException, marks: Marks) -> Reading:
@@ -29,14 +29,20 @@ def raised(problem: BaseException, marks: Marks) -> Reading:
     'raises ValueError'
     """
     found, told = Reading(f"raises {type(problem).__name__}"), []
-    for place, each in enumerate(_chain(problem)):
+    for each in _chain(problem):
         told += [f"{type(each).__name__}: {each}", *getattr(each, "__notes__", ())]
         held = {name: part for name, part in vars(each).items() if name != "__notes__"}
-        plain = all(isinstance(part, str) for part in each.args)  # these are in the text
-        if held or not plain:
-            _add(found, f" raised {place}", read({"args": () if plain else each.args, **held}, marks, wants_rows=False))
+        if held or not all(isinstance(part, str) for part in each.args):  # texts among the arguments were told
+            told.append(_whole(read({"args": each.args, **held}, marks, wants_rows=False)))
     overhear(found, "message", "\n".join(told), marks)
     return found
+
+
+def _whole(reading: Reading) -> str:
+    """All that was read, as one text."""
+    numbers = {place: array.tolist() for place, array in reading.numbers.items()}
+    parts = (numbers, reading.single, reading.marks)
+    return reading.form + "".join(str(sorted(part.items())) for part in parts)
 
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:
@@ -53,12 +59,6 @@ def _chain(problem: BaseException) -> Iterator[BaseException]:
         led = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
         if led is not None:
             waiting.append(led)
-
-
-def _add(reading: Reading, place: str, more: Reading) -> None:
-    reading.numbers |= {place + name: numbers for name, numbers in more.numbers.items()}
-    reading.single |= {place + name: number for name, number in more.single.items()}
-    reading.marks |= {f"message{place}{name}": mark for name, mark in more.marks.items() if place.startswith(" raised")}
 
 
 class _Listener(logging.Handler):
