@@ -13,7 +13,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.audit.search.features import exponent, first_true, lowest_set_bit, row_marks, special
-from privet.audit.search.reading import CUT
+from privet.audit.search.reading import CUT, SPELLING
 from privet.audit.search.rows import Marks, rows_of
 from privet.audit.search.strain import Strain
 from privet.audit.search.unwrap import MOST_LEAVES
@@ -90,10 +90,12 @@ class Encoder:
 
     def _numbers(self, world: World) -> dict[str, Array]:
         found = {}
-        for order, place in enumerate(self.coordinates):
+        spelled = [place for place in self.coordinates if place[0].endswith(SPELLING)]  # after the numbers themselves
+        plain = [place for place in self.coordinates if place not in spelled]
+        for order, place in enumerate((*plain, *spelled)):
             column = _coordinate(world, place)
             found[f"value{_name(place)}"] = column
-            if order < _BITS:
+            if order < min(_BITS, len(plain)):
                 found[f"lowest bit{_name(place)}"] = np.where(np.isnan(column), np.nan, lowest_set_bit(column))
                 found[f"exponent{_name(place)}"] = np.where(np.isnan(column), np.nan, exponent(column))
         return found

@@ -26,6 +26,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _DEEPEST = 64
 CUT = ", not read to its end"  # of the form of an output that is too long or too deep
+SPELLING = " spelling"  # the characters of a text that is a code
 _LONG_NUMBER, _CODE, _MOST_CHARACTERS = 15, 16, 1_024
 _USUAL_NAN = 0x7FF8000000000000
 _INERT = (type(threading.Lock()), type(threading.RLock()), weakref.ReferenceType)
@@ -236,7 +237,7 @@ class _Reader:
         if (len(value) >= _CODE and not any(map(str.isspace, value))) or any(len(n) > _LONG_NUMBER for n in numbers):
             # a string of bits or of labels: each of its places is a number of its own
             letters = np.frombuffer(value[:_MOST_CHARACTERS].encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-            self.found.numbers[place + " characters"] = letters.astype(np.float64)
+            self.found.numbers[place + SPELLING] = letters.astype(np.float64)
         self.found.single[place + " letters"] = float(len(value))
         if numbers:
             whole = np.array([float(number) for number in numbers])
