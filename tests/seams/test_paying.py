@@ -158,7 +158,7 @@ def test_without_it_a_thread_would_not_know_who_pays(monkeypatch):
     with opened():
         pass  # joblib is wrapped from the first block on
     monkeypatch.setattr(joblib.parallel.Parallel, "__call__", joblib.parallel.Parallel.__call__.before)
-    monkeypatch.setattr(payment, "follow_joblib", lambda here, there: None)
+    monkeypatch.setattr(payment, "follow_workers", lambda payers: None)
     with opened(), pytest.raises(LedgerError, match="several ledgers"):
         test_threads_of_joblib_keep_the_ledger_of_their_call(lone)
 

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from privet.audit.following import followed, lane
 from privet.audit.tape import Asked, Recorded, Replayed
-from privet.audit.watch import Ending, differing, followed, lane, run_watched, text_of
+from privet.audit.watch import Ending, differing, run_watched, text_of
 from privet.mechanisms import Algorithm, Mechanism, Release, Sensitivity
 from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import observed
@@ -95,8 +96,8 @@ class _Call:
 def replay(pipeline: Callable[[Any], Any], left: Any, right: Any) -> Replay:
     """Run `pipeline(left)`, then both inputs with the recorded releases; report every difference.
 
-    Threads, thread pools and joblib are followed; releases in other processes are not seen, and that is said. Every run
-    gets its own copy of the input.
+    Threads, pools and joblib are followed; what would run in processes of a pool runs in threads meanwhile. A process that
+    the pipeline starts by itself may release nothing, and that is said. Every run gets its own copy of the input.
 
     >>> from privet import mechanisms
     >>> laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
