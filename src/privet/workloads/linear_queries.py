@@ -149,6 +149,11 @@ class LinearQueries(Mechanism[Any, Answers]):
     def _prepare(self, value: Any) -> Array:
         return whole_histogram(value, self.design.most)
 
+    def _measured_of(self, value: Any) -> list[Fraction]:
+        """The weighted measurements."""
+        exact = iter(self.design.measure(self._prepare(value)).tolist())
+        return [weight * next(exact) for size, weight in self.design.groups for _ in range(size)]
+
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[Answers]:
         exact = self.design.measure(prepared)
         noisy = np.empty((runs, len(exact)), dtype=np.int64)

@@ -100,14 +100,15 @@ class AdaptiveQueries(Algorithm[Any, Any]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        few, many = np.array([0, 0, 9, 9]), np.array([0, 1, 9, 9])
-        facts: dict[str, Any] = {"workload": Prefix(4), "unit": Unit()}
-        yield Example(cls.for_budget(epsilon=1.0, strategy=DAWA(), **facts), few, many, cost="dear")
-        moved = facts | {"unit": Unit("replace")}
-        other = np.array([0, 1, 8, 9])
-        yield Example(cls.for_budget(rho=0.5, strategy=DAWA(), **moved), few, other, cost="dear")
-        yield Example(cls.for_budget(epsilon=1.0, strategy=EFPA(), **facts), few, many, cost="dear")
-        yield Example(cls.for_budget(epsilon=1.0, delta=1e-5, strategy=EFPA(), **moved), few, other, cost="dear")
-        yield Example(cls.for_budget(epsilon=1.0, strategy=MWEM(rounds=2), **facts), few, many, cost="dear")
-        yield Example(cls.for_budget(rho=0.5, strategy=MWEM(rounds=2), **moved), few, other, cost="dear")
-        yield Example(cls.for_budget(epsilon=1.0, strategy=Automatic(), **facts), few, many, cost="dear")
+        few, many, other = np.array([0, 0, 9, 9]), np.array([0, 1, 9, 9]), np.array([0, 1, 8, 9])
+        plain: dict[str, Any] = {"workload": Prefix(4), "unit": Unit()}
+        moved = plain | {"unit": Unit("replace")}
+        for strategy in (DAWA(), EFPA(), MWEM(rounds=2), Automatic(rows=3)):
+            lengths: Any = "public" if isinstance(strategy, MWEM) else "protected"
+            pure = cls.for_budget(epsilon=1.0, strategy=strategy, **plain)
+            yield Example(pure, few, many, Guarantee(1.0), cost="dear", lengths=lengths)
+            bent: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5} if isinstance(strategy, EFPA) else {"rho": 0.5}
+            loose = cls.for_budget(strategy=strategy, **bent, **moved)
+            yield Example(loose, few, other, Guarantee(**bent), cost="dear", lengths=lengths)
+        paid = cls.for_budget(epsilon=1.0, strategy=Automatic(), **plain)  # rows enough that the choice is certain
+        yield Example(paid, 1000 * few, 1000 * few + [0, 1, 0, 0], Guarantee(1.0), cost="dear")

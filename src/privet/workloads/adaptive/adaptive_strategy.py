@@ -2,19 +2,22 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, final
 
-from privet._numerics import Array
+from privet._cache import remember
+from privet._numerics import Array, up
 from privet._validate import instance
 from privet.mechanisms import Gaussian
 from privet.mechanisms.mechanism import Source
-from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, PureLoss, Unit
+from privet.mechanisms.target import smallest_scale
+from privet.privacy import Composed, GaussianLoss, Guarantee, PrivacyLoss, PureLoss, Unit
 from privet.workloads.design import NoiseNorm
 from privet.workloads.linear_queries import LinearQueries
 from privet.workloads.strategy import Strategy
 from privet.workloads.workload import Workload, as_workload
 
-_KEPT = 1.0 - 1e-12  # of a share: what is rounded up where parts are added must fit
+_KEPT = 1.0 - 1e-11  # of a share: what is rounded up where parts are added must fit
 
 
 @final
@@ -47,8 +50,8 @@ class Task:
         """How many rows may change between neighbours, each by entering or leaving a cell (replace does both)."""
         return self.max_rows * self.unit.group_size * (2 if self.unit.relation == "replace" else 1)
 
-    def share(self, part: float, *, delta: bool = False) -> dict[str, Any]:
-        """The promise of a part of the budget; all of its delta goes to the part that asks for it.
+    def share(self, part: float) -> dict[str, Any]:
+        """The promise of a part of the budget, without its delta.
 
         >>> from privet.workloads import Prefix
         >>> round(Task(Prefix(8), Guarantee(mu=1.0)).share(0.25)["mu"], 9)
@@ -60,25 +63,54 @@ class Task:
         if target.mu is not None:
             return {"mu": target.mu * part**0.5}
         assert target.epsilon is not None
-        return {"epsilon": target.epsilon * part} | ({"delta": target.delta} if delta and target.delta else {})
+        return {"epsilon": target.epsilon * part}
 
     def within(self, part: float) -> "Task":
         """The same task with a part of a pure budget."""
         return Task(self.workload, Guarantee(**self.share(part)), self.unit, self.max_rows)
 
-    def price_of_measuring(self, part: float) -> PrivacyLoss:
-        """The price of measuring any design with this part of the budget: known before the design is."""
-        promise = self.share(part, delta=True)
-        if self.norm == "l1":
-            return PureLoss(promise["epsilon"], unit=self.unit)
-        multiplier = Gaussian.for_budget(**promise, sensitivity=1.0).scale
-        return GaussianLoss(multiplier * _KEPT, unit=self.unit)
+    def rest(self, part: float, *beside: PrivacyLoss) -> PrivacyLoss:
+        """The price of measuring with this part of the budget, whatever the design, after parts of the prices `beside`.
 
-    def measuring(self, part: float, strategy: Strategy) -> LinearQueries:
-        """The mechanism that measures by this strategy, at `price_of_measuring(part)` or a rounding less."""
-        promise = self.share(part, delta=True)
-        facts = {"unit": self.unit, "max_rows": self.max_rows, "norm": self.norm}
-        return LinearQueries.for_budget(workload=self.workload, strategy=strategy, **facts, **promise)
+        A budget with a delta is used up exactly: the noise is the least with which all parts together stay within it.
+
+        >>> from privet.workloads import Prefix
+        >>> Task(Prefix(8), Guarantee(1.0)).rest(0.5).pure()
+        0.499999999995
+        """
+        if self.norm == "l1":
+            return PureLoss(self.share(part)["epsilon"], unit=self.unit)
+        if self.target.delta:
+            return _least_noise(beside, self.target, self.unit)
+        return GaussianLoss(Gaussian.for_budget(**self.share(part), sensitivity=1.0).scale, unit=self.unit)
+
+    def measuring(self, price: PrivacyLoss, strategy: Strategy) -> LinearQueries:
+        """The mechanism that measures by this strategy at the given price, or a rounding less."""
+        reach = strategy.design(self.workload, self.norm).sensitivity(self.norm, self.unit, max_rows=self.max_rows)
+        noise = Fraction(price.noise_multiplier if isinstance(price, GaussianLoss) else 1 / Fraction(price.pure()))
+        scale = up(noise * reach.value)
+        made = LinearQueries(
+            workload=self.workload,
+            strategy=strategy,
+            norm=self.norm,
+            scale=scale,
+            unit=self.unit,
+            max_rows=self.max_rows,
+        )
+        assert _covers(price, made.loss)  # scales are rounded up, prices too
+        return made
+
+
+def _covers(price: PrivacyLoss, loss: PrivacyLoss) -> bool:
+    if isinstance(price, GaussianLoss) and isinstance(loss, GaussianLoss):
+        return loss.noise_multiplier >= price.noise_multiplier
+    return loss.pure() <= price.pure()
+
+
+@remember(2**16)
+def _least_noise(beside: tuple[PrivacyLoss, ...], target: Guarantee, unit: Unit) -> GaussianLoss:
+    scale = smallest_scale(lambda ratio: Composed((*beside, GaussianLoss(ratio, unit=unit))), target)
+    return GaussianLoss(scale, unit=unit)
 
 
 class AdaptiveStrategy(ABC):

@@ -1,7 +1,7 @@
 """DAWA: a private partition into even buckets, then a strategy over the buckets."""
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 from privet._numerics import Array
 from privet._validate import open_fraction, set_frozen
@@ -51,16 +51,17 @@ class DAWA(AdaptiveStrategy):
         self._partition(task)
 
     def _partition(self, task: Task) -> NoisyPartition:
-        facts = {"unit": task.unit, "max_rows": task.max_rows, "penalty": self.penalty}
+        facts: dict[str, Any] = {"unit": task.unit, "max_rows": task.max_rows, "penalty": self.penalty}
         return NoisyPartition.for_budget(cells=task.workload.cells, **facts, **task.share(self.share))
 
     def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
-        return self._partition(task).loss, task.price_of_measuring(1.0 - self.share)
+        first = self._partition(task).loss
+        return first, task.rest(1.0 - self.share, first)
 
     def _run(self, task: Task, cells: Array, source: Source) -> Answers:
         ends = self._partition(task).release(cells, source=source).value
         strategy = Buckets(tuple(ends.tolist()), self.inner)
-        return task.measuring(1.0 - self.share, strategy).release(cells, source=source).value
+        return task.measuring(self._prices(task)[1], strategy).release(cells, source=source).value
 
     def _most(self, task: Task) -> int:
         return most_count(task.workload.cells)

@@ -63,17 +63,18 @@ class EFPA(AdaptiveStrategy):
         return Exponential.for_budget(sensitivity=bound, candidates=counts, **task.share(self.share))
 
     def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
-        return self._choice(task).loss, task.price_of_measuring(1.0 - self.share)
+        first = self._choice(task).loss
+        return first, task.rest(1.0 - self.share, first)
 
     def _run(self, task: Task, cells: Array, source: Source) -> Answers:
         tails, frequency = high_frequencies(task.workload.cells)
         scores = frequency_scores(tails, frequency, cells, self._noise(task))
         kept = self._choice(task).release(scores, source=source).value
-        return task.measuring(1.0 - self.share, LowFrequencies(kept)).release(cells, source=source).value
+        return task.measuring(self._prices(task)[1], LowFrequencies(kept)).release(cells, source=source).value
 
     def _noise(self, task: Task) -> Array:
         """The expected length of the noise on the cells, for each number of frequencies kept."""
-        cells, price = task.workload.cells, task.price_of_measuring(1.0 - self.share)
+        cells, price = task.workload.cells, self._prices(task)[1]
         rows = np.minimum(2.0 * np.arange(1.0, cells // 2 + 2.0) - 1.0, cells)
         if isinstance(price, GaussianLoss):
             return np.asarray(rows * task.rows * price.noise_multiplier / cells**0.5)

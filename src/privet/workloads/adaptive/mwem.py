@@ -98,7 +98,7 @@ class MWEM(AdaptiveStrategy):
         return Fitted(queries, measured, scales[0], float(rows), scales[1], shape, self.passes)
 
     def _most(self, task: Task) -> int:
-        return int(2**52 // (task.workload.cells * max(1, query_reach(task.workload, replace=False))))
+        return int(2**52 // (task.workload.cells * query_reach(task.workload, replace=False)))
 
     def describe(self) -> str:
         return f"multiplicative weights, {self.rounds} rounds"

@@ -13,7 +13,7 @@ from privet import noise
 from privet._numerics import Array, up
 from privet._validate import above, at_least, count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Example, Mechanism
+from privet.mechanisms import Example, Mechanism, Sensitivity
 from privet.mechanisms.families.records import row_sensitivity
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.target import smallest_scale
@@ -60,7 +60,7 @@ class NoisyPartition(Mechanism[Any, Array]):
         if self.cells > MOST_CELLS:
             raise InvalidParameter(f"cells must be at most {MOST_CELLS:,}: sum neighbouring cells first")
         instance("unit", self.unit, Unit)
-        row_sensitivity(Fraction(1), norm="l1", unit=self.unit, max_rows=self.max_rows)  # refuses other relations
+        assert self.sensitivity  # which refuses other relations
         if self.penalty > 1e6 or self._noise(self.cells) * max(1, int(self.penalty)) > LARGEST_SCALE:
             raise InvalidParameter("the budget is too small (or the penalty too large) for noise in whole numbers")
 
@@ -81,9 +81,14 @@ class NoisyPartition(Mechanism[Any, Array]):
         return cls(scale=smallest_scale(lambda scale: cls(scale=scale, **facts).loss, Guarantee(**promise)), **facts)
 
     @property
+    def sensitivity(self) -> Sensitivity:
+        """Of the histogram: how many times a row enters or leaves a cell between neighbours."""
+        moves = Fraction(2 if self.unit.relation == "replace" else 1)
+        return row_sensitivity(moves, norm="l1", unit=self.unit, max_rows=self.max_rows)
+
+    @property
     def loss(self) -> PrivacyLoss:
-        rows = self.max_rows * self.unit.group_size * (2 if self.unit.relation == "replace" else 1)
-        return PureLoss(up(Fraction(rows) / Fraction(self.scale)), unit=self.unit)
+        return PureLoss(up(self.sensitivity.value / Fraction(self.scale)), unit=self.unit)
 
     @cached_property
     def _widths(self) -> tuple[int, ...]:
