@@ -50,6 +50,7 @@ SUB_ROOMS = {
     "privet.workloads.adaptive",
     "privet.workloads.inference",
     "privet.workloads.strategies",
+    "privet.workloads.streams",
 }
 
 

@@ -216,9 +216,20 @@ class _Watcher:
 def _again(recorded: Recorded, mechanism: Any, here: int, findings: list[Finding]) -> Replayed:
     """A stream of the second world, whose questions may lie no farther from the first world's than is declared."""
 
+    moved = Fraction(0)
+
     def compare(known: Asked | None, question: Any) -> None:
+        nonlocal moved
         if known is None:
             findings.append(Finding("count of questions", here, "a stream is asked more, or in another way"))
+            return
+        if known.way == "add":  # a person's rows lie in few steps, whichever: they are added up over the whole stream
+            before, most = moved, mechanism.max_rows * mechanism.unit.group_size
+            most *= 2 if mechanism.unit.relation == "replace" else 1
+            moved += abs(int(mechanism._prepare([known.question])[0]) - int(mechanism._prepare([question])[0]))
+            if before <= most < moved:
+                apart = f"counts are {moved} rows apart, declared {most}"
+                findings.append(Finding("distance", here, f"{mechanism.name}: {apart}"))
             return
         call = _Call(mechanism, known.question, Release(None, mechanism.loss))
         findings.extend(_differences(call, mechanism, question, here))

@@ -1,7 +1,12 @@
 """Workloads: range and linear queries answered together by a strategy."""
 
 from privet._face import face
-from privet.workloads import adaptive as adaptive, inference as inference, strategies as strategies
+from privet.workloads import (
+    adaptive as adaptive,
+    inference as inference,
+    strategies as strategies,
+    streams as streams,
+)
 from privet.workloads.adaptive import (
     DAWA as DAWA,
     EFPA as EFPA,
@@ -40,6 +45,12 @@ from privet.workloads.strategies import (
     Wavelet as Wavelet,
 )
 from privet.workloads.strategy import registered_strategies as registered_strategies
+from privet.workloads.streams import (
+    BinaryTreeCount as BinaryTreeCount,
+    ContinualCount as ContinualCount,
+    CountStream as CountStream,
+    SquareRootCount as SquareRootCount,
+)
 from privet.workloads.weighted import Weighted as Weighted
 
-__all__, __dir__ = face(globals(), "adaptive", "inference", "strategies")
+__all__, __dir__ = face(globals(), "adaptive", "inference", "strategies", "streams")

@@ -17,7 +17,7 @@ from privet.workloads.inference.isotonic import isotonic
 from privet.workloads.inference.non_negative import non_negative as project
 from privet.workloads.prefix import Prefix
 from privet.workloads.ranges import public_range
-from privet.workloads.workload import Workload
+from privet.workloads.workload import Workload, as_workload
 
 _MOST_INTERVALS = 2_000  # each takes a pass over the cells
 
@@ -130,7 +130,10 @@ class Answers:
 
     def linear(self, query: Array, *, confidence: float = 0.95) -> Estimate:
         """Any combination of the cells."""
-        weights = np.asarray(query, dtype=float)
+        try:
+            weights = np.asarray(query, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidParameter(f"a query needs one number for each cell: shape {self.shape}") from None
         if weights.shape != self.shape or not np.all(np.isfinite(weights)):
             raise InvalidParameter(f"a query needs one finite number for each cell: shape {self.shape}")
         if not self.design.determines(weights):
@@ -152,7 +155,7 @@ class Answers:
         the workload: their squared error never grows by it. It is the default for prefix sums (which then never fall),
         and not for others: sparse ranges would be pulled upwards.
         """
-        if workload.shape != self.shape:
+        if as_workload(workload).shape != self.shape:
             raise InvalidParameter(f"the workload is over {workload.shape}, the histogram over {self.shape}")
         if workload.queries > _MOST_INTERVALS:
             raise InvalidParameter(

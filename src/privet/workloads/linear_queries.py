@@ -23,7 +23,9 @@ from privet.noise.parameters import LARGEST_SCALE
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
-from privet.workloads.families.histograms import admit_histogram, whole_histogram
+from privet.workloads.families.cell_bars import cell_radii
+from privet.workloads.families.counts import whole_counts
+from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.prefix import Prefix
 from privet.workloads.strategies import Hierarchical
@@ -101,6 +103,10 @@ class LinearQueries(Mechanism[Any, Answers]):
             except NoGuarantee:  # this noise cannot keep such a promise
                 continue
         if not found:
+            if "l1" in strategy.norms:
+                raise NoGuarantee(
+                    f"{strategy.describe()} is for Laplace noise, which is not priced in mu: give epsilon or rho"
+                )
             raise NoGuarantee(f"{strategy.describe()} needs Gaussian noise, which has no pure guarantee: give a delta")
         return min(found, key=lambda mechanism: mechanism.rmse)
 
@@ -147,7 +153,7 @@ class LinearQueries(Mechanism[Any, Answers]):
         admit_histogram(value, self.workload.shape)
 
     def _prepare(self, value: Any) -> Array:
-        return whole_histogram(value, self.design.most)
+        return whole_counts(value, self.design.most)
 
     def _measured_of(self, value: Any) -> list[Fraction]:
         """The weighted measurements."""
@@ -173,8 +179,13 @@ class LinearQueries(Mechanism[Any, Answers]):
         return np.asarray(noise.rounded_gaussian(sigma=scale, size=shape, source=source))
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
-        """Of the first query of the workload; each answer has its own interval (`release.value.answer`)."""
+        """Of each cell by itself (`release.interval` is around `release.value.histogram`). Of the first query alone where
+        cells are many or are not determined; each answer has its own interval (`release.value.answer`).
+        """
         return _bar(self, confidence)
+
+    def _notes(self, drawn: Answers) -> tuple[str, ...]:
+        return (f"cells beyond {self.design.most:,} are cut there",)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -188,6 +199,9 @@ class LinearQueries(Mechanism[Any, Answers]):
 @remember(2**20)
 def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
     blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
+    cells = cell_radii(mechanism.design, blank._law, confidence)
+    if cells is not None:
+        return ErrorBar(cells.reshape(mechanism.workload.shape), confidence, "histogram", joint=False)
     radius = blank.linear(mechanism.workload.query(0), confidence=confidence).radius
     return ErrorBar(radius, confidence, "the first query", around=False)
 

@@ -18,7 +18,8 @@ from privet.workloads.adaptive.automatic import Automatic
 from privet.workloads.adaptive.dawa import DAWA
 from privet.workloads.adaptive.efpa import EFPA
 from privet.workloads.adaptive.mwem import MWEM
-from privet.workloads.families.histograms import admit_histogram, whole_histogram
+from privet.workloads.families.counts import whole_counts
+from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.prefix import Prefix
 from privet.workloads.workload import Workload, as_workload
 
@@ -93,7 +94,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         admit_histogram(value, self.workload.shape)
 
     def _prepare(self, value: Any) -> Array:
-        return whole_histogram(value, self.strategy._most(self.task))
+        return whole_counts(value, self.strategy._most(self.task))
 
     def _run(self, prepared: Any, source: Source) -> Any:
         return self.strategy._run(self.task, prepared, source)

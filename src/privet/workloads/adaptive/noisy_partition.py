@@ -19,7 +19,8 @@ from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.target import smallest_scale
 from privet.noise.parameters import LARGEST_SCALE
 from privet.privacy import Guarantee, PrivacyLoss, Promise, PureLoss, Unit
-from privet.workloads.families.histograms import admit_histogram, whole_histogram
+from privet.workloads.families.counts import whole_counts
+from privet.workloads.families.histograms import admit_histogram
 
 MOST_CELLS = 2**16
 _STARTS = 64  # a bucket of w cells starts at multiples of w/64
@@ -103,7 +104,7 @@ class NoisyPartition(Mechanism[Any, Array]):
 
     def _prepare(self, value: Any) -> list[Array]:
         """The exact cost of every candidate, width by width."""
-        cells = whole_histogram(value, most_count(self.cells))
+        cells = whole_counts(value, most_count(self.cells))
         return [_deviations(cells, width) for width in self._widths]
 
     def _draw(self, prepared: list[Array], runs: int, source: Source) -> list[Array]:

@@ -1,13 +1,9 @@
-"""A histogram as it is handed in: refused by its shape, read as whole numbers cell by cell."""
+"""A histogram as it is handed in: counts in the shape of the domain."""
 
 from typing import Any
 
-import numpy as np
-
-from privet._numerics import Array
 from privet.errors import InvalidData
-from privet.mechanisms.families.columns import column_kind, is_typed
-from privet.mechanisms.families.values import admit_value, read_value
+from privet.workloads.families.counts import admit_counts
 
 
 def admit_histogram(value: Any, shape: tuple[int, ...]) -> None:
@@ -15,35 +11,6 @@ def admit_histogram(value: Any, shape: tuple[int, ...]) -> None:
 
     >>> admit_histogram([1, 2, 3], (3,))
     """
-    admit_value(value)
-    if is_typed(value) and column_kind(value) in ("time", "span"):
-        raise InvalidData("a histogram holds counts, and this holds dates or times")
-    found = np.shape(value) if not isinstance(value, list | tuple) else _listed_shape(value)
+    found = admit_counts(value)
     if found != shape:
         raise InvalidData(f"the histogram must have the shape of the domain, {shape}: got {found}")
-
-
-def whole_histogram(value: Any, most: int) -> Array:
-    """The cells in their order as whole numbers: rounded half up, missing ones 0, cut at `most`, each by itself.
-
-    >>> whole_histogram([1.5, None, 10**30], 1000).tolist()
-    [2, 0, 1000]
-    """
-    numbers = read_value(value)
-    if numbers.array is not None:
-        array = numbers.array
-        if array.dtype.kind == "f":
-            array = np.nan_to_num(np.clip(array.astype(np.float64), -most, most))
-        whole = np.floor(array) + (array - np.floor(array) >= 0.5) if array.dtype.kind == "f" else array
-        return np.clip(whole, 0 if whole.dtype.kind in "bu" else -most, most).astype(np.int64).reshape(-1)
-    assert numbers.ratios is not None
-    wholes = [(2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios]  # half up
-    return np.array([min(max(whole, -most), most) for whole in wholes], dtype=np.int64)
-
-
-def _listed_shape(value: Any) -> tuple[int, ...]:
-    shape: list[int] = []
-    while isinstance(value, list | tuple):
-        shape.append(len(value))
-        value = value[0] if len(value) else None
-    return tuple(shape)
