@@ -199,11 +199,12 @@ class LinearQueries(Mechanism[Any, Answers]):
 @remember(2**20)
 def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
     blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
-    cells = cell_radii(mechanism.design, blank._law, confidence)
+    biased = mechanism.design.biased  # a bar of the histogram would promise too much
+    cells = None if biased else cell_radii(mechanism.design, blank._law, confidence)
     if cells is not None:
         return ErrorBar(cells.reshape(mechanism.workload.shape), confidence, "histogram", joint=False)
     radius = blank.linear(mechanism.workload.query(0), confidence=confidence).radius
-    return ErrorBar(radius, confidence, "the first query", around=False)
+    return ErrorBar(radius, confidence, "the noise of the first query" if biased else "the first query", around=False)
 
 
 def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, facts: dict[str, Any]) -> LinearQueries:
