@@ -180,7 +180,7 @@ plant(
     *STREAMS,
 )
 plant(
-    "stream: noise that is used again",
+    "stream: wide blocks without noise",
     BINARY,
     "= total + self.counter._noise(self.runs, self.source)",
     "= total + (self.noisy[width - 1] * 0 if width else self.counter._noise(self.runs, self.source))",
