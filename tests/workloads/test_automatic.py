@@ -80,6 +80,21 @@ def test_replay_sees_a_total_and_what_is_bought_with_the_rest(workload, scale):
     assert not found.refuted
 
 
+def test_only_the_noisy_number_of_rows_decides():
+    """Neighbours on both sides of a number of rows where the choice changes: the choice follows the noisy one."""
+    mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=Automatic())
+    low, high = 1, 4096
+    ends = [str(Automatic().choice(mechanism.task, float(rows))) for rows in (low, high)]
+    assert ends[0] != ends[1]
+    while high - low > 1:
+        middle = (low + high) // 2
+        same = str(Automatic().choice(mechanism.task, float(middle))) == ends[0]
+        low, high = (middle, high) if same else (low, middle)
+    left = np.array([low - 7, 1, 1, 1, 1, 1, 1, 1])
+    found = audit.replay(mechanism.release, left, left + np.eye(8, dtype=np.int64)[3])
+    assert not found.refuted
+
+
 class Peeking(AdaptiveStrategy):
     """A planted twin: the true number of rows decides, and nobody pays for it."""
 

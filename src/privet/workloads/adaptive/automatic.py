@@ -49,7 +49,7 @@ class Automatic(AdaptiveStrategy):
     name = "automatic"
 
     rows: float | None = None
-    share: float = 0.02
+    share: float = 0.05
 
     def __post_init__(self) -> None:
         set_frozen(self, share=open_fraction("share", self.share))
