@@ -11,6 +11,7 @@ from privet.workloads import (
     DAWA,
     AdaptiveQueries,
     Automatic,
+    Bucketed,
     Buckets,
     Hierarchical,
     Marginals,
@@ -166,3 +167,19 @@ def test_ranges_stay_unbiased_unless_asked():
     ranges = pv.workloads.AllRanges(8)
     assert found.answers(ranges).value == pytest.approx(ranges.answers(found.histogram))
     assert np.min(found.answers(ranges, non_negative=True).value) >= -1e-9
+
+
+def test_energies_of_even_buckets_are_those_of_the_matrix(monkeypatch):
+    for workload in (Prefix(24), pv.workloads.AllRanges(24), Points(24)):
+        asked = Bucketed(workload, even_ends(24, 4))
+        exact = [asked.block_energy(width) for width in (1, 2, 6)]
+        monkeypatch.setattr("privet.workloads.bucketed.DENSE", 1)
+        assert [asked.block_energy(width) for width in (1, 2, 6)] == pytest.approx(exact)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 30, 3300])
+def test_domains_of_any_size(k):
+    for workload in (Prefix(k), Points(k)):
+        found = RangeQueries(workload=workload).release([1] * k, epsilon=0.5, strategy=Automatic(rows=k / 50)).value
+        assert found.histogram.shape == (k,)
