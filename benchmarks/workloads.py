@@ -5,11 +5,15 @@ up: its figures were measured once by its authors' code and are stated beside ou
 """
 
 import argparse
+import importlib
 import json
 import math
 import os
 import resource
+import subprocess
+import sys
 import time
+import tracemalloc
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,7 +24,7 @@ import numpy as np  # noqa: E402
 
 from privet.workloads import (  # noqa: E402
     AllRanges,
-    Cells,
+    BinaryTreeCount,
     Hierarchical,
     Marginals,
     Optimised,
@@ -29,8 +33,8 @@ from privet.workloads import (  # noqa: E402
     RangeQueries,
     ResidualTables,
     SquareRoot,
+    SquareRootCount,
 )
-from privet.workloads.inference import isotonic  # noqa: E402
 from privet.workloads.strategies.optimised import lower_bound  # noqa: E402
 
 
@@ -61,12 +65,14 @@ def rmse(strategy, workload, norm):
 
 def errors():
     """The rows of the table of errors."""
+    importlib.import_module("scipy.optimize")  # what is loaded once is not the search
     yield Row("all ranges n=256, pure", *_row(PIdentity(), AllRanges(256), "l1", 8.10, "HDMM 8.10 in 1.8 s", 1.0))
     yield Row("all ranges n=1024, pure", *_row(PIdentity(), AllRanges(1024), "l1", 11.10, "HDMM 11.10 in 103 s", 8.0))
     yield Row("prefix n=256, pure", *_row(PIdentity(), Prefix(256), "l1", 7.40, "HDMM 7.39 in 4.1 s", 15.0))
     yield Row("prefix n=1024, pure", *_row(PIdentity(), Prefix(1024), "l1", 9.70, "HDMM: not done in 150 s", 15.0))
     yield Row(
-        "prefix n=1024, Gaussian, no search", *_row(SquareRoot(), Prefix(1024), "l2", 2.99136, "bound 2.910", 5.0)
+        "prefix n=1024, Gaussian, no search",
+        *_row(SquareRoot(tapered=True), Prefix(1024), "l2", 2.99, "bound 2.910", 0.5),
     )
     best = math.sqrt(lower_bound(Prefix(1024)) / 1024)
     yield Row(
@@ -110,37 +116,29 @@ def growth(large):
         )
 
 
-def dpbench():
-    """Mean log10 of the scaled error over the one-dimensional data sets, prefix sums, n = 1024, epsilon = 0.1."""
-    path = Path(os.environ.get("PRIVET_DATA", "../shared/data")) / "dpbench" / "dpbench.npz"
-    if not path.exists():
-        print(f"DPBench is not there ({path}): skipped")
-        return
-    arrays = np.load(path)
-    rng = np.random.default_rng(0)
-    strategies = {
-        "cells": Cells(),
-        "H2": Hierarchical(weights="uniform"),
-        "H4": Hierarchical(branching=4, weights="uniform"),
-        "best tree": Hierarchical(),
-    }
-    for scale in (1_000, 100_000, 10_000_000):
-        sums = dict.fromkeys([*strategies, "best tree + isotonic"], 0.0)
-        sets = [name for name in arrays.files if name.startswith("d1_")]
-        for name in sets:
-            shares = arrays[name].reshape(1024, -1).sum(axis=1).astype(float)
-            for _draw in range(20):
-                counts = rng.multinomial(scale, shares / shares.sum())
-                truth = np.cumsum(counts)
-                for label, strategy in strategies.items():
-                    mechanism = RangeQueries(workload=Prefix(1024)).for_budget(epsilon=0.1, strategy=strategy)
-                    found = np.cumsum(mechanism.release(counts).value.histogram)
-                    sums[label] += math.log10(np.linalg.norm(found - truth) / (scale * 1024))
-                    if label == "best tree":
-                        fixed = np.maximum(isotonic(found), 0.0)
-                        sums["best tree + isotonic"] += math.log10(np.linalg.norm(fixed - truth) / (scale * 1024))
-        line = "  ".join(f"{label} {total / (20 * len(sets)):.3f}" for label, total in sums.items())
-        print(f"DPBench scale {scale:,}: {line}", flush=True)
+def streams():
+    """Running counts: error at sigma = sensitivity (and epsilon = 1), CPU time and memory of a step, by horizon."""
+    for horizon in (2**10, 2**14, 2**20):
+        made = (
+            BinaryTreeCount.for_budget(epsilon=1.0, horizon=horizon),
+            BinaryTreeCount.for_budget(mu=1.0, horizon=horizon),
+            SquareRootCount.for_budget(mu=1.0, horizon=horizon),
+        )
+        for counter in made:
+            tracemalloc.start()
+            stream = counter.start()
+            memory = tracemalloc.get_traced_memory()[0] / 1024
+            tracemalloc.stop()
+            begin = time.process_time()
+            for _step in range(1_000):
+                stream.add(3)
+            each = (time.process_time() - begin) / 1_000
+            noise = "Laplace" if counter.norm == "l1" else "Gaussian"
+            print(
+                f"{counter.name:<18} {noise:<9} T=2^{horizon.bit_length() - 1:<3} RMSE {counter.rmse:9.4f}  worst "
+                f"{counter.deviations().max():9.4f}  {1e6 * each:7.1f} us a step  {memory:8.1f} KB",
+                flush=True,
+            )
 
 
 def main():
@@ -162,8 +160,9 @@ def main():
         print(json.dumps(rows, indent=1))
         return
     growth(options.large)
+    streams()
     if options.dpbench:
-        dpbench()
+        subprocess.run([sys.executable, Path(__file__).with_name("dpbench.py")], check=True)
 
 
 if __name__ == "__main__":
