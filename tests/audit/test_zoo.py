@@ -15,7 +15,8 @@ RUNS = 40_000
 NUMBERED = {entry.number: entry for entry in ENTRIES}
 # bugs that show in few runs only, or hardly: with these many they show, and the default is 100,000
 PATIENCE = {
-    50: 20_000, 51: 20_000, 53: 8_000, 54: 20_000, 68: 100_000, 76: 8_000, 96: 40_000, 110: 100_000, 111: 100_000, 112: 24_000,
+    50: 20_000, 51: 20_000, 53: 8_000, 54: 20_000, 68: 100_000, 76: 8_000, 96: 40_000,
+    110: 100_000, 111: 100_000, 112: 24_000,
 }  # fmt: skip
 COSTLY = {68}  # a hundred thousand lists of words
 
