@@ -180,7 +180,7 @@ plant(
     *STREAMS,
 )
 plant(
-    "stream: noise that is used again",
+    "stream: wide blocks without noise",
     BINARY,
     "= total + self.counter._noise(self.runs, self.source)",
     "= total + (self.noisy[width - 1] * 0 if width else self.counter._noise(self.runs, self.source))",
@@ -225,7 +225,7 @@ plant(
     "np.sum(self._whole[:1] ** 2)), 4**_BITS)",
     *STREAMS,
 )
-plant("stream: columns that share more", ROOT, "- 2 * shared)", "- 4 * shared)", *STREAMS)
+plant("stream: columns that share more", ROOT, "(int(second[i]) - 2 * int(", "(int(second[i]) - 3 * int(", *STREAMS)
 plant("stream: a fork goes on", STREAM, "if self._process != os.getpid():", "if self._process is None:", *STREAMS)
 plant(
     "stream: a step is answered again",

@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 import privet as pv
 from privet.errors import InvalidCall, InvalidData, InvalidParameter, NoGuarantee, PrivetError
 from privet.mechanisms import ErrorBar
+from privet.privacy import Unit
 from privet.workloads import (
     Answers,
     Cells,
@@ -26,6 +28,7 @@ from privet.workloads import (
     SquareRoot,
     Wavelet,
 )
+from privet.workloads.design import whole_weight
 
 FOUR = RangeQueries(domain=4)
 SURE = {"epsilon": 1e6}  # no noise to speak of
@@ -190,3 +193,34 @@ def test_the_cut_of_huge_cells_is_said_on_the_release(strategy):
     released = mechanism.release([10**30, 1, 1, 1])
     assert f"cells beyond {mechanism.design.most:,} are cut there" in released.provenance
     assert released.value.histogram[0] == pytest.approx(mechanism.design.most, rel=1e-3)
+
+
+class TestWhatIsPriced:
+    """The price is that of what runs, the same for all data, and within the budget for each kind of noise."""
+
+    @pytest.mark.parametrize("counts", [np.zeros(12, dtype=int), np.arange(12) * 10**6, np.full(12, -5)])
+    @pytest.mark.parametrize("promise", [{"epsilon": 0.5}, {"rho": 0.5}], ids=str)
+    def test_the_design_does_not_depend_on_data(self, counts, promise):
+        asked = RangeQueries(domain=12)
+        planned = asked.plan(**promise).mechanism
+        assert asked.release(counts, **promise).value.design == planned.design
+        assert asked.of(counts).for_budget(**promise).design == planned.design
+
+    @pytest.mark.parametrize("unit", [Unit(), Unit("replace")], ids=str)
+    @pytest.mark.parametrize("strategy", [Cells(), Hierarchical(), Wavelet()], ids=str)
+    def test_prices_are_sensitivity_over_scale(self, strategy, unit):
+        facts = {"workload": Prefix(9), "strategy": strategy, "unit": unit, "max_rows": 2}
+        pure = LinearQueries.for_budget(epsilon=0.7, norm="l1", **facts)
+        assert pure.loss.pure() == pytest.approx(float(pure.sensitivity) / pure.scale, rel=1e-12)
+        assert 0.7 * (1.0 - 1e-9) <= pure.loss.pure() <= 0.7
+        normal = LinearQueries.for_budget(mu=0.7, norm="l2", **facts)
+        assert normal.loss.gaussian() == pytest.approx(float(normal.sensitivity) / normal.scale, rel=1e-12)
+        assert normal.loss.gaussian() <= 0.7 * (1.0 + 1e-12)
+
+    @pytest.mark.parametrize("norm", ["l1", "l2"])
+    def test_a_promise_in_rho_is_kept_by_both_noises(self, norm):
+        made = LinearQueries.for_budget(rho=0.3, norm=norm, workload=Prefix(9), strategy=Hierarchical())
+        assert made.loss.zcdp().rho <= 0.3 * (1.0 + 1e-12)
+
+    def test_tiny_weights_stay_above_zero(self):
+        assert whole_weight(1e-12) == Fraction(1, 2**20)

@@ -56,6 +56,18 @@ def test_tree_sensitivities_are_those_of_what_is_measured(horizon):
     assert squared.value**2 >= 9 * max(longest, farthest)
 
 
+@pytest.mark.parametrize(("horizon", "band"), [(200, 200), (200, 150), (500, 60)])
+def test_the_farthest_columns_of_long_streams(horizon, band):
+    """Beside the same in whole numbers, over all pairs of columns."""
+    counter = SquareRootCount(horizon=horizon, scale=1.0, band=band, unit=Unit("replace"))
+    below = np.arange(horizon)[:, None] - np.arange(horizon)
+    whole = np.append(counter._whole, np.zeros(horizon, dtype=np.int64))
+    matrix = np.where((below >= 0) & (below < band), whole[np.clip(below, 0, None)], 0)
+    gram = matrix.T @ matrix
+    farthest = np.max(np.diag(gram)[:, None] + np.diag(gram) - 2 * gram)
+    assert counter._farthest() == Fraction(int(farthest), 4**22)
+
+
 @pytest.mark.parametrize("horizon", [5, 6, 9, 12])
 def test_square_root_sensitivities_are_those_of_what_is_measured(horizon):
     unit = Unit("replace")
@@ -107,6 +119,17 @@ def test_golden_errors_of_the_square_root():
     )
     banded = SquareRootCount.for_budget(mu=1.0, horizon=1024, band=128)
     assert counter.rmse < banded.rmse < BinaryTreeCount.for_budget(mu=1.0, horizon=1024).rmse
+
+
+@pytest.mark.parametrize("band", [1, 7, 100])
+def test_planned_errors_are_those_of_the_recursion(band):
+    """The rows of (prefix sums) (band matrix)^-1, by dense algebra."""
+    counter = SquareRootCount(horizon=100, scale=1.0, band=band)
+    below = np.arange(100)[:, None] - np.arange(100)
+    whole = np.append(counter._whole / 2**22, np.zeros(100))
+    matrix = np.where((below >= 0) & (below < band), whole[np.clip(below, 0, None)], 0.0)
+    rows = np.tri(100) @ np.linalg.inv(matrix)
+    assert counter.deviations() == pytest.approx(np.linalg.norm(rows, axis=1), rel=1e-10)
 
 
 def test_every_step_draws_once_and_nothing_twice(monkeypatch):
@@ -263,6 +286,8 @@ class TestPayment:
         (lambda: SquareRootCount.for_budget(mu=1.0, horizon=2**23), "BinaryTreeCount"),
         (lambda: ContinualCount(horizon=8, max_rows=0), "max_rows"),
         (lambda: TREE.error(step=13), "horizon"),
+        (lambda: TREE.deviations(13), "at most 12"),
+        (lambda: BinaryTreeCount.for_budget(epsilon=1.0, horizon=2**30).deviations(), "at most 4,194,304"),
         (lambda: TREE.release([1] * 13), "at most 12"),
         (lambda: TREE.release([]), "at least 1"),
         (lambda: TREE.release([[1, 2]]), "one for each step"),

@@ -102,8 +102,7 @@ class BinaryTreeCount(Counter):
         >>> (counter.deviations() / counter.deviations(1)).round(3).tolist()
         [1.0, 1.0, 1.414, 1.0, 1.414, 1.414, 1.732, 1.0]
         """
-        last = self.horizon if steps is None else steps
-        return np.asarray(np.sqrt(self._variance * np.bitwise_count(np.arange(1, last + 1))))
+        return np.asarray(np.sqrt(self._variance * np.bitwise_count(np.arange(1, self._steps(steps) + 1))))
 
     def _radii(self, steps: Sequence[int], confidence: float) -> Array:
         ones = [int(step).bit_count() for step in steps]

@@ -145,6 +145,16 @@ class Counter(Mechanism[Any, Any]):
         return float(np.sqrt(np.mean(self.deviations(min(self.horizon, _LISTED)) ** 2)))
 
     @final
+    def _steps(self, steps: int | None) -> int:
+        """How many steps are listed, checked."""
+        listed = self.horizon if steps is None else count("steps", steps, 1)
+        if listed > min(self.horizon, _LISTED):
+            raise InvalidParameter(
+                f"steps must be at most {min(self.horizon, _LISTED):,}: errors are listed one by one"
+            )
+        return listed
+
+    @final
     def start(self, *, source: Source = None) -> CountStream:
         """A stream for counts that come in one by one; the price of the whole stream is due now.
 

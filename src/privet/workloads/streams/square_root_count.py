@@ -21,7 +21,8 @@ from privet.workloads.design import NoiseNorm
 from privet.workloads.streams.counter import Counter, Counting
 
 _BITS = 22  # coefficients are multiples of 2^-22, and the noise lives on that grid
-_BAND, _WIDEST, _LONGEST = 4_096, 2**16, 2**22
+_WIDEST, _LONGEST = 2**16, 2**22
+_NEAR = 1e-9  # far more than a Fourier transform rounds
 
 
 @final
@@ -54,7 +55,7 @@ class SquareRootCount(Counter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        band = min(self.horizon, _BAND) if self.band is None else count("band", self.band, 1)
+        band = min(self.horizon, _WIDEST) if self.band is None else count("band", self.band, 1)
         if self.horizon > _LONGEST or band > min(self.horizon, _WIDEST):
             raise InvalidParameter(
                 f"horizon must be at most {_LONGEST:,} steps, and band at most the horizon and {_WIDEST:,}: longer "
@@ -102,11 +103,14 @@ class SquareRootCount(Counter):
         """
         whole = self._whole
         size = np.cumsum(whole**2)
-        found = [0]
-        for apart in range(1, min(len(whole), self.horizon - 1) + 1):
-            shared = int(whole[apart:] @ whole[: len(whole) - apart])
-            found.append(int(size[-1]) + int(size[min(len(whole), self.horizon - apart) - 1]) - 2 * shared)
-        return Fraction(max(found), 4**_BITS)
+        apart = np.arange(1, min(len(whole), self.horizon - 1) + 1)
+        if not len(apart):
+            return Fraction(0)
+        second = size[np.minimum(len(whole), self.horizon - apart) - 1]
+        guess = second - 2.0 * _shared(whole.astype(float), len(apart))
+        near = np.flatnonzero(guess >= guess.max() - _NEAR * float(size[-1]))  # the largest is one of these, exactly
+        exact = (int(second[i]) - 2 * int(whole[i + 1 :] @ whole[: len(whole) - i - 1]) for i in near.tolist())
+        return Fraction(int(size[-1]) + max(exact), 4**_BITS)
 
     def _counting(self, runs: int, source: Source) -> Counting:
         return _Window(self, runs, source)
@@ -120,8 +124,7 @@ class SquareRootCount(Counter):
         >>> SquareRootCount(horizon=3, scale=1.0).deviations().round(4).tolist()
         [1.0, 1.118, 1.1792]
         """
-        last = self.horizon if steps is None else steps
-        return np.asarray(self.scale * _lengths(self.band or 1, self.horizon)[:last])
+        return np.asarray(self.scale * _lengths(self.band or 1, self.horizon)[: self._steps(steps)])
 
     def _radii(self, steps: Sequence[int], confidence: float) -> Array:
         """Normal: on a grid 2^22 times finer than a row the rounding is far below the last digit shown."""
@@ -183,11 +186,33 @@ def whole_coefficients(band: int) -> Array:
 @remember(2**26)
 def _lengths(band: int, horizon: int) -> Any:
     """The standard deviation of every sum at noise of 1: lengths of the rows of (prefix sums) (band matrix)^-1."""
-    from scipy.signal import lfilter
-
-    pulse = np.zeros(horizon)
-    pulse[0] = 1.0
-    row = np.cumsum(lfilter([1.0], np.ldexp(whole_coefficients(band).astype(float), -_BITS), pulse))
-    lengths = np.sqrt(np.cumsum(row * row))
+    pulse = _inverse(np.ldexp(whole_coefficients(band).astype(float), -_BITS), horizon)
+    lengths = np.sqrt(np.cumsum(np.cumsum(pulse) ** 2))
     lengths.setflags(write=False)
     return lengths
+
+
+def _shared(column: Array, most: int) -> Array:
+    """The inner product of a column with itself moved down by 1, 2, ..., `most`; 0 beyond its length."""
+    from scipy.signal import fftconvolve
+
+    found = fftconvolve(column, column[::-1])[len(column) :]
+    return np.append(found, np.zeros(max(0, most - len(found))))[:most]
+
+
+def _inverse(series: Array, terms: int) -> Array:
+    """The first coefficients of 1 / series, by Newton's steps g - g (series g - 1): each doubles how many are right.
+
+    >>> _inverse(np.array([1.0, -0.5]), 4).round(12).tolist()
+    [1.0, 0.5, 0.25, 0.125]
+    """
+    from scipy.signal import fftconvolve
+
+    series = np.append(series, np.zeros(max(0, terms - len(series))))
+    found = np.array([1.0 / series[0]])
+    while len(found) < terms:
+        more = min(2 * len(found), terms)
+        rest = fftconvolve(series[:more], found)[:more]
+        rest[0] -= 1.0
+        found = np.append(found, np.zeros(more - len(found))) - fftconvolve(found, rest)[:more]
+    return found
