@@ -15,7 +15,7 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.values import Numbers
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import pure_scale, ratio_down, scale_for, smallest_scale
+from privet.mechanisms.target import pure_noise, ratio_down
 from privet.noise.steps import Steps
 from privet.privacy import Guarantee, LaplaceLoss, Unit
 
@@ -52,8 +52,7 @@ class Ball(AdditiveMechanism):
 
     @classmethod
     def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
-        multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
-        return {"scale": pure_scale(scale_for(multiplier, sensitivity), sensitivity, target)}
+        return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
 
     @property
     def loss(self) -> LaplaceLoss:

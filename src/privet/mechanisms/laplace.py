@@ -12,7 +12,7 @@ from privet import noise
 from privet._numerics import Array
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import pure_scale, ratio_down, scale_for, smallest_scale
+from privet.mechanisms.target import pure_noise, ratio_down
 from privet.privacy import Guarantee, LaplaceLoss, Unit
 
 _APART = 1.001  # neighbouring weights of a sum, at least
@@ -45,8 +45,7 @@ class Laplace(AdditiveMechanism):
 
     @classmethod
     def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
-        multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
-        return {"scale": pure_scale(scale_for(multiplier, sensitivity), sensitivity, target)}
+        return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
 
     @property
     def loss(self) -> LaplaceLoss:

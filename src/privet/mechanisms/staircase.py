@@ -14,7 +14,7 @@ from privet._validate import fraction, set_frozen
 from privet.errors import InvalidData
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import pure_scale, scale_for, smallest_scale
+from privet.mechanisms.target import pure_noise
 from privet.privacy import Guarantee, StaircaseLoss, Unit
 
 
@@ -52,8 +52,7 @@ class Staircase(AdditiveMechanism):
     @classmethod
     def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
         """The largest epsilon within the budget, and the gamma with the least expected error."""
-        multiplier = smallest_scale(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target)
-        scale = pure_scale(scale_for(multiplier, sensitivity), sensitivity, target)
+        scale = pure_noise(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target, sensitivity)
         gamma = 1.0 / (1.0 + math.exp(min(float(sensitivity) / scale / 2.0, ROOMY_EXPONENT)))
         return {"scale": scale, "gamma": gamma}
 
