@@ -73,7 +73,7 @@ def verdict_without(entry: Entry, feature: str, runs: int = RUNS) -> str:
         claim=entry.claim,
         neighbours=[(entry.left, entry.right)],
         runs=runs,
-        alpha=1e-6,
+        alpha=1e-12,  # another feature may see a little of it: that must not decide by chance
         timed=timed,
         look_at=[kind for kind in KINDS if kind != feature],
     ).verdict
@@ -85,7 +85,7 @@ def verdict_without(entry: Entry, feature: str, runs: int = RUNS) -> str:
         ("threshold", 2, RUNS),
         ("atom", 12, RUNS),
         ("difference", 10, 60),  # so few runs that nothing is learned: otherwise the classifier finds differences too
-        ("projection", 37, RUNS),
+        ("projection", 37, 4_000),
         ("lowest bit", 5, RUNS),
         ("special", 41, RUNS),
         ("time", 36, 2_000),
