@@ -255,7 +255,7 @@ def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: Any, here: 
             return [
                 Finding("shape", here, f"{mechanism.name}: the input is {left} in one world and {right} in the other")
             ]
-        distance = _distance(call.value, value, declared)
+        distance = _distance(mechanism._measured_of(call.value), mechanism._measured_of(value), declared)
         if distance > declared.value:
             apart = f"{float(distance):.6g} apart, declared {float(declared.value):.6g}"
             return [Finding("distance", here, f"{mechanism.name}: inputs are {apart}")]

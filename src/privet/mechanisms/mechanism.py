@@ -216,6 +216,12 @@ class Mechanism(ABC, Generic[In, Out]):
     def _unstorable(self) -> str | None:
         return self.form.refusal()  # asked once: a mechanism is frozen
 
+    def _measured_of(self, value: In) -> Any:
+        """The numbers whose distance between neighbours `sensitivity` bounds, for audits: the input itself, unless what is
+        measured is something else.
+        """
+        return value
+
     def _notes(self, drawn: Out) -> tuple[str, ...]:
         """Remarks for the provenance, from public parameters and the protected value alone."""
         return ()

@@ -13,7 +13,7 @@ from privet import noise
 from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import above, count, instance, set_frozen
-from privet.errors import InvalidData, InvalidParameter, NoGuarantee
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms import ErrorBar, Example, Mechanism, Sensitivity
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.gaussian import Gaussian
@@ -24,7 +24,8 @@ from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLo
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.cell_bars import cell_radii
-from privet.workloads.families.counts import admit_counts, whole_counts
+from privet.workloads.families.counts import whole_counts
+from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.prefix import Prefix
 from privet.workloads.strategies import Hierarchical
@@ -149,12 +150,15 @@ class LinearQueries(Mechanism[Any, Answers]):
         return "laplace" if self.norm == "l1" else "gaussian"
 
     def _admit(self, value: Any) -> None:
-        shape = admit_counts(value)
-        if shape != self.workload.shape:
-            raise InvalidData(f"the histogram must have the shape of the domain, {self.workload.shape}: got {shape}")
+        admit_histogram(value, self.workload.shape)
 
     def _prepare(self, value: Any) -> Array:
         return whole_counts(value, self.design.most)
+
+    def _measured_of(self, value: Any) -> list[Fraction]:
+        """The weighted measurements."""
+        exact = iter(self.design.measure(self._prepare(value)).tolist())
+        return [weight * next(exact) for size, weight in self.design.groups for _ in range(size)]
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[Answers]:
         exact = self.design.measure(prepared)
@@ -195,11 +199,12 @@ class LinearQueries(Mechanism[Any, Answers]):
 @remember(2**20)
 def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
     blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
-    cells = cell_radii(mechanism.design, blank._law, confidence)
+    biased = mechanism.design.biased  # a bar of the histogram would promise too much
+    cells = None if biased else cell_radii(mechanism.design, blank._law, confidence)
     if cells is not None:
         return ErrorBar(cells.reshape(mechanism.workload.shape), confidence, "histogram", joint=False)
     radius = blank.linear(mechanism.workload.query(0), confidence=confidence).radius
-    return ErrorBar(radius, confidence, "the first query", around=False)
+    return ErrorBar(radius, confidence, "the noise of the first query" if biased else "the first query", around=False)
 
 
 def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, facts: dict[str, Any]) -> LinearQueries:
