@@ -1,9 +1,10 @@
 """Privacy bugs planted in the source, one at a time: each must turn a test red. `make mutate` runs them all."""
 
+from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.privacy import PRIVACY
 from tests.mutants.workloads import WORKLOADS
 
-MUTANTS = (*AUDIT.mutants, *MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants, *WORKLOADS.mutants)
+MUTANTS = (*ADAPTIVE.mutants, *AUDIT.mutants, *MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants, *WORKLOADS.mutants)
