@@ -85,7 +85,7 @@ def verdict_without(entry: Entry, feature: str, runs: int = RUNS) -> str:
         ("threshold", 2, RUNS),
         ("atom", 12, RUNS),
         ("difference", 10, 60),  # so few runs that nothing is learned: otherwise the classifier finds differences too
-        ("projection", 37, 4_000),
+        ("projection", 37, 8_000),
         ("lowest bit", 5, RUNS),
         ("special", 41, RUNS),
         ("time", 36, 2_000),
