@@ -23,7 +23,7 @@ import numpy as np
 from privet import audit, mechanisms, testing
 from privet.errors import PrivetError
 from privet.privacy import Unit
-from privet.testing.conduct import _fell_short, _measured
+from privet.testing.conduct import _measured, _near_the_best
 
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent / "results"
@@ -42,7 +42,7 @@ def coverage(releases: int) -> Iterator[Row]:
             middle = np.nanmedian(runs.astype(float), axis=0)
             inside = [bool(np.all(np.abs(_measured(r.value, r.error) - middle) <= r.error.radius)) for r in made]
         elif isinstance(example.mechanism, mechanisms.SelectionMechanism):
-            inside = [_fell_short(example.mechanism, example.left, release) for release in made]
+            inside = [_near_the_best(example.mechanism, example.left, release) for release in made]
         else:
             continue
         name = f"{example.mechanism.name} ({place})"
