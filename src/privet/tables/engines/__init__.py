@@ -1,0 +1,1 @@
+"""Engines: the same exact aggregates from numpy, DuckDB, PostgreSQL and Spark."""
