@@ -162,7 +162,7 @@ class Category(Column):
     """
 
     kind = "category"
-    values: tuple[Any, ...]
+    values: Any
     null: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -325,8 +325,8 @@ def as_columns(given: object) -> tuple[tuple[str, Column], ...]:
     for name, column in given.items():
         if not isinstance(column, Column):
             raise InvalidParameter(
-                f"column {name!r} must be one of pv.Int(lower, upper), pv.Float(lower, upper), pv.Category([...]), pv.Text(), "
-                f"pv.Date(lower, upper) and pv.Bool(), got {getattr(column, '__name__', type(column).__name__)}"
+                f"column {name!r} must be pv.Int(lower, upper), pv.Float(lower, upper), pv.Category([...]), pv.Text(), "
+                f"pv.Date(lower, upper) or pv.Bool(), got {getattr(column, '__name__', type(column).__name__)}"
             )
     return tuple(given.items())
 

@@ -21,6 +21,7 @@ from privet.tables.expressions import (
     Linear,
     Negated,
     Part,
+    Pattern,
     Plus,
     Ref,
 )
@@ -172,7 +173,8 @@ class Emitter:
 
     def _clamped(self, sql: str, lower: int | float, upper: int | float) -> str:
         low, high = self.dialect.number(lower), self.dialect.number(upper)
-        return f"CASE WHEN {sql} IS NULL THEN NULL WHEN {sql} < {low} THEN {low} WHEN {sql} > {high} THEN {high} ELSE {sql} END"
+        moved = f"WHEN {sql} < {low} THEN {low} WHEN {sql} > {high} THEN {high}"
+        return f"CASE WHEN {sql} IS NULL THEN NULL {moved} ELSE {sql} END"
 
     def _inside(self, name: str, column: Column, raw: Raw) -> str:
         d, sql = self.dialect, self.dialect.quote(name)
@@ -270,6 +272,10 @@ class Emitter:
             return f"({parts[0]} {'+' if what.sign > 0 else '-'} {parts[1]})"
         if isinstance(what, Bin):
             return self._bin(what, columns, aliases)
+        if isinstance(what, Pattern):
+            told = [self.condition(each, columns, aliases) for each in what.conditions]
+            bits = [f"CASE WHEN {each} THEN {d.number(2**i)} ELSE {d.number(0)} END" for i, each in enumerate(told)]
+            return f"({' + '.join(bits)})"
         assert isinstance(what, Part)
         inner = self.expression(what.of, columns, aliases)
         if what.part == "weekday":

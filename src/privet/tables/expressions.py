@@ -314,6 +314,26 @@ class Negated(Condition):
         return self.of.names()
 
 
+@final
+@dataclass(frozen=True)
+class Pattern(Expression):
+    """Which of several conditions hold, as the bits of a whole number; what is unknown does not hold.
+
+    >>> Pattern((IsMissing(Ref("a")), IsMissing(Ref("b")))).column({"a": Int(0, 1), "b": Int(0, 1)})
+    Int(lower=0, upper=3, null=False)
+    """
+
+    conditions: tuple[Condition, ...]
+
+    def column(self, columns: Columns) -> Column:
+        for each in self.conditions:
+            each.check(columns)
+        return Int(0, 2 ** len(self.conditions) - 1)
+
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(each.names() for each in self.conditions))
+
+
 def _numbers(column: Column) -> Column:
     if not column.numeric:
         raise InvalidParameter(f"only numbers can be added and multiplied, and this is {column.describe()}")

@@ -17,8 +17,9 @@ from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter, Reading
 from privet.tables.frames import frame_names, is_frame, raw_columns
 from privet.tables.keys import plain_key
-from privet.tables.person import Person
+from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
+from privet.tables.schema import draft
 
 FAILED = (
     "the engine could not answer; whether that depends on the data is not said. Look into the table as its custodian"
@@ -194,3 +195,22 @@ def _header(path: str) -> list[str]:
     if not names or len(set(names)) != len(names):
         raise InvalidData(f"the first line of {path!r} must name the columns, each once")
     return names
+
+
+def check_sources(plan: Bounded, sources: Sources) -> None:
+    """Refuse, from the names and types of columns alone, what the plan cannot be run on."""
+    with _connected({}) as connection:
+        readings = {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
+        Emitter(DuckDB(), readings).query(plan, (0, 0, 0, 0, 0))
+
+
+def draft_of(data: Any) -> str:
+    """A schema with names and kinds only, of a file or of data in memory."""
+    kinds = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
+    if is_frame(data):
+        held = frame_names(data)
+        raw: Mapping[str, Raw] = {name: each.kind for name, each in raw_columns(data, dict.fromkeys(held)).items()}
+    else:
+        with _connected({}) as connection:
+            raw = _reading(connection, Source("draft", (), Rows()), data).raw
+    return draft({name: kinds.get(kind, "text") for name, kind in raw.items()})

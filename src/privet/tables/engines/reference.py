@@ -22,6 +22,7 @@ from privet.tables.expressions import (
     Linear,
     Negated,
     Part,
+    Pattern,
     Plus,
     Ref,
 )
@@ -387,6 +388,10 @@ def _value(what: Expression, held: Mapping[str, Values], columns: Mapping[str, C
         floats = isinstance(what.column(columns), Float)
         a, b = (each.values.astype(np.float64 if floats else np.int64) for each in (one, two))
         return Values(a + b if what.sign > 0 else a - b, one.missing | two.missing)
+    if isinstance(what, Pattern):
+        told = [_condition(each, held, columns) for each in what.conditions]
+        bits = sum((holds & known).astype(np.int64) << i for i, (holds, known) in enumerate(told))
+        return Values(np.asarray(bits), np.zeros(np.shape(bits), dtype=bool))
     inner = _value(what.of, held, columns)  # type: ignore[attr-defined]
     if isinstance(what, Linear):
         if isinstance(what.column(columns), Float):

@@ -1,0 +1,266 @@
+"""Questions about one histogram of a table: exact cells from an engine, and a workload answered with the least error."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import fraction, open_fraction
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms import Algorithm, Example, TopK
+from privet.mechanisms.form import Form, Kept, ListOf, OneOf
+from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms.stored import storable
+from privet.privacy import PrivacyLoss, Unit
+from privet.queries.answer import Answer
+from privet.queries.data import Data
+from privet.queries.table_answers import _counted, _salts, key_array
+from privet.tables.bounded import Bounded
+from privet.workloads.answers import Answers, Estimate
+from privet.workloads.linear_queries import LinearQueries
+from privet.workloads.marginals import Marginals
+
+_FACTOR = (
+    2.15  # deviations that hold a sum of Laplace or normal noise with probability .95: a single Laplace needs 2.12
+)
+_CONFIDENCE = 0.95
+_SAMPLE = 64
+
+
+@final
+@storable("queries.distribution")
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The distribution of a column: counts of every range, shares and quantiles, each from the same release.
+
+    `between` takes values of the column, both ends included; a bin that a range cuts is counted as a whole.
+    """
+
+    answers: Answers
+    start: float
+    width: float
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store."""
+        return {"answers": self.answers, "start": self.start, "width": self.width}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Distribution":
+        """Back from `to_arrays`."""
+        return cls(arrays["answers"], float(arrays["start"]), float(arrays["width"]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distribution) and self.to_arrays() == other.to_arrays()
+
+    def __hash__(self) -> int:
+        return hash((self.answers, self.start, self.width))
+
+    def _cell(self, value: float) -> int:
+        cells = self.answers.design.cells
+        return int(min(max(np.floor((float(value) - self.start) / self.width), 0), cells - 1))
+
+    def between(self, low: float, high: float, *, confidence: float = _CONFIDENCE) -> Estimate:
+        """How many rows lie between two values."""
+        if high < low:
+            return Estimate(0.0, 0.0, open_fraction("confidence", confidence))
+        return self.answers.answer(self._cell(low), self._cell(high), confidence=confidence)
+
+    def share_below(self, value: float) -> float:
+        """The share of the rows up to and with a value."""
+        return float(self.answers.cdf()[self._cell(value)])
+
+    def quantile(self, q: float) -> float:
+        """The value below which the share q of the rows lies: the upper end of its bin."""
+        return self.start + self.width * (self.answers.quantile(q) + (self.width != 1.0))
+
+    def quantiles(self, shares: tuple[float, ...]) -> Answer:
+        """Several quantiles, with intervals."""
+        rows = [self._quantile(fraction("q", q)) for q in shares]
+        value, low, high = (np.array([row[i] for row in rows]) for i in range(3))
+        return Answer(
+            {"q": np.array(shares, dtype=float)}, {"value": value}, {"value": low}, {"value": high}, _CONFIDENCE
+        )
+
+    def _quantile(self, q: float) -> tuple[float, float, float]:
+        """The cells that the noise allows: rows up to a cell, less q of all rows, must be compatible with crossing 0."""
+        cells = self.answers.design.cells
+        histogram = np.asarray(self.answers.histogram, dtype=float)
+        over = np.cumsum(histogram) - q * histogram.sum()
+        spread = self._spreads(q)
+        possible_from = np.flatnonzero(over >= -spread)
+        possible_to = np.flatnonzero(over <= spread)
+        low = int(possible_from[0]) if len(possible_from) else cells - 1
+        high = min(int(possible_to[-1]) + 1, cells - 1) if len(possible_to) else 0
+        place = min(max(self.answers.quantile(q), min(low, high)), max(low, high))
+        whole = self.width != 1.0
+        ends = min(low, place), max(high, place)
+        return (
+            self.start + self.width * (place + 0.5 * whole),
+            self.start + self.width * ends[0],
+            self.start + self.width * (ends[1] + whole),
+        )
+
+    def _spreads(self, q: float) -> Array:
+        design, cells = self.answers.design, self.answers.design.cells
+        made, query = np.empty(cells), np.full(cells, -q)
+        deviations = np.concatenate(
+            [np.full(size, v) for (size, _), v in zip(design.groups, self.answers._law.variances(), strict=True)]
+        )
+        for x in range(cells):
+            query[x] += 1.0
+            coefficients = np.asarray(design.coefficients(query))
+            made[x] = _FACTOR * np.sqrt(float(np.sum(coefficients**2 * deviations)))
+        return made
+
+    def __str__(self) -> str:
+        cells = f"{self.answers.design.cells:,} cells from {self.start:g}"
+        return f"distribution over {cells}; ask between, quantile, share_below"
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class HistogramAnswers(Algorithm[Data, Any]):
+    """Linear queries over one histogram of a table: filtered counts, all ranges, quantiles, marginals.
+
+    **Guarantee:** that of `LinearQueries` on the exact cells, for all rows of a person together.
+    **Sensitivity:** the cells move by at most the rows of one person, anywhere.
+    **Error:** an interval for every answer, from the law of the noise.
+    **Proof:** docs/proofs/queries/histogram_answers.md.
+    """
+
+    name = "histogram_answers"
+
+    plan: Bounded
+    queries: LinearQueries
+    labels: tuple[str, ...] = ()  # of filtered counts
+    shares: tuple[float, ...] | None = None  # of quantiles
+    tables: bool = False  # whether the workload is one of marginal tables
+    start: float = 0.0
+    width: float = 1.0
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.plan.keys is None or len(self.plan.keys) != self.queries.workload.cells:
+            raise InvalidParameter("the cells of the workload must be the public keys of the plan")
+        if self.queries.max_rows < self.plan.reach.most_rows or self.queries.unit != self.plan.rows.unit.unit:
+            raise InvalidParameter("the workload must be priced for all rows of a person")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.queries.loss
+
+    @property
+    def form(self) -> Form:
+        return Kept("queries.answer" if self.labels or self.shares or self.tables else "queries.distribution")
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, Data):
+            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
+        value.check(self.plan)
+
+    def _run(self, prepared: Any, source: Source) -> Any:
+        salts = self._coins("salt", _salts, source)
+        cells = prepared.exact_aggregates(self.plan, salts).rows.reshape(self.queries.workload.shape)
+        answers = self.queries.release(cells, source=source).value
+        if self.labels:
+            return self._counts(answers)
+        if self.tables:
+            return self._tables(answers)
+        made = Distribution(answers, self.start, self.width)
+        return made.quantiles(self.shares) if self.shares else made
+
+    def _tables(self, answers: Answers) -> Answer:
+        """All tables one below the other; a column that a table does not have is None there."""
+        workload, keys = self.queries.workload, self.plan.keys
+        assert isinstance(workload, Marginals)
+        assert keys is not None
+        domains = [list(dict.fromkeys(row[i] for row in keys.rows)) for i in range(len(keys.names))]
+        listed: list[tuple[Any, ...]] = []
+        for chosen in workload.attributes:
+            for cell in product(*(range(len(domains[i])) for i in chosen)):
+                at = dict(zip(chosen, cell, strict=True))
+                listed.append(tuple(str(domains[i][at[i]]) if i in at else None for i in range(len(domains))))
+        columns = {name: key_array([row[i] for row in listed]) for i, name in enumerate(keys.names)}
+        noisy, wide = _answered(answers, workload)
+        value, low, high = _counted(noisy, wide)
+        return Answer(columns, {"n": value}, {"n": low}, {"n": high}, _CONFIDENCE)
+
+    def _counts(self, answers: Answers) -> Answer:
+        noisy, wide = _answered(answers, self.queries.workload)
+        values = {
+            name: np.rint(np.maximum(noisy[i : i + 1], 0.0)).astype(np.int64) for i, name in enumerate(self.labels)
+        }
+        lower = {name: np.maximum(np.floor(noisy - wide)[i : i + 1], 0.0) for i, name in enumerate(self.labels)}
+        upper = {name: np.maximum(np.ceil(noisy + wide)[i : i + 1], 0.0) for i, name in enumerate(self.labels)}
+        return Answer({}, values, lower, upper, _CONFIDENCE)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        from privet.queries.examples import histogram_examples
+
+        yield from histogram_examples()
+
+
+def _answered(answers: Answers, workload: Any) -> tuple[Array, Array]:
+    """All answers of a workload with a radius each; many of them share the widest of a sample, so that this stays short."""
+    values = np.asarray(workload.answers(answers._cells), dtype=float)
+    places = (
+        range(workload.queries)
+        if workload.queries <= _SAMPLE
+        else np.unique(np.linspace(0, workload.queries - 1, _SAMPLE).astype(int))
+    )
+    radii = [answers.linear(workload.query(int(i)), confidence=_CONFIDENCE).radius for i in places]
+    return values, np.array(radii) if len(radii) == len(values) else np.full(len(values), max(radii))
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class TopValues(Algorithm[Data, list[Any]]):
+    """The most frequent values of a column, in order, without their counts.
+
+    **Guarantee:** that of `TopK` on the exact counts; one person moves each count by at most the rows of one group.
+    """
+
+    name = "top_values"
+
+    plan: Bounded
+    choice: TopK
+    about: Unit = field(default=Unit())
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.plan.keys is None:
+            raise InvalidParameter("the most frequent values are taken from a public list")
+        if self.choice.sensitivity.value < self.plan.reach.most_rows_per_key:
+            raise InvalidParameter("the choice must be priced for all rows of a person in a group")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.choice.loss
+
+    @property
+    def form(self) -> Form:
+        assert self.plan.keys is not None
+        return ListOf(OneOf(tuple(key[0] for key in self.plan.keys.rows)))
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, Data):
+            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
+        value.check(self.plan)
+
+    def _run(self, prepared: Any, source: Source) -> list[Any]:
+        salts = self._coins("salt", _salts, source)
+        counts = prepared.exact_aggregates(self.plan, salts).rows
+        assert self.plan.keys is not None
+        return [self.plan.keys.rows[int(i)][0] for i in self.choice.release(counts, source=source).value]
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        from privet.queries.examples import top_examples
+
+        yield from top_examples()

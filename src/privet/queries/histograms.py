@@ -1,0 +1,139 @@
+"""Questions that are answered from one histogram: each plans its cells and its workload without any data."""
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Unpack, final
+
+from privet._validate import count, fraction
+from privet.errors import InvalidParameter
+from privet.mechanisms import Sensitivity, TopK
+from privet.privacy import Promise, Unit
+from privet.queries.atoms import possible_patterns
+from privet.queries.data import Data
+from privet.queries.histogram_answers import HistogramAnswers, TopValues
+from privet.queries.quantile_part import binned
+from privet.tables.bounded import Bounded
+from privet.tables.columns import Column
+from privet.tables.expressions import Condition, Pattern
+from privet.tables.keys import KeySet, all_keys
+from privet.tables.plan import Derive
+from privet.workloads import AllRanges, Marginals, Prefix, RangeQueries, Rows
+from privet.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from privet.queries.table import Table
+
+_PATTERN = "(pattern)"
+_BINS = 1024
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HistogramQuestion:
+    """A workload over the cells of a table, as a question for a ledger."""
+
+    plan: Bounded
+    workload: Workload
+    data: Data = field(repr=False)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.plan.rows.unit.unit
+
+    def for_budget(self, **promise: Unpack[Promise]) -> HistogramAnswers:
+        """The mechanism of least error within the promise; no data are looked at."""
+        asked = RangeQueries(workload=self.workload, unit=self.unit, max_rows=self.plan.reach.most_rows)
+        queries = asked.for_budget(**promise)
+        return HistogramAnswers(plan=self.plan, queries=queries, at=queries.at, **self.facts)
+
+    def preview(self, **promise: Unpack[Promise]) -> Any:
+        """The plan of the workload: every strategy with its error; no data are looked at."""
+        return RangeQueries(workload=self.workload, unit=self.unit, max_rows=self.plan.reach.most_rows).plan(**promise)
+
+    def explain(self) -> str:
+        """The plan, whom it protects, and the SQL."""
+        from privet.queries.explain import explained_plan
+
+        return explained_plan(self.plan)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TopQuestion:
+    """The most frequent values of a column, as a question for a ledger."""
+
+    plan: Bounded
+    k: int
+    data: Data = field(repr=False)
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.plan.rows.unit.unit
+
+    def for_budget(self, **promise: Unpack[Promise]) -> TopValues:
+        """The mechanism within the promise."""
+        moved = Sensitivity(self.plan.reach.most_rows_per_key, norm="score", unit=self.unit)  # type: ignore[arg-type]
+        added = self.unit.relation == "add_remove"
+        choice = TopK.for_budget(sensitivity=moved, monotonic=added, k=self.k, **promise)
+        return TopValues(plan=self.plan, choice=choice, about=self.unit, at=choice.at)
+
+
+def filtered_counts(table: "Table", conditions: dict[str, Condition]) -> HistogramQuestion:
+    """Counts with conditions, from the cells of their common partition."""
+    if not conditions:
+        raise InvalidParameter("give at least one condition, such as old=visits['age'] >= 65")
+    for condition in conditions.values():
+        condition.check(table.columns)
+    asked = tuple(conditions.values())
+    patterns = possible_patterns(asked, table.rows)
+    if not len(patterns):
+        raise InvalidParameter("no row can meet any of these conditions")
+    rows = Derive(table.rows, _PATTERN, Pattern(asked))
+    codes = [int(sum(2**i for i, holds in enumerate(row) if holds)) for row in patterns]
+    plan = Bounded(rows, (_PATTERN,), KeySet((_PATTERN,), tuple((code,) for code in codes)))
+    return HistogramQuestion(plan, Rows(patterns.T.astype(float)), table.data, {"labels": tuple(conditions)})
+
+
+def _over_bins(table: "Table", column: str, bins: int | None) -> tuple[Bounded, int, dict[str, Any]]:
+    kind: Column | None = table.columns.get(column)
+    if kind is None or not (kind.numeric or kind.kind == "date"):
+        raise InvalidParameter(f"ranges and quantiles are asked of columns of numbers or days; {column!r:.60} is none")
+    rows, cells, start, width = binned(table.rows, column, _BINS if bins is None else count("bins", bins, 1))
+    name = next(reversed(rows.columns))
+    plan = Bounded(rows, (name,), KeySet((name,), tuple((i,) for i in range(cells))))
+    return plan, cells, {"start": start, "width": width}
+
+
+def range_question(table: "Table", column: str, bins: int | None) -> HistogramQuestion:
+    """All ranges of a column."""
+    plan, cells, facts = _over_bins(table, column, bins)
+    return HistogramQuestion(plan, AllRanges(cells), table.data, facts)
+
+
+def quantile_question(table: "Table", column: str, shares: tuple[float, ...], bins: int | None) -> HistogramQuestion:
+    """Quantiles and the distribution function of a column."""
+    plan, cells, facts = _over_bins(table, column, bins)
+    wanted = tuple(fraction("q", each) for each in shares)
+    return HistogramQuestion(plan, Prefix(cells), table.data, facts | ({"shares": wanted} if wanted else {}))
+
+
+def marginal_question(table: "Table", names: tuple[str, ...], way: int) -> HistogramQuestion:
+    """All tables of `way` columns out of these."""
+    keys = all_keys(table.columns, tuple(names))
+    sizes = tuple(len({row[i] for row in keys.rows}) for i in range(len(names)))
+    if not 1 <= count("way", way, 1) <= len(names):
+        raise InvalidParameter(f"way must be from 1 to {len(names)}, the number of columns")
+    plan = Bounded(table.rows, tuple(names), keys)
+    chosen = tuple(combinations(range(len(names)), way))
+    return HistogramQuestion(plan, Marginals(sizes, chosen), table.data, {"tables": True})
+
+
+def top_question(table: "Table", column: str, k: int) -> TopQuestion:
+    """The k most frequent values of a column."""
+    keys = all_keys(table.columns, (column,))
+    if not 1 <= count("k", k, 1) <= len(keys):
+        raise InvalidParameter(f"k must be from 1 to {len(keys)}, the number of values")
+    return TopQuestion(Bounded(table.rows, (column,), keys), k, table.data)

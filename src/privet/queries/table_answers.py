@@ -1,0 +1,308 @@
+"""Grouped aggregates of a table: exact bounded sums from an engine, noise on whole numbers, answers with intervals."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array
+from privet._validate import set_frozen
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gaussian
+from privet.mechanisms.form import Form, Kept
+from privet.mechanisms.mechanism import Mechanism, Source, register
+from privet.privacy import Composed, PrivacyLoss, Unit, to_replace
+from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
+from privet.queries.answer import Answer
+from privet.queries.data import Data
+from privet.queries.discovered_keys import DiscoveredKeys
+from privet.queries.intervals import radius, ratio_interval
+from privet.queries.measured import Family, family_of
+from privet.queries.quantile_part import QuantilePart
+from privet.tables.bounded import Aggregates, Bounded, Salts
+from privet.tables.columns import Column
+from privet.tables.mix import P
+from privet.workloads.families.noise_law import Kind
+
+_CONFIDENCE = 0.95
+
+
+class Noisy(NamedTuple):
+    """A family's noisy vector, and the law of its noise."""
+
+    family: Family
+    values: Array
+    kind: Kind
+    scale: float
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class TableAnswers(Algorithm[Data, Answer]):
+    """Answers about the groups of a table: one noisy vector for each family of sums, one choice for each quantile.
+
+    Rows of a person are bounded by the limits of the unit before anything is added up; sums are whole numbers of public
+    steps, so that they are exact in every order and on every engine.
+
+    **Guarantee:** the composition of its parts; each part is priced by the reach of the plan.
+    **Sensitivity:** of `measured.Family` and `QuantilePart`.
+    **Error:** an interval for every number, from the law of the noise; what the limits leave out is not in it.
+    **Reference:** McSherry 2009; Wilson et al. 2020.
+    **Proof:** docs/proofs/queries/table_answers.md.
+    """
+
+    name = "table_answers"
+
+    plan: Bounded
+    families: tuple[Family, ...]
+    outputs: tuple[tuple[str, Aggregate], ...]
+    parts: tuple[Mechanism[Any, Any], ...]
+    quantiles: tuple[QuantilePart, ...] = ()
+    selection: DiscoveredKeys | None = None
+    about: Unit = field(default=Unit())
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        for each in ("families", "outputs", "parts", "quantiles"):
+            set_frozen(self, **{each: tuple(getattr(self, each))})
+        if len(self.parts) != len(self.families):
+            raise InvalidParameter("every family needs a mechanism")
+        for family, part in zip(self.families, self.parts, strict=True):
+            norm = "l1" if isinstance(part, DiscreteLaplace) else "l2"
+            needed = family.sensitivity(self.plan.reach, self.about, norm)
+            if not isinstance(part, DiscreteLaplace | Gaussian) or part.sensitivity.value < needed.value:
+                raise InvalidParameter("a part has less noise than the reach of the plan needs")
+        if (self.selection is None) != (self.plan.keys is not None):
+            raise InvalidParameter("keys are public, or discovered and paid for")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        losses: list[PrivacyLoss] = [] if self.selection is None else [self.selection.loss]
+        losses += [part.loss for part in self.parts]
+        losses += [self._price_of(each.choice.loss) for each in self.quantiles]
+        return losses[0] if len(losses) == 1 else Composed(losses)
+
+    def _price_of(self, one: PrivacyLoss) -> PrivacyLoss:
+        """A choice in every group: all of them together cost one, since the rows of a person are shared out among groups;
+        under replace, a group of two."""
+        return one if self.about.relation == "add_remove" else to_replace(one)
+
+    @property
+    def form(self) -> Form:
+        return Kept("queries.answer")
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, Data):
+            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
+        for plan in (self.plan, *(each.plan for each in self.quantiles)):
+            value.check(plan)
+
+    def _run(self, prepared: Any, source: Source) -> Answer:
+        salts = self._coins("salt", _salts, source)
+        found = prepared.exact_aggregates(self.plan, salts)
+        keys, selected, counts = self._keys(found, source)
+        noisy = [self._noisy(i, found, selected, source) for i in range(len(self.families))]
+        made = _Answers(self, keys, noisy, counts)
+        for each in self.quantiles:
+            made.chosen[each.name] = self._chosen(each, prepared, source)
+        return made.answer()
+
+    def _keys(self, found: Aggregates, source: Source) -> tuple[tuple[tuple[Any, ...], ...], Any, Any]:
+        """The groups that are answered for, where they stand among those that were found, and their noisy counts."""
+        if self.selection is None:
+            assert self.plan.keys is not None
+            return self.plan.keys.rows, slice(None), None
+        assert found.found is not None
+        passed = self.selection.release({"keys": found.found, "counts": found.persons}, source=source).value
+        places = {key: i for i, key in enumerate(found.found)}
+        # in another world a key may be shown that these data do not have: it is a group without rows
+        return (
+            tuple(passed["keys"]),
+            np.array([places.get(k, -1) for k in passed["keys"]], dtype=np.int64),
+            passed["counts"],
+        )
+
+    def _noisy(self, i: int, found: Aggregates, selected: Any, source: Source) -> Noisy:
+        family, part = self.families[i], self.parts[i]
+        exact = family.exact(found)
+        if not isinstance(selected, slice):
+            padded = np.concatenate([exact, np.zeros((len(exact), 1), dtype=np.int64)], axis=1)
+            exact = padded[:, selected]
+        drawn = np.asarray(part.release(exact, source=source).value) if exact.size else exact
+        kind: Kind = "laplace" if isinstance(part, DiscreteLaplace) else "gaussian"
+        return Noisy(family, np.rint(drawn).astype(np.float64), kind, part.scale)  # type: ignore[attr-defined]
+
+    def _chosen(self, each: QuantilePart, data: Data, source: Source) -> Array:
+        salts = self._coins(f"salt of {each.name}", _salts, source)
+        scores = each.scores(data.exact_aggregates(each.plan, salts))
+        with self._priced(lambda parts: self._price_of(parts[0])):
+            return np.array([each.choice.release(row, source=source).value for row in scores], dtype=np.int64)
+
+    def _error_given(self, drawn: Answer, prepared: Any) -> ErrorBar | None:
+        if not len(drawn):
+            return None
+        up = {
+            n: np.maximum(drawn.upper[n] - drawn.values[n], 0.0) for n in drawn.lower if _has_distance(drawn.values[n])
+        }
+        down = {n: np.maximum(drawn.values[n] - drawn.lower[n], 0.0) for n in up}
+        return ErrorBar(up, _CONFIDENCE, "each number", below=down, joint=False) if up else None
+
+    def _notes(self, drawn: Answer) -> tuple[str, ...]:
+        notes = [
+            "counts below 0 are shown as 0",
+            "intervals cover noise; rows beyond the limits of a person are not in them",
+        ]
+        if self.selection is not None:
+            notes.append("keys were selected by their noisy counts: intervals hold for a key before it is selected")
+        return tuple(notes)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        from privet.queries.examples import table_examples
+
+        yield from table_examples()
+
+
+def _has_distance(column: Array) -> bool:
+    return column.dtype.kind in "if"
+
+
+def _salts(source: Source) -> Salts:
+    drawn = noise.uniform_int(bound=P, size=5, source=source)
+    return tuple(int(each) for each in np.asarray(drawn))  # type: ignore[return-value]
+
+
+class _Answers:
+    """The columns of an answer, computed from noisy vectors alone."""
+
+    def __init__(self, query: TableAnswers, keys: Any, noisy: list[Noisy], counts: Any) -> None:
+        self.query, self.keys, self.noisy, self.counts = query, keys, noisy, counts
+        self.columns: dict[str, Column] = query.plan.rows.columns
+        self.chosen: dict[str, Array] = {}
+        self.values: dict[str, Array] = {}
+        self.lower: dict[str, Array] = {}
+        self.upper: dict[str, Array] = {}
+
+    def answer(self) -> Answer:
+        for name, request in self.query.outputs:
+            self._put(name, request)
+        listed = {name: key_array([key[i] for key in self.keys]) for i, name in enumerate(self.query.plan.names)}
+        return Answer(listed, self.values, self.lower, self.upper, _CONFIDENCE)
+
+    def _put(self, name: str, request: Aggregate) -> None:
+        if isinstance(request, Quantile):
+            part = next(each for each in self.query.quantiles if each.name == name)
+            value, low, high = part.values(self.chosen[name])
+        elif isinstance(request, CountPersons) and self.counts is not None:
+            value, low, high = self._selected_counts()
+        else:
+            place = family_of(request, self.query.families)
+            if place is None:
+                value = low = high = np.full(len(self.keys), self._constant(request))
+            else:
+                value, low, high = self._from(self.noisy[place], request)
+        self.values[name], self.lower[name], self.upper[name] = value, low, high
+
+    def _selected_counts(self) -> tuple[Array, Array, Array]:
+        selection = self.query.selection
+        assert selection is not None
+        return _counted(
+            np.asarray(self.counts, dtype=np.float64), radius("laplace", selection.scale, (1.0,), _CONFIDENCE)
+        )
+
+    def _constant(self, request: Aggregate) -> float:
+        """Of a column whose bounds meet, or whose sum is always 0."""
+        if isinstance(request, Mean):
+            return float(self.columns[request.column].span[0])
+        return 0.0
+
+    def _from(self, noisy: Noisy, request: Aggregate) -> tuple[Array, Array, Array]:
+        family = noisy.family
+        law = noisy.kind, noisy.scale
+        if isinstance(request, Count | CountPersons):
+            weights = np.full(family.width, 1.0 / family.top)
+            return _counted(weights @ noisy.values, radius(*law, tuple(weights), _CONFIDENCE))
+        if isinstance(request, Sum):
+            weights = _sum_weights(family)
+            value, wide = weights @ noisy.values, radius(*law, tuple(weights), _CONFIDENCE)
+            return value, value - wide, value + wide
+        assert isinstance(request, Mean | Variance)
+        low, high = self.columns[request.column].span
+        span = float(low), float(high)
+        return _mean(noisy, span) if isinstance(request, Mean) else _variance(noisy, span, request.root)
+
+
+def _counted(noisy: Array, wide: Any) -> tuple[Array, Array, Array]:
+    value = np.rint(np.maximum(noisy, 0.0)).astype(np.int64)
+    return value, np.maximum(np.floor(noisy - wide), 0.0), np.maximum(np.ceil(noisy + wide), 0.0)
+
+
+def _sum_weights(family: Family) -> Array:
+    """The sum of a column as a combination of what its family holds."""
+    if family.kind == "signed":
+        return np.array([family.tick])
+    d, n = family.degree, round(family.top ** (1.0 / family.degree))
+    # the mean step is j/d of n in the j-th sum, and every row adds n^d in all
+    weights = [(family.start + family.tick * n * j / d) / family.top for j in range(d + 1)]
+    return np.array(weights + [0.0] * family.missing)
+
+
+def _forms(family: Family, power: int) -> tuple[Array, Array]:
+    """(t/n)^power and 1, each times n^d and summed over rows, as combinations of the sums of a family."""
+    d = family.degree
+    top = [math.comb(j, power) / math.comb(d, power) for j in range(d + 1)]
+    return np.array(top + [0.0] * family.missing), np.array([1.0] * (d + 1) + [0.0] * family.missing)
+
+
+def _share(noisy: Noisy, power: int, confidence: float) -> tuple[Array, Array, Array, Array]:
+    """The mean of (t/n)^power with its interval, and where there are too few rows to say anything."""
+    top, bottom = _forms(noisy.family, power)
+    above, below = top @ noisy.values, bottom @ noisy.values
+    low, high, weak = ratio_interval(above, below, (top, bottom), (noisy.kind, noisy.scale), confidence)
+    share = np.clip(np.where(weak, 0.5, above / np.where(weak, 1.0, below)), 0.0, 1.0)
+    return share, low, high, weak
+
+
+def _mean(noisy: Noisy, span: tuple[float, float]) -> tuple[Array, Array, Array]:
+    share, low, high, _ = _share(noisy, 1, _CONFIDENCE)
+    family = noisy.family
+    width, half = family.tick * round(family.top ** (1.0 / family.degree)), family.tick / 2.0
+    ends = [np.clip(family.start + width * each + shift, *span) for each, shift in ((low, -half), (high, half))]
+    return np.clip(family.start + width * share, *span), ends[0], ends[1]
+
+
+def _variance(noisy: Noisy, span: tuple[float, float], rooted: bool) -> tuple[Array, Array, Array]:
+    """By the means of t and t^2; their intervals hold together, half of the tail each."""
+    half = 1.0 - (1.0 - _CONFIDENCE) / 2.0
+    first, low, high, weak = _share(noisy, 1, half)
+    second, less, more, _ = _share(noisy, 2, half)
+    width = (span[1] - span[0]) ** 2
+    value = np.clip(second - first**2, 0.0, 0.25)
+    smallest = np.clip(less - high**2, 0.0, 0.25)
+    largest = np.clip(more - low**2, 0.0, 0.25)
+    value = np.where(weak, 0.125, value)
+    made = [width * each for each in (value, np.where(weak, 0.0, smallest), np.where(weak, 0.25, largest))]
+    return tuple(np.sqrt(each) for each in made) if rooted else tuple(made)  # type: ignore[return-value]
+
+
+def key_array(values: list[Any]) -> Array:
+    """A column of keys as an array that can be stored: numbers, texts, days, and None where a key is missing."""
+    import datetime
+
+    kinds = {type(each) for each in values if each is not None}
+    if None in values and kinds - {str}:
+        values = [None if each is None else str(each) for each in values]
+        kinds = {str}
+    if kinds <= {datetime.date} and kinds:
+        return np.array(values, dtype="datetime64[D]")
+    if kinds == {str} or not kinds:
+        if None in values or not kinds:
+            held = np.empty(len(values), dtype=object)
+            held[:] = values
+            return held
+        return np.array(values)
+    return np.array(values)
