@@ -261,10 +261,10 @@ def _shares(way: str, target: Guarantee, parts: int, discovering: bool) -> tuple
         raise _NoWay
     if discovering:
         # keys take their share of epsilon by basic composition, the other parts one Gaussian together
-        keys = target.epsilon / parts
-        rest = Guarantee(epsilon=(target.epsilon - keys) * safe, delta=target.delta * (1.0 - _KEYS_SHARE))
         if parts == 1:
             raise _NoWay
+        keys = target.epsilon / parts
+        rest = Guarantee(epsilon=(target.epsilon - keys) * safe, delta=target.delta * (1.0 - _KEYS_SHARE))
         mu = 1.0 / Gaussian.for_budget(epsilon=rest.epsilon, delta=rest.delta, sensitivity=1.0).scale
         return {"mu": mu / math.sqrt(parts - 1) * safe}, {"epsilon": keys, "delta": target.delta * _KEYS_SHARE * safe}
     mu = 1.0 / Gaussian.for_budget(epsilon=target.epsilon, delta=target.delta, sensitivity=1.0).scale

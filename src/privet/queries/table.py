@@ -403,11 +403,11 @@ class Table:
 
         return quantile_question(self, column, (), bins)
 
-    def marginals(self, *names: str, way: int = 2) -> Any:
-        """The counts of all combinations of `way` columns, from one release."""
+    def marginals(self, *names: str, way: int | None = None) -> Any:
+        """The tables of counts of all combinations of `way` columns (2 unless you say so), from one release."""
         from privet.queries.histograms import marginal_question
 
-        return marginal_question(self, names, way)
+        return marginal_question(self, names, min(2, len(names)) if way is None else way)
 
     def top_k(self, column: str, k: int) -> Any:
         """The k most frequent values of a column, in order; counts are not shown."""
