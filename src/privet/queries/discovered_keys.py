@@ -18,6 +18,7 @@ from privet.mechanisms.form import Form, Unstorable
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.target import pure_scale, scale_for
 from privet.privacy import ApproxLoss, Composed, DiscreteLaplaceLoss, Guarantee, PrivacyLoss, Promise, Unit, to_replace
+from privet.queries.intervals import radius
 
 
 @final
@@ -123,8 +124,6 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """Of the count of one key before it is selected."""
-        from privet.queries.intervals import radius
-
         return ErrorBar(
             radius("laplace", self.scale, (1.0,), confidence), confidence, "a count before selection", around=False
         )

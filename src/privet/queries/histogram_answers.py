@@ -14,14 +14,21 @@ from privet.mechanisms import Algorithm, Example, TopK
 from privet.mechanisms.form import Form, Kept, ListOf, OneOf
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.stored import storable
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.queries.answer import Answer
 from privet.queries.data import Data
 from privet.queries.table_answers import _counted, _salts, key_array
 from privet.tables.bounded import Bounded
+from privet.tables.columns import Category, Float
+from privet.tables.expressions import Both, Compare, Pattern, Ref
+from privet.tables.keys import KeySet
+from privet.tables.person import Rows
+from privet.tables.plan import Derive, Source as PrivateSource
 from privet.workloads.answers import Answers, Estimate
 from privet.workloads.linear_queries import LinearQueries
 from privet.workloads.marginals import Marginals
+from privet.workloads.range_queries import RangeQueries
+from privet.workloads.rows import Rows as Matrix
 
 _FACTOR = (
     2.15  # deviations that hold a sum of Laplace or normal noise with probability .95: a single Laplace needs 2.12
@@ -200,9 +207,16 @@ class HistogramAnswers(Algorithm[Data, Any]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        from privet.queries.examples import histogram_examples
-
-        yield from histogram_examples()
+        columns = (("sex", Category(["f", "m"])), ("bmi", Float(10.0, 60.0)))
+        women, slim = Compare(Ref("sex"), "=", "f"), Compare(Ref("bmi"), "<", 25.0)
+        cells = Pattern((women, Both(women, slim)))
+        rows = Derive(PrivateSource("people", columns, Rows()), "cell", cells)
+        plan = Bounded(rows, ("cell",), KeySet(("cell",), ((1,), (3,))))
+        asked = RangeQueries(workload=Matrix([[1, 1], [0, 1]])).for_budget(epsilon=1.0)
+        left = {"sex": np.array(["m", "f", "f"]), "bmi": np.array([20.0, 30.0, 21.0])}
+        right = {name: column[:2] for name, column in left.items()}
+        made = cls(plan=plan, queries=asked, labels=("women", "slim women"))
+        yield Example(made, Data({"people": left}), Data({"people": right}), Guarantee(1.0), cost="dear")
 
 
 def _answered(answers: Answers, workload: Any) -> tuple[Array, Array]:
@@ -261,6 +275,8 @@ class TopValues(Algorithm[Data, list[Any]]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        from privet.queries.examples import top_examples
-
-        yield from top_examples()
+        wards = PrivateSource("visits", (("ward", Category(["A", "B", "C"])),), Rows())
+        plan = Bounded(wards, ("ward",), KeySet(("ward",), (("A",), ("B",), ("C",))))
+        made = cls(plan=plan, choice=TopK.for_budget(epsilon=1.0, sensitivity=1, monotonic=True, k=1))
+        left, right = {"ward": np.array(["A", "A", "B"])}, {"ward": np.array(["A", "A"])}
+        yield Example(made, Data({"visits": left}), Data({"visits": right}), Guarantee(1.0), cost="dear")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Unpack, final
+from typing import Any, Unpack, final
 
 from privet._validate import count, fraction
 from privet.errors import InvalidParameter
@@ -10,18 +10,16 @@ from privet.mechanisms import Sensitivity, TopK
 from privet.privacy import Promise, Unit
 from privet.queries.atoms import possible_patterns
 from privet.queries.data import Data
+from privet.queries.explain import explained_plan
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.quantile_part import binned
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Column
 from privet.tables.expressions import Condition, Pattern
 from privet.tables.keys import KeySet, all_keys
-from privet.tables.plan import Derive
+from privet.tables.plan import Derive, Node
 from privet.workloads import AllRanges, Marginals, Prefix, RangeQueries, Rows
 from privet.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from privet.queries.table import Table
 
 _PATTERN = "(pattern)"
 _BINS = 1024
@@ -54,8 +52,6 @@ class HistogramQuestion:
 
     def explain(self) -> str:
         """The plan, whom it protects, and the SQL."""
-        from privet.queries.explain import explained_plan
-
         return explained_plan(self.plan)
 
 
@@ -81,59 +77,61 @@ class TopQuestion:
         return TopValues(plan=self.plan, choice=choice, about=self.unit, at=choice.at)
 
 
-def filtered_counts(table: "Table", conditions: dict[str, Condition]) -> HistogramQuestion:
+def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) -> HistogramQuestion:
     """Counts with conditions, from the cells of their common partition."""
     if not conditions:
         raise InvalidParameter("give at least one condition, such as old=visits['age'] >= 65")
     for condition in conditions.values():
-        condition.check(table.columns)
+        condition.check(rows.columns)
     asked = tuple(conditions.values())
-    patterns = possible_patterns(asked, table.rows)
+    patterns = possible_patterns(asked, rows)
     if not len(patterns):
         raise InvalidParameter("no row can meet any of these conditions")
-    rows = Derive(table.rows, _PATTERN, Pattern(asked))
+    derived = Derive(rows, _PATTERN, Pattern(asked))
     codes = [int(sum(2**i for i, holds in enumerate(row) if holds)) for row in patterns]
-    plan = Bounded(rows, (_PATTERN,), KeySet((_PATTERN,), tuple((code,) for code in codes)))
-    return HistogramQuestion(plan, Rows(patterns.T.astype(float)), table.data, {"labels": tuple(conditions)})
+    plan = Bounded(derived, (_PATTERN,), KeySet((_PATTERN,), tuple((code,) for code in codes)))
+    return HistogramQuestion(plan, Rows(patterns.T.astype(float)), data, {"labels": tuple(conditions)})
 
 
-def _over_bins(table: "Table", column: str, bins: int | None) -> tuple[Bounded, int, dict[str, Any]]:
-    kind: Column | None = table.columns.get(column)
+def _over_bins(rows: Node, column: str, bins: int | None) -> tuple[Bounded, int, dict[str, Any]]:
+    kind: Column | None = rows.columns.get(column)
     if kind is None or not (kind.numeric or kind.kind == "date"):
         raise InvalidParameter(f"ranges and quantiles are asked of columns of numbers or days; {column!r:.60} is none")
-    rows, cells, start, width = binned(table.rows, column, _BINS if bins is None else count("bins", bins, 1))
-    name = next(reversed(rows.columns))
-    plan = Bounded(rows, (name,), KeySet((name,), tuple((i,) for i in range(cells))))
+    derived, cells, start, width = binned(rows, column, _BINS if bins is None else count("bins", bins, 1))
+    name = next(reversed(derived.columns))
+    plan = Bounded(derived, (name,), KeySet((name,), tuple((i,) for i in range(cells))))
     return plan, cells, {"start": start, "width": width}
 
 
-def range_question(table: "Table", column: str, bins: int | None) -> HistogramQuestion:
+def range_question(rows: Node, data: Data, column: str, bins: int | None) -> HistogramQuestion:
     """All ranges of a column."""
-    plan, cells, facts = _over_bins(table, column, bins)
-    return HistogramQuestion(plan, AllRanges(cells), table.data, facts)
+    plan, cells, facts = _over_bins(rows, column, bins)
+    return HistogramQuestion(plan, AllRanges(cells), data, facts)
 
 
-def quantile_question(table: "Table", column: str, shares: tuple[float, ...], bins: int | None) -> HistogramQuestion:
+def quantile_question(
+    rows: Node, data: Data, column: str, shares: tuple[float, ...], bins: int | None
+) -> HistogramQuestion:
     """Quantiles and the distribution function of a column."""
-    plan, cells, facts = _over_bins(table, column, bins)
+    plan, cells, facts = _over_bins(rows, column, bins)
     wanted = tuple(fraction("q", each) for each in shares)
-    return HistogramQuestion(plan, Prefix(cells), table.data, facts | ({"shares": wanted} if wanted else {}))
+    return HistogramQuestion(plan, Prefix(cells), data, facts | ({"shares": wanted} if wanted else {}))
 
 
-def marginal_question(table: "Table", names: tuple[str, ...], way: int) -> HistogramQuestion:
+def marginal_question(rows: Node, data: Data, names: tuple[str, ...], way: int) -> HistogramQuestion:
     """All tables of `way` columns out of these."""
-    keys = all_keys(table.columns, tuple(names))
+    keys = all_keys(rows.columns, tuple(names))
     sizes = tuple(len({row[i] for row in keys.rows}) for i in range(len(names)))
     if not 1 <= count("way", way, 1) <= len(names):
         raise InvalidParameter(f"way must be from 1 to {len(names)}, the number of columns")
-    plan = Bounded(table.rows, tuple(names), keys)
+    plan = Bounded(rows, tuple(names), keys)
     chosen = tuple(combinations(range(len(names)), way))
-    return HistogramQuestion(plan, Marginals(sizes, chosen), table.data, {"tables": True})
+    return HistogramQuestion(plan, Marginals(sizes, chosen), data, {"tables": True})
 
 
-def top_question(table: "Table", column: str, k: int) -> TopQuestion:
+def top_question(rows: Node, data: Data, column: str, k: int) -> TopQuestion:
     """The k most frequent values of a column."""
-    keys = all_keys(table.columns, (column,))
+    keys = all_keys(rows.columns, (column,))
     if not 1 <= count("k", k, 1) <= len(keys):
         raise InvalidParameter(f"k must be from 1 to {len(keys)}, the number of values")
-    return TopQuestion(Bounded(table.rows, (column,), keys), k, table.data)
+    return TopQuestion(Bounded(rows, (column,), keys), k, data)

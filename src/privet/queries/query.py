@@ -15,6 +15,7 @@ from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
 from privet.queries.data import Data
 from privet.queries.discovered_keys import DiscoveredKeys
+from privet.queries.explain import explained
 from privet.queries.intervals import radii, radius
 from privet.queries.measured import Compiled, Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, with_bins
@@ -196,8 +197,6 @@ class Query:
 
     def explain(self) -> str:
         """The plan, whom it protects, how far one of them reaches, and the SQL; no data are looked at."""
-        from privet.queries.explain import explained
-
         return explained(self)
 
     def __str__(self) -> str:

@@ -10,6 +10,15 @@ from privet.errors import InvalidParameter
 from privet.privacy import Unit
 from privet.queries.aggregates import Aggregate, Count
 from privet.queries.data import Data
+from privet.queries.histograms import (
+    HistogramQuestion,
+    TopQuestion,
+    filtered_counts,
+    marginal_question,
+    quantile_question,
+    range_question,
+    top_question,
+)
 from privet.queries.query import Query
 from privet.tables.columns import Column, Date, Float, as_columns
 from privet.tables.expressions import (
@@ -373,11 +382,9 @@ class Table:
             return self.counts(**{name: each.where for name, each in asked.items()})  # type: ignore[attr-defined]
         return Groups(self, (), KeySet((), ((),))).agg(**asked)
 
-    def counts(self, **conditions: Any) -> Any:
+    def counts(self, **conditions: Any) -> HistogramQuestion:
         """How many rows meet each condition, all answered from one set of noisy cells with the least error."""
-        from privet.queries.histograms import filtered_counts
-
-        return filtered_counts(self, {name: _condition(each) for name, each in conditions.items()})
+        return filtered_counts(self.rows, self.data, {name: _condition(each) for name, each in conditions.items()})
 
     def histogram(self, column: str, *, width: float | None = None, bins: int | None = None) -> Query:
         """How many rows each bin of a column has, or each value where no bins are asked for."""
@@ -385,35 +392,25 @@ class Table:
             return self.group_by(column).agg(n=Count())
         return self.bin(column, width=width, bins=bins).group_by(f"{column}_bin").agg(n=Count())
 
-    def ranges(self, column: str, *, bins: int | None = None) -> Any:
+    def ranges(self, column: str, *, bins: int | None = None) -> HistogramQuestion:
         """All range counts of a column at once: `.value.answer(first, last)`."""
-        from privet.queries.histograms import range_question
+        return range_question(self.rows, self.data, column, bins)
 
-        return range_question(self, column, bins)
-
-    def quantiles(self, column: str, shares: Any, *, bins: int | None = None) -> Any:
+    def quantiles(self, column: str, shares: Any, *, bins: int | None = None) -> HistogramQuestion:
         """Several quantiles of a column, read off one release, with the whole distribution function."""
-        from privet.queries.histograms import quantile_question
+        return quantile_question(self.rows, self.data, column, tuple(items("shares", shares)), bins)
 
-        return quantile_question(self, column, tuple(items("shares", shares)), bins)
-
-    def cdf(self, column: str, *, bins: int | None = None) -> Any:
+    def cdf(self, column: str, *, bins: int | None = None) -> HistogramQuestion:
         """The distribution function of a column: as `quantiles`, without any."""
-        from privet.queries.histograms import quantile_question
+        return quantile_question(self.rows, self.data, column, (), bins)
 
-        return quantile_question(self, column, (), bins)
-
-    def marginals(self, *names: str, way: int | None = None) -> Any:
+    def marginals(self, *names: str, way: int | None = None) -> HistogramQuestion:
         """The tables of counts of all combinations of `way` columns (2 unless you say so), from one release."""
-        from privet.queries.histograms import marginal_question
+        return marginal_question(self.rows, self.data, names, min(2, len(names)) if way is None else way)
 
-        return marginal_question(self, names, min(2, len(names)) if way is None else way)
-
-    def top_k(self, column: str, k: int) -> Any:
+    def top_k(self, column: str, k: int) -> TopQuestion:
         """The k most frequent values of a column, in order; counts are not shown."""
-        from privet.queries.histograms import top_question
-
-        return top_question(self, column, k)
+        return top_question(self.rows, self.data, column, k)
 
     def __repr__(self) -> str:
         return f"<private table: {', '.join(self.columns)}; {self.rows.unit.describe()}>"

@@ -14,17 +14,20 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gaussian
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.mechanism import Mechanism, Source, register
-from privet.privacy import Composed, PrivacyLoss, Unit, to_replace
+from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
 from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
 from privet.queries.answer import Answer
 from privet.queries.data import Data
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.intervals import radius, ratio_interval
-from privet.queries.measured import Family, family_of
+from privet.queries.measured import Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart
 from privet.tables.bounded import Aggregates, Bounded, Salts
-from privet.tables.columns import Column
+from privet.tables.columns import Category, Column, Int, Text
+from privet.tables.keys import KeySet
 from privet.tables.mix import P
+from privet.tables.person import Person, Rows
+from privet.tables.plan import Source as PrivateSource
 from privet.workloads.families.noise_law import Kind
 
 _CONFIDENCE = 0.95
@@ -162,9 +165,33 @@ class TableAnswers(Algorithm[Data, Answer]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        from privet.queries.examples import table_examples
+        columns = (("ward", Category(["A", "B"])), ("age", Int(0, 100)))
+        left = {"ward": np.array(["A", "A", "B"]), "age": np.array([30, 100, 0])}
+        keys = KeySet(("ward",), (("A",), ("B",)))
+        asked: Any = (("n", Count()), ("age", Mean("age")))
+        plan, families = compiled(PrivateSource("visits", columns, Rows()), ("ward",), keys, (Count(), Mean("age")))
+        part = DiscreteLaplace.for_budget(epsilon=1.0, sensitivity=families[0].sensitivity(plan.reach, Unit(), "l1"))
+        by_row = cls(plan=plan, families=families, outputs=asked, parts=(part,))
+        yield _example(by_row, left, 2, Guarantee(1.0))
+        person = PrivateSource("visits", columns, Person("who", max_groups=1, max_rows_per_group=2, relation="replace"))
+        plan, families = compiled(person, ("ward",), keys, (CountPersons(),))
+        moved = families[0].sensitivity(plan.reach, person.unit.unit, "l2")
+        people = Gaussian.for_budget(mu=0.5, sensitivity=moved)
+        outputs: Any = (("people", CountPersons()),)
+        by_person = cls(plan=plan, families=families, outputs=outputs, parts=(people,), about=person.unit.unit)
+        two = {**left, "who": np.array([1, 2, 2])}
+        other = {**two, "ward": np.array(["A", "B", "B"])}
+        yield Example(by_person, Data({"visits": two}), Data({"visits": other}), Guarantee(mu=0.5), cost="dear")
+        texts = PrivateSource("visits", (("city", Text()),), Rows())
+        plan, _ = compiled(texts, ("city",), None, ())
+        found = DiscoveredKeys.for_budget(epsilon=1.0, delta=1e-3)
+        discovered = cls(plan=plan, families=(), outputs=outputs, parts=(), selection=found, at=1e-3)
+        yield _example(discovered, {"city": np.array(["Rome"] * 40 + ["Bonn"])}, 40, Guarantee(1.0, 1e-3), "protected")
 
-        yield from table_examples()
+
+def _example(made: TableAnswers, data: Any, fewer: int, target: Guarantee, lengths: Any = "public") -> Example:
+    less = {name: column[:fewer] for name, column in data.items()}
+    return Example(made, Data({"visits": data}), Data({"visits": less}), target, cost="dear", lengths=lengths)
 
 
 def _has_distance(column: Array) -> bool:
