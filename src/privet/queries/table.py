@@ -20,6 +20,7 @@ from privet.queries.histograms import (
     top_question,
 )
 from privet.queries.query import Query
+from privet.queries.sql import query_of
 from privet.tables.columns import Column, Date, Float, as_columns
 from privet.tables.expressions import (
     Bin,
@@ -296,7 +297,7 @@ class Table:
         """The rows on which the condition holds; where a value in it is missing, it does not."""
         return Table._of(Where(self.rows, _condition(condition)), self.data)
 
-    def derive(self, **columns: ColumnOf) -> "Table":
+    def derive(self, /, **columns: ColumnOf) -> "Table":
         """More columns, each computed from the others row by row. A name that exists gets a new meaning and new bounds."""
         rows = self.rows
         for name, made in columns.items():
@@ -376,13 +377,27 @@ class Table:
             raise InvalidParameter('keys must be a list, a mapping such as {"ward": ["A", "B"]}, or a KeySet')
         return Groups(self, listed.names, listed)
 
-    def agg(self, **asked: Aggregate) -> Any:
+    def agg(self, /, **asked: Aggregate) -> Any:
         """Aggregates of all rows together. Counts with conditions are planned as one workload."""
         if asked and all(isinstance(each, Count) and each.where is not None for each in asked.values()):
             return self.counts(**{name: each.where for name, each in asked.items()})  # type: ignore[attr-defined]
         return Groups(self, (), KeySet((), ((),))).agg(**asked)
 
-    def counts(self, **conditions: Any) -> HistogramQuestion:
+    def sql(
+        self, text: str, *, public: Mapping[str, Any] | None = None, keys: Any = None, discover: bool = False
+    ) -> Query:
+        """The query that a small part of SQL asks for: SELECT keys, AGG(column) AS name, ... FROM this table
+        [JOIN a public one USING (column)] [WHERE condition] [GROUP BY keys]. `public` holds public tables by name, as
+        mappings of columns or data frames; `keys` and `discover` are those of `group_by`.
+
+        >>> import privet as pv
+        >>> visits = pv.Table({"ward": ["A", "B"]}, columns={"ward": pv.Category(["A", "B"])}, name="visits")
+        >>> print(visits.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"))
+        n by ward; ask it with ledger.release(query, epsilon=...)
+        """
+        return query_of(text, self, public=public, keys=keys, discover=discover)  # type: ignore[no-any-return]
+
+    def counts(self, /, **conditions: Any) -> HistogramQuestion:
         """How many rows meet each condition, all answered from one set of noisy cells with the least error."""
         return filtered_counts(self.rows, self.data, {name: _condition(each) for name, each in conditions.items()})
 
@@ -425,7 +440,7 @@ class Groups:
     names: tuple[str, ...]
     keys: KeySet | None
 
-    def agg(self, **asked: Aggregate) -> Query:
+    def agg(self, /, **asked: Aggregate) -> Query:
         """The query for these aggregates; each is named by its keyword."""
         made = {}
         for name, each in asked.items():
