@@ -5,9 +5,10 @@ from typing import Any
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Bool, Category, Date, Float, Int
 from privet.tables.dialect import DuckDB, Raw
-from privet.tables.emit import Emitter, Reading
+from privet.tables.emit import Emitter
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from privet.tables.reading import Reading
 
 
 def explained(query: Any) -> str:

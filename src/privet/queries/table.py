@@ -243,8 +243,11 @@ class Table:
         about = Rows() if unit is None else unit
         if not isinstance(about, Rows | Person):
             raise InvalidParameter('unit must be pv.Rows() or pv.Person("column", max_rows=...)')
-        if source is None:
-            raise InvalidParameter("a table needs data: a file, a data frame, or a mapping of arrays")
+        if source is None or isinstance(source, int | float | bytes | list | tuple):
+            raise InvalidParameter(
+                "a table needs data with named columns: a file, a data frame, or a mapping of arrays, got "
+                f"{type(source).__name__}"
+            )
         called = _called(source) if name is None else name
         if not isinstance(called, str) or not called:
             raise InvalidParameter("name must be a text")
@@ -375,10 +378,12 @@ class Table:
         listed = KeySet.of(keys) if isinstance(keys, Mapping) else keys
         if not isinstance(listed, KeySet):
             raise InvalidParameter('keys must be a list, a mapping such as {"ward": ["A", "B"]}, or a KeySet')
+        listed.fits(self.columns)
         return Groups(self, listed.names, listed)
 
-    def agg(self, /, **asked: Aggregate) -> Any:
+    def agg(self, /, *unnamed: object, **asked: Aggregate) -> Any:
         """Aggregates of all rows together. Counts with conditions are planned as one workload."""
+        _named(unnamed)
         if asked and all(isinstance(each, Count) and each.where is not None for each in asked.values()):
             return self.counts(**{name: each.where for name, each in asked.items()})  # type: ignore[attr-defined]
         return Groups(self, (), KeySet((), ((),))).agg(**asked)
@@ -440,12 +445,18 @@ class Groups:
     names: tuple[str, ...]
     keys: KeySet | None
 
-    def agg(self, /, **asked: Aggregate) -> Query:
+    def agg(self, /, *unnamed: object, **asked: Aggregate) -> Query:
         """The query for these aggregates; each is named by its keyword."""
+        _named(unnamed)
         made = {}
         for name, each in asked.items():
             made[name] = each() if callable(each) and getattr(each, "__module__", "") == Aggregate.__module__ else each
         return Query(self.table.rows, self.names, self.keys, tuple(made.items()), self.table.data)
+
+
+def _named(unnamed: tuple[object, ...]) -> None:
+    if unnamed:
+        raise InvalidParameter("name each aggregate, as in agg(n=pv.count()): the name becomes its column")
 
 
 def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None, bins: int | None) -> Bin:

@@ -23,7 +23,7 @@ from privet.queries.intervals import radius, ratio_interval
 from privet.queries.measured import Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart
 from privet.tables.bounded import Aggregates, Bounded, Salts
-from privet.tables.columns import Category, Column, Int, Text
+from privet.tables.columns import Category, Column, Float, Int, Text
 from privet.tables.keys import KeySet
 from privet.tables.mix import P
 from privet.tables.person import Person, Rows
@@ -258,9 +258,14 @@ class _Answers:
             value, wide = weights @ noisy.values, radius(*law, tuple(weights), _CONFIDENCE)
             return value, value - wide, value + wide
         assert isinstance(request, Mean | Variance)
-        low, high = self.columns[request.column].span
-        span = float(low), float(high)
-        return _mean(noisy, span) if isinstance(request, Mean) else _variance(noisy, span, request.root)
+        column = self.columns[request.column]
+        span = float(column.span[0]), float(column.span[1])
+        whole = not isinstance(column, Float) and family.tick == 1.0  # then no value was rounded
+        return (
+            _mean(noisy, span, 0.0 if whole else family.tick / 2.0)
+            if isinstance(request, Mean)
+            else _variance(noisy, span, request.root)
+        )
 
 
 def _counted(noisy: Array, wide: Any) -> tuple[Array, Array, Array]:
@@ -294,10 +299,11 @@ def _share(noisy: Noisy, power: int, confidence: float) -> tuple[Array, Array, A
     return share, low, high, weak
 
 
-def _mean(noisy: Noisy, span: tuple[float, float]) -> tuple[Array, Array, Array]:
+def _mean(noisy: Noisy, span: tuple[float, float], half: float) -> tuple[Array, Array, Array]:
+    """`half` is how far rounding to steps may move a mean."""
     share, low, high, _ = _share(noisy, 1, _CONFIDENCE)
     family = noisy.family
-    width, half = family.tick * round(family.top ** (1.0 / family.degree)), family.tick / 2.0
+    width = family.tick * round(family.top ** (1.0 / family.degree))
     ends = [np.clip(family.start + width * each + shift, *span) for each, shift in ((low, -half), (high, half))]
     return np.clip(family.start + width * share, *span), ends[0], ends[1]
 

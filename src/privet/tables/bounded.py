@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import floor
 from typing import Any, final
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
+from privet.tables.columns import Column, Float
 from privet.tables.expressions import Expression
 from privet.tables.keys import KeySet
 from privet.tables.plan import MOST_ROWS, Node
@@ -29,6 +31,11 @@ class Ticks:
     of: Expression
     start: float
     tick: float
+
+    def ends(self, columns: Mapping[str, Column]) -> tuple[int, int]:
+        """The least and the most steps that a row can have."""
+        low, high = (floor((float(end) - self.start) / self.tick + 0.5) for end in self.of.column(columns).span)
+        return low, high
 
 
 @final
@@ -104,16 +111,25 @@ class Bounded:
     signed: tuple[Signed, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in self.names:
+            if isinstance(self.rows.columns.get(name), Float):
+                raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
+        self.rows.sources  # noqa: B018 (two tables of one name are refused)
         if self.keys is not None:
             if self.keys.names != self.names:
                 raise InvalidParameter("the keys must have the columns that are grouped by, in their order")
             self.keys.fits(self.rows.columns)
+            if len(set(self.keys.plain_rows(self.rows.columns))) != len(self.keys):
+                raise InvalidParameter("the keys of a set must differ")
         for cell in self.cells:
             if cell.top * MOST_ROWS >= _LIMIT:
                 raise InvalidParameter("the sums of this query could leave 64 bits: give the column a coarser tick")
         for each in self.signed:
             if max(abs(each.lower), abs(each.upper)) * MOST_ROWS >= _LIMIT:
                 raise InvalidParameter("the sums of this query could leave 64 bits: give the column a coarser tick")
+            low, high = each.ticks.ends(self.rows.columns)
+            if low < each.lower or high > each.upper:
+                raise InvalidParameter("a signed sum must state what a row can add: its ends do not hold its column")
 
     @property
     def reach(self) -> Reach:
@@ -158,7 +174,7 @@ def arranged(plan: Bounded, columns: list[list[Any]], numbers: list[Array]) -> A
         made = [each[order] if len(order) else each for each in numbers]
     else:
         found = None
-        places = _places(plan.keys)
+        places = {row: place for place, row in enumerate(plan.keys.plain_rows(plan.rows.columns))}
         kept = [(i, places[group]) for i, group in enumerate(groups) if group in places]
         taken = np.array([i for i, _ in kept], dtype=np.int64)
         put = np.array([place for _, place in kept], dtype=np.int64)
@@ -185,7 +201,3 @@ def sort_key(group: tuple[Any, ...]) -> tuple[Any, ...]:
         else (0, value, b"")
         for value in group
     )
-
-
-def _places(keys: KeySet) -> dict[tuple[Any, ...], int]:
-    return {row: place for place, row in enumerate(keys.rows)}

@@ -13,6 +13,7 @@ from privet.errors import InvalidParameter
 
 MOST_KEYS = 2**24  # of a column that can be grouped by without a list
 _FARTHEST = 2**53  # whole numbers that a double holds
+_LARGEST, _SMALLEST = 2.0**100, 2.0**-800  # of bounds that are fractions: no engine's arithmetic fails between them
 _TICKS = 2**20  # steps of a column of floats, unless it says otherwise
 
 
@@ -128,6 +129,8 @@ class Float(Column):
     def __post_init__(self) -> None:
         lower, upper = finite("lower", self.lower), finite("upper", self.upper)
         _ordered(lower, upper)
+        if any(abs(end) >= _LARGEST or 0.0 < abs(end) < _SMALLEST for end in (lower, upper)):
+            raise InvalidParameter("the bounds of a column of numbers must be below 2^100, and 0 or above 2^-800")
         tick = default_tick(lower, upper) if self.tick is None else finite("tick", self.tick)
         top = max(abs(lower), abs(upper))
         if not (tick > 0.0 and math.isfinite(tick) and top / tick < 2.0**52 and math.frexp(tick)[0] == 0.5):
@@ -325,8 +328,8 @@ def as_columns(given: object) -> tuple[tuple[str, Column], ...]:
     for name, column in given.items():
         if not isinstance(column, Column):
             raise InvalidParameter(
-                f"column {name!r} must be pv.Int(lower, upper), pv.Float(lower, upper), pv.Category([...]), pv.Text(), "
-                f"pv.Date(lower, upper) or pv.Bool(), got {getattr(column, '__name__', type(column).__name__)}"
+                f"column {name!r} must be one of pv.Int(lower, upper), pv.Float(lower, upper), pv.Category([...]), "
+                f"pv.Text(), pv.Date(lower, upper) and pv.Bool(), got {getattr(column, '__name__', type(column).__name__)}"
             )
     return tuple(given.items())
 
@@ -369,3 +372,20 @@ def common_names(names: Iterable[str], known: Iterable[str]) -> list[str]:
     """The names that are not known, for messages."""
     held = set(known)
     return [name for name in names if name not in held]
+
+
+def key_value(name: str, column: Column, value: object) -> Any:
+    """A public value of a column as engines compare it, or an error where the column cannot have it.
+
+    >>> key_value("age", Int(0, 110), 65)
+    65
+    """
+    try:
+        read = column.read(value)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"column {name!r}: {problem}") from None
+    if column.numeric or column.kind == "date":
+        low, high = column.span
+        if not low <= read <= high or (column.kind == "int" and not isinstance(read, int)):
+            raise InvalidParameter(f"column {name!r}: {value!r:.40} is outside of its bounds, or no value of it")
+    return read

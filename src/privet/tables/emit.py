@@ -5,42 +5,14 @@ from itertools import count as counter
 from typing import Any, NamedTuple
 
 from privet.errors import InvalidData
-from privet.tables.bounded import Bounded, Salts, Term, Ticks
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
-from privet.tables.dialect import Dialect, Raw
-from privet.tables.expressions import (
-    Bin,
-    Both,
-    Compare,
-    CompareColumns,
-    Condition,
-    Either,
-    Expression,
-    IsIn,
-    IsMissing,
-    Linear,
-    Negated,
-    Part,
-    Pattern,
-    Plus,
-    Ref,
-)
+from privet.tables.bounded import Bounded, Salts, Term
+from privet.tables.columns import Column
+from privet.tables.dialect import Dialect
 from privet.tables.mix import FOLD, LIMIT, MISSING, P
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
-
-_FARTHEST = 2**53
-
-
-class Reading(NamedTuple):
-    """How an engine reaches a private table: what stands after FROM, and how it holds each column.
-
-    >>> Reading("visits", {"age": "int"}).sql
-    'visits'
-    """
-
-    sql: str
-    raw: Mapping[str, Raw]
+from privet.tables.reading import Reader, Reading, no_column
+from privet.tables.values import Values, is_text
 
 
 class _Relation(NamedTuple):
@@ -63,7 +35,9 @@ class Emitter:
 
     def __init__(self, dialect: Dialect, readings: Mapping[str, Reading]) -> None:
         self.dialect, self.readings = dialect, readings
+        self.reader, self.values = Reader(dialect), Values(dialect)
         self._numbers = counter()
+        self.used: dict[str, set[str]] = {}  # the columns that are read, by table
 
     def _alias(self) -> str:
         return f"c{next(self._numbers)}"
@@ -90,105 +64,23 @@ class Emitter:
     def _source(self, node: Source, needed: frozenset[str], linking: str | None = None) -> _Relation:
         reading, columns = self.readings[node.name], node.columns
         aliases = {name: self._alias() for name in columns if name in needed}
+        self.used.setdefault(node.name, set()).update(aliases)
         picked = []
         for name, alias in aliases.items():
             if name not in reading.raw:
-                raise InvalidData(f"the table {node.name!r} has no column {name!r}", column=name)
-            made = self._canonical(name, columns[name], reading.raw[name])
-            if name == linking and isinstance(columns[name], Int | Date):
-                # values outside of the bounds must not meet at the bound: they would link rows to other persons
-                made = self._inside(name, columns[name], reading.raw[name])
+                raise no_column(node, name)
+            made = self.reader.canonical(name, columns[name], reading.raw[name], name == linking)
             picked.append(f"{made} AS {alias}")
         person, is_text = None, False
         if isinstance(node.about, Person):
             person = self._alias()
-            sql, is_text = self._person(node, reading)
+            sql, is_text = self.reader.person(node, reading)
             picked.append(f"{sql} AS {person}")
         return _Relation(f"SELECT {', '.join(picked) or '1 AS one'} FROM {reading.sql}", aliases, person, is_text)
 
-    def _person(self, node: Source, reading: Reading) -> tuple[str, bool]:
-        assert isinstance(node.about, Person)
-        name = node.about.column
-        if name not in reading.raw:
-            raise InvalidData(f"the table {node.name!r} has no column {name!r} that names a person", column=name)
-        raw, sql = reading.raw[name], self.dialect.quote(name)
-        if raw == "text":
-            return sql, True
-        if raw == "int":
-            return self.dialect.whole(sql), False
-        if raw == "float":  # whole numbers beside missing ones, as data frames hold them
-            fits = f"{sql} = floor({sql}) AND {sql} > {-_FARTHEST} AND {sql} < {_FARTHEST}"
-            return f"CASE WHEN {fits} THEN {self.dialect.whole(sql)} END", False
-        if raw == "other":
-            return self.dialect.as_text(sql), True
-        raise InvalidData(
-            f"column {name!r} cannot name a person: it holds {raw} values, not numbers or texts", column=name
-        )
-
-    def _canonical(self, name: str, column: Column, raw: Raw) -> str:
-        """A column as it is compared and added up everywhere: a bounded integer or double, a text, or missing."""
-        sql, d = self.dialect.quote(name), self.dialect
-        wrong = InvalidData(
-            f"column {name!r} is declared as {column.describe()}, and the table holds {_HELD[raw]}", column=name
-        )
-        if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
-            if raw == "int" and isinstance(column, Text):
-                return d.as_text(sql)
-            if raw != "text":
-                raise wrong
-            if isinstance(column, Text):
-                return sql
-            return f"CASE WHEN {sql} IN ({', '.join(map(d.text, column.values))}) THEN {sql} END"
-        if isinstance(column, Date):
-            if raw not in ("date", "time", "text"):
-                raise wrong
-            return self._clamped(d.read_day(sql, raw), *column.span)
-        if raw in ("date", "time", "other"):
-            raise wrong
-        if isinstance(column, Category):
-            number = d.whole(sql) if raw == "int" else self._double(sql, raw)
-            return f"CASE WHEN {number} IN ({', '.join(map(str, column.values))}) THEN {d.whole(number)} END"
-        if isinstance(column, Bool):
-            if raw == "text":
-                yes, no = ("'true', 'True', 'TRUE', 't', '1'", "'false', 'False', 'FALSE', 'f', '0'")
-                return f"CASE WHEN {sql} IN ({yes}) THEN {d.number(1)} WHEN {sql} IN ({no}) THEN {d.number(0)} END"
-            number = f"CAST({sql} AS INT)" if raw == "bool" else sql
-            return f"CASE WHEN {number} = 1 THEN {d.number(1)} WHEN {number} = 0 THEN {d.number(0)} END"
-        if isinstance(column, Int):
-            if raw in ("int", "bool"):
-                number = f"CAST({sql} AS INT)" if raw == "bool" else sql
-                return d.whole(self._clamped(number, *column.span))
-            return self._rounded(self._clamped(self._double(sql, raw), *map(float, column.span)))
-        assert isinstance(column, Float)
-        zeroed = f"({self._double(sql, raw)} + {d.number(0.0)})"  # no negative zero
-        return self._clamped(zeroed, column.lower, column.upper)
-
-    def _double(self, sql: str, raw: Raw) -> str:
-        d = self.dialect
-        if raw == "text":
-            return f"({d.present(d.read_double(sql))})"
-        if raw == "bool":
-            sql = f"CAST({sql} AS INT)"
-        return f"({d.present(d.as_double(sql))})" if raw == "float" else d.as_double(sql)
-
-    def _clamped(self, sql: str, lower: int | float, upper: int | float) -> str:
-        low, high = self.dialect.number(lower), self.dialect.number(upper)
-        moved = f"WHEN {sql} < {low} THEN {low} WHEN {sql} > {high} THEN {high}"
-        return f"CASE WHEN {sql} IS NULL THEN NULL {moved} ELSE {sql} END"
-
-    def _inside(self, name: str, column: Column, raw: Raw) -> str:
-        d, sql = self.dialect, self.dialect.quote(name)
-        value = d.read_day(sql, raw) if isinstance(column, Date) else sql if raw == "int" else self._double(sql, raw)
-        low, high = map(d.number, column.span)
-        fits = f"{value} >= {low} AND {value} <= {high} AND {value} = floor({value})"
-        return f"CASE WHEN {fits} THEN {d.whole(value)} END"
-
-    def _rounded(self, sql: str) -> str:
-        return self.dialect.whole(f"floor({sql} + {self.dialect.number(0.5)})")
-
     def _where(self, node: Where, needed: frozenset[str]) -> _Relation:
         inner = self.relation(node.input, needed | node.condition.names())
-        condition = self.condition(node.condition, node.input.columns, inner.aliases)
+        condition = self.values.condition(node.condition, node.input.columns, inner.aliases)
         return inner._replace(sql=f"SELECT * FROM ({inner.sql}) AS {self._alias()} WHERE {condition}")
 
     def _derive(self, node: Derive, needed: frozenset[str]) -> _Relation:
@@ -196,7 +88,7 @@ class Emitter:
             return self.relation(node.input, needed)
         inner = self.relation(node.input, (needed - {node.name}) | node.expression.names())
         alias = self._alias()
-        made = self.expression(node.expression, node.input.columns, inner.aliases)
+        made = self.values.expression(node.expression, node.input.columns, inner.aliases)
         sql = f"SELECT *, {made} AS {alias} FROM ({inner.sql}) AS {self._alias()}"
         return inner._replace(sql=sql, aliases={**inner.aliases, node.name: alias})
 
@@ -205,7 +97,8 @@ class Emitter:
         theirs = {name: self._alias() for name, _ in node.listed}
         public = dict(node.listed)
         rows = [
-            [self._constant(public[name], value) for name, value in zip(theirs, row, strict=True)] for row in node.rows
+            [self.values.constant(public[name], value) for name, value in zip(theirs, row, strict=True)]
+            for row in node.rows
         ]
         values = self._values(rows, list(theirs.values()))
         left, right = self._alias(), self._alias()
@@ -243,7 +136,7 @@ class Emitter:
         if len({each.person_is_text for each in inner}) > 1:
             raise InvalidData("one table names persons by texts, the other by numbers: cast one of them")
         first = inner[0]
-        names = [name for name in node.columns if name in first.aliases]
+        names = [name for name in node.columns if name in needed]
         parts = []
         for each in inner:
             picked = [f"{each.aliases[name]} AS {first.aliases[name]}" for name in names]
@@ -251,90 +144,6 @@ class Emitter:
                 picked.append(f"{each.person} AS {first.person}")
             parts.append(f"SELECT {', '.join(picked) or '1 AS one'} FROM ({each.sql}) AS {self._alias()}")
         return first._replace(sql=" UNION ALL ".join(parts), aliases={name: first.aliases[name] for name in names})
-
-    # --- expressions -----------------------------------------------------------------------------------------------
-
-    def expression(self, what: Expression, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
-        """A value for every row."""
-        d = self.dialect
-        if isinstance(what, Ref):
-            return aliases[what.name]
-        if isinstance(what, Linear):
-            inner = self.expression(what.of, columns, aliases)
-            if isinstance(what.column(columns), Float):
-                factor, shift = d.number(float(what.factor)), d.number(float(what.shift))
-                return f"({d.as_double(inner)} * {factor} + {shift})"
-            return f"({inner} * {d.number(what.factor)} + {d.number(what.shift)})"
-        if isinstance(what, Plus):
-            parts = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
-            if isinstance(what.column(columns), Float):
-                parts = [d.as_double(each) for each in parts]
-            return f"({parts[0]} {'+' if what.sign > 0 else '-'} {parts[1]})"
-        if isinstance(what, Bin):
-            return self._bin(what, columns, aliases)
-        if isinstance(what, Pattern):
-            told = [self.condition(each, columns, aliases) for each in what.conditions]
-            bits = [f"CASE WHEN {each} THEN {d.number(2**i)} ELSE {d.number(0)} END" for i, each in enumerate(told)]
-            return f"({' + '.join(bits)})"
-        assert isinstance(what, Part)
-        inner = self.expression(what.of, columns, aliases)
-        if what.part == "weekday":
-            return f"(({inner} + {d.number(7 * 2**20 + 3)}) % 7)"
-        return d.day_part(what.part, inner)
-
-    def _bin(self, what: Bin, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
-        d, inner = self.dialect, self.expression(what.of, columns, aliases)
-        end = what.start + what.width * what.count
-        whole = isinstance(what.start, int) and isinstance(what.width, int)
-        if whole and not isinstance(what.of.column(columns), Float):
-            start, stop, width = d.number(what.start), d.number(int(end)), d.number(what.width)
-            number = d.divided(f"({inner} - {start})", width)
-            inside = f"{inner} >= {start} AND {inner} < {stop}"
-            return f"CASE WHEN {inside} THEN {number} WHEN {inner} = {stop} THEN {d.number(what.count - 1)} END"
-        x = d.as_double(inner)
-        start, stop, width = d.number(float(what.start)), d.number(float(end)), d.number(float(what.width))
-        place = d.whole(f"floor(({x} - {start}) / {width})")
-        last = d.number(what.count - 1)
-        inside = f"{x} >= {start} AND {x} <= {stop}"
-        return f"CASE WHEN {inside} THEN CASE WHEN {place} > {last} THEN {last} ELSE {place} END END"
-
-    def _constant(self, column: Column, value: Any) -> str:
-        d = self.dialect
-        if value is None:
-            return "NULL"
-        read = column.read(value)
-        return d.text(read) if isinstance(read, str) else d.number(read)
-
-    def condition(self, what: Condition, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
-        """A condition in the three-valued logic of SQL."""
-        if isinstance(what, Compare):
-            operator = "<>" if what.operator == "!=" else what.operator
-            constant = self._constant(what.of.column(columns), what.value)
-            return f"({self.expression(what.of, columns, aliases)} {operator} {constant})"
-        if isinstance(what, CompareColumns):
-            operator = "<>" if what.operator == "!=" else what.operator
-            sides = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
-            return f"({sides[0]} {operator} {sides[1]})"
-        if isinstance(what, IsIn):
-            column = what.of.column(columns)
-            listed = ", ".join(self._constant(column, value) for value in what.values)
-            return f"({self.expression(what.of, columns, aliases)} IN ({listed}))"
-        if isinstance(what, IsMissing):
-            return f"({self.expression(what.of, columns, aliases)} IS NULL)"
-        if isinstance(what, Negated):
-            return f"(NOT {self.condition(what.of, columns, aliases)})"
-        assert isinstance(what, Both | Either)
-        word = "AND" if isinstance(what, Both) else "OR"
-        sides = [self.condition(each, columns, aliases) for each in (what.left, what.right)]
-        return f"({sides[0]} {word} {sides[1]})"
-
-    def ticks(self, what: Ticks, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
-        """A column as whole steps."""
-        d, inner = self.dialect, self.expression(what.of, columns, aliases)
-        if what.tick == 1.0 and what.start.is_integer() and not isinstance(what.of.column(columns), Float):
-            return f"({inner} - {d.number(int(what.start))})"
-        shifted = f"({d.as_double(inner)} - {d.number(what.start)}) / {d.number(what.tick)}"
-        return self._rounded(shifted)
 
     # --- aggregates ------------------------------------------------------------------------------------------------
 
@@ -360,7 +169,7 @@ class Emitter:
             picked.append(f"{self._term(term, columns, inner.aliases)} AS {terms[-1]}")
         for each in plan.signed:
             signed.append(self._alias())
-            picked.append(f"{self.ticks(each.ticks, columns, inner.aliases)} AS {signed[-1]}")
+            picked.append(f"{self.values.ticks(each.ticks, columns, inner.aliases)} AS {signed[-1]}")
         kept = [f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null]
         if inner.person is not None:
             picked.append(inner.person)
@@ -377,18 +186,25 @@ class Emitter:
             return sql
         columns = plan.rows.columns
         values = [
-            [self._constant(columns[n], v) for n, v in zip(plan.names, row, strict=True)] for row in plan.keys.rows
+            [self.values.constant(columns[n], v) for n, v in zip(plan.names, row, strict=True)]
+            for row in plan.keys.rows
         ]
         listed = [self._alias() for _ in keys]
         left, right = self._alias(), self._alias()
-        on = " AND ".join(self.dialect.same(f"{left}.{a}", f"{right}.{b}") for a, b in zip(keys, listed, strict=True))
+        pairs = [(f"{left}.{a}", f"{right}.{b}", columns[n]) for a, b, n in zip(keys, listed, plan.names, strict=True)]
+        on = " AND ".join(f"{a} = {b}" if not column.null else self._same(a, b, column) for a, b, column in pairs)
         return f"SELECT {left}.* FROM ({sql}) AS {left} JOIN ({self._values(values, listed)}) AS {right} ON {on}"
+
+    def _same(self, a: str, b: str, column: Column) -> str:
+        """Equal, or both missing, in equalities that every engine can join by."""
+        filler = self.dialect.text("") if is_text(column) else self.dialect.number(0)
+        return f"coalesce({a}, {filler}) = coalesce({b}, {filler}) AND ({a} IS NULL) = ({b} IS NULL)"
 
     def _term(self, term: Term, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
         if not term.factors and len(term.present) == 0:
             return self.dialect.number(1)
-        absent = " OR ".join(f"{self.expression(each, columns, aliases)} IS NULL" for each in term.present)
-        value = " * ".join(self.ticks(each, columns, aliases) for each in term.factors) or self.dialect.number(1)
+        absent = " OR ".join(f"{self.values.expression(each, columns, aliases)} IS NULL" for each in term.present)
+        value = " * ".join(self.values.ticks(each, columns, aliases) for each in term.factors) or self.dialect.number(1)
         return f"CASE WHEN {absent} THEN {self.dialect.number(0)} ELSE {value} END" if absent else value
 
     def _by_row(self, plan: Bounded, rows: _Relation, keys: list[str], terms: list[str], signed: list[str]) -> str:
@@ -420,12 +236,11 @@ class Emitter:
         steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {grouped}"))
         carried = [*keys, "c", *terms, *signed, *(f"n_{each}" for each in signed)]
         last = self._mixed(steps, plan, person, rows.person_is_text, keys, carried, salts)
-        text_keys = self._text_keys(plan)
         order = ", ".join(
             [
                 "h",
                 "key_number",
-                *(d.ordered(key) if is_text else key for key, is_text in zip(keys, text_keys, strict=True)),
+                *(f"{key} NULLS LAST" for key in keys),
             ]
         )
         window = f"(PARTITION BY {person} ORDER BY {order}"
@@ -450,7 +265,7 @@ class Emitter:
 
     def _text_keys(self, plan: Bounded) -> list[bool]:
         columns = plan.rows.columns
-        return [_is_text(columns[name]) for name in plan.names]
+        return [is_text(columns[name]) for name in plan.names]
 
     def _mixed(
         self,
@@ -500,22 +315,6 @@ class Emitter:
         d = self.dialect
         n = f"least(n_{alias}, k)"
         return f"least(greatest({alias}, {n} * {d.number(each.lower)}), {n} * {d.number(each.upper)})"
-
-
-_HELD = {
-    "int": "whole numbers",
-    "float": "numbers",
-    "decimal": "numbers",
-    "text": "texts",
-    "bool": "yes and no",
-    "date": "days",
-    "time": "times",
-    "other": "values of another kind",
-}
-
-
-def _is_text(column: Column) -> bool:
-    return isinstance(column, Text) or (isinstance(column, Category) and column.texts)
 
 
 def _is_everything(plan: Bounded) -> bool:

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from privet._validate import items
+from privet._validate import count, finite, items
 from privet.errors import InvalidParameter
 from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
 
 Columns = Mapping[str, Column]
 Operator = Literal["<", "<=", ">", ">=", "=", "!="]
 _LARGEST = 2.0**52
+_FACTORS = 2.0**-100, 2.0**100
 PARTS = ("year", "month", "weekday")
 
 
@@ -67,6 +68,11 @@ class Linear(Expression):
     of: Expression
     factor: int | float
     shift: int | float
+
+    def __post_init__(self) -> None:
+        if finite("factor", self.factor) != 0.0 and not _FACTORS[0] <= abs(self.factor) <= _FACTORS[1]:
+            raise InvalidParameter("a factor must be 0, or from 2^-100 to 2^100")
+        finite("shift", self.shift)
 
     def column(self, columns: Columns) -> Column:
         inner = _numbers(self.of.column(columns))
@@ -121,6 +127,13 @@ class Bin(Expression):
     width: int | float
     count: int
 
+    def __post_init__(self) -> None:
+        if not _FACTORS[0] <= finite("width", self.width) <= _FACTORS[1]:
+            raise InvalidParameter("the width of a bin must be from 2^-100 to 2^100")
+        if abs(finite("start", self.start)) > _FACTORS[1] or 0.0 < abs(self.start) < _FACTORS[0]:
+            raise InvalidParameter("bins start at 0, or at a number from 2^-100 to 2^100 in size")
+        count("count", self.count, 1)
+
     def column(self, columns: Columns) -> Column:
         return Int(0, self.count - 1, null=_spread(self.of.column(columns)).null)
 
@@ -139,6 +152,10 @@ class Part(Expression):
 
     of: Expression
     part: str
+
+    def __post_init__(self) -> None:
+        if self.part not in PARTS:
+            raise InvalidParameter(f"a date has the parts {', '.join(PARTS)}, got {self.part!r:.40}")
 
     def column(self, columns: Columns) -> Column:
         inner = self.of.column(columns)

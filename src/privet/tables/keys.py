@@ -9,7 +9,7 @@ from typing import Any, final
 
 from privet._validate import items, set_frozen
 from privet.errors import InvalidParameter
-from privet.tables.columns import EPOCH, MOST_KEYS, Bool, Column, Date, Float
+from privet.tables.columns import EPOCH, MOST_KEYS, Bool, Column, Date, Float, key_value
 
 
 @final
@@ -110,18 +110,19 @@ class KeySet:
                             f"column {name!r} says that missing values are no group: give null=True there"
                         )
                 else:
-                    _check(name, column, value)
+                    key_value(name, column, value)
 
+    def plain_rows(self, columns: Mapping[str, Column]) -> list[tuple[Any, ...]]:
+        """The keys in the one form in which engines give them back: a day may have been given as a text.
 
-def _check(name: str, column: Column, value: Any) -> None:
-    try:
-        read = column.read(value)
-    except InvalidParameter as problem:
-        raise InvalidParameter(f"column {name!r}: {problem}") from None
-    if column.numeric or column.kind == "date":
-        low, high = column.span
-        if not low <= read <= high:
-            raise InvalidParameter(f"column {name!r}: the key {value!r:.40} is outside of its bounds")
+        >>> KeySet(("d",), (("2024-05-01",),)).plain_rows({"d": Date("2024-01-01", "2024-12-31")})
+        [(datetime.date(2024, 5, 1),)]
+        """
+        maps = []
+        for place, name in enumerate(self.names):
+            column, given = columns[name], {row[place]: 0 for row in self.rows}
+            maps.append({value: None if value is None else plain_key(column, column.read(value)) for value in given})
+        return [tuple(each[value] for each, value in zip(maps, row, strict=True)) for row in self.rows]
 
 
 def all_keys(columns: Mapping[str, Column], names: tuple[str, ...]) -> KeySet:

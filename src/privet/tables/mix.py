@@ -6,11 +6,13 @@ this: what is kept of a person depends on that person's rows and on the salt alo
 """
 
 import hashlib
+from datetime import date
 from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
+from privet.tables.columns import EPOCH
 
 P = 2**31 - 1
 LIMIT = 2**60  # numbers from here on, and negative ones, go through their text
@@ -42,13 +44,16 @@ def priority(ids: Array, keys: Array, salts: tuple[int, ...]) -> Array:
 
 
 def number_of(value: Any) -> int:
-    """A value as a number below 2^60: a whole number there is itself, anything else 60 bits of the MD5 of its text.
+    """A value as a number below 2^60: a whole number there is itself, a day counts from 1970, and anything else is 60
+    bits of the MD5 of its text.
 
     >>> number_of(7), number_of("abc"), number_of(None) == MISSING
     (7, 648541476951500027, True)
     """
     if value is None:
         return MISSING
+    if isinstance(value, date):
+        value = value.toordinal() - EPOCH
     if not isinstance(value, str) and 0 <= value < LIMIT:
         return int(value)
     text = value if isinstance(value, str) else str(int(value))

@@ -1,12 +1,11 @@
 """The plan of a query: a small frozen tree of what happens to rows. Public, hashable, and without any data."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._validate import instance
 from privet.errors import InvalidParameter
-from privet.tables.columns import Column
+from privet.tables.columns import Category, Column, Text, key_value
 from privet.tables.expressions import Condition, Expression
 from privet.tables.person import Person, Rows
 from privet.tables.reach import Reach
@@ -177,11 +176,26 @@ class PublicJoin(_Step):
                 raise InvalidParameter(f"column {name!r} is of another kind in the public table")
             if mine[name].kind == "float":
                 raise InvalidParameter(f"column {name!r}: fractions are not joined on; put them into bins first")
+            if _texts(mine[name]) != _texts(theirs[name]):
+                raise InvalidParameter(f"column {name!r} holds texts in one table and numbers in the other")
+        if not self.on:
+            raise InvalidParameter("name the columns that the tables are joined on")
         twice = [name for name in theirs if name not in self.on and name in mine]
-        if twice or not self.on:
+        if twice:
             raise InvalidParameter(
                 f"the public table must not bring columns that are there already: {', '.join(twice)}"
             )
+        if not self.rows or any(len(row) != len(self.listed) for row in self.rows):
+            raise InvalidParameter("a public table needs rows, each with a value for every column")
+        self._read()  # a value beyond the bounds of its column would break what they promise
+
+    def _read(self) -> list[tuple[Any, ...]]:
+        """The rows as engines compare them."""
+        maps = [
+            {v: None if v is None else key_value(name, column, v) for v in {row[place]: 0 for row in self.rows}}
+            for place, (name, column) in enumerate(self.listed)
+        ]
+        return [tuple(each[value] for each, value in zip(maps, row, strict=True)) for row in self.rows]
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -191,10 +205,10 @@ class PublicJoin(_Step):
     def fan_out(self) -> int:
         places = [[name for name, _ in self.listed].index(name) for name in self.on]
         met: dict[tuple[Any, ...], int] = {}
-        for row in self.rows:
+        for row in self._read():  # as they are compared: a day may be given as a text or as a date
             key = tuple(row[place] for place in places)
             met[key] = met.get(key, 0) + 1
-        return self.input.fan_out * max(met.values(), default=1)
+        return self.input.fan_out * max(met.values())
 
 
 @final
@@ -266,12 +280,18 @@ class Linked(_Step):
             raise InvalidParameter("rows are linked to persons first: filter and derive after that")
         if not isinstance(self.link.unit, Person):
             raise InvalidParameter("the table that links rows to persons needs unit=pv.Person(...)")
+        if isinstance(self.input.unit, Person):
+            raise InvalidParameter("the rows name their persons themselves: only rows with unit=pv.Rows() are linked")
+        if self.input.name == self.link.name:
+            raise InvalidParameter("a table does not link itself")
         for each in (self.input, self.link):
             if self.on not in each.columns:
                 raise InvalidParameter(f"both tables need the column {self.on!r:.60} that links them")
         mine, theirs = self.input.columns[self.on], self.link.columns[self.on]
         if mine.kind != theirs.kind or mine.kind == "float":
             raise InvalidParameter(f"column {self.on!r} must hold whole numbers or texts, and the same in both tables")
+        if _texts(mine) != _texts(theirs):
+            raise InvalidParameter(f"column {self.on!r} holds texts in one table and numbers in the other")
 
     @property
     def unit(self) -> Rows | Person:
@@ -301,6 +321,8 @@ class Union(Node):
     inputs: tuple[Node, ...]
 
     def __post_init__(self) -> None:
+        if not self.inputs:
+            raise InvalidParameter("there is nothing to put together: give one table or more")
         first = self.inputs[0]
         for other in self.inputs[1:]:
             if other.unit.unit != first.unit.unit:
@@ -329,6 +351,15 @@ class Union(Node):
         return _distinct(tuple(source for each in self.inputs for source in each.sources))
 
 
+def _texts(column: Column) -> bool:
+    return isinstance(column, Text) or (isinstance(column, Category) and column.texts)
+
+
 def _distinct(sources: tuple[Source, ...]) -> tuple[Source, ...]:
-    found: Mapping[str, Source] = {source.name: source for source in sources}
+    found: dict[str, Source] = {}
+    for source in sources:
+        if found.setdefault(source.name, source) != source:
+            raise InvalidParameter(
+                f"two different tables are called {source.name!r:.60}: give one of them another name"
+            )
     return tuple(found.values())

@@ -1,6 +1,6 @@
 """Reach: how far one person can move the exact aggregates of a table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
@@ -14,7 +14,8 @@ from privet.privacy import Unit
 @dataclass(frozen=True)
 class Reach:
     """What one unit of privacy can add to a table of groups: at most `rows` rows, in at most `keys` groups, at most
-    `rows_per_key` in each; None where there is no such limit.
+    `rows_per_key` in each; None where there is no such limit. `repeated` says that it may be counted as several persons of
+    one group, as a row that is a unit by itself and has met several rows of a public table.
 
     **Sensitivity:** of counts under add/remove, with r = min(rows, keys rows_per_key) and p = min(rows_per_key, r):
     l1 is r, l2 squared is floor(r/p) p^2 + (r mod p)^2, attained; without a limit by group all rows may share one, and l2
@@ -31,6 +32,7 @@ class Reach:
     keys: int | None = None
     rows_per_key: int | None = None
     rows: int | None = None
+    repeated: bool = False
 
     def __post_init__(self) -> None:
         for name in ("keys", "rows_per_key", "rows"):
@@ -62,7 +64,7 @@ class Reach:
         >>> Reach(keys=5, rows_per_key=3).within(2).most_rows
         6
         """
-        return Reach(keys if self.keys is None else min(self.keys, keys), self.rows_per_key, self.rows)
+        return replace(self, keys=keys if self.keys is None else min(self.keys, keys))
 
     def times(self, factor: int) -> "Reach":
         """The reach after every row has become up to `factor` rows, anywhere.
@@ -70,7 +72,7 @@ class Reach:
         >>> Reach(1, 1, 1).times(3).l2_squared(Unit())
         9
         """
-        return self if factor == 1 else Reach(rows=factor * self.most_rows)
+        return self if factor == 1 else Reach(rows=factor * self.most_rows, repeated=True)
 
     @property
     def _squares(self) -> int:
@@ -109,8 +111,12 @@ class Reach:
         return min(2 * (high**2 + low**2) * self._squares, max(2 * top, (high + low) ** 2) * p * p * -(-r // p))
 
     def persons(self, unit: Unit) -> int:
-        """How far counts of persons move in l1, which is the square of how far they move in l2."""
-        return self.most_keys * _moves(unit)
+        """How far counts of persons move in l1, and the square of how far they move in l2: one number bounds both.
+
+        >>> Reach(keys=5, rows_per_key=3).persons(Unit()), Reach(1, 1, 1).times(3).persons(Unit())
+        (5, 9)
+        """
+        return (self._squares if self.repeated else self.most_keys) * _moves(unit)
 
 
 def _moves(unit: Unit) -> int:

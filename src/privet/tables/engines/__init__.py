@@ -1,21 +1,12 @@
 """Engines: the same exact aggregates from numpy, DuckDB, PostgreSQL and Spark."""
 
-from typing import Any
+from privet._face import face
+from privet.tables.engines.choose import (
+    check_sources as check_sources,
+    draft_of as draft_of,
+    engine_of as engine_of,
+    exact_aggregates as exact_aggregates,
+)
+from privet.tables.engines.postgres import PostgresTable as PostgresTable
 
-from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
-from privet.tables.engines import duckdb
-
-
-def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
-    """Exact sums of every group from the engine that holds the data: not releasable."""
-    return duckdb.exact_aggregates(plan, sources, salts, **settings)
-
-
-def check_sources(plan: Bounded, sources: Sources) -> None:
-    """Refuse, from the schema of the data alone, what the plan cannot be run on."""
-    duckdb.check_sources(plan, sources)
-
-
-def draft_of(source: Any) -> str:
-    """A schema with the names and kinds of the columns of a source; bounds are never read from the data."""
-    return duckdb.draft_of(source)
+__all__, __dir__ = face(globals())

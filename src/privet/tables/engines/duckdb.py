@@ -1,66 +1,57 @@
 """DuckDB: files larger than memory, data frames and arrays, on one machine."""
 
-import csv
+import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from glob import glob
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidData
+from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
 from privet.tables.columns import Column
 from privet.tables.dialect import DuckDB, Raw
-from privet.tables.emit import Emitter, Reading
-from privet.tables.frames import frame_names, is_frame, raw_columns
+from privet.tables.emit import Emitter
+from privet.tables.engines.duckdb_files import file_reading, raw_kind
+from privet.tables.engines.failing import cancellable, one_failure
+from privet.tables.frames import RawColumn, frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
 from privet.tables.keys import plain_key
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
-from privet.tables.schema import draft
+from privet.tables.reading import Reading, no_column
 
-FAILED = (
-    "the engine could not answer; whether that depends on the data is not said. Look into the table as its custodian"
-)
-_NUMBERS = {
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "HUGEINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-    "UHUGEINT",
-}
+SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
+PERSON = "the person"  # of a data frame, beside the column of that name
+_PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false")
+_SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
 
 
-def raw_kind(type_: str) -> Raw:
-    """How DuckDB holds a column, by the name of its type.
+def takes(data: Any) -> bool:
+    """Whether this engine reads such data.
 
-    >>> raw_kind("BIGINT"), raw_kind("DECIMAL(18,3)"), raw_kind("TIMESTAMP WITH TIME ZONE")
-    ('int', 'decimal', 'time')
+    >>> takes("visits.parquet"), takes({"age": [30]}), takes(3)
+    (True, True, False)
     """
-    if type_ in _NUMBERS:
-        return "int"
-    if type_ in ("FLOAT", "DOUBLE"):
-        return "float"
-    if type_.startswith("DECIMAL"):
-        return "decimal"
-    if type_ == "VARCHAR" or type_.startswith("ENUM"):
-        return "text"
-    if type_ in ("BOOLEAN", "DATE"):
-        return "bool" if type_ == "BOOLEAN" else "date"
-    return "time" if type_.startswith("TIMESTAMP") else "other"
+    return isinstance(data, str | Path) or _is_relation(data) or is_frame(data)
+
+
+def check(plan: Bounded, sources: Sources) -> None:
+    """Refuse what the schema of the data does not fit, without a look at a row."""
+    with one_failure(), _connected({}) as connection:
+        Emitter(DuckDB(), _readings(connection, plan, sources)).query(plan, (0, 0, 0, 0, 0))
 
 
 def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
     """The exact sums of every group, bounded for every person: not releasable.
 
-    `settings` are DuckDB's own, such as `memory_limit="2GB"` and `threads=2`: none of them changes an answer.
+    `settings` are those of DuckDB that change no answer: `memory_limit="2GB"`, `threads=2`, `temp_directory=` (where it
+    keeps what does not fit into memory; a private folder that is removed, unless it is given) and
+    `max_temp_directory_size=`.
 
     >>> from privet.tables.columns import Int
     >>> from privet.tables.keys import KeySet
@@ -69,16 +60,24 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
     [3]
     """
-    with _connected(settings) as connection:
-        readings = {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
-        sql = Emitter(DuckDB(), readings).query(plan, salts)
-        return _answer(plan, _asked(connection, sql))
+    with one_failure(), _connected(settings) as connection:
+        readings = _readings(connection, plan, sources)
+        emitter = Emitter(DuckDB(), readings)
+        sql = emitter.query(plan, salts)
+        for source in plan.rows.sources:
+            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name])
+
+        def ask() -> dict[str, Array]:
+            return connection.execute(sql).fetchnumpy()
+
+        found = cancellable(ask, connection.interrupt, connection.query_progress)
+        return _answer(plan, list(found.values()))
 
 
 def _answer(plan: Bounded, fetched: list[Array]) -> Aggregates:
     columns = plan.rows.columns
     keys = [
-        [plain_key(columns[name], None if value is np.ma.masked else value) for value in _listed(column)]
+        [plain_key(columns[name], value) for value in _listed(column)]
         for name, column in zip(plan.names, fetched, strict=False)
     ]
     numbers = [np.ma.getdata(each).astype(np.int64) for each in fetched[len(plan.names) :]]
@@ -93,124 +92,147 @@ def _listed(column: Array) -> list[Any]:
 
 @contextmanager
 def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
-    import duckdb
-
-    plain = {"TimeZone": "UTC", "pandas_analyze_sample": 0, "autoinstall_known_extensions": False}
-    connection = duckdb.connect(config=dict(settings))
+    unknown = [name for name in settings if name not in SETTINGS]
+    if unknown:
+        raise InvalidParameter(f"DuckDB is given {', '.join(SETTINGS)}, not {', '.join(unknown)}")
+    if settings:
+        with _folder(settings.get("temp_directory")) as folder:
+            connection = _opened({**settings, "temp_directory": folder})
+            try:
+                yield connection
+            finally:
+                connection.close()
+        return
+    cursor = _shared().cursor()
     try:
-        for name, value in plain.items():
-            connection.execute(f"SET {name} = {value!r}" if not isinstance(value, bool) else f"SET {name} = {value}")
-        yield connection
+        cursor.execute("SET TimeZone = 'UTC'")
+        yield cursor
     finally:
-        connection.close()
+        cursor.close()
 
 
-def _asked(connection: Any, sql: str) -> list[Array]:
-    """The columns of the answer. Whatever goes wrong says the same: an engine's own words may quote data."""
+@contextmanager
+def _folder(given: Any) -> Iterator[str]:
+    """Where DuckDB puts what does not fit into memory: only we can read it, and it does not stay."""
+    if given is not None:
+        yield str(given)
+        return
+    made = tempfile.mkdtemp(prefix="privet-")
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _opened(settings: Mapping[str, Any]) -> Any:
     import duckdb
 
-    try:
-        found = connection.execute(sql).fetchnumpy()
-    except duckdb.Error:
-        raise InvalidData(FAILED) from None
-    except KeyboardInterrupt:
-        connection.interrupt()
-        raise
-    return list(found.values())
+    connection = duckdb.connect(config=dict(settings))
+    for each in _PLAIN:
+        connection.execute(f"SET {each}")
+    return connection
 
 
-def _reading(connection: Any, source: Source, data: Any) -> Reading:
-    """What stands after FROM for this table, and how its columns are held."""
+def _shared() -> Any:
+    process = os.getpid()  # a fork has none of its parent's threads
+    if process not in _SHARED:
+        folder = tempfile.mkdtemp(prefix="privet-")
+        atexit.register(_removed, process, folder)
+        _SHARED[process] = _opened({"temp_directory": folder})
+    return _SHARED[process]
+
+
+def _removed(process: int, folder: str) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- what stands behind a name -----------------------------------------------------------------------------------------
+
+
+def _readings(connection: Any, plan: Bounded, sources: Sources) -> dict[str, Reading]:
+    return {
+        source.name: _reading(connection, f"privet_{place}", source, sources[source.name])
+        for place, source in enumerate(plan.rows.sources)
+    }
+
+
+def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
+    """What stands after FROM for this table, and how its columns are held: from its schema alone."""
     if isinstance(data, str | Path):
-        return _file(connection, data)
-    if _is_relation(data):
-        data = data.arrow()
-        data = data.read_all() if hasattr(data, "read_all") else data
-    if not is_frame(data):
-        raise InvalidData(
-            f"a table is a file (Parquet or CSV), a data frame, an Arrow table or a mapping of arrays, got {type(data).__name__}"
-        )
-    return _frame(connection, source, data)
+        reading = file_reading(connection, source, data)
+    elif _is_relation(data):
+        reading = Reading(name, dict(zip(data.columns, map(raw_kind, map(str, data.types)), strict=True)))
+    elif is_arrow(data):
+        frame_names(data)
+        connection.register(name, (data[:0] if hasattr(data, "column_names") else data.head(0)).__arrow_c_stream__())
+        described = connection.execute(f"DESCRIBE {name}").fetchall()
+        connection.unregister(name)
+        reading = Reading(name, {row[0]: raw_kind(row[1]) for row in described})
+    else:
+        reading = _frame_reading(name, source, data)
+    for column in source.columns:
+        if column not in reading.raw:
+            raise no_column(source, column)
+    return reading
+
+
+def _frame_reading(name: str, source: Source, data: Any) -> Reading:
+    held, kinds = frame_names(data), dict[str, Raw]()
+    for each, column in source.columns.items():
+        if each in held:
+            kinds[each] = frame_kind(each, data[each], column)
+    person = None
+    if isinstance(source.about, Person) and source.about.column in held:
+        person = PERSON, frame_kind(source.about.column, data[source.about.column])
+    return Reading(name, kinds, person)
 
 
 def _is_relation(data: Any) -> bool:
     return type(data).__name__ == "DuckDBPyRelation"
 
 
-def _frame(connection: Any, source: Source, data: Any) -> Reading:
-    held, wanted = frame_names(data), dict[str, Column | None](source.columns)
-    if isinstance(source.about, Person):
-        wanted[source.about.column] = wanted.get(source.about.column) and None
-    for name in wanted:
-        if name not in held:
-            raise InvalidData(f"the table {source.name!r} has no column {name!r}", column=name)
+def _provide(connection: Any, reading: Reading, source: Source, data: Any, used: set[str]) -> None:
+    """Make the columns that the query reads known to the connection under the name in the reading."""
+    if isinstance(data, str | Path):
+        return
+    name, about = reading.sql, source.about
+    if not _is_relation(data) and not is_arrow(data):
+        _provide_frame(connection, name, source, data, used)
+        return
+    wanted = [*used, *([about.column] if isinstance(about, Person) and about.column not in used else [])]
+    wanted = wanted or list(reading.raw)[:1]
+    if hasattr(data, "column_names"):
+        connection.register(name, data.select(wanted))
+        return
+    data = data.project(", ".join(map(DuckDB().quote, wanted))) if _is_relation(data) else data.select(wanted)
+    stream = f"{name}_stream"  # such a stream is read once, and a query may read it twice
+    connection.register(stream, data.__arrow_c_stream__())
+    connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {stream}")
+    connection.unregister(stream)
+
+
+def _provide_frame(connection: Any, name: str, source: Source, data: Any, used: set[str]) -> None:
+    wanted: dict[str, Column | None] = {each: source.columns[each] for each in source.columns if each in used}
     columns = raw_columns(data, wanted)
-    arrays: dict[str, Any] = {}
-    for name, column in columns.items():
-        arrays[name] = (
-            np.ma.MaskedArray(_typed(column.values), column.missing) if column.missing.any() else _typed(column.values)
-        )
+    if isinstance(source.about, Person):
+        columns[PERSON] = raw_columns(data, {source.about.column: None})[source.about.column]
+    if len({len(each.values) for each in columns.values()}) > 1:
+        raise InvalidData("the columns of a table must have one length")
+    arrays = {each: _array(column) for each, column in columns.items()}
     if not arrays:
-        arrays["one"] = np.ones(len(data[held[0]]), dtype=np.int8)
-    name = f"privet_{len(connection.execute('SHOW TABLES').fetchall())}"
+        arrays["one"] = np.ones(len(data[frame_names(data)[0]]), dtype=np.int8)
     connection.register(name, arrays)
-    return Reading(name, {each: column.kind for each, column in columns.items()})
 
 
-def _typed(values: Array) -> Array:
-    if values.dtype.kind == "M":
-        return values.astype("datetime64[us]")
-    return values
+def _array(column: RawColumn) -> Array:
+    return np.ma.MaskedArray(column.values, column.missing) if column.missing.any() else column.values
 
 
-def _file(connection: Any, path: str | Path) -> Reading:
-    files = sorted(glob(str(path))) if any(c in str(path) for c in "*?[") else [str(path)]
-    if not files or not all(Path(each).is_file() for each in files):
-        raise InvalidData(f"there is no file {str(path)!r}")
-    listed = "[" + ", ".join(DuckDB().text(each) for each in files) + "]"
-    if all(each.lower().endswith((".csv", ".tsv", ".csv.gz")) for each in files):
-        names = _header(files[0])
-        columns = ", ".join(f"{DuckDB().text(name)}: 'VARCHAR'" for name in names)
-        # nothing is guessed from the data: comma and quotes are a rule, and every column is a text
-        told = "header = true, delim = ',', quote = '\"', escape = '\"', auto_detect = false, null_padding = true, strict_mode = false"
-        return Reading(
-            f"read_csv({listed}, columns = {{{columns}}}, {told}, ignore_errors = true)", dict.fromkeys(names, "text")
-        )
-    sql = f"read_parquet({listed})"
-    import duckdb
-
-    try:
-        described = connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()
-    except duckdb.Error:
-        raise InvalidData(f"the file {str(path)!r} is no Parquet file (nor .csv)") from None
-    return Reading(sql, {row[0]: raw_kind(row[1]) for row in described})
-
-
-def _header(path: str) -> list[str]:
-    import gzip
-
-    opened = gzip.open(path, "rt", encoding="utf-8-sig") if path.endswith(".gz") else open(path, encoding="utf-8-sig")
-    with opened as file:
-        names = next(csv.reader(file), [])
-    if not names or len(set(names)) != len(names):
-        raise InvalidData(f"the first line of {path!r} must name the columns, each once")
-    return names
-
-
-def check_sources(plan: Bounded, sources: Sources) -> None:
-    """Refuse, from the names and types of columns alone, what the plan cannot be run on."""
-    with _connected({}) as connection:
-        readings = {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
-        Emitter(DuckDB(), readings).query(plan, (0, 0, 0, 0, 0))
-
-
-def draft_of(data: Any) -> str:
-    """A schema with names and kinds only, of a file or of data in memory."""
-    kinds = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
-    if is_frame(data):
-        held = frame_names(data)
-        raw: Mapping[str, Raw] = {name: each.kind for name, each in raw_columns(data, dict.fromkeys(held)).items()}
-    else:
-        with _connected({}) as connection:
-            raw = _reading(connection, Source("draft", (), Rows()), data).raw
-    return draft({name: kinds.get(kind, "text") for name, kind in raw.items()})
+def kinds(data: Any) -> Mapping[str, Raw]:
+    """How each column is held, from the schema alone."""
+    source = Source("table", (), Rows())
+    with one_failure(), _connected({}) as connection:
+        if isinstance(data, str | Path) or _is_relation(data) or is_arrow(data):
+            return _reading(connection, "privet_schema", source, data).raw
+    return {name: frame_kind(name, data[name]) for name in frame_names(data)}

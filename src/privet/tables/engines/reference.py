@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.columns import Column, Float
+from privet.tables.dialect import SETTLE
+from privet.tables.engines.reference_columns import Values, canonical, persons
 from privet.tables.expressions import (
     Bin,
     Both,
@@ -26,29 +27,12 @@ from privet.tables.expressions import (
     Plus,
     Ref,
 )
-from privet.tables.frames import RawColumn, frame_names, raw_columns
+from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
 from privet.tables.mix import folded, number_of, priority
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
-
-_FARTHEST = 2.0**53
-_YES, _NO = ("true", "True", "TRUE", "t", "1"), ("false", "False", "FALSE", "f", "0")
-
-
-class Values(NamedTuple):
-    """Values of a column and which of them are missing; what stands under a missing one means nothing.
-
-    >>> Values(np.array([1]), np.array([False])).values.tolist()
-    [1]
-    """
-
-    values: Array
-    missing: Array
-
-    def taken(self, places: Array) -> "Values":
-        """The rows at these places."""
-        return Values(self.values[places], self.missing[places])
+from privet.tables.reading import no_column
 
 
 class Frame(NamedTuple):
@@ -71,6 +55,7 @@ class Frame(NamedTuple):
 def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregates:
     """The exact sums of every group, bounded for every person: not releasable.
 
+    >>> from privet.tables.columns import Int
     >>> from privet.tables.keys import KeySet
     >>> from privet.tables.person import Rows
     >>> plan = Bounded(Source("t", (("a", Int(0, 9)),), Rows()), (), KeySet((), ((),)))
@@ -88,7 +73,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
     groups = [_plain(frame.columns[name], columns[name]) for name in plan.names]
     keyed = list(zip(*groups, strict=True)) if groups else [()] * frame.size
     if plan.keys is not None:
-        listed = set(plan.keys.rows)
+        listed = set(plan.keys.plain_rows(columns))
         places = np.array([i for i, key in enumerate(keyed) if key in listed], dtype=np.int64)
         frame, keyed = frame.taken(places), [keyed[i] for i in places]
     terms = [_term(term, frame, columns) for term in plan.terms]
@@ -194,121 +179,14 @@ def _source(node: Source, sources: Sources, linking: str | None = None) -> Frame
         wanted.setdefault(about.column, None)
     for name in wanted:
         if name not in held:
-            raise InvalidData(f"the table {node.name!r} has no column {name!r}", column=name)
+            raise no_column(node, name)
     raw = raw_columns(data, wanted) if wanted else {}
     size = len(next(iter(raw.values())).values) if raw else len(data[held[0]])
     columns = {name: canonical(name, node.columns[name], raw[name], name == linking) for name in names}
     person = None
     if isinstance(about, Person):
-        person = _persons(about.column, raw_columns(data, {about.column: None})[about.column])
+        person = persons(about.column, raw_columns(data, {about.column: None})[about.column])
     return Frame(columns, person, size)
-
-
-def _persons(name: str, raw: RawColumn) -> Values:
-    if raw.kind == "float":
-        whole = np.isfinite(raw.values) & (np.abs(raw.values) < _FARTHEST)
-        whole &= np.where(whole, np.floor(np.where(whole, raw.values, 0)) == raw.values, False)
-        return Values(np.where(whole, raw.values, 0).astype(np.int64), raw.missing | ~whole)
-    if raw.kind not in ("int", "text"):
-        raise InvalidData(f"column {name!r} cannot name a person: it holds {raw.kind} values, not numbers or texts")
-    return Values(raw.values, raw.missing)
-
-
-def canonical(name: str, column: Column, raw: RawColumn, linking: bool = False) -> Values:
-    """A column as it is compared and added up: a bounded integer or double, a text, or missing.
-
-    >>> canonical("age", Int(0, 110), RawColumn("int", np.array([200]), np.array([False]))).values.tolist()
-    [110]
-    """
-    wrong = InvalidData(
-        f"column {name!r} is declared as {column.describe()}, and the table holds {raw.kind} values", column=name
-    )
-    if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
-        if raw.kind == "int" and isinstance(column, Text):
-            return Values(np.array([str(each) for each in raw.values.tolist()], dtype=object), raw.missing)
-        if raw.kind != "text":
-            raise wrong
-        if isinstance(column, Text):
-            return Values(raw.values, raw.missing)
-        known = set(column.values)
-        return Values(raw.values, raw.missing | np.array([each not in known for each in raw.values], dtype=bool))
-    if isinstance(column, Date):
-        return _bounded(_days(raw, wrong), column, linking)
-    if raw.kind in ("date", "time", "other"):
-        raise wrong
-    if isinstance(column, Bool):
-        return _booleans(raw)
-    if raw.kind in ("int", "bool") and isinstance(column, Int):
-        return _bounded(Values(_wide(raw.values), raw.missing), column, linking)
-    numbers = _doubles(raw)
-    if isinstance(column, Category):
-        return Values(numbers.values, numbers.missing | ~np.isin(numbers.values, column.values)).taken(
-            np.arange(len(raw.values))
-        )
-    if isinstance(column, Int) and linking:
-        broken = np.floor(numbers.values) != numbers.values
-        return _bounded(Values(numbers.values, numbers.missing | broken), column, linking)
-    lower, upper = (float(end) for end in column.span)
-    clipped = np.clip(np.where(numbers.missing, lower, numbers.values), lower, upper) + 0.0
-    if isinstance(column, Float):
-        return Values(clipped, numbers.missing)
-    return Values(np.floor(clipped + 0.5).astype(np.int64), numbers.missing)
-
-
-def _wide(values: Array) -> Array:
-    """Integers as int64; unsigned ones beyond it as its end, which is beyond every bound."""
-    if values.dtype.kind == "u":
-        return np.minimum(values, np.uint64(2**62)).astype(np.int64)
-    return values.astype(np.int64)
-
-
-def _bounded(held: Values, column: Column, linking: bool) -> Values:
-    lower, upper = column.span
-    if linking:
-        outside = (held.values < lower) | (held.values > upper)
-        return Values(np.where(outside, lower, held.values).astype(np.int64), held.missing | outside)
-    return Values(np.clip(np.where(held.missing, lower, held.values), lower, upper).astype(np.int64), held.missing)
-
-
-def _days(raw: RawColumn, wrong: InvalidData) -> Values:
-    if raw.kind == "text":
-        read = [_day(each) for each in raw.values]
-        return Values(
-            np.array([each or 0 for each in read], dtype=np.int64),
-            np.array([each is None for each in read], dtype=bool),
-        )
-    if raw.kind not in ("date", "time"):
-        raise wrong
-    return Values(raw.values.astype("datetime64[D]").astype(np.int64), raw.missing)
-
-
-def _day(text: Any) -> int | None:
-    try:
-        return int(np.datetime64(text.strip()[:10], "D").astype(np.int64)) if isinstance(text, str) else None
-    except ValueError:
-        return None
-
-
-def _booleans(raw: RawColumn) -> Values:
-    if raw.kind == "text":
-        yes, no = np.isin(raw.values, _YES), np.isin(raw.values, _NO)
-    else:
-        with np.errstate(invalid="ignore"):
-            yes, no = raw.values == 1, raw.values == 0
-    return Values(yes.astype(np.int64), raw.missing | ~(yes | no))
-
-
-def _doubles(raw: RawColumn) -> Values:
-    numbers = np.array([_double(each) for each in raw.values]) if raw.kind == "text" else raw.values.astype(np.float64)
-    absent = raw.missing | np.isnan(numbers)
-    return Values(np.where(absent, 0.0, numbers), absent)
-
-
-def _double(text: Any) -> float:
-    try:
-        return float(text) if isinstance(text, str) and "_" not in text else np.nan
-    except ValueError:
-        return np.nan
 
 
 def _public_join(node: PublicJoin, frame: Frame) -> Frame:
@@ -395,7 +273,8 @@ def _value(what: Expression, held: Mapping[str, Values], columns: Mapping[str, C
     inner = _value(what.of, held, columns)  # type: ignore[attr-defined]
     if isinstance(what, Linear):
         if isinstance(what.column(columns), Float):
-            return Values(inner.values.astype(np.float64) * float(what.factor) + float(what.shift), inner.missing)
+            made = inner.values.astype(np.float64) * float(what.factor) + float(what.shift)
+            return Values(made + SETTLE - SETTLE, inner.missing)
         return Values(inner.values * int(what.factor) + int(what.shift), inner.missing)
     if isinstance(what, Bin):
         return _bin(what, inner, columns)
