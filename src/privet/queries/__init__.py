@@ -20,6 +20,7 @@ from privet.queries.histogram_answers import (
     HistogramAnswers as HistogramAnswers,
     TopValues as TopValues,
 )
+from privet.queries.histograms import HistogramQuestion as HistogramQuestion, TopQuestion as TopQuestion
 from privet.queries.query import Preview as Preview, Query as Query
 from privet.queries.table import Groups as Groups, Table as Table
 from privet.queries.table_answers import TableAnswers as TableAnswers
