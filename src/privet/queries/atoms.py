@@ -8,7 +8,8 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables.columns import Category, Column, Float
-from privet.tables.engines.reference import Values, _condition
+from privet.tables.engines.reference import _condition
+from privet.tables.engines.reference_columns import Values
 from privet.tables.expressions import (
     Both,
     Compare,

@@ -173,8 +173,8 @@ def _by_mu(mu: float) -> Split:
 def _shared(weights: list[float], power: int) -> list[float]:
     """Shares of 1, in proportion to powers of the weights; none so small that it could not pay for anything."""
     whole = math.fsum(each**power for each in weights)
-    least = 1e-3 / len(weights)
-    return [least + (1.0 - least * len(weights)) * each**power / whole for each in weights]
+    held = [max(each**power / whole, 1e-3 / len(weights)) for each in weights]
+    return [each / math.fsum(held) for each in held]
 
 
 def _sizes(shares: list[dict[str, Any]]) -> list[float]:

@@ -20,188 +20,14 @@ from privet.queries.histograms import (
     top_question,
 )
 from privet.queries.query import Query
+from privet.queries.selection import ColumnOf, Selection, condition_of, plain_constant, plain_number
 from privet.queries.sql import query_of
 from privet.tables.columns import Column, Date, Float, as_columns
-from privet.tables.expressions import (
-    Bin,
-    Both,
-    Compare,
-    CompareColumns,
-    Condition,
-    Either,
-    Expression,
-    IsIn,
-    IsMissing,
-    Linear,
-    Negated,
-    Part,
-    Plus,
-    Ref,
-)
+from privet.tables.expressions import Bin, Ref
 from privet.tables.keys import KeySet, all_keys
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.schema import read_schema_file, write_schema
-
-
-@final
-class Selection:
-    """A condition on rows: `visits.where(condition)` keeps those on which it holds. Combine with & | ~.
-
-    >>> (ColumnOf("age") >= 65) & (ColumnOf("ward") == "A")
-    <condition on age, ward>
-    """
-
-    __slots__ = ("condition",)
-
-    def __init__(self, condition: Condition) -> None:
-        self.condition = condition
-
-    def __and__(self, other: "Selection") -> "Selection":
-        return Selection(Both(self.condition, _condition(other)))
-
-    def __or__(self, other: "Selection") -> "Selection":
-        return Selection(Either(self.condition, _condition(other)))
-
-    def __invert__(self) -> "Selection":
-        return Selection(Negated(self.condition))
-
-    def __bool__(self) -> bool:
-        raise InvalidParameter("a condition is about every row: combine conditions with & | ~, not with and, or, not")
-
-    def __repr__(self) -> str:
-        return f"<condition on {', '.join(sorted(self.condition.names()))}>"
-
-
-def _condition(what: object) -> Condition:
-    if isinstance(what, Selection):
-        return what.condition
-    if isinstance(what, Condition):
-        return what
-    raise InvalidParameter(
-        'a condition looks like visits["age"] >= 65; join several with & | ~ and put each in brackets'
-    )
-
-
-@final
-class ColumnOf:
-    """A column, or what is computed from columns row by row: compare it, add to it, put it into bins.
-
-    >>> ColumnOf("age") + 1
-    <column computed from age>
-    """
-
-    __slots__ = ("expression", "name")
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, what: str | Expression) -> None:
-        self.expression = Ref(what) if isinstance(what, str) else what
-        self.name = self.expression.name if isinstance(self.expression, Ref) else "this expression"
-
-    def _compared(self, operator: Any, other: Any) -> Selection:
-        if isinstance(other, ColumnOf):
-            return Selection(CompareColumns(self.expression, operator, other.expression))
-        return Selection(Compare(self.expression, operator, _constant(other)))
-
-    def __lt__(self, other: Any) -> Selection:
-        return self._compared("<", other)
-
-    def __le__(self, other: Any) -> Selection:
-        return self._compared("<=", other)
-
-    def __gt__(self, other: Any) -> Selection:
-        return self._compared(">", other)
-
-    def __ge__(self, other: Any) -> Selection:
-        return self._compared(">=", other)
-
-    def __eq__(self, other: Any) -> Selection:  # type: ignore[override]
-        return self._compared("=", other)
-
-    def __ne__(self, other: Any) -> Selection:  # type: ignore[override]
-        return self._compared("!=", other)
-
-    def isin(self, values: Any) -> Selection:
-        """Whether the value is one of these."""
-        return Selection(IsIn(self.expression, tuple(map(_constant, items("values", values)))))
-
-    def between(self, low: Any, high: Any) -> Selection:
-        """Whether the value lies between two others, both included."""
-        return (self >= low) & (self <= high)
-
-    def is_missing(self) -> Selection:
-        """Whether there is no value."""
-        return Selection(IsMissing(self.expression))
-
-    def _plus(self, other: Any, sign: int) -> "ColumnOf":
-        if isinstance(other, ColumnOf):
-            return ColumnOf(Plus(self.expression, other.expression, sign))
-        return ColumnOf(Linear(self.expression, 1, sign * _number(other)))
-
-    def __add__(self, other: Any) -> "ColumnOf":
-        return self._plus(other, 1)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> "ColumnOf":
-        return self._plus(other, -1)
-
-    def __rsub__(self, other: Any) -> "ColumnOf":
-        return ColumnOf(Linear(self.expression, -1, _number(other)))
-
-    def __neg__(self) -> "ColumnOf":
-        return ColumnOf(Linear(self.expression, -1, 0))
-
-    def __mul__(self, other: Any) -> "ColumnOf":
-        if isinstance(other, ColumnOf):
-            raise InvalidParameter(
-                "columns are multiplied by constants only: compute the product before the table is opened"
-            )
-        return ColumnOf(Linear(self.expression, _number(other), 0))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> "ColumnOf":
-        if isinstance(other, ColumnOf) or _number(other) == 0:
-            raise InvalidParameter(
-                "columns are divided by constants only, and not by 0: a division by data could fail on some"
-            )
-        return ColumnOf(Linear(self.expression, 1.0 / _number(other), 0))
-
-    @property
-    def year(self) -> "ColumnOf":
-        """The year of a day."""
-        return ColumnOf(Part(self.expression, "year"))
-
-    @property
-    def month(self) -> "ColumnOf":
-        """The month of a day, 1 to 12."""
-        return ColumnOf(Part(self.expression, "month"))
-
-    @property
-    def weekday(self) -> "ColumnOf":
-        """The weekday of a day, 0 for Monday."""
-        return ColumnOf(Part(self.expression, "weekday"))
-
-    def __bool__(self) -> bool:
-        raise InvalidParameter("a column is about every row: compare it, and combine conditions with & | ~")
-
-    def __iter__(self) -> Any:
-        raise InvalidParameter("a private column cannot be looped over: ask for aggregates of it")
-
-    def __repr__(self) -> str:
-        return f"<column computed from {', '.join(sorted(self.expression.names()))}>"
-
-
-def _constant(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") and not isinstance(value, str) else value
-
-
-def _number(value: Any) -> int | float:
-    value = _constant(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidParameter(f"a number is needed here, got {type(value).__name__}")
-    return value
 
 
 @final
@@ -298,7 +124,7 @@ class Table:
 
     def where(self, condition: Selection) -> "Table":
         """The rows on which the condition holds; where a value in it is missing, it does not."""
-        return Table._of(Where(self.rows, _condition(condition)), self.data)
+        return Table._of(Where(self.rows, condition_of(condition)), self.data)
 
     def derive(self, /, **columns: ColumnOf) -> "Table":
         """More columns, each computed from the others row by row. A name that exists gets a new meaning and new bounds."""
@@ -324,7 +150,7 @@ class Table:
         """Every row with the public rows that agree on the columns `on`; without one it is left out."""
         listed = as_columns(dict(columns))
         names = (on,) if isinstance(on, str) else tuple(on)
-        table = {name: [_constant(each) for each in items(name, rows[name])] for name, _ in listed if name in rows}
+        table = {name: [plain_constant(each) for each in items(name, rows[name])] for name, _ in listed if name in rows}
         missing = [name for name, _ in listed if name not in table]
         if missing or len({len(each) for each in table.values()}) != 1:
             raise InvalidParameter("the public table needs every column that it declares, all of one length")
@@ -400,11 +226,11 @@ class Table:
         >>> print(visits.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"))
         n by ward; ask it with ledger.release(query, epsilon=...)
         """
-        return query_of(text, self, public=public, keys=keys, discover=discover)  # type: ignore[no-any-return]
+        return query_of(text, self, public=public, keys=keys, discover=discover)
 
     def counts(self, /, **conditions: Any) -> HistogramQuestion:
         """How many rows meet each condition, all answered from one set of noisy cells with the least error."""
-        return filtered_counts(self.rows, self.data, {name: _condition(each) for name, each in conditions.items()})
+        return filtered_counts(self.rows, self.data, {name: condition_of(each) for name, each in conditions.items()})
 
     def histogram(self, column: str, *, width: float | None = None, bins: int | None = None) -> Query:
         """How many rows each bin of a column has, or each value where no bins are asked for."""
@@ -474,7 +300,7 @@ def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None,
                 step = math.nextafter(step, math.inf)
             return Bin(Ref(column), float(low), step, bins)
         return bins_of(column, low, high, floats, math.ceil((int(high) - int(low) + 1) / bins), None)
-    step = _number(width)
+    step = plain_number(width)
     if step <= 0:
         raise InvalidParameter("width must be greater than 0")
     if floats or not float(step).is_integer():
