@@ -280,7 +280,12 @@ def check_simulation_is_the_release(example: Example) -> None:
         same = _shape_of(runs[0]) == _shape_of(single[0])
         assert same, f"{mechanism.name}: a simulated run has another shape"
     assert not differ(single, runs, _LEVEL), f"{mechanism.name}: release and simulate draw from different laws"
-    if hasattr(mechanism, "start"):
+    if hasattr(mechanism, "horizon"):  # a stream that counts
+        asked = [[stream.add(each) for each in value] for stream in (mechanism.start() for _ in range(_ASKED))]
+        assert not differ(np.array(asked), runs, _LEVEL), (
+            f"{mechanism.name}: a stream and simulate draw from different laws"
+        )
+    elif hasattr(mechanism, "start"):
         # near the threshold every answer is a fair coin: queries where the width of the noise decides
         far = [mechanism.threshold - width * mechanism.query_scale for width in (1.5, 1.0, 0.0)]
         asked, listed = [_asked(mechanism, far) for _ in range(_ASKED)], mechanism.simulate(far, 2 * _ASKED)
