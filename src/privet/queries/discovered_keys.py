@@ -27,12 +27,13 @@ from privet.queries.intervals import radius
 class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     """The keys whose count plus discrete Laplace noise is at least `threshold`, with that noisy count.
 
-    `keys` is in how many keys one person may be counted, `rows` how often in each. The input is a mapping: "keys", a list
-    of keys, and "counts", how often each one is there. A key that nobody has can never come out.
+    `keys` is in how many keys one person may be counted, `rows` how often in each, `total` how often in all (keys times
+    rows, unless it is given). The input is a mapping: "keys", a list of keys, and "counts", how often each one is there. A
+    key that nobody has can never come out.
 
     **Guarantee:** that of the noise, and besides the exact chance 1 - (1 - Pr[rows + Z >= threshold])^keys that a key
     which one person alone has is shown. Under replace, a group of two.
-    **Sensitivity:** l1, keys times rows.
+    **Sensitivity:** l1, `total`.
     **Error:** of a key before it is selected; those that are shown were selected by their noise.
     **Reference:** Korolova, Kenthapadi, Mishra & Ntoulas 2009; Wilson et al. 2020.
     **Proof:** docs/proofs/queries/discovered_keys.md.
@@ -48,6 +49,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     threshold: int
     keys: int = 1
     rows: int = 1
+    total: int | None = None
     unit: Unit = field(default=Unit())
     at: float | None = None
 
@@ -55,6 +57,8 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         set_frozen(self, scale=integer_scale("scale", above("scale", self.scale, 0.0)))
         set_frozen(self, keys=count("keys", self.keys, 1), rows=count("rows", self.rows, 1))
         set_frozen(self, threshold=count("threshold", self.threshold, 1))
+        total = self.keys * self.rows if self.total is None else count("total", self.total, 1)
+        set_frozen(self, total=min(total, self.keys * self.rows))
         instance("unit", self.unit, Unit)
         if self.threshold < self.rows:
             raise InvalidParameter("the threshold must be at least what one person adds to a key")
@@ -69,9 +73,10 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     @property
     def loss(self) -> PrivacyLoss:
         plain = Unit(person=self.unit.person)
+        assert self.total is not None
         price = Composed(
             (
-                DiscreteLaplaceLoss(self.scale, self.keys * self.rows, unit=plain),
+                DiscreteLaplaceLoss(self.scale, self.total, unit=plain),
                 ApproxLoss(0.0, self.chance, unit=plain),
             )
         )
@@ -79,7 +84,13 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
 
     @classmethod
     def for_budget(
-        cls, *, keys: int = 1, rows: int = 1, unit: Unit | None = None, **promise: Unpack[Promise]
+        cls,
+        *,
+        keys: int = 1,
+        rows: int = 1,
+        total: int | None = None,
+        unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "DiscoveredKeys":
         """The noise of the whole epsilon, and the smallest threshold of the whole delta."""
         target, about = Guarantee(**promise), Unit() if unit is None else unit
@@ -91,10 +102,13 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         if about.relation == "replace":
             epsilon /= 2.0
             delta = delta / (1.0 + math.exp(epsilon)) * (1.0 - 2.0**-40)
-        moved = Fraction(count("keys", keys, 1) * count("rows", rows, 1))
+        most = count("keys", keys, 1) * count("rows", rows, 1)
+        moved = Fraction(most if total is None else min(most, count("total", total, 1)))
         scale = pure_scale(scale_for(1.0 / epsilon, moved), moved, Guarantee(epsilon))
         threshold = _least_threshold(scale, delta, keys, rows)
-        return cls(scale=scale, threshold=threshold, keys=keys, rows=rows, unit=about, at=target.delta)
+        return cls(
+            scale=scale, threshold=threshold, keys=keys, rows=rows, total=int(moved), unit=about, at=target.delta
+        )
 
     @property
     def form(self) -> Form:

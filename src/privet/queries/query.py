@@ -18,8 +18,9 @@ from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.explain import explained
 from privet.queries.intervals import radii, radius
 from privet.queries.measured import Compiled, Family, compiled, family_of
-from privet.queries.quantile_part import QuantilePart, is_date, with_bins
+from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
 from privet.queries.table_answers import TableAnswers, _forms, _sum_weights
+from privet.tables.columns import Float
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
 from privet.workloads.families.noise_law import Kind
@@ -118,7 +119,10 @@ class Query:
             raise _NoWay
         found = None
         if self.keys is None:
-            found = DiscoveredKeys.for_budget(keys=reach.most_keys, rows=1, unit=unit, **selection)
+            # a row that is a unit by itself may be counted several times, even in one group
+            often = reach.most_rows_per_key if reach.repeated else 1
+            most = {"keys": reach.most_keys, "rows": often, "total": reach.most_rows if reach.repeated else None}
+            found = DiscoveredKeys.for_budget(**most, unit=unit, **selection)
         at = target.delta if target.delta > 0.0 and (way == "gaussian" or found is not None) else None
         return TableAnswers(
             plan=plan,
@@ -134,15 +138,15 @@ class Query:
     def _quantile(self, name: str, request: Quantile, share: Any) -> QuantilePart:
         assert self.keys is not None
         plan, bins, start, width = with_bins(self.rows, self.names, self.keys, request.column)
-        a, b = request.q.numerator, request.q.denominator
         one = Unit(person=self.unit.person)
-        moved = Sensitivity(Fraction(max(a, b - a) * self.rows.reach.most_rows), norm="score", unit=one)
+        moved = Sensitivity(Fraction(moved_by(request, plan)), norm="score", unit=one)
         if self.unit.relation == "replace":
             share = {key: value / (2.0 if key == "epsilon" else 4.0) for key, value in share.items()}
         choice = Exponential.for_budget(sensitivity=moved, **share)
-        stop = float(self.rows.columns[request.column].span[1])
+        column = self.rows.columns[request.column]
+        whole, stop = not isinstance(column, Float), float(column.span[1])
         date = is_date(self.rows, request.column)
-        return QuantilePart(name, request, plan, len(self.keys), bins, start, width, stop, choice, date)
+        return QuantilePart(name, request, plan, len(self.keys), bins, start, width, stop, choice, date, whole)
 
     def preview(
         self, *, expected_rows: int | None = None, confidence: float = 0.95, **promise: Unpack[Promise]

@@ -79,8 +79,23 @@ class TableAnswers(Algorithm[Data, Answer]):
             needed = family.sensitivity(self.plan.reach, self.about, norm)
             if not isinstance(part, DiscreteLaplace | Gaussian) or part.sensitivity.value < needed.value:
                 raise InvalidParameter("a part has less noise than the reach of the plan needs")
+            if part.sensitivity.unit != self.about:
+                raise InvalidParameter("a part is priced for another unit than the whole")
         if (self.selection is None) != (self.plan.keys is not None):
             raise InvalidParameter("keys are public, or discovered and paid for")
+        self._check_selection()
+        for each in self.quantiles:
+            if each.choice.sensitivity.value < each.moved:
+                raise InvalidParameter("the choice of a quantile must be priced for all rows of a person")
+
+    def _check_selection(self) -> None:
+        found, reach = self.selection, self.plan.reach
+        if found is None:
+            return
+        often, most = (reach.most_rows_per_key, reach.most_rows) if reach.repeated else (1, reach.most_keys)
+        assert found.total is not None
+        if found.keys < reach.most_keys or found.rows < often or found.total < most or found.unit != self.about:
+            raise InvalidParameter("the keys must be selected for all groups that one person appears in")
 
     @property
     def loss(self) -> PrivacyLoss:
