@@ -58,7 +58,9 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         set_frozen(self, keys=count("keys", self.keys, 1), rows=count("rows", self.rows, 1))
         set_frozen(self, threshold=count("threshold", self.threshold, 1))
         total = self.keys * self.rows if self.total is None else count("total", self.total, 1)
-        set_frozen(self, total=min(total, self.keys * self.rows))
+        set_frozen(self, total=total)
+        if total > self.keys * self.rows:
+            raise InvalidParameter("total must be at most keys times rows: one person cannot be counted more often")
         instance("unit", self.unit, Unit)
         if self.threshold < self.rows:
             raise InvalidParameter("the threshold must be at least what one person adds to a key")
@@ -103,7 +105,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
             epsilon /= 2.0
             delta = delta / (1.0 + math.exp(epsilon)) * (1.0 - 2.0**-40)
         most = count("keys", keys, 1) * count("rows", rows, 1)
-        moved = Fraction(most if total is None else min(most, count("total", total, 1)))
+        moved = Fraction(most if total is None else count("total", total, 1))
         scale = pure_scale(scale_for(1.0 / epsilon, moved), moved, Guarantee(epsilon))
         threshold = _least_threshold(scale, delta, keys, rows)
         return cls(

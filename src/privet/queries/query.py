@@ -59,6 +59,11 @@ class Query:
             request.check(self.rows.columns)
             if name in self.names:
                 raise InvalidParameter(f"{name!r} is the name of a key already: name the aggregate differently")
+            taken = {f"{name}_low", f"{name}_high"} & {*self.names, *dict(self.outputs)}
+            if taken:
+                raise InvalidParameter(
+                    f"{min(taken)!r} is the name of an end of the interval of {name!r}: name one of them differently"
+                )
             if isinstance(request, Count) and request.where is not None:
                 raise InvalidParameter("counts with conditions are asked together, without groups: table.counts(...)")
         if self.keys is None and any(isinstance(request, Quantile) for _, request in self.outputs):

@@ -257,7 +257,7 @@ class Date(Column):
         return self.lower.toordinal() - EPOCH, self.upper.toordinal() - EPOCH
 
     def read(self, value: object) -> int:
-        return _day("a day", value).toordinal() - EPOCH
+        return day_number(value)
 
 
 @final
@@ -366,6 +366,15 @@ def _day(name: str, value: object) -> date:
     if type(value) is not date:
         raise InvalidParameter(f'{name} must be a date, or a text such as "2024-05-01", got {type(value).__name__}')
     return value
+
+
+def day_number(value: object) -> int:
+    """A day as the number of days since 1970, in which columns of days are compared.
+
+    >>> day_number("1970-01-03")
+    2
+    """
+    return _day("a day", value).toordinal() - EPOCH
 
 
 def common_names(names: Iterable[str], known: Iterable[str]) -> list[str]:
