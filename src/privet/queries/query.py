@@ -19,7 +19,7 @@ from privet.queries.explain import explained
 from privet.queries.intervals import radii, radius
 from privet.queries.measured import Compiled, Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
-from privet.queries.table_answers import TableAnswers, _forms, _sum_weights
+from privet.queries.table_answers import TableAnswers, _forms, _sum_weights, rounded_by
 from privet.tables.columns import Float
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
@@ -308,18 +308,25 @@ def _half_width(made: TableAnswers, request: Aggregate, rows: int, confidence: f
     if isinstance(request, Sum):
         return radius(*law, tuple(_sum_weights(family)), confidence)
     assert isinstance(request, Mean | Variance)
-    span = made.plan.rows.columns[request.column].span
-    return _ratio_width(family, law, rows, confidence, float(span[1] - span[0]), request)
+    column = made.plan.rows.columns[request.column]
+    width, half = float(column.span[1] - column.span[0]), rounded_by(family, column)
+    return _ratio_width(family, law, rows, confidence, width, half, request)
 
 
 def _ratio_width(
-    family: Family, law: tuple[Kind, float], rows: int, confidence: float, width: float, request: Mean | Variance
+    family: Family,
+    law: tuple[Kind, float],
+    rows: int,
+    confidence: float,
+    width: float,
+    half: float,
+    request: Mean | Variance,
 ) -> float:
     """The half-width of the interval of a mean in the middle of its bounds, with so many rows."""
     power = 1 if isinstance(request, Mean) else 2
     top, bottom = _forms(family, power)
     wide = float(radii(*law, (top - 0.5 * bottom)[None, :], confidence)[0]) / (family.top * rows)
     if isinstance(request, Mean):
-        return min(width * wide + family.tick / 2.0, width)
+        return min(width * wide + half, width)
     scale = min(2.0 * wide, 0.25) * width**2
     return math.sqrt(scale) if request.root else scale

@@ -137,6 +137,8 @@ class Float(Column):
             raise InvalidParameter(
                 "tick must be a power of two, such as 0.25, that fits the bounds less than 2^52 times"
             )
+        if self.tick is not None and lower < upper < lower + tick:
+            raise InvalidParameter("tick must not be wider than the range of the column: every value would be one step")
         set_frozen(self, lower=lower, upper=upper, tick=tick)
         flag("null", self.null)
 
