@@ -70,7 +70,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     @property
     def chance(self) -> float:
         """The largest chance that a key which one person alone has is shown, rounded up."""
-        return chance_shown(self.scale, self.threshold, self.keys, self.rows)
+        return chance_shown(self.scale, self.threshold, self.keys, self.rows, self.total)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -107,7 +107,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         most = count("keys", keys, 1) * count("rows", rows, 1)
         moved = Fraction(most if total is None else count("total", total, 1))
         scale = pure_scale(scale_for(1.0 / epsilon, moved), moved, Guarantee(epsilon))
-        threshold = _least_threshold(scale, delta, keys, rows)
+        threshold = _least_threshold(scale, delta, keys, rows, int(moved))
         return cls(
             scale=scale, threshold=threshold, keys=keys, rows=rows, total=int(moved), unit=about, at=target.delta
         )
@@ -152,21 +152,38 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         yield Example(one, left, right, Guarantee(1.0, 0.05), lengths="protected", detects=0.0)
 
 
-def chance_shown(scale: float, threshold: int, keys: int, rows: int) -> float:
-    """1 - (1 - Pr[rows + Z >= threshold])^keys, rounded up.
+def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int | None = None) -> float:
+    """1 - (1 - Pr[rows + Z >= threshold])^keys, rounded up. Where one person is counted at most `total` times, the largest
+    over all ways to share these out: as many keys as possible with all `rows`, one with the rest, the others with one.
 
     >>> f"{chance_shown(5.0, 64, 5, 1):.6e}"
     '9.270209e-06'
     """
-    away = threshold - rows
-    one = math.exp(-away / scale) / (1.0 + math.exp(-1.0 / scale))
-    return round_up(-math.expm1(keys * math.log1p(-one)), 64.0)
+
+    def hidden(often: int) -> float:  # the logarithm of the chance that a key with so many is not shown
+        return math.log1p(-math.exp(-(threshold - often) / scale) / (1.0 + math.exp(-1.0 / scale)))
+
+    if total is None or total == keys * rows or rows == 1:
+        least = (keys if total is None else min(keys, total)) * hidden(rows)
+    else:
+        least = 0.0
+        for many in range(1, min(keys, total) + 1):
+            full, rest = divmod(min(total, many * rows) - many, rows - 1)
+            held = full * hidden(rows) + (many - full) * hidden(1)
+            least = min(least, held + (hidden(1 + rest) - hidden(1) if rest else 0.0))
+    return round_up(-math.expm1(least), 64.0)
 
 
-def _least_threshold(scale: float, delta: float, keys: int, rows: int) -> int:
+def _least_threshold(scale: float, delta: float, keys: int, rows: int, total: int) -> int:
     each = -math.expm1(math.log1p(-delta) / keys)
-    guess = rows + math.ceil(-scale * (math.log(each) + math.log1p(math.exp(-1.0 / scale))))
-    guess = max(guess - 2, rows)
-    while chance_shown(scale, guess, keys, rows) > delta:
-        guess += 1
-    return guess
+    high = rows + math.ceil(-scale * (math.log(each) + math.log1p(math.exp(-1.0 / scale))))
+    high = max(high - 2, rows)
+    while chance_shown(scale, high, keys, rows) > delta:
+        high += 1
+    low = rows - 1  # not enough, or not allowed
+    if total == keys * rows:
+        low = max(low, high - 4)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance_shown(scale, middle, keys, rows, total) <= delta else (middle, high)
+    return high
