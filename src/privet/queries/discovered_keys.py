@@ -10,15 +10,17 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, round_up
-from privet._validate import above, count, instance, set_frozen
+from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import ErrorBar, Example, Mechanism
 from privet.mechanisms.families.integer import integer_scale
-from privet.mechanisms.form import Form, Unstorable
+from privet.mechanisms.form import Anything, Form, ListOf, Numbers, Record
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.target import pure_scale, scale_for
 from privet.privacy import ApproxLoss, Composed, DiscreteLaplaceLoss, Guarantee, PrivacyLoss, Promise, Unit, to_replace
 from privet.queries.intervals import radius
+
+_LEAST_DELTA = 1e-280
 
 
 @final
@@ -64,6 +66,8 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         instance("unit", self.unit, Unit)
         if self.threshold < self.rows:
             raise InvalidParameter("the threshold must be at least what one person adds to a key")
+        if self.at is not None:
+            set_frozen(self, at=open_fraction("at", self.at))
         if self.unit.group_size != 1 or self.unit.relation == "zero_out":
             raise InvalidParameter("keys are discovered for one row or person that is added, removed or replaced")
 
@@ -95,12 +99,14 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         **promise: Unpack[Promise],
     ) -> "DiscoveredKeys":
         """The noise of the whole epsilon, and the smallest threshold of the whole delta."""
-        target, about = Guarantee(**promise), Unit() if unit is None else unit
+        target, about = Guarantee(**promise), Unit() if unit is None else instance("unit", unit, Unit)
         if target.epsilon is None or target.delta == 0.0:
             raise NoGuarantee(
                 "discovering keys shows who is there with some probability: give an epsilon and a delta > 0"
             )
         epsilon, delta = target.epsilon, target.delta
+        if delta < _LEAST_DELTA:
+            raise NoGuarantee(f"a delta below {_LEAST_DELTA:g} is too small to be told from 0: give a larger one")
         if about.relation == "replace":
             epsilon /= 2.0
             delta = delta / (1.0 + math.exp(epsilon)) * (1.0 - 2.0**-40)
@@ -114,7 +120,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
 
     @property
     def form(self) -> Form:
-        return Unstorable("the keys are a part of an answer, and stored with it")
+        return Record({"counts": Numbers(), "keys": ListOf(Anything())})
 
     def _admit(self, value: Any) -> None:
         if not isinstance(value, dict) or set(value) != {"keys", "counts"}:
@@ -149,7 +155,11 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         one = cls.for_budget(epsilon=1.0, delta=0.05, keys=1)
         left = {"keys": ["a", "b"], "counts": np.array([4, 1])}
         right = {"keys": ["a"], "counts": np.array([4])}
-        yield Example(one, left, right, Guarantee(1.0, 0.05), lengths="protected", detects=0.0)
+        yield Example(
+            one, left, right, lengths="protected", detects=0.0
+        )  # often shown, so that an audit sees the chance
+        far = cls.for_budget(epsilon=1.0, delta=1e-6, keys=2)
+        yield Example(far, left, right, Guarantee(1.0, 1e-6), lengths="protected", detects=0.0)
 
 
 def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int | None = None) -> float:

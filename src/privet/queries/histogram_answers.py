@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import fraction, open_fraction
+from privet._validate import above, finite, flag, fraction, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, Example, TopK
 from privet.mechanisms.form import Form, Kept, ListOf, OneOf
@@ -176,10 +176,20 @@ class HistogramAnswers(Algorithm[Data, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        instance("plan", self.plan, Bounded)
+        instance("queries", self.queries, LinearQueries)
+        set_frozen(self, labels=items("labels", self.labels), start=finite("start", self.start))
+        set_frozen(self, width=above("width", self.width, 0.0))
+        for name in ("tables", "whole", "days"):
+            flag(name, getattr(self, name))
+        if self.shares is not None:
+            set_frozen(self, shares=tuple(fraction("shares", each) for each in items("shares", self.shares)))
+        if self.at is not None:
+            set_frozen(self, at=open_fraction("at", self.at))
         if self.plan.keys is None or len(self.plan.keys) != self.queries.workload.cells:
-            raise InvalidParameter("the cells of the workload must be the public keys of the plan")
+            raise InvalidParameter("the queries must be about cells that are the public keys of the plan")
         if self.queries.max_rows < self.plan.reach.most_rows or self.queries.unit != self.plan.rows.unit.unit:
-            raise InvalidParameter("the workload must be priced for all rows of a person")
+            raise InvalidParameter("the queries must be priced for all rows of a person in the plan")
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -277,10 +287,21 @@ class TopValues(Algorithm[Data, list[Any]]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        instance("plan", self.plan, Bounded)
+        instance("choice", self.choice, TopK)
+        instance("about", self.about, Unit)
+        if self.at is not None:
+            set_frozen(self, at=open_fraction("at", self.at))
         if self.plan.keys is None:
-            raise InvalidParameter("the most frequent values are taken from a public list")
+            raise InvalidParameter("the plan needs public keys: the most frequent values are taken from that list")
         if self.choice.sensitivity.value < self.plan.reach.most_rows_per_key:
-            raise InvalidParameter("the choice must be priced for all rows of a person in a group")
+            raise InvalidParameter("the choice must be priced for all rows of a person in a group of the plan")
+        if self.choice.sensitivity.unit != self.about:
+            raise InvalidParameter("the choice must be priced for the unit about=")
+        if self.choice.monotonic and self.about.relation != "add_remove":
+            raise InvalidParameter(
+                "the choice must not be monotonic: replacing a row lowers one count and raises another"
+            )
 
     @property
     def loss(self) -> PrivacyLoss:

@@ -9,7 +9,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import set_frozen
+from privet._validate import instance, items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gaussian
 from privet.mechanisms.form import Form, Kept
@@ -70,23 +70,37 @@ class TableAnswers(Algorithm[Data, Answer]):
     at: float | None = None
 
     def __post_init__(self) -> None:
-        for each in ("families", "outputs", "parts", "quantiles"):
-            set_frozen(self, **{each: tuple(getattr(self, each))})
+        self._check_kinds()
         if len(self.parts) != len(self.families):
-            raise InvalidParameter("every family needs a mechanism")
+            raise InvalidParameter("every one of the families needs a mechanism among the parts")
         for family, part in zip(self.families, self.parts, strict=True):
             norm = "l1" if isinstance(part, DiscreteLaplace) else "l2"
             needed = family.sensitivity(self.plan.reach, self.about, norm)
             if not isinstance(part, DiscreteLaplace | Gaussian) or part.sensitivity.value < needed.value:
-                raise InvalidParameter("a part has less noise than the reach of the plan needs")
+                raise InvalidParameter("one of the parts has less noise than the reach of the plan needs")
             if part.sensitivity.unit != self.about:
-                raise InvalidParameter("a part is priced for another unit than the whole")
+                raise InvalidParameter("one of the parts is priced for another unit than about=")
         if (self.selection is None) != (self.plan.keys is not None):
-            raise InvalidParameter("keys are public, or discovered and paid for")
+            raise InvalidParameter("the plan has public keys, or a selection of keys is paid for, and not both")
         self._check_selection()
         for each in self.quantiles:
             if each.choice.sensitivity.value < each.moved:
-                raise InvalidParameter("the choice of a quantile must be priced for all rows of a person")
+                raise InvalidParameter("the choices of quantiles must be priced for all rows of a person")
+
+    def _check_kinds(self) -> None:
+        instance("plan", self.plan, Bounded)
+        instance("about", self.about, Unit)
+        instance("selection", self.selection, DiscoveredKeys, type(None))
+        for name, kind in (("families", Family), ("parts", Mechanism), ("quantiles", QuantilePart), ("outputs", tuple)):
+            held = items(name, getattr(self, name))
+            if not all(isinstance(each, kind) for each in held):
+                raise InvalidParameter(f"{name} must hold objects of type {kind.__name__} alone")
+            set_frozen(self, **{name: held})
+        for each in self.outputs:
+            if len(each) != 2 or not isinstance(each[0], str) or not isinstance(each[1], Aggregate):
+                raise InvalidParameter('outputs must be pairs of a name and an aggregate, such as ("n", Count())')
+        if self.at is not None:
+            set_frozen(self, at=open_fraction("at", self.at))
 
     def _check_selection(self) -> None:
         found, reach = self.selection, self.plan.reach
@@ -95,7 +109,9 @@ class TableAnswers(Algorithm[Data, Answer]):
         often, most = (reach.most_rows_per_key, reach.most_rows) if reach.repeated else (1, reach.most_keys)
         assert found.total is not None
         if found.keys < reach.most_keys or found.rows < often or found.total < most or found.unit != self.about:
-            raise InvalidParameter("the keys must be selected for all groups that one person appears in")
+            raise InvalidParameter(
+                "the selection of keys must be priced for all groups of the plan that one person appears in, and about them"
+            )
 
     @property
     def loss(self) -> PrivacyLoss:
