@@ -171,7 +171,8 @@ def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int 
     """
 
     def hidden(often: int) -> float:  # the logarithm of the chance that a key with so many is not shown
-        return math.log1p(-math.exp(-(threshold - often) / scale) / (1.0 + math.exp(-1.0 / scale)))
+        shown = math.exp(-(threshold - often) / scale) / (1.0 + math.exp(-1.0 / scale))
+        return math.log1p(-shown) if shown < 1.0 else -math.inf  # hardly any noise, and a threshold of one person
 
     if total is None or total == keys * rows or rows == 1:
         least = (keys if total is None else min(keys, total)) * hidden(rows)
@@ -179,8 +180,8 @@ def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int 
         least = 0.0
         for many in range(1, min(keys, total) + 1):
             full, rest = divmod(min(total, many * rows) - many, rows - 1)
-            held = full * hidden(rows) + (many - full) * hidden(1)
-            least = min(least, held + (hidden(1 + rest) - hidden(1) if rest else 0.0))
+            shares = ((rows, full), (1 + rest, 1 if rest else 0), (1, many - full - (rest > 0)))
+            least = min(least, sum(hidden(often) * keys_ for often, keys_ in shares if keys_))
     return round_up(-math.expm1(least), 64.0)
 
 
