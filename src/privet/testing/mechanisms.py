@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -224,7 +225,11 @@ def _written(value: Any, kind: Any) -> Any:
         return other if np.array_equal(other, value) else value
     if isinstance(value, list | tuple):
         return [_written(item, kind) for item in value]
-    if value is None or isinstance(value, str) or not np.isfinite(value):
+    if isinstance(value, Mapping):
+        return {name: _written(item, kind) for name, item in value.items()}
+    if not isinstance(value, Real | Decimal | np.bool_) or not np.isfinite(
+        value
+    ):  # what hides its numbers stays as it is
         return value
     try:
         other = kind(value)
