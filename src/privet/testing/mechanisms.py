@@ -227,10 +227,8 @@ def _written(value: Any, kind: Any) -> Any:
         return [_written(item, kind) for item in value]
     if isinstance(value, Mapping):
         return {name: _written(item, kind) for name, item in value.items()}
-    if not isinstance(value, Real | Decimal | np.bool_) or not np.isfinite(
-        value
-    ):  # what hides its numbers stays as it is
-        return value
+    if not isinstance(value, Real | Decimal | np.bool_) or not np.isfinite(float(value)):
+        return value  # what hides its numbers stays as it is
     try:
         other = kind(value)
     except (TypeError, ValueError, OverflowError):
