@@ -47,7 +47,7 @@ class Answer:
     def __len__(self) -> int:
         return len(next(iter({**self.keys, **self.values}.values())))
 
-    def to_arrays(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Any]:
         """Columns of one length: keys, values, and `<name>_low` and `<name>_high` beside each value."""
         made: dict[str, Any] = dict(self.keys)
         for name, column in self.values.items():
@@ -56,23 +56,29 @@ class Answer:
                 made[f"{name}_low"], made[f"{name}_high"] = self.lower[name], self.upper[name]
         return made
 
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store: apart, so that no name of a column can stand for another."""
+        parts = {"keys": self.keys, "lower": self.lower, "upper": self.upper, "values": self.values}
+        return {"confidence": self.confidence, **parts}
+
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> "Answer":
-        """Back from `to_arrays`; what has ends is a value, what has none is a key."""
-        values = {name: each for name, each in arrays.items() if f"{name}_low" in arrays}
-        ends = {f"{name}{end}" for name in values for end in ("_low", "_high")}
-        keys = {name: each for name, each in arrays.items() if name not in values and name not in ends}
-        lower = {name: arrays[f"{name}_low"] for name in values}
-        return cls(keys, values, lower, {name: arrays[f"{name}_high"] for name in values})
+        """Back from `to_arrays`."""
+        return cls(**arrays)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Answer):
             return NotImplemented
-        mine, theirs = self.to_arrays(), other.to_arrays()
-        return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        if self.confidence != other.confidence:
+            return False
+        parts = ((getattr(each, part) for each in (self, other)) for part in ("keys", "values", "lower", "upper"))
+        return all(
+            list(mine) == list(theirs) and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+            for mine, theirs in parts
+        )
 
     def __hash__(self) -> int:
-        return hash(tuple(self.to_arrays()))
+        return hash((*self.keys, *self.values))
 
     def __str__(self) -> str:
         titles = [*self.keys, *self.values]

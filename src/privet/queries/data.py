@@ -43,13 +43,18 @@ class Data:
     def joined(self, other: "Data") -> "Data":
         """Both; one name stands for one table."""
         for name, table in other._tables.items():
-            if name in self._tables and self._tables[name] is not table and self._tables[name] != table:
+            if name in self._tables and not _same_source(self._tables[name], table):
                 raise InvalidParameter(f"two different tables are called {name!r}: give one of them another name=")
         return Data({**self._tables, **other._tables})
 
     def fingerprint(self) -> Any:
         """What tells two versions of the data apart, for the key of a release: of a file its place, size and time."""
         return [[name, _version(table)] for name, table in sorted(self._tables.items())]
+
+
+def _same_source(one: Any, two: Any) -> bool:
+    """Whether both are one file or one object: what they hold is not compared, since that is not public."""
+    return one is two or (isinstance(one, str | Path) and isinstance(two, str | Path) and str(one) == str(two))
 
 
 def _version(table: Any) -> Any:

@@ -10,15 +10,17 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, round_up
-from privet._validate import above, count, instance, set_frozen
+from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import ErrorBar, Example, Mechanism
 from privet.mechanisms.families.integer import integer_scale
-from privet.mechanisms.form import Form, Unstorable
+from privet.mechanisms.form import Anything, Form, ListOf, Numbers, Record
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.target import pure_scale, scale_for
 from privet.privacy import ApproxLoss, Composed, DiscreteLaplaceLoss, Guarantee, PrivacyLoss, Promise, Unit, to_replace
 from privet.queries.intervals import radius
+
+_LEAST_DELTA = 1e-280
 
 
 @final
@@ -27,12 +29,13 @@ from privet.queries.intervals import radius
 class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     """The keys whose count plus discrete Laplace noise is at least `threshold`, with that noisy count.
 
-    `keys` is in how many keys one person may be counted, `rows` how often in each. The input is a mapping: "keys", a list
-    of keys, and "counts", how often each one is there. A key that nobody has can never come out.
+    `keys` is in how many keys one person may be counted, `rows` how often in each, `total` how often in all (keys times
+    rows, unless it is given). The input is a mapping: "keys", a list of keys, and "counts", how often each one is there. A
+    key that nobody has can never come out.
 
     **Guarantee:** that of the noise, and besides the exact chance 1 - (1 - Pr[rows + Z >= threshold])^keys that a key
     which one person alone has is shown. Under replace, a group of two.
-    **Sensitivity:** l1, keys times rows.
+    **Sensitivity:** l1, `total`.
     **Error:** of a key before it is selected; those that are shown were selected by their noise.
     **Reference:** Korolova, Kenthapadi, Mishra & Ntoulas 2009; Wilson et al. 2020.
     **Proof:** docs/proofs/queries/discovered_keys.md.
@@ -48,6 +51,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     threshold: int
     keys: int = 1
     rows: int = 1
+    total: int | None = None
     unit: Unit = field(default=Unit())
     at: float | None = None
 
@@ -55,23 +59,30 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         set_frozen(self, scale=integer_scale("scale", above("scale", self.scale, 0.0)))
         set_frozen(self, keys=count("keys", self.keys, 1), rows=count("rows", self.rows, 1))
         set_frozen(self, threshold=count("threshold", self.threshold, 1))
+        total = self.keys * self.rows if self.total is None else count("total", self.total, 1)
+        set_frozen(self, total=total)
+        if total > self.keys * self.rows:
+            raise InvalidParameter("total must be at most keys times rows: one person cannot be counted more often")
         instance("unit", self.unit, Unit)
         if self.threshold < self.rows:
             raise InvalidParameter("the threshold must be at least what one person adds to a key")
+        if self.at is not None:
+            set_frozen(self, at=open_fraction("at", self.at))
         if self.unit.group_size != 1 or self.unit.relation == "zero_out":
             raise InvalidParameter("keys are discovered for one row or person that is added, removed or replaced")
 
     @property
     def chance(self) -> float:
         """The largest chance that a key which one person alone has is shown, rounded up."""
-        return chance_shown(self.scale, self.threshold, self.keys, self.rows)
+        return chance_shown(self.scale, self.threshold, self.keys, self.rows, self.total)
 
     @property
     def loss(self) -> PrivacyLoss:
         plain = Unit(person=self.unit.person)
+        assert self.total is not None
         price = Composed(
             (
-                DiscreteLaplaceLoss(self.scale, self.keys * self.rows, unit=plain),
+                DiscreteLaplaceLoss(self.scale, self.total, unit=plain),
                 ApproxLoss(0.0, self.chance, unit=plain),
             )
         )
@@ -79,26 +90,37 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
 
     @classmethod
     def for_budget(
-        cls, *, keys: int = 1, rows: int = 1, unit: Unit | None = None, **promise: Unpack[Promise]
+        cls,
+        *,
+        keys: int = 1,
+        rows: int = 1,
+        total: int | None = None,
+        unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "DiscoveredKeys":
         """The noise of the whole epsilon, and the smallest threshold of the whole delta."""
-        target, about = Guarantee(**promise), Unit() if unit is None else unit
+        target, about = Guarantee(**promise), Unit() if unit is None else instance("unit", unit, Unit)
         if target.epsilon is None or target.delta == 0.0:
             raise NoGuarantee(
                 "discovering keys shows who is there with some probability: give an epsilon and a delta > 0"
             )
         epsilon, delta = target.epsilon, target.delta
+        if delta < _LEAST_DELTA:
+            raise NoGuarantee(f"a delta below {_LEAST_DELTA:g} is too small to be told from 0: give a larger one")
         if about.relation == "replace":
             epsilon /= 2.0
             delta = delta / (1.0 + math.exp(epsilon)) * (1.0 - 2.0**-40)
-        moved = Fraction(count("keys", keys, 1) * count("rows", rows, 1))
+        most = count("keys", keys, 1) * count("rows", rows, 1)
+        moved = Fraction(most if total is None else count("total", total, 1))
         scale = pure_scale(scale_for(1.0 / epsilon, moved), moved, Guarantee(epsilon))
-        threshold = _least_threshold(scale, delta, keys, rows)
-        return cls(scale=scale, threshold=threshold, keys=keys, rows=rows, unit=about, at=target.delta)
+        threshold = _least_threshold(scale, delta, keys, rows, int(moved))
+        return cls(
+            scale=scale, threshold=threshold, keys=keys, rows=rows, total=int(moved), unit=about, at=target.delta
+        )
 
     @property
     def form(self) -> Form:
-        return Unstorable("the keys are a part of an answer, and stored with it")
+        return Record({"counts": Numbers(), "keys": ListOf(Anything())})
 
     def _admit(self, value: Any) -> None:
         if not isinstance(value, dict) or set(value) != {"keys", "counts"}:
@@ -133,24 +155,46 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         one = cls.for_budget(epsilon=1.0, delta=0.05, keys=1)
         left = {"keys": ["a", "b"], "counts": np.array([4, 1])}
         right = {"keys": ["a"], "counts": np.array([4])}
-        yield Example(one, left, right, Guarantee(1.0, 0.05), lengths="protected", detects=0.0)
+        yield Example(
+            one, left, right, lengths="protected", detects=0.0
+        )  # often shown, so that an audit sees the chance
+        far = cls.for_budget(epsilon=1.0, delta=1e-6, keys=2)
+        yield Example(far, left, right, Guarantee(1.0, 1e-6), lengths="protected", detects=0.0)
 
 
-def chance_shown(scale: float, threshold: int, keys: int, rows: int) -> float:
-    """1 - (1 - Pr[rows + Z >= threshold])^keys, rounded up.
+def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int | None = None) -> float:
+    """1 - (1 - Pr[rows + Z >= threshold])^keys, rounded up. Where one person is counted at most `total` times, the largest
+    over all ways to share these out: as many keys as possible with all `rows`, one with the rest, the others with one.
 
     >>> f"{chance_shown(5.0, 64, 5, 1):.6e}"
     '9.270209e-06'
     """
-    away = threshold - rows
-    one = math.exp(-away / scale) / (1.0 + math.exp(-1.0 / scale))
-    return round_up(-math.expm1(keys * math.log1p(-one)), 64.0)
+
+    def hidden(often: int) -> float:  # the logarithm of the chance that a key with so many is not shown
+        shown = math.exp(-(threshold - often) / scale) / (1.0 + math.exp(-1.0 / scale))
+        return math.log1p(-shown) if shown < 1.0 else -math.inf  # hardly any noise, and a threshold of one person
+
+    if total is None or total == keys * rows or rows == 1:
+        least = (keys if total is None else min(keys, total)) * hidden(rows)
+    else:
+        least = 0.0
+        for many in range(1, min(keys, total) + 1):
+            full, rest = divmod(min(total, many * rows) - many, rows - 1)
+            shares = ((rows, full), (1 + rest, 1 if rest else 0), (1, many - full - (rest > 0)))
+            least = min(least, sum(hidden(often) * keys_ for often, keys_ in shares if keys_))
+    return round_up(-math.expm1(least), 64.0)
 
 
-def _least_threshold(scale: float, delta: float, keys: int, rows: int) -> int:
+def _least_threshold(scale: float, delta: float, keys: int, rows: int, total: int) -> int:
     each = -math.expm1(math.log1p(-delta) / keys)
-    guess = rows + math.ceil(-scale * (math.log(each) + math.log1p(math.exp(-1.0 / scale))))
-    guess = max(guess - 2, rows)
-    while chance_shown(scale, guess, keys, rows) > delta:
-        guess += 1
-    return guess
+    high = rows + math.ceil(-scale * (math.log(each) + math.log1p(math.exp(-1.0 / scale))))
+    high = max(high - 2, rows)
+    while chance_shown(scale, high, keys, rows) > delta:
+        high += 1
+    low = rows - 1  # not enough, or not allowed
+    if total == keys * rows:
+        low = max(low, high - 4)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance_shown(scale, middle, keys, rows, total) <= delta else (middle, high)
+    return high

@@ -65,7 +65,7 @@ class Family:
 
     def sensitivity(self, reach: Reach, unit: Unit, norm: str) -> Sensitivity:
         """How far one unit of privacy moves the vector."""
-        if self.kind == "persons":
+        if self.kind == "persons" and not reach.repeated:
             moved = Fraction(reach.persons(unit)) if norm == "l1" else root(reach.persons(unit))
         elif self.kind == "signed":
             ends = self.lower, self.upper

@@ -22,10 +22,12 @@ _BIN = "(bin)"
 @final
 @dataclass(frozen=True)
 class QuantilePart:
-    """The candidates are the edges of bins over the bounds of the column. The score of an edge is -|b below - a rows| for
-    q = a/b: how far the number of rows below it is from the share q, in whole numbers.
+    """The candidates are bins over the bounds of the column: single values, where these are few whole numbers. With q = a/b
+    the score of a bin is minus how far a/b of the rows, times b, is from the range between the rows below the bin and those
+    up to its end: 0 where the quantile lies in it, however many rows share one value.
 
     **Sensitivity:** of the score, max(a, b - a) for one row (add/remove); rows of a person add up, over all groups.
+    **Proof:** docs/proofs/queries/table_answers.md.
     """
 
     name: str
@@ -38,22 +40,36 @@ class QuantilePart:
     stop: float
     choice: Exponential
     date: bool = False
+    whole: bool = False  # whether the column holds whole numbers or days
+
+    @property
+    def moved(self) -> int:
+        """How far one person (added or removed) moves the scores of all groups together."""
+        return moved_by(self.request, self.plan)
 
     def scores(self, found: Aggregates) -> Array:
-        """The score of every edge in every group: not releasable."""
-        counts = found.rows.reshape(self.groups, self.bins)
-        below = np.concatenate([np.zeros((self.groups, 1), dtype=np.int64), np.cumsum(counts, axis=1)], axis=1)
+        """The score of every bin in every group: not releasable."""
+        upto = np.cumsum(found.rows.reshape(self.groups, self.bins), axis=1)
+        below = np.concatenate([np.zeros((self.groups, 1), dtype=np.int64), upto[:, :-1]], axis=1)
         a, b = self.request.q.numerator, self.request.q.denominator
-        return np.asarray(-np.abs(b * below - a * below[:, -1:]))
+        wanted = a * upto[:, -1:]
+        return np.asarray(-np.maximum(np.maximum(b * below - wanted, wanted - b * upto), 0))
 
     def values(self, chosen: Array) -> tuple[Array, Array, Array]:
-        """The edges that were chosen. No interval in the units of the column is known: it depends on how dense the data
-        lie, so the ends are the bounds."""
+        """The middles of the bins that were chosen. No interval in the units of the column is known: it depends on how
+        dense the data lie, so the ends are the bounds."""
         low, high = np.full(len(chosen), self.start), np.full(len(chosen), self.stop)
-        value = np.clip(self.start + self.width * chosen, low, high)
+        middle = math.floor((self.width - 1.0) / 2.0) if self.whole else self.width / 2.0
+        value = np.clip(self.start + self.width * chosen + middle, low, high)
         if not self.date:
             return value, low, high
         return tuple((np.floor(each).astype(np.int64)).astype("datetime64[D]") for each in (value, low, high))  # type: ignore[return-value]
+
+
+def moved_by(request: Quantile, plan: Bounded) -> int:
+    """How far one person (added or removed) moves the scores of all groups together."""
+    a, b = request.q.numerator, request.q.denominator
+    return max(a, b - a) * plan.rows.reach.most_rows
 
 
 def binned(rows: Node, column: str, most: int = MOST_BINS) -> tuple[Node, int, float, float]:

@@ -18,8 +18,9 @@ from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.explain import explained
 from privet.queries.intervals import radii, radius
 from privet.queries.measured import Compiled, Family, compiled, family_of
-from privet.queries.quantile_part import QuantilePart, is_date, with_bins
-from privet.queries.table_answers import TableAnswers, _forms, _sum_weights
+from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
+from privet.queries.table_answers import TableAnswers, _forms, _sum_weights, rounded_by
+from privet.tables.columns import Float
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
 from privet.workloads.families.noise_law import Kind
@@ -58,6 +59,11 @@ class Query:
             request.check(self.rows.columns)
             if name in self.names:
                 raise InvalidParameter(f"{name!r} is the name of a key already: name the aggregate differently")
+            taken = {f"{name}_low", f"{name}_high"} & {*self.names, *dict(self.outputs)}
+            if taken:
+                raise InvalidParameter(
+                    f"{min(taken)!r} is the name of an end of the interval of {name!r}: name one of them differently"
+                )
             if isinstance(request, Count) and request.where is not None:
                 raise InvalidParameter("counts with conditions are asked together, without groups: table.counts(...)")
         if self.keys is None and any(isinstance(request, Quantile) for _, request in self.outputs):
@@ -118,7 +124,10 @@ class Query:
             raise _NoWay
         found = None
         if self.keys is None:
-            found = DiscoveredKeys.for_budget(keys=reach.most_keys, rows=1, unit=unit, **selection)
+            # a row that is a unit by itself may be counted several times, even in one group
+            often = reach.most_rows_per_key if reach.repeated else 1
+            most = {"keys": reach.most_keys, "rows": often, "total": reach.most_rows if reach.repeated else None}
+            found = DiscoveredKeys.for_budget(**most, unit=unit, **selection)
         at = target.delta if target.delta > 0.0 and (way == "gaussian" or found is not None) else None
         return TableAnswers(
             plan=plan,
@@ -134,15 +143,15 @@ class Query:
     def _quantile(self, name: str, request: Quantile, share: Any) -> QuantilePart:
         assert self.keys is not None
         plan, bins, start, width = with_bins(self.rows, self.names, self.keys, request.column)
-        a, b = request.q.numerator, request.q.denominator
         one = Unit(person=self.unit.person)
-        moved = Sensitivity(Fraction(max(a, b - a) * self.rows.reach.most_rows), norm="score", unit=one)
+        moved = Sensitivity(Fraction(moved_by(request, plan)), norm="score", unit=one)
         if self.unit.relation == "replace":
             share = {key: value / (2.0 if key == "epsilon" else 4.0) for key, value in share.items()}
         choice = Exponential.for_budget(sensitivity=moved, **share)
-        stop = float(self.rows.columns[request.column].span[1])
+        column = self.rows.columns[request.column]
+        whole, stop = not isinstance(column, Float), float(column.span[1])
         date = is_date(self.rows, request.column)
-        return QuantilePart(name, request, plan, len(self.keys), bins, start, width, stop, choice, date)
+        return QuantilePart(name, request, plan, len(self.keys), bins, start, width, stop, choice, date, whole)
 
     def preview(
         self, *, expected_rows: int | None = None, confidence: float = 0.95, **promise: Unpack[Promise]
@@ -299,18 +308,25 @@ def _half_width(made: TableAnswers, request: Aggregate, rows: int, confidence: f
     if isinstance(request, Sum):
         return radius(*law, tuple(_sum_weights(family)), confidence)
     assert isinstance(request, Mean | Variance)
-    span = made.plan.rows.columns[request.column].span
-    return _ratio_width(family, law, rows, confidence, float(span[1] - span[0]), request)
+    column = made.plan.rows.columns[request.column]
+    width, half = float(column.span[1] - column.span[0]), rounded_by(family, column)
+    return _ratio_width(family, law, rows, confidence, width, half, request)
 
 
 def _ratio_width(
-    family: Family, law: tuple[Kind, float], rows: int, confidence: float, width: float, request: Mean | Variance
+    family: Family,
+    law: tuple[Kind, float],
+    rows: int,
+    confidence: float,
+    width: float,
+    half: float,
+    request: Mean | Variance,
 ) -> float:
     """The half-width of the interval of a mean in the middle of its bounds, with so many rows."""
     power = 1 if isinstance(request, Mean) else 2
     top, bottom = _forms(family, power)
     wide = float(radii(*law, (top - 0.5 * bottom)[None, :], confidence)[0]) / (family.top * rows)
     if isinstance(request, Mean):
-        return min(width * wide + family.tick / 2.0, width)
+        return min(width * wide + half, width)
     scale = min(2.0 * wide, 0.25) * width**2
     return math.sqrt(scale) if request.root else scale

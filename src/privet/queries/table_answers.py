@@ -9,7 +9,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import set_frozen
+from privet._validate import instance, items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gaussian
 from privet.mechanisms.form import Form, Kept
@@ -70,17 +70,48 @@ class TableAnswers(Algorithm[Data, Answer]):
     at: float | None = None
 
     def __post_init__(self) -> None:
-        for each in ("families", "outputs", "parts", "quantiles"):
-            set_frozen(self, **{each: tuple(getattr(self, each))})
+        self._check_kinds()
         if len(self.parts) != len(self.families):
-            raise InvalidParameter("every family needs a mechanism")
+            raise InvalidParameter("every one of the families needs a mechanism among the parts")
         for family, part in zip(self.families, self.parts, strict=True):
             norm = "l1" if isinstance(part, DiscreteLaplace) else "l2"
             needed = family.sensitivity(self.plan.reach, self.about, norm)
             if not isinstance(part, DiscreteLaplace | Gaussian) or part.sensitivity.value < needed.value:
-                raise InvalidParameter("a part has less noise than the reach of the plan needs")
+                raise InvalidParameter("one of the parts has less noise than the reach of the plan needs")
+            if part.sensitivity.unit != self.about:
+                raise InvalidParameter("one of the parts is priced for another unit than about=")
         if (self.selection is None) != (self.plan.keys is not None):
-            raise InvalidParameter("keys are public, or discovered and paid for")
+            raise InvalidParameter("the plan has public keys, or a selection of keys is paid for, and not both")
+        self._check_selection()
+        for each in self.quantiles:
+            if each.choice.sensitivity.value < each.moved:
+                raise InvalidParameter("the choices of quantiles must be priced for all rows of a person")
+
+    def _check_kinds(self) -> None:
+        instance("plan", self.plan, Bounded)
+        instance("about", self.about, Unit)
+        instance("selection", self.selection, DiscoveredKeys, type(None))
+        for name, kind in (("families", Family), ("parts", Mechanism), ("quantiles", QuantilePart), ("outputs", tuple)):
+            held = items(name, getattr(self, name))
+            if not all(isinstance(each, kind) for each in held):
+                raise InvalidParameter(f"{name} must hold objects of type {kind.__name__} alone")
+            set_frozen(self, **{name: held})
+        for each in self.outputs:
+            if len(each) != 2 or not isinstance(each[0], str) or not isinstance(each[1], Aggregate):
+                raise InvalidParameter('outputs must be pairs of a name and an aggregate, such as ("n", Count())')
+        if self.at is not None:
+            set_frozen(self, at=open_fraction("at", self.at))
+
+    def _check_selection(self) -> None:
+        found, reach = self.selection, self.plan.reach
+        if found is None:
+            return
+        often, most = (reach.most_rows_per_key, reach.most_rows) if reach.repeated else (1, reach.most_keys)
+        assert found.total is not None
+        if found.keys < reach.most_keys or found.rows < often or found.total < most or found.unit != self.about:
+            raise InvalidParameter(
+                "the selection of keys must be priced for all groups of the plan that one person appears in, and about them"
+            )
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -229,7 +260,7 @@ class _Answers:
         else:
             place = family_of(request, self.query.families)
             if place is None:
-                value = low = high = np.full(len(self.keys), self._constant(request))
+                value, low, high = (np.full(len(self.keys), end) for end in self._constant(request))
             else:
                 value, low, high = self._from(self.noisy[place], request)
         self.values[name], self.lower[name], self.upper[name] = value, low, high
@@ -241,11 +272,16 @@ class _Answers:
             np.asarray(self.counts, dtype=np.float64), radius("laplace", selection.scale, (1.0,), _CONFIDENCE)
         )
 
-    def _constant(self, request: Aggregate) -> float:
-        """Of a column whose bounds meet, or whose sum is always 0."""
+    def _constant(self, request: Aggregate) -> tuple[float, float, float]:
+        """Of a column that is a single step wide, or whose sum is always 0: no noise, and what the step hides."""
+        if isinstance(request, Sum):
+            return 0.0, 0.0, 0.0
+        assert isinstance(request, Mean | Variance)
+        low, high = (float(end) for end in self.columns[request.column].span)
         if isinstance(request, Mean):
-            return float(self.columns[request.column].span[0])
-        return 0.0
+            return (low + high) / 2.0, low, high
+        most = (high - low) / 2.0
+        return 0.0, 0.0, most if request.root else most**2
 
     def _from(self, noisy: Noisy, request: Aggregate) -> tuple[Array, Array, Array]:
         family = noisy.family
@@ -260,12 +296,13 @@ class _Answers:
         assert isinstance(request, Mean | Variance)
         column = self.columns[request.column]
         span = float(column.span[0]), float(column.span[1])
-        whole = not isinstance(column, Float) and family.tick == 1.0  # then no value was rounded
-        return (
-            _mean(noisy, span, 0.0 if whole else family.tick / 2.0)
-            if isinstance(request, Mean)
-            else _variance(noisy, span, request.root)
-        )
+        half = rounded_by(family, column)
+        return _mean(noisy, span, half) if isinstance(request, Mean) else _variance(noisy, span, half, request.root)
+
+
+def rounded_by(family: Family, column: Column) -> float:
+    """How far a value may be from its whole number of steps."""
+    return 0.0 if not isinstance(column, Float) and family.tick == 1.0 else family.tick / 2.0
 
 
 def _counted(noisy: Array, wide: Any) -> tuple[Array, Array, Array]:
@@ -308,18 +345,19 @@ def _mean(noisy: Noisy, span: tuple[float, float], half: float) -> tuple[Array, 
     return np.clip(family.start + width * share, *span), ends[0], ends[1]
 
 
-def _variance(noisy: Noisy, span: tuple[float, float], rooted: bool) -> tuple[Array, Array, Array]:
-    """By the means of t and t^2; their intervals hold together, half of the tail each."""
-    half = 1.0 - (1.0 - _CONFIDENCE) / 2.0
-    first, low, high, weak = _share(noisy, 1, half)
-    second, less, more, _ = _share(noisy, 2, half)
-    width = (span[1] - span[0]) ** 2
-    value = np.clip(second - first**2, 0.0, 0.25)
-    smallest = np.clip(less - high**2, 0.0, 0.25)
-    largest = np.clip(more - low**2, 0.0, 0.25)
-    value = np.where(weak, 0.125, value)
-    made = [width * each for each in (value, np.where(weak, 0.0, smallest), np.where(weak, 0.25, largest))]
-    return tuple(np.sqrt(each) for each in made) if rooted else tuple(made)  # type: ignore[return-value]
+def _variance(noisy: Noisy, span: tuple[float, float], half: float, rooted: bool) -> tuple[Array, Array, Array]:
+    """By the means of t and t^2; their intervals hold together, half of the tail each. Rounding to steps moves a standard
+    deviation by at most `half`."""
+    level = 1.0 - (1.0 - _CONFIDENCE) / 2.0
+    first, low, high, weak = _share(noisy, 1, level)
+    second, less, more, _ = _share(noisy, 2, level)
+    family = noisy.family
+    width, most = family.tick * round(family.top ** (1.0 / family.degree)), (span[1] - span[0]) / 2.0
+    value = width * np.sqrt(np.where(weak, 0.125, np.clip(second - first**2, 0.0, 0.25)))
+    smallest = width * np.sqrt(np.where(weak, 0.0, np.clip(less - high**2, 0.0, 0.25))) - half
+    largest = width * np.sqrt(np.where(weak, 0.25, np.clip(more - low**2, 0.0, 0.25))) + half
+    made = [np.clip(each, 0.0, most) for each in (value, smallest, largest)]
+    return (made[0], made[1], made[2]) if rooted else (made[0] ** 2, made[1] ** 2, made[2] ** 2)
 
 
 def key_array(values: list[Any]) -> Array:

@@ -137,6 +137,8 @@ class Float(Column):
             raise InvalidParameter(
                 "tick must be a power of two, such as 0.25, that fits the bounds less than 2^52 times"
             )
+        if self.tick is not None and lower < upper < lower + tick:
+            raise InvalidParameter("tick must not be wider than the range of the column: every value would be one step")
         set_frozen(self, lower=lower, upper=upper, tick=tick)
         flag("null", self.null)
 
@@ -257,7 +259,7 @@ class Date(Column):
         return self.lower.toordinal() - EPOCH, self.upper.toordinal() - EPOCH
 
     def read(self, value: object) -> int:
-        return _day("a day", value).toordinal() - EPOCH
+        return day_number(value)
 
 
 @final
@@ -366,6 +368,15 @@ def _day(name: str, value: object) -> date:
     if type(value) is not date:
         raise InvalidParameter(f'{name} must be a date, or a text such as "2024-05-01", got {type(value).__name__}')
     return value
+
+
+def day_number(value: object) -> int:
+    """A day as the number of days since 1970, in which columns of days are compared.
+
+    >>> day_number("1970-01-03")
+    2
+    """
+    return _day("a day", value).toordinal() - EPOCH
 
 
 def common_names(names: Iterable[str], known: Iterable[str]) -> list[str]:
