@@ -147,8 +147,8 @@ class Covariance:
         """Back from `to_arrays`."""
         names = tuple(str(each) for each in dict.fromkeys(arrays["first"].tolist()))
         shape = len(names), len(names)
-        made = [np.asarray(arrays[each]).reshape(shape) for each in ("value", "value_low", "value_high")]
-        return cls(names, *made)
+        matrix, low, high = (np.asarray(arrays[each]).reshape(shape) for each in ("value", "value_low", "value_high"))
+        return cls(names, matrix, low, high)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Covariance):
