@@ -177,7 +177,9 @@ class Emitter:
             terms.append(self._term(term, columns, inner.aliases, column))
         for each in plan.signed:
             signed.append(column(self.values.ticks(each.ticks, columns, inner.aliases)))
-        kept = [f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null]
+        # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
+        missing = [name for name in plan.names if not columns[name].null and inner.person is not None]
+        kept = [f"{inner.aliases[name]} IS NOT NULL" for name in missing]
         if inner.person is not None:
             picked.append(inner.person)
             kept.append(f"{inner.person} IS NOT NULL")
@@ -218,11 +220,9 @@ class Emitter:
                 return d.whole(f"count({column(present[0])})")
         value = " * ".join(column(self.values.ticks(each, columns, aliases)) for each in term.factors) or d.number(1)
         # what has a factor that is missing is missing itself, and adds nothing; so only the others are looked at
-        others = [
-            column(self.values.expression(e, columns, aliases))
-            for e in dict.fromkeys(term.present)
-            if e not in {t.of for t in term.factors}
-        ]
+        factors = {each.of for each in term.factors}
+        rest = [each for each in dict.fromkeys(term.present) if each not in factors]
+        others = [column(self.values.expression(each, columns, aliases)) for each in rest]
         if others:
             value = f"CASE WHEN {' AND '.join(f'{each} IS NOT NULL' for each in others)} THEN {value} END"
         return d.total(value)
@@ -233,7 +233,10 @@ class Emitter:
         numbers = ["count(*)", "count(*)", *cells, *(total(each) for each in signed)]
         picked = [*keys, *(f"{self.dialect.whole(each)} AS {self._alias()}" for each in numbers)]
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        return f"SELECT {', '.join(picked)} FROM ({rows.sql}) AS {self._alias()}{group}"
+        columns = plan.rows.columns
+        known = [f"{key} IS NOT NULL" for key, name in zip(keys, plan.names, strict=True) if not columns[name].null]
+        having = f" HAVING {' AND '.join(known)}" if known else ""
+        return f"SELECT {', '.join(picked)} FROM ({rows.sql}) AS {self._alias()}{group}{having}"
 
     def _by_person(
         self,
