@@ -262,13 +262,9 @@ class Emitter:
         steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {grouped}"))
         carried = [*keys, "c", *terms, *signed, *(f"n_{each}" for each in signed)]
         last = self._mixed(steps, plan, person, rows.person_is_text, keys, carried, salts)
-        order = ", ".join(
-            [
-                "h",
-                "key_number",
-                *(f"{key} NULLS LAST" for key in keys),
-            ]
-        )
+        order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
+        if [_small(plan.rows.columns[name]) for name in plan.names] == [True]:
+            order = f"h * {d.number(2**32)} + key_number"  # the same order in one number, which sorts faster
         window = f"(PARTITION BY {person} ORDER BY {order}"
         capped = "c" if unit.max_rows_per_group is None else f"least(c, {d.number(unit.max_rows_per_group)})"
         before = f"coalesce(sum({capped}) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
@@ -289,10 +285,6 @@ class Emitter:
         whole = ", ".join(f"{name} AS {d.materialized}({sql})" for name, sql in steps)
         return f"WITH {whole} SELECT {', '.join(picked)} FROM kept WHERE k > 0{group}"
 
-    def _text_keys(self, plan: Bounded) -> list[bool]:
-        columns = plan.rows.columns
-        return [is_text(columns[name]) for name in plan.names]
-
     def _mixed(
         self,
         steps: list[tuple[str, str]],
@@ -305,7 +297,10 @@ class Emitter:
     ) -> str:
         """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself."""
         d = self.dialect
-        numbers = [self._number(key, text) for key, text in zip(keys, self._text_keys(plan), strict=True)]
+        numbers = []
+        for key, name in zip(keys, plan.names, strict=True):
+            column = plan.rows.columns[name]
+            numbers.append(key if _small(column) else self._number(key, is_text(column)))
         folded = numbers[0] if numbers else d.number(0)
         for each in numbers[1:]:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
@@ -353,3 +348,11 @@ def _is_everything(plan: Bounded) -> bool:
             return False
         size *= len(column.domain) + column.null
     return size == len(plan.keys)
+
+
+def _small(column: Column) -> bool:
+    """Whether it holds numbers from 0 to 2^31 by its public bounds, and none that are missing: they number themselves."""
+    if column.null or is_text(column):
+        return False
+    low, high = (min(column.domain or ()), max(column.domain or ())) if column.kind == "category" else column.span
+    return bool(0 <= low and high < 2**31)
