@@ -355,4 +355,4 @@ def _small(column: Column) -> bool:
     if column.null or is_text(column):
         return False
     low, high = (min(column.domain or ()), max(column.domain or ())) if column.kind == "category" else column.span
-    return bool(0 <= low and high < 2**31)
+    return bool(low >= 0 and high < 2**31)
