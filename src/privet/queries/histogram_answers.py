@@ -277,6 +277,7 @@ class TopValues(Algorithm[Data, list[Any]]):
     """The most frequent values of a column, in order, without their counts.
 
     **Guarantee:** that of `TopK` on the exact counts; one person moves each count by at most the rows of one group.
+    **Proof:** docs/proofs/queries/histogram_answers.md.
     """
 
     name = "top_values"
