@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what `__getattr__` does at run time, spelt out for type che
     from privet.ledger import Budget, Ledger
     from privet.queries import (
         Table,
+        batch,
         count,
         count_persons,
         max,
@@ -67,6 +68,7 @@ __all__ = [
     "__version__",
     "accounting",
     "audit",
+    "batch",
     "count",
     "count_persons",
     "deep",
@@ -101,7 +103,7 @@ _HOMES: dict[str, str] = {
     "Ledger": "ledger",
     "Private": "_private",
     **dict.fromkeys(("Bool", "Category", "Date", "Float", "Int", "KeySet", "Person", "Rows", "Text"), "tables"),
-    **dict.fromkeys(("Table", "count", "count_persons", "max", "mean", "median", "min"), "queries"),
+    **dict.fromkeys(("Table", "batch", "count", "count_persons", "max", "mean", "median", "min"), "queries"),
     **dict.fromkeys(("quantile", "std", "sum", "variance"), "queries"),
 }
 

@@ -45,7 +45,13 @@ def declares_all(module: Module) -> bool:
 
 
 # those that users reach by name
-SUB_ROOMS = {"privet.accounting.filters", "privet.workloads.inference", "privet.workloads.strategies"}
+SUB_ROOMS = {
+    "privet.accounting.filters",
+    "privet.workloads.adaptive",
+    "privet.workloads.inference",
+    "privet.workloads.strategies",
+    "privet.workloads.streams",
+}
 
 
 def is_room(module: Module) -> bool:

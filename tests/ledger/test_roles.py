@@ -1,12 +1,15 @@
 """Rights inside PostgreSQL: reading, spending and acting are three."""
 
+import hashlib
 import uuid
 
+import numpy as np
 import pytest
 
 import privet as pv
 from privet.errors import InvalidParameter, LedgerUnavailable
 from privet.ledger import grant_roles
+from privet.mechanisms import Release
 from privet.privacy import PureLoss
 from tests.ledger.coins import Coin
 
@@ -46,6 +49,70 @@ def test_a_spender_spends_and_does_not_raise(roles):
         ledger.reserve(PureLoss(0.7))
     assert ledger.verify().entries == 7
     ledger.close()
+
+
+def test_a_value_outside_the_chain_is_kept_under_its_hash(roles, postgres_url):
+    """Large values go through a function of their own, which names them by what they are."""
+    address, _, schema = roles["spender"].partition("#")
+    ledger = pv.Ledger.open(roles["spender"])
+    large = np.arange(20_000.0)
+    reservation = ledger.reserve(PureLoss(0.1), key="k")
+    reservation.record(Release(large, loss=PureLoss(0.1)))
+    assert ledger.verify(values=True).values == 1
+    ledger.close()
+    reader = pv.Ledger.open(roles["reader"], read_only=True)
+    assert reader.verify(values=True).values == 1
+    raw = b"somebody else's value"
+    keep = f"SELECT {schema}.keep_value(%s, %s)"
+    with psycopg.connect(address, autocommit=True) as server:
+        with pytest.raises(psycopg.errors.RaiseException, match="named by its hash"):
+            server.execute(keep, (hashlib.sha256(b"another").hexdigest(), raw))
+        with pytest.raises(psycopg.errors.RaiseException, match="named by its hash"):
+            server.execute(keep, (None, raw))
+        server.execute(keep, (hashlib.sha256(raw).hexdigest(), raw))
+        server.execute(keep, (hashlib.sha256(raw).hexdigest(), raw))  # what is there stays
+        for statement in (
+            f"UPDATE {schema}.value SET raw = 'x'",
+            f"DELETE FROM {schema}.value",
+            f"INSERT INTO {schema}.value VALUES ('a', 'x')",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                server.execute(statement)
+        assert server.execute(f"SELECT count(*) FROM {schema}.value").fetchone()[0] == 2
+    with (
+        psycopg.connect(roles["reader"].partition("#")[0], autocommit=True) as server,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        server.execute(keep, (hashlib.sha256(raw).hexdigest(), raw))
+    reader.close()
+
+
+def test_a_function_that_does_not_look_at_the_hash_is_caught(roles, postgres_url):
+    """The planted bug: a value is kept under whatever name it is given, and verification sees another value."""
+    schema = roles["spender"].partition("#")[2]
+    with psycopg.connect(postgres_url, autocommit=True) as owner:
+        owner.execute(
+            f"CREATE OR REPLACE FUNCTION {schema}.keep_value(a_digest text, a_raw bytea) RETURNS void LANGUAGE sql "
+            f"SECURITY DEFINER AS $$ INSERT INTO {schema}.value VALUES (a_digest, 'x') ON CONFLICT DO NOTHING $$"
+        )
+    ledger = pv.Ledger.open(roles["spender"])
+    ledger.reserve(PureLoss(0.1), key="k").record(Release(np.arange(20_000.0), loss=PureLoss(0.1)))
+    with pytest.raises(pv.errors.LedgerTampered):
+        ledger.verify(values=True)
+    ledger.close()
+
+
+def test_a_spender_runs_slices(roles):
+    ledger = pv.Ledger.open(roles["spender"])
+    run = ledger.start([PureLoss(0.1)] * 3, key="k", analyst="ann")
+    assert [run.begin().index, run.begin().index] == [0, 1]
+    run.repeat(1)
+    assert ledger.start([PureLoss(0.1)] * 3, key="k", analyst="ann").begin().index == 1
+    ledger.close()
+    reader = pv.Ledger.open(roles["reader"])
+    with pytest.raises(LedgerUnavailable):
+        reader.start([PureLoss(0.1)] * 3, key="k", analyst="ann").begin()
+    reader.close()
 
 
 def test_a_custodian_raises_and_a_reader_only_looks(roles):

@@ -461,11 +461,25 @@ plant(
     "tests/ledger",
 )
 plant(
-    "ball: the price is rounded down",
+    "ball: the price of twice the noise",
     "mechanisms/ball.py",
-    "return PureLoss(up(self.sensitivity.value / Fraction(self.scale)), unit=self.sensitivity.unit)",
-    "return PureLoss(-up(-self.sensitivity.value / Fraction(self.scale)), unit=self.sensitivity.unit)",
+    "return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)",
+    "return LaplaceLoss(scale=2.0 * ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)",
     "tests/seams/test_ball.py -k budget",
+)
+plant(
+    "payment: a forked worker is part of a release for ever",
+    "mechanisms/payment.py",
+    "    token, whole = _BLOCKS.set((block,)), _PAID.set(None)\n",
+    "    token, whole = _BLOCKS.set((block,)), _PAID.set(_PAID.get() and _Whole(1))\n",
+    "tests/seams/test_processes.py -k forked_inside",
+)
+plant(
+    "payment: jobs for other processes go without their payer",
+    "mechanisms/workers.py",
+    '    _replaced(module.ProcessPoolExecutor, "submit", make)\n',
+    "    pass\n",
+    "tests/seams/test_processes.py -k older_than_the_block",
 )
 plant(
     "payment: a whole that is paid for never ends",

@@ -4,14 +4,14 @@ import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import privet as pv
 from privet import audit, testing
-from privet.errors import LedgerError, NotPrivate
+from privet.errors import InvalidParameter, LedgerError, NotPrivate
 from privet.mechanisms import AboveThreshold, Example, Laplace
 from privet.noise import Seeded
 from privet.privacy import Composed, Parallel
@@ -354,3 +354,15 @@ def test_overhead_is_small():
     for _ in range(40):
         algorithm.release(LEFT)
     assert time.process_time() - start < 5.0 * plain + 0.05
+
+
+def test_a_loss_that_is_no_price_is_stamped_on_nothing():
+    class Plain(Toy):
+        name = "toy_with_a_number_for_a_price"
+
+        @property
+        def loss(self) -> Any:
+            return 0.5
+
+    with pytest.raises(InvalidParameter, match="must be a PrivacyLoss, got float"):
+        Plain().release(LEFT)

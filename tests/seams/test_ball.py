@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from privet import noise, testing
+from privet import accounting, noise, testing
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms import Ball, Laplace, Sensitivity
 from privet.noise import Seeded
+from privet.privacy import PureLoss, Repeated
 
 module = importlib.import_module("privet.noise.ball")
 LEVEL = 1e-7
@@ -180,6 +181,36 @@ def test_price_and_budget():
         Ball(scale=1.0, sensitivity=Sensitivity(1, norm="l1"))
     with pytest.raises((InvalidParameter, NoGuarantee)):
         Ball.for_budget(epsilon=0.0, sensitivity=1.0)
+
+
+def exact_curve(dimension, shift, epsilons, scale=1.0):
+    """delta(epsilon) of the vectors' density and its shift, by quadrature along the shift and across it."""
+    t, r = np.linspace(-45.0, 45.0, 4501)[:, None], np.linspace(0.0, 60.0, 1501)[None, :]
+    weight = r ** (dimension - 2) if dimension > 2 else np.ones_like(r)
+    left, right = (weight * np.exp(-np.hypot(t - a, r) / scale) for a in (0.0, shift))
+    return [np.maximum(left - math.exp(epsilon) * right, 0.0).sum() / left.sum() for epsilon in epsilons]
+
+
+EPSILONS = [0.0, 0.1, 0.3, 0.6, 0.9]
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 10])
+def test_the_curve_of_every_dimension_lies_below_the_price(dimension):
+    loss = Ball.for_budget(epsilon=1.0, sensitivity=1.0).loss
+    stated = [float(loss.profile(epsilon)) for epsilon in EPSILONS]
+    exact = exact_curve(dimension, 1.0, EPSILONS)
+    assert all(a <= b + 1e-4 for a, b in zip(exact, stated, strict=True))
+    assert exact[0] < stated[0] * 0.8, "in more than one dimension the loss concentrates"
+    twin = exact_curve(
+        dimension, 1.0, EPSILONS, scale=1.0 / (1.0 + dimension)
+    )  # as if noise need not grow with dimension
+    assert max(a - b for a, b in zip(twin, stated, strict=True)) > 0.02
+
+
+def test_a_composition_costs_less_than_that_of_a_pure_price():
+    loss = Ball.for_budget(epsilon=0.1, sensitivity=1.0).loss
+    many, pure = (accounting.epsilon(Repeated(each, 200), delta=1e-6).upper for each in (loss, PureLoss(0.1)))
+    assert many < 0.99 * pure
 
 
 def test_every_shape_of_input():

@@ -94,6 +94,23 @@ def test_what_is_no_question_is_refused_and_costs_nothing():
     assert spent(ledger) == 0.5
 
 
+class NoData:
+    def for_budget(self, **promise: Any) -> Laplace:
+        return LAPLACE
+
+
+@pytest.mark.parametrize("ledger", [None, opened()])
+def test_a_newcomer_is_told_what_is_missing(ledger: Any):
+    for ask, told in [
+        (lambda: pay(5, 5, ledger=ledger), "releases a mechanism"),
+        (lambda: pay(LAPLACE.loss, 5, ledger=ledger), "releases a mechanism"),
+        (lambda: pay(NoData(), epsilon=0.5, ledger=ledger), "NoData has no attribute `data`"),
+        (lambda: pay(Plain, epsilon=0.5, ledger=ledger), "Plain is a class"),
+    ]:
+        with pytest.raises(InvalidParameter, match=told):
+            ask()
+
+
 def test_the_given_ledger_pays_then_the_one_in_force_then_nobody():
     given, ambient = opened(), opened()
     with ambient:
@@ -158,7 +175,7 @@ def test_without_it_a_thread_would_not_know_who_pays(monkeypatch):
     with opened():
         pass  # joblib is wrapped from the first block on
     monkeypatch.setattr(joblib.parallel.Parallel, "__call__", joblib.parallel.Parallel.__call__.before)
-    monkeypatch.setattr(payment, "follow_joblib", lambda here, there: None)
+    monkeypatch.setattr(payment, "follow_workers", lambda payers: None)
     with opened(), pytest.raises(LedgerError, match="several ledgers"):
         test_threads_of_joblib_keep_the_ledger_of_their_call(lone)
 

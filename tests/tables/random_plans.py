@@ -29,9 +29,51 @@ from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Sou
 
 WARDS = ("A", "B", "it's", "ä\\b", "")
 TEXTS = ("ann", "Ann", "bob", "zoë", "", " 7", "7", "ann ", "\U0001f600", "İ")
-NUMBERS = ("1", " 2.5 ", "-3e1", "1_0", "nan", "inf", "-Infinity", "0x10", "1e99", "1e999", "x", "", "5d", "٣", "+4", ".5", "6.")
-DAYS = ("2024-02-29", "2023-02-29", "2024-01-31T23:59:59", "2024-05-01", "today", "2024-1-1", "1999-12-31 00:00:00Z", "x")
-DOUBLES = (0.0, -0.0, 0.5, 1.5, 2.5, -0.5, 1e-300, -5e-324, 1e300, math.inf, -math.inf, math.nan, 0.49999999999999994, 7.25)
+NUMBERS = (
+    "1",
+    " 2.5 ",
+    "-3e1",
+    "1_0",
+    "nan",
+    "inf",
+    "-Infinity",
+    "0x10",
+    "1e99",
+    "1e999",
+    "x",
+    "",
+    "5d",
+    "٣",
+    "+4",
+    ".5",
+    "6.",
+)
+DAYS = (
+    "2024-02-29",
+    "2023-02-29",
+    "2024-01-31T23:59:59",
+    "2024-05-01",
+    "today",
+    "2024-1-1",
+    "1999-12-31 00:00:00Z",
+    "x",
+)
+DOUBLES = (
+    0.0,
+    -0.0,
+    0.5,
+    1.5,
+    2.5,
+    -0.5,
+    1e-300,
+    -5e-324,
+    1e300,
+    math.inf,
+    -math.inf,
+    math.nan,
+    0.49999999999999994,
+    7.25,
+)
 WHOLES = (0, 1, 2, 3, 5, 9, 10, -1, -7, 2**53 + 1, 2**62, -(2**62))
 SCHEMA: dict[str, Column] = {
     "i": Int(-3, 9),
@@ -123,7 +165,9 @@ def expression(rng: np.random.Generator, columns: dict[str, Column]) -> Any:
     if kind == 2:
         return Plus(Ref(pick(rng, numbers)), Ref(pick(rng, numbers)), pick(rng, (1, -1)))
     if kind == 3:
-        return Bin(Ref(pick(rng, numbers)), pick(rng, (0, -2, 0.0, 0.1)), pick(rng, (1, 3, 0.7, 2.5)), int(rng.integers(1, 6)))
+        return Bin(
+            Ref(pick(rng, numbers)), pick(rng, (0, -2, 0.0, 0.1)), pick(rng, (1, 3, 0.7, 2.5)), int(rng.integers(1, 6))
+        )
     if kind == 4 and days:
         return Bin(Ref(pick(rng, days)), 10_000, 365, 30)
     return Linear(Plus(Ref(pick(rng, numbers)), Ref(pick(rng, numbers))), pick(rng, (1, 0.125)), 0)

@@ -46,6 +46,7 @@ STRATEGIES = [
     Optimised(),
     PIdentity(steps=5),
     SquareRoot(),
+    SquareRoot(tapered=True),
     Wavelet(),
     Wavelet(weights="uniform"),
 ]

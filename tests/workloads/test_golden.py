@@ -138,6 +138,12 @@ def test_square_root(normalised, ranges, prefix):
     assert found == pytest.approx([ranges, prefix], abs=3e-6)  # the matrix is rounded to multiples of 2^-22
 
 
+def test_tapered_square_root_is_close_to_the_optimum_without_a_search():
+    assert rmse(SquareRoot(tapered=True), Prefix(256), "l2") <= 2.5244 * 1.003
+    assert rmse(SquareRoot(tapered=True), Prefix(1024), "l2") <= 2.99
+    assert rmse(SquareRoot(tapered=True), AllRanges(256), "l2") <= 2.901435 * 1.055
+
+
 def test_square_root_keeps_its_asymptotic_sensitivity():
     design = SquareRoot(normalised=False).design(Prefix(256), "l2")
     assert float(design.sensitivity("l2")) ** 2 == pytest.approx(2.831050, abs=1e-5)

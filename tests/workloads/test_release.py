@@ -135,7 +135,7 @@ def test_intervals_cover_where_noise_is_huge(rows, epsilon):
     assert np.mean(np.abs(found) <= runs[0].answer(10, 63).radius) >= 0.95 - 5.5 * math.sqrt(0.95 * 0.05 / 400)
 
 
-@pytest.mark.parametrize(("epsilon", "sigma"), [(10.0, None), (None, 0.5), (None, 1.0)])
+@pytest.mark.parametrize(("epsilon", "sigma"), [(4.0, None), (None, 0.5), (None, 1.0)])
 def test_planned_errors_know_the_steps_of_the_noise(epsilon, sigma):
     norm, scale = ("l1", 1.0 / epsilon) if epsilon else ("l2", sigma)
     mechanism = LinearQueries(workload=Prefix(16), strategy=Cells(), norm=norm, scale=scale)

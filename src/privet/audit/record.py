@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from privet.audit.following import followed, lane
 from privet.audit.tape import Asked, Recorded, Replayed
-from privet.audit.watch import Ending, differing, followed, lane, run_watched, text_of
+from privet.audit.watch import Ending, differing, run_watched, text_of
 from privet.mechanisms import Algorithm, Mechanism, Release, Sensitivity
 from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import observed
@@ -95,8 +96,8 @@ class _Call:
 def replay(pipeline: Callable[[Any], Any], left: Any, right: Any) -> Replay:
     """Run `pipeline(left)`, then both inputs with the recorded releases; report every difference.
 
-    Threads, thread pools and joblib are followed; releases in other processes are not seen, and that is said. Every run
-    gets its own copy of the input.
+    Threads, pools and joblib are followed; what would run in processes of a pool runs in threads meanwhile. A process that
+    the pipeline starts by itself may release nothing, and that is said. Every run gets its own copy of the input.
 
     >>> from privet import mechanisms
     >>> laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
@@ -215,9 +216,20 @@ class _Watcher:
 def _again(recorded: Recorded, mechanism: Any, here: int, findings: list[Finding]) -> Replayed:
     """A stream of the second world, whose questions may lie no farther from the first world's than is declared."""
 
+    moved = Fraction(0)
+
     def compare(known: Asked | None, question: Any) -> None:
+        nonlocal moved
         if known is None:
             findings.append(Finding("count of questions", here, "a stream is asked more, or in another way"))
+            return
+        if known.way == "add":  # a person's rows lie in few steps, whichever: they are added up over the whole stream
+            before, most = moved, mechanism.max_rows * mechanism.unit.group_size
+            most *= 2 if mechanism.unit.relation == "replace" else 1
+            moved += abs(int(mechanism._prepare([known.question])[0]) - int(mechanism._prepare([question])[0]))
+            if before <= most < moved:
+                apart = f"counts are {moved} rows apart, declared {most}"
+                findings.append(Finding("distance", here, f"{mechanism.name}: {apart}"))
             return
         call = _Call(mechanism, known.question, Release(None, mechanism.loss))
         findings.extend(_differences(call, mechanism, question, here))
@@ -243,7 +255,7 @@ def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: Any, here: 
             return [
                 Finding("shape", here, f"{mechanism.name}: the input is {left} in one world and {right} in the other")
             ]
-        distance = _distance(call.value, value, declared)
+        distance = _distance(mechanism._measured_of(call.value), mechanism._measured_of(value), declared)
         if distance > declared.value:
             apart = f"{float(distance):.6g} apart, declared {float(declared.value):.6g}"
             return [Finding("distance", here, f"{mechanism.name}: inputs are {apart}")]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
-_ASKS = ("ask", "ask_number", "ask_gap")
+_ASKS = ("ask", "ask_number", "ask_gap", "add", "answer")  # of thresholds, and of running counts
 
 
 class Asked(NamedTuple):
@@ -34,8 +34,8 @@ class Recorded:
         if name not in _ASKS:
             return found
 
-        def ask(question: Any) -> Any:
-            answer = found(question)
+        def ask(question: Any = None, **details: Any) -> Any:
+            answer = found(**details) if question is None else found(question, **details)
             self.tape.append(Asked(name, question, answer, self._stream.remaining))
             return answer
 
@@ -64,6 +64,11 @@ class Replayed:
         return self._first.tape[done - 1].remaining if done else self._first.first
 
     @property
+    def step(self) -> int:
+        """How many counts were taken, of a stream that counts."""
+        return sum(asked.way == "add" for asked in self._first.tape[: self._next])
+
+    @property
     def asked(self) -> int:
         """How many questions were asked here."""
         return self._next
@@ -72,7 +77,7 @@ class Replayed:
         if name not in _ASKS:
             return getattr(self._first._stream, name)
 
-        def ask(question: Any) -> Any:
+        def ask(question: Any = None, **details: Any) -> Any:
             here, self._next = self._next, self._next + 1
             known = self._first.tape[here] if here < len(self._first.tape) else None
             self._compare(known if known is not None and known.way == name else None, question)

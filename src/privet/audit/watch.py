@@ -1,21 +1,14 @@
-"""Watching one run of somebody's code: what it returns, prints, warns of and raises, and which work its threads do."""
+"""Watching one run of somebody's code: what it returns, prints, warns of and raises."""
 
 import io
-import multiprocessing.pool
-import multiprocessing.process
-import threading
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from contextvars import ContextVar, copy_context
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
-_LANE: ContextVar[tuple[int, ...]] = ContextVar("lane", default=())
 _DEEPEST = 12
 
 
@@ -45,78 +38,6 @@ def run_watched(pipeline: Callable[[Any], Any], data: Any) -> Ending:
                 exception = f"{type(problem).__name__}: {problem}"
     warned = tuple(f"{w.category.__name__}: {w.message}" for w in caught)
     return Ending(result, exception, printed.getvalue(), warned)
-
-
-def lane() -> tuple[int, ...]:
-    """Which piece of work runs here: () in the main one, numbers for work handed to threads, by order of handing out.
-
-    >>> lane()
-    ()
-    """
-    return _LANE.get()
-
-
-@contextmanager
-def followed() -> Iterator[set[str]]:
-    """While open, threads carry on the context of whoever started them, each with a lane of its own.
-
-    joblib runs in threads meanwhile. Yields notes about what could not be followed.
-
-    >>> with followed() as notes:
-    ...     with ThreadPoolExecutor(1) as pool:
-    ...         pool.submit(lane).result()
-    (1, 0)
-    """
-    notes: set[str] = set()
-    counts: dict[tuple[int, ...], int] = {}
-    lock = threading.Lock()
-
-    def carried(work: Callable[..., Any], parent: tuple[int, ...], kind: int) -> Callable[..., Any]:
-        context = copy_context()
-        with lock:  # threads, tasks and workers are numbered apart: how many workers a pool starts is up to chance
-            key = (kind, *parent)
-            counts[key] = counts.get(key, -1) + 1
-            context.run(_LANE.set, (*parent, kind, counts[key]))
-        return lambda *args, **options: context.run(work, *args, **options)
-
-    start, submit = threading.Thread.start, ThreadPoolExecutor.submit
-    apply_async = multiprocessing.pool.ThreadPool.apply_async
-    begin = multiprocessing.process.BaseProcess.start
-
-    def start_carried(thread: threading.Thread) -> None:
-        thread.run = carried(thread.run, lane(), 3 if _serves_a_pool(thread) else 0)  # type: ignore[method-assign]
-        start(thread)
-
-    def submit_carried(pool: Any, work: Any, /, *args: Any, **options: Any) -> Any:
-        return submit(pool, carried(work, lane(), 1), *args, **options)
-
-    def apply_carried(pool: Any, func: Any, *args: Any, **options: Any) -> Any:
-        return apply_async(pool, carried(func, (), 2), *args, **options)  # handed out from any thread, in one order
-
-    def begin_noted(process: Any) -> None:
-        notes.add("the pipeline started other processes: releases in them were not seen")
-        begin(process)
-
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(threading.Thread, "start", start_carried))
-        stack.enter_context(patch.object(ThreadPoolExecutor, "submit", submit_carried))
-        stack.enter_context(patch.object(multiprocessing.pool.ThreadPool, "apply_async", apply_carried))
-        stack.enter_context(patch.object(multiprocessing.process.BaseProcess, "start", begin_noted))
-        stack.enter_context(_joblib_in_threads())
-        yield notes
-
-
-def _serves_a_pool(thread: threading.Thread) -> bool:
-    target = getattr(thread, "_target", None)
-    return getattr(target, "__module__", None) in ("concurrent.futures.thread", "multiprocessing.pool")
-
-
-def _joblib_in_threads() -> Any:
-    try:
-        from joblib import parallel_config
-    except ImportError:
-        return ExitStack()
-    return parallel_config(backend="threading")
 
 
 def differing(left: Any, right: Any, where: str = "result", depth: int = 0) -> list[str]:

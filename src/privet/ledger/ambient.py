@@ -5,6 +5,7 @@ from typing import Any, Unpack, cast
 from privet.errors import InvalidParameter
 from privet.ledger.ledger import Ledger
 from privet.ledger.questions import MISSING, made_for
+from privet.ledger.requests import loss_of
 from privet.ledger.runs import Slice
 from privet.mechanisms import Release
 from privet.mechanisms.payment import in_force, standing_in
@@ -61,6 +62,7 @@ def pay(
             return payer.release(mechanism, data, **asked, **promise)
         unit = payer.run.ledger.unit if isinstance(payer, Slice) else None
         mechanism, data = made_for(mechanism, data, dict(promise), unit)
+        loss_of(mechanism)
         made: Release[Any] = mechanism.release(data)
         return made
     finally:

@@ -75,6 +75,7 @@ class Policy:
     named: bool = False  # must every request name its analyst?
     custodian: str | None = None  # the public key that signs acts
     raised: tuple[int, ...] = ()  # raises outside the schedule: from there on the first promise is a policy
+    restored: int = 0  # the entry since which the ledger is a backup that may lack entries
     seq: int = 0
 
     @cached_property
@@ -297,7 +298,7 @@ def _close(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
 
 
 def _adopt(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:
-    return policy  # it moves sums, not rules
+    return policy if facts.get("complete") else replace(policy, restored=entry.seq)  # it moves sums, not rules
 
 
 def _anchor(policy: Policy, facts: dict[str, Any], entry: Entry) -> Policy:

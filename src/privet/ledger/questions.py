@@ -55,7 +55,15 @@ def made_for(what: Any, data: Any, promise: dict[str, Any], unit: Unit | None) -
         if data is MISSING:
             raise InvalidParameter("a mechanism needs data: release(mechanism, data)")
         return what, data
-    if not isinstance(what, Question) or isinstance(what, type | Mechanism):
+    if isinstance(what, type):
+        raise InvalidParameter(f"a question is an object, and {what.__name__} is a class: make one of it")
+    if (
+        not isinstance(what, Question)
+        and not isinstance(what, Mechanism)
+        and callable(getattr(what, "for_budget", None))
+    ):
+        raise InvalidParameter(f"a question knows its data, and {type(what).__name__} has no attribute `data`")
+    if not isinstance(what, Question) or isinstance(what, Mechanism):
         raise InvalidParameter(
             "a mechanism has its price already; epsilon=, delta=, rho= and mu= are for a question, which knows its data "
             "and has for_budget(epsilon=, delta=, rho=, mu=)"

@@ -162,9 +162,7 @@ class Reservation(NamedTuple):
 
 def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
     """The loss of what may be released, from public facts, before anything is paid."""
-    loss = getattr(mechanism, "loss", None)
-    if not isinstance(loss, PrivacyLoss) or not callable(getattr(mechanism, "release", None)):
-        raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")
+    loss = loss_of(mechanism)
     if durable and getattr(mechanism, "insecure", False):
         refuse_insecure()
     why = _unstorable(mechanism)
@@ -173,6 +171,19 @@ def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
             f"a ledger stores what it pays for, and this could not be stored: {why}; nothing was spent"
         )
     return loss
+
+
+def loss_of(mechanism: Any) -> PrivacyLoss:
+    """The loss of a mechanism; anything else is refused.
+
+    >>> from privet.mechanisms import Laplace
+    >>> loss_of(Laplace.for_budget(epsilon=1.0, sensitivity=1.0)).pure()
+    1.0
+    """
+    loss = getattr(mechanism, "loss", None)
+    if isinstance(loss, PrivacyLoss) and callable(getattr(mechanism, "release", None)):
+        return loss
+    raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")
 
 
 def _unstorable(mechanism: Any) -> str | None:

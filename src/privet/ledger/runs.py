@@ -87,7 +87,9 @@ def slices_of(losses: Any) -> Slices:
     else:
         listed = tuple(losses) if isinstance(losses, Iterable) else ()
     if not listed or not all(isinstance(loss, PrivacyLoss) for loss in listed):
-        raise InvalidParameter("a run takes a public list of slices: a loss for each, at least one")
+        has_loss = [each for each in (losses, *listed) if isinstance(getattr(each, "loss", None), PrivacyLoss)]
+        hint = "; of a mechanism that is its .loss, once for each slice" if has_loss else ""
+        raise InvalidParameter(f"a run takes a public list of slices: a loss for each, at least one{hint}")
     return listed
 
 
@@ -324,7 +326,19 @@ class Run:
         if policy.closed is not None:
             raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
         policy.scopes(self.analyst or "")
+        found = session.txn.find(self.analyst or "", self.key)
+        if found is not None:
+            refuse_restored(policy, found)
         return policy, self._state(session)
+
+
+def refuse_restored(policy: Policy, last: Entry) -> None:
+    """A backup may lack marks that were written after it: slices that it lists as new have perhaps run already."""
+    if last.seq < policy.restored and last.kind != "release":
+        raise LedgerError(
+            "this run was paid for before the ledger was restored from a backup, and which of its slices were begun since "
+            "is unknown; nothing was begun. Start it under a new key, which is paid for anew"
+        )
 
 
 def check_paid(run: Run, seq: int, kind: str) -> None:
@@ -363,6 +377,7 @@ def start_in(session: Session, slices: Slices, asked: Asked, ledger: Any) -> Run
         return replace(run, seq=int(found.facts["reserve"]), release=stored_release(found))
     if found is not None:
         same_request(found.facts, request, asked)
+        refuse_restored(policy, found)
         return replace(run, seq=mark_of(found, request).id)
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")

@@ -9,16 +9,16 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, bisect, bracket, ndtr, round_up, special, up
+from privet._numerics import Array, bisect, bracket, ndtr, special
 from privet._validate import count, open_fraction, set_frozen
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
 from privet.mechanisms.families.values import Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import pure_scale, scale_for, smallest_scale
+from privet.mechanisms.target import pure_scale, ratio_down, scale_for, smallest_scale
 from privet.noise.steps import Steps
-from privet.privacy import Guarantee, Promise, PureLoss, Unit
+from privet.privacy import Guarantee, LaplaceLoss, Promise, Unit
 
 _CELLS = 600  # of the law of the spread, when an error bar is computed
 _PIECE = 2**16
@@ -34,7 +34,8 @@ class Ball(AdditiveMechanism):
     Where the answers of neighbours are close in l2, as those of clipped gradients, sums of rows or coefficients are, this
     is the noise for a pure guarantee: Laplace would pay for the l1 length, up to sqrt(K) times as much.
 
-    **Guarantee:** pure epsilon = sensitivity/scale, in every dimension.
+    **Guarantee:** pure epsilon = sensitivity/scale; the whole curve is at most `LaplaceLoss`, in every dimension. One
+    number attains it; in K dimensions the loss concentrates, which the price does not count on.
     **Sensitivity:** l2, of the exact vector.
     **Error:** every coordinate has standard deviation scale sqrt(K + 1); the bar holds for all K coordinates at once.
     **Reference:** Hardt & Talwar 2010; Chaudhuri, Monteleoni & Sarwate 2011.
@@ -64,15 +65,13 @@ class Ball(AdditiveMechanism):
         """The smallest scale that stays within the budget."""
         target = Guarantee(**promise)
         bound = as_sensitivity(sensitivity, norm="l2", unit=unit)
-        multiplier = smallest_scale(lambda scale: PureLoss(up(Fraction(1) / Fraction(scale))), target)
+        multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
         scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
-        while not target.covers(PureLoss(up(bound.value / Fraction(scale)))):  # both were rounded
-            scale = round_up(scale)
         return cls(scale=scale, sensitivity=bound)._charged_at(target)
 
     @property
-    def loss(self) -> PureLoss:
-        return PureLoss(up(self.sensitivity.value / Fraction(self.scale)), unit=self.sensitivity.unit)
+    def loss(self) -> LaplaceLoss:
+        return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)
 
     @property
     def standard_deviation(self) -> float:

@@ -69,8 +69,9 @@ class ErrorBar:
             _fits(name, getattr(self, name), other)
 
     def interval(self, value: Any, *, bias: bool = True) -> tuple[Any, Any]:
-        """The interval around a released value (number or array; of several named values, around the one in `of`). With
-        one bar for each column, two mappings with the ends of the columns that have one.
+        """The interval around a released value (number or array; of several named values, or of an object with such an
+        attribute, around the one in `of`). With one bar for each column, two mappings with the ends of the columns that
+        have one.
 
         It covers the exact answer on the data as they were; `bias=False` gives that of the noise alone, which covers the
         answer on the clipped data.
@@ -82,6 +83,8 @@ class ErrorBar:
             return {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
         if isinstance(value, Mapping):
             value = _column(value, self.of)
+        elif not isinstance(value, np.ndarray) and self.of.isidentifier():
+            value = getattr(value, self.of, value)
         return self._ends(value, None, bias)
 
     def _ends(self, value: Any, column: str | None, bias: bool) -> tuple[Any, Any]:

@@ -67,6 +67,21 @@ class Example:
             raise InvalidParameter("canaries need a score, and a score needs canaries")
 
 
+def _price_of(price: Callable[[Any], PrivacyLoss]) -> Callable[[Any], PrivacyLoss]:
+    """The same price, held to be one: whatever an author returns by mistake would be stamped on releases."""
+
+    @wraps(price)
+    def checked(mechanism: Any) -> PrivacyLoss:
+        loss = price(mechanism)
+        if not isinstance(loss, PrivacyLoss):
+            raise InvalidParameter(
+                f"the loss of {type(mechanism).__name__} must be a PrivacyLoss, got {type(loss).__name__}"
+            )
+        return loss
+
+    return checked
+
+
 class Mechanism(ABC, Generic[In, Out]):
     """A loss and a release. Subclasses are frozen dataclasses of public parameters, final, one file each.
 
@@ -99,7 +114,7 @@ class Mechanism(ABC, Generic[In, Out]):
             cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
         price = vars(cls).get("loss")
         if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
-            kept = cached_property(price.fget)
+            kept = cached_property(_price_of(price.fget))
             kept.__set_name__(cls, "loss")
             cls.loss = kept  # type: ignore[method-assign, assignment]
 
@@ -200,6 +215,12 @@ class Mechanism(ABC, Generic[In, Out]):
     @cached_property
     def _unstorable(self) -> str | None:
         return self.form.refusal()  # asked once: a mechanism is frozen
+
+    def _measured_of(self, value: In) -> Any:
+        """The numbers whose distance between neighbours `sensitivity` bounds, for audits: the input itself, unless what is
+        measured is something else.
+        """
+        return value
 
     def _notes(self, drawn: Out) -> tuple[str, ...]:
         """Remarks for the provenance, from public parameters and the protected value alone."""

@@ -19,34 +19,37 @@ from typing import Any
 
 from privet.errors import LedgerError
 from privet.mechanisms.release import Release
-from privet.mechanisms.workers import follow_joblib
+from privet.mechanisms.workers import Payers, follow_workers
 
 Run = Callable[[], Release[Any]]
 Observer = Callable[[Any, Any, Run], Release[Any]]
 Payer = Any  # has `pay_for(mechanism, value, run, source)`; a ledger, which is a room above this one
 
 _MARK = "PRIVET_LEDGER_IN_FORCE"
+WATCHED = "PRIVET_AUDIT_WATCHES"
 PAID = "a whole that is paid for"
+NOBODY = "nobody pays where it was handed out"
 
 
 class _Block:
     """One `with` statement that is open."""
 
-    __slots__ = ("collections", "frame", "older", "open", "payer", "place")
+    __slots__ = ("frame", "older", "open", "payer", "place")
 
     def __init__(self, payer: Payer, frame: FrameType | None) -> None:
         self.payer, self.frame, self.open, self.place = payer, frame, True, _place()
-        self.older: set[int] = set()  # generators that were there before
-        self.collections = 0
+        self.older: weakref.WeakSet[Any] = weakref.WeakSet()  # generators that were there before
 
 
 class _Whole:
     """A release that is paid for, while it runs: what it releases inside is part of it, in whatever thread."""
 
-    __slots__ = ("blocks", "open")
+    __slots__ = ("blocks", "jobs", "open", "process")
 
     def __init__(self, blocks: int) -> None:
         self.blocks, self.open = blocks, True  # how many `with ledger:` blocks were open when it was paid
+        self.process = os.getpid()
+        self.jobs: list[Callable[[], Any]] = []  # what other processes were given to do, as functions that wait for it
 
 
 def _place() -> tuple[int, object]:
@@ -60,11 +63,16 @@ def _place() -> tuple[int, object]:
 
 
 _BLOCKS: ContextVar[tuple[_Block, ...]] = ContextVar("privet_paying", default=())
-_OBSERVER: ContextVar[Observer | None] = ContextVar("privet_observer", default=None)
+_OBSERVER: ContextVar[tuple[Observer, int] | None] = ContextVar("privet_observer", default=None)  # in which process
 _PAID: ContextVar["_Whole | None"] = ContextVar("privet_paid", default=None)
+_HANDED: ContextVar[bool] = ContextVar("privet_handed", default=False)  # a task from where no ledger is in force
 _ACTIVE: list[_Block] = []  # of the whole process
 _LOCK = threading.Lock()
 _STARTED_WITHIN = os.environ.get(_MARK) not in (None, str(os.getpid()))  # by a process that had a ledger in force
+_unseen = os.environ.get(WATCHED) not in (
+    None,
+    str(os.getpid()),
+)  # started by a pipeline that an audit watches elsewhere
 
 
 _LEFT: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators and jobs that were made inside a block which has ended
@@ -76,15 +84,24 @@ def _collections() -> int:
     return sum(each["collections"] for each in gc.get_stats()[1:])
 
 
-def _suspended(since: int | None) -> list[Any]:
-    """Generators and coroutines that have not ended and are not running, threads and jobs. Young ones only, unless objects
-    were moved among the old ones meanwhile (`since`: the count then): it takes long to look at those, and happens in long
-    blocks only.
+_old: "tuple[int, weakref.WeakSet[Any]]" = (-1, weakref.WeakSet())  # what was among the oldest objects at which count
+
+
+def _suspended() -> "weakref.WeakSet[Any]":
+    """Generators and coroutines that have not ended and are not running, threads and jobs. It takes long to look at the
+    oldest objects, so that is done only when some were moved among them since the last time.
     """
-    generations = (0, 1) if since is None or since == _collections() else (0, 1, 2)
-    wanted = {*_LAZY, *_jobs()}
-    found = [each for age in generations for each in gc.get_objects(generation=age) if type(each) in wanted]
-    return [each for each in found if type(each) not in _LAZY or _waits(each)]
+    global _old
+    wanted, count = {*_LAZY, *_jobs()}, _collections()
+
+    def among(generation: int) -> list[Any]:
+        return [each for each in gc.get_objects(generation=generation) if type(each) in wanted]
+
+    young = [*among(0), *among(1)]
+    if _old[0] != count:
+        _old = count, weakref.WeakSet(among(2))
+    found = [each for each in (*young, *_old[1]) if type(each) not in _LAZY or _waits(each)]
+    return weakref.WeakSet(found)
 
 
 def _waits(lazy: Any) -> bool:
@@ -137,10 +154,9 @@ def put_in_force(payer: Payer) -> None:
     'somebody'
     >>> take_out_of_force("somebody")
     """
-    follow_joblib(standing_in, standing_for)
+    follow_workers(Payers(_handing_out, standing_for, PAID, _wait_at_the_end))
     block = _Block(payer, _frame_of_with())
-    block.older = {id(each) for each in _suspended(None)}
-    block.collections = _collections()
+    block.older = _suspended()
     with _LOCK:
         _ACTIVE.append(block)
         os.environ[_MARK] = str(os.getpid())  # for processes that are started now and do not inherit memory
@@ -164,7 +180,7 @@ def take_out_of_force(payer: Payer) -> None:
     with _LOCK:
         ended = mine or [each for each in _ACTIVE if each.payer is payer]
         if ended:
-            _LEFT.update(each for each in _suspended(ended[-1].collections) if id(each) not in ended[-1].older)
+            _LEFT.update(_suspended() - ended[-1].older)
             ended[-1].open, ended[-1].frame = False, None
             _ACTIVE.remove(ended[-1])
         if not _ACTIVE:
@@ -202,7 +218,7 @@ def _elsewhere() -> Payer | None:
             "several ledgers are in force in this process, and none of them in this thread; nothing was released. Open the "
             "block `with ledger:` in the thread, or use ledger.release(mechanism, data)"
         )
-    if not payers and _STARTED_WITHIN:
+    if not payers and _STARTED_WITHIN and not _HANDED.get():
         raise LedgerError(
             "this process was started inside a `with ledger:` block of another one and does not know the ledger; nothing "
             "was released. Open the ledger here, or use ledger.release(mechanism, data)"
@@ -244,6 +260,14 @@ def paid_for() -> Iterator[None]:
     finally:
         whole.open = False  # for threads and tasks that were started inside and go on
         _PAID.reset(token)
+        for wait in whole.jobs:  # nor may a job in another process go on, which cannot see that
+            wait()
+
+
+def _wait_at_the_end(wait: Callable[[], Any]) -> None:
+    whole = _PAID.get()
+    if whole is not None:
+        whole.jobs.append(wait)
 
 
 def part_of_a_whole() -> bool:
@@ -255,6 +279,8 @@ def part_of_a_whole() -> bool:
     whole = _PAID.get()
     if whole is None or len(_BLOCKS.get()) > whole.blocks:
         return False
+    if whole.process != os.getpid():
+        return False  # a copy of the memory at a fork never learns that the release has ended
     if not whole.open:
         raise LedgerError(
             "this was started inside a release that is paid for and has ended; nothing was released. Wait for threads "
@@ -274,6 +300,12 @@ def standing_in() -> Payer | None:
     return PAID if part_of_a_whole() else in_force()
 
 
+def _handing_out() -> Payer | None:
+    """The same for a worker of whatever age: one that was started inside a block learns that it has ended."""
+    payer = standing_in()
+    return NOBODY if payer is None and _OBSERVER.get() is None else payer
+
+
 @contextmanager
 def standing_for(payer: Payer) -> Iterator[None]:
     """In a worker: releases are paid by whoever paid where the task was handed out.
@@ -286,12 +318,20 @@ def standing_for(payer: Payer) -> Iterator[None]:
         with paid_for():
             yield
         return
+    if payer == NOBODY:
+        handed = _HANDED.set(True)
+        try:
+            yield
+        finally:
+            _HANDED.reset(handed)
+        return
     block = _Block(payer, None)
-    token = _BLOCKS.set((block,))
+    token, whole = _BLOCKS.set((block,)), _PAID.set(None)
     try:
         yield
     finally:
         block.open = False
+        _PAID.reset(whole)
         _BLOCKS.reset(token)
 
 
@@ -317,11 +357,28 @@ def observed(observer: Observer) -> Iterator[None]:
     ...     Laplace.for_budget(epsilon=1.0, sensitivity=1.0).release(5.0).value
     5.0
     """
-    token = _OBSERVER.set(observer)
+    token = _OBSERVER.set((observer, os.getpid()))
     try:
         yield
     finally:
         _OBSERVER.reset(token)
+
+
+def _observer() -> Observer | None:
+    """The audit that watches here. What it would not see, in another process than its own, is refused."""
+    watching = _OBSERVER.get()
+    if _unseen or (watching is not None and watching[1] != os.getpid()):
+        raise LedgerError(
+            "this process was started by a pipeline that an audit watches in another process, which would not see this "
+            "release; nothing was released. Use threads, a pool or joblib, which are followed"
+        )
+    return None if watching is None else watching[0]
+
+
+def refuse_here() -> None:
+    """From here on this process releases nothing: it was started inside a pipeline that an audit watches elsewhere."""
+    global _unseen
+    _unseen = True
 
 
 def draw_coins(what: str, draw: Callable[[Any], Any], source: Any) -> Any:
@@ -330,7 +387,7 @@ def draw_coins(what: str, draw: Callable[[Any], Any], source: Any) -> Any:
     >>> draw_coins("a partition", lambda source: "heads", None)
     'heads'
     """
-    watching = getattr(_OBSERVER.get(), "coins", None)
+    watching = getattr(_observer(), "coins", None)
     return draw(source) if watching is None else watching(what, draw, source)
 
 
@@ -339,7 +396,7 @@ def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any
     is paid for costs nothing more.
     """
     try:
-        observer = _OBSERVER.get()
+        observer = _observer()
         if observer is not None:
             refuse_unpaid_runs("an audit")
             return observer(mechanism, value, run)

@@ -14,12 +14,15 @@ from privet.queries.aggregates import (
     variance as variance,
 )
 from privet.queries.answer import Answer as Answer
+from privet.queries.batch_answers import BatchAnswers as BatchAnswers
+from privet.queries.batches import Batch as Batch, batch as batch
 from privet.queries.discovered_keys import DiscoveredKeys as DiscoveredKeys
 from privet.queries.histogram_answers import (
     Distribution as Distribution,
     HistogramAnswers as HistogramAnswers,
     TopValues as TopValues,
 )
+from privet.queries.histograms import HistogramQuestion as HistogramQuestion, TopQuestion as TopQuestion
 from privet.queries.query import Preview as Preview, Query as Query
 from privet.queries.table import Groups as Groups, Table as Table
 from privet.queries.table_answers import TableAnswers as TableAnswers

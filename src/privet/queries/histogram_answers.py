@@ -247,7 +247,7 @@ class HistogramAnswers(Algorithm[Data, Any]):
         cells = Pattern((women, Both(women, slim)))
         rows = Derive(PrivateSource("people", columns, Rows()), "cell", cells)
         plan = Bounded(rows, ("cell",), KeySet(("cell",), ((1,), (3,))))
-        asked = RangeQueries(workload=Matrix([[1, 1], [0, 1]])).for_budget(epsilon=1.0)
+        asked = RangeQueries(workload=Matrix([[1, 1], [0, 1]])).plan(epsilon=1.0).mechanism
         left = {"sex": np.array(["m", "f", "f"]), "bmi": np.array([20.0, 30.0, 21.0])}
         right = {name: column[:2] for name, column in left.items()}
         made = cls(plan=plan, queries=asked, labels=("women", "slim women"))

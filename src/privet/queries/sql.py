@@ -98,8 +98,8 @@ class _Reader:
     def item(self) -> Item:
         first = self.words.identifier("a column or an aggregate")
         if not self.words.took("("):
-            named = (first, self.words.identifier("a column")) if self.words.took(".") else (first,)
-            return Item(None, named, False, None, self.alias())
+            column = (first, self.words.identifier("a column")) if self.words.took(".") else (first,)
+            return Item(None, column, False, None, self.alias())
         distinct = self.words.took("DISTINCT") is not None
         star = self.words.took("*")
         about = (star,) if star else self.words.dotted("a column or *")

@@ -22,6 +22,7 @@ from privet.report.profile import profile_figure as profile_figure
 from privet.report.quote import Quote as Quote, quote as quote
 from privet.report.ranges import (
     cdf_figure as cdf_figure,
+    lecture_ranges_figure as lecture_ranges_figure,
     range_error_figure as range_error_figure,
     range_errors as range_errors,
 )

@@ -106,9 +106,29 @@ class Reach:
         top = max(high, low) ** 2
         if _moves(unit) == 1:
             return self._squares * top
-        # Old and new rows may meet in a group with unlike signs and unequal numbers: two bounds, each proved in the note.
-        r, p = self.most_rows, self.most_rows_per_key
-        return min(2 * (high**2 + low**2) * self._squares, max(2 * top, (high + low) ** 2) * p * p * -(-r // p))
+        return self._replaced(max(high, low), min(high, low))
+
+    def _replaced(self, high: int, low: int) -> int:
+        """The largest sum of squares when old rows go and new ones come, a row adding up to `high` with one sign and up to
+        `low` with the other. Old and new fill q groups with p rows, and one with the s that are left; what remains is
+        which of them meet in a group, where x old and y new rows move it by at most high max(x, y) + low min(x, y).
+        """
+        p = self.most_rows_per_key
+        q, s = divmod(self.most_rows, p)
+
+        def moved(x: int, y: int) -> int:
+            return (high * x + low * y) ** 2
+
+        best = 0
+        for t in {0, max(q - 1, 0), q}:  # full groups that meet full groups: linear in between
+            rest = q - t
+            full = t * moved(p, p) + 2 * rest * moved(p, 0)
+            found = [full + moved(s, s), full + 2 * moved(s, 0)]
+            if rest:
+                gain = moved(p, s) - moved(p, 0)  # a partial group meets a full one
+                found += [full + gain + moved(s, 0), full + 2 * gain]
+            best = max(best, *found)
+        return best
 
     def persons(self, unit: Unit) -> int:
         """How far counts of persons move in l1, and the square of how far they move in l2: one number bounds both.

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from privet import accounting
 from privet.audit import replay
-from privet.audit.watch import followed
+from privet.audit.following import followed
 from privet.errors import PrivetError
 from privet.ledger import Budget, Ledger
 from privet.mechanisms import Algorithm, Example, Release
@@ -139,6 +139,9 @@ class _Listening(Source):
         if not _INSIDE.get():
             self._drawn.append("the source that it was given")
         return self._inner.stream()
+
+    def __deepcopy__(self, memo: Any) -> "_Listening":
+        return self  # also in jobs for other processes, which get copies of their arguments
 
 
 class _Door:

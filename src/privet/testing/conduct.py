@@ -131,7 +131,8 @@ def within_bar(release: Any, middle: Array) -> Array:
     >>> within_bar(Release(np.array([1.0, 5.0]), PureLoss(1.0), ErrorBar([0.5, 3.0], 0.9)), np.zeros(2)).tolist()
     [False, False]
     """
-    bar, value = release.error, opened(release.value)
+    bar = release.error
+    value = opened(_named(release.value, bar))
     if isinstance(bar.radius, Mapping):
         low, high = (
             np.concatenate([np.ravel(end) for end in ends.values()]) for ends in bar.interval(value, bias=False)
@@ -145,10 +146,16 @@ def within_bar(release: Any, middle: Array) -> Array:
 
 def _measured(value: Any, bar: Any) -> Array:
     """The numbers that a bar speaks about, in one row."""
-    value = opened(value)
+    value = opened(_named(value, bar))
     if isinstance(bar.radius, Mapping):
         return np.concatenate([np.ravel(np.asarray(value[name], dtype=float)) for name in bar.radius])
     return _picked(value, bar).reshape(-1)
+
+
+def _named(value: Any, bar: Any) -> Any:
+    """What the bar is about, where that is an attribute of the value."""
+    plain = isinstance(value, Mapping | np.ndarray) or not bar.of.isidentifier()
+    return value if plain else getattr(value, bar.of, value)
 
 
 def _picked(value: Any, bar: Any) -> Array:

@@ -227,10 +227,8 @@ def _written(value: Any, kind: Any) -> Any:
         return [_written(item, kind) for item in value]
     if isinstance(value, Mapping):
         return {name: _written(item, kind) for name, item in value.items()}
-    if not isinstance(value, Real | Decimal | np.bool_) or not np.isfinite(
-        value
-    ):  # what hides its numbers stays as it is
-        return value
+    if not isinstance(value, Real | Decimal | np.bool_) or not np.isfinite(float(value)):
+        return value  # what hides its numbers stays as it is
     try:
         other = kind(value)
     except (TypeError, ValueError, OverflowError):
@@ -285,7 +283,12 @@ def check_simulation_is_the_release(example: Example) -> None:
         same = _shape_of(runs[0]) == _shape_of(single[0])
         assert same, f"{mechanism.name}: a simulated run has another shape"
     assert not differ(single, runs, _LEVEL), f"{mechanism.name}: release and simulate draw from different laws"
-    if hasattr(mechanism, "start"):
+    if hasattr(mechanism, "horizon"):  # a stream that counts
+        asked = [[stream.add(each) for each in value] for stream in (mechanism.start() for _ in range(_ASKED))]
+        assert not differ(np.array(asked), runs, _LEVEL), (
+            f"{mechanism.name}: a stream and simulate draw from different laws"
+        )
+    elif hasattr(mechanism, "start"):
         # near the threshold every answer is a fair coin: queries where the width of the noise decides
         far = [mechanism.threshold - width * mechanism.query_scale for width in (1.5, 1.0, 0.0)]
         asked, listed = [_asked(mechanism, far) for _ in range(_ASKED)], mechanism.simulate(far, 2 * _ASKED)

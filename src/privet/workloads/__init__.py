@@ -1,9 +1,26 @@
 """Workloads: range and linear queries answered together by a strategy."""
 
 from privet._face import face
-from privet.workloads import inference as inference, strategies as strategies
+from privet.workloads import (
+    adaptive as adaptive,
+    inference as inference,
+    strategies as strategies,
+    streams as streams,
+)
+from privet.workloads.adaptive import (
+    DAWA as DAWA,
+    EFPA as EFPA,
+    MWEM as MWEM,
+    AdaptiveQueries as AdaptiveQueries,
+    Automatic as Automatic,
+    Buckets as Buckets,
+    Fitted as Fitted,
+    LowFrequencies as LowFrequencies,
+    NoisyPartition as NoisyPartition,
+)
 from privet.workloads.all_ranges import AllRanges as AllRanges
 from privet.workloads.answers import Answers as Answers, Estimate as Estimate
+from privet.workloads.bucketed import Bucketed as Bucketed
 from privet.workloads.linear_queries import LinearQueries as LinearQueries
 from privet.workloads.marginals import Marginals as Marginals
 from privet.workloads.plan import Plan as Plan
@@ -28,6 +45,12 @@ from privet.workloads.strategies import (
     Wavelet as Wavelet,
 )
 from privet.workloads.strategy import registered_strategies as registered_strategies
+from privet.workloads.streams import (
+    BinaryTreeCount as BinaryTreeCount,
+    ContinualCount as ContinualCount,
+    CountStream as CountStream,
+    SquareRootCount as SquareRootCount,
+)
 from privet.workloads.weighted import Weighted as Weighted
 
-__all__, __dir__ = face(globals(), "inference", "strategies")
+__all__, __dir__ = face(globals(), "adaptive", "inference", "strategies", "streams")

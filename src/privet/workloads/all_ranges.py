@@ -5,6 +5,7 @@ from typing import final
 
 import numpy as np
 
+from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
@@ -12,6 +13,7 @@ from privet.workloads.workload import DENSE, Workload, public_cells
 
 
 @final
+@made_by_name
 @dataclass(frozen=True)
 class AllRanges(Workload):
     """Every sum of consecutive cells: k(k + 1)/2 queries, ordered by their first and then by their last cell.

@@ -8,14 +8,16 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import fraction, open_fraction
+from privet._validate import flag, fraction, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.stored import storable
 from privet.workloads.design import Design
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.inference.isotonic import isotonic
+from privet.workloads.inference.non_negative import non_negative as project
+from privet.workloads.prefix import Prefix
 from privet.workloads.ranges import public_range
-from privet.workloads.workload import Workload
+from privet.workloads.workload import Workload, as_workload
 
 _MOST_INTERVALS = 2_000  # each takes a pass over the cells
 
@@ -25,6 +27,10 @@ _MOST_INTERVALS = 2_000  # each takes a pass over the cells
 class Estimate:
     """One answer, or one for each query, with the radius of its interval.
 
+    `noise_only` says that the answer is off even without noise (cells were guessed from few measurements), by an amount
+    that no interval knows: the radius covers the noise, not that. `around` is the middle of the interval where the value
+    was moved by a projection (counts are not negative): the interval stays where it was, and is cut at 0.
+
     >>> print(Estimate(41.5, 3.0, 0.95))
     41.5 +-3 (95%)
     """
@@ -32,17 +38,21 @@ class Estimate:
     value: Any
     radius: Any
     confidence: float
+    noise_only: bool = False
+    around: Any = None
 
     @property
     def interval(self) -> tuple[Any, Any]:
         """Both ends."""
-        return self.value - self.radius, self.value + self.radius
+        if self.around is None:
+            return self.value - self.radius, self.value + self.radius
+        return np.maximum(self.around - self.radius, 0.0), np.maximum(self.around + self.radius, 0.0)
 
     def __float__(self) -> float:
         return float(self.value)
 
     def __str__(self) -> str:
-        level = f"({100.0 * self.confidence:.4g}%)"
+        level = f"({100.0 * self.confidence:.4g}%{', noise only' if self.noise_only else ''})"
         if np.ndim(self.value):
             return f"{np.size(self.value):,} answers, +-{np.min(self.radius):.4g} to {np.max(self.radius):.4g} {level}"
         return f"{self.value:.6g} +-{self.radius:.4g} {level}"
@@ -120,17 +130,32 @@ class Answers:
 
     def linear(self, query: Array, *, confidence: float = 0.95) -> Estimate:
         """Any combination of the cells."""
-        weights = np.asarray(query, dtype=float)
+        try:
+            weights = np.asarray(query, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidParameter(f"a query needs one number for each cell: shape {self.shape}") from None
         if weights.shape != self.shape or not np.all(np.isfinite(weights)):
             raise InvalidParameter(f"a query needs one finite number for each cell: shape {self.shape}")
         if not self.design.determines(weights):
             raise InvalidParameter("this release does not determine that query: ask what its workload asked for")
         radius = self._law.radius(self.design.coefficients(weights), confidence)
-        return Estimate(float(np.sum(weights * self._cells)), radius, confidence)
+        return Estimate(float(np.sum(weights * self._cells)), radius, confidence, self.design.biased)
 
-    def answers(self, workload: Workload, *, confidence: float = 0.95, simultaneous: bool = False) -> Estimate:
-        """All answers of a workload over these cells, with an interval each: at most 2,000 of them."""
-        if workload.shape != self.shape:
+    def answers(
+        self,
+        workload: Workload,
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        non_negative: bool | None = None,
+    ) -> Estimate:
+        """All answers of a workload over these cells, with an interval each: at most 2,000 of them.
+
+        `non_negative` moves the answers to the nearest ones that cells without negative counts can have, in the norm of
+        the workload: their squared error never grows by it. It is the default for prefix sums (which then never fall),
+        and not for others: sparse ranges would be pulled upwards.
+        """
+        if as_workload(workload).shape != self.shape:
             raise InvalidParameter(f"the workload is over {workload.shape}, the histogram over {self.shape}")
         if workload.queries > _MOST_INTERVALS:
             raise InvalidParameter(
@@ -143,7 +168,11 @@ class Answers:
         each = 1.0 - (1.0 - confidence) / workload.queries if simultaneous else confidence
         rows = [workload.query(i) for i in range(workload.queries)]
         radii = [self._law.radius(self.design.coefficients(row), each) for row in rows]
-        return Estimate(workload.answers(self._cells), np.array(radii), confidence)
+        values, biased = workload.answers(self._cells), self.design.biased
+        if isinstance(workload, Prefix) if non_negative is None else flag("non_negative", non_negative):
+            moved = workload.answers(project(self.histogram, workload).reshape(self.shape))
+            return Estimate(moved, np.array(radii), confidence, biased, around=values)
+        return Estimate(values, np.array(radii), confidence, biased)
 
     def cdf(self) -> Array:
         """The share of the rows up to and with each cell: between 0 and 1, never falling."""

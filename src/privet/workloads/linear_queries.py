@@ -13,10 +13,8 @@ from privet import noise
 from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import above, count, instance, set_frozen
-from privet.errors import InvalidData, InvalidParameter, NoGuarantee
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms import ErrorBar, Example, Mechanism, Sensitivity
-from privet.mechanisms.families.columns import column_kind, is_typed
-from privet.mechanisms.families.values import admit_value, read_value
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Source, register
@@ -25,6 +23,9 @@ from privet.noise.parameters import LARGEST_SCALE
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
+from privet.workloads.families.cell_bars import cell_radii
+from privet.workloads.families.counts import whole_counts
+from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.prefix import Prefix
 from privet.workloads.strategies import Hierarchical
@@ -102,6 +103,10 @@ class LinearQueries(Mechanism[Any, Answers]):
             except NoGuarantee:  # this noise cannot keep such a promise
                 continue
         if not found:
+            if "l1" in strategy.norms:
+                raise NoGuarantee(
+                    f"{strategy.describe()} is for Laplace noise, which is not priced in mu: give epsilon or rho"
+                )
             raise NoGuarantee(f"{strategy.describe()} needs Gaussian noise, which has no pure guarantee: give a delta")
         return min(found, key=lambda mechanism: mechanism.rmse)
 
@@ -145,25 +150,15 @@ class LinearQueries(Mechanism[Any, Answers]):
         return "laplace" if self.norm == "l1" else "gaussian"
 
     def _admit(self, value: Any) -> None:
-        admit_value(value)
-        if is_typed(value) and column_kind(value) in ("time", "span"):
-            raise InvalidData("a histogram holds counts, and this holds dates or times")
-        shape = np.shape(value) if not isinstance(value, list | tuple) else _listed_shape(value)
-        if shape != self.workload.shape:
-            raise InvalidData(f"the histogram must have the shape of the domain, {self.workload.shape}: got {shape}")
+        admit_histogram(value, self.workload.shape)
 
     def _prepare(self, value: Any) -> Array:
-        numbers = read_value(value)
-        most = self.design.most
-        if numbers.array is not None:
-            array = numbers.array
-            if array.dtype.kind == "f":
-                array = np.nan_to_num(np.clip(array.astype(np.float64), -most, most))
-            whole = np.floor(array) + (array - np.floor(array) >= 0.5) if array.dtype.kind == "f" else array
-            return np.clip(whole, 0 if whole.dtype.kind in "bu" else -most, most).astype(np.int64).reshape(-1)
-        assert numbers.ratios is not None
-        wholes = [(2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios]  # half up
-        return np.array([min(max(whole, -most), most) for whole in wholes], dtype=np.int64)
+        return whole_counts(value, self.design.most)
+
+    def _measured_of(self, value: Any) -> list[Fraction]:
+        """The weighted measurements."""
+        exact = iter(self.design.measure(self._prepare(value)).tolist())
+        return [weight * next(exact) for size, weight in self.design.groups for _ in range(size)]
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[Answers]:
         exact = self.design.measure(prepared)
@@ -184,8 +179,13 @@ class LinearQueries(Mechanism[Any, Answers]):
         return np.asarray(noise.rounded_gaussian(sigma=scale, size=shape, source=source))
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
-        """Of the first query of the workload; each answer has its own interval (`release.value.answer`)."""
+        """Of each cell by itself (`release.interval` is around `release.value.histogram`). Of the first query alone where
+        cells are many or are not determined; each answer has its own interval (`release.value.answer`).
+        """
         return _bar(self, confidence)
+
+    def _notes(self, drawn: Answers) -> tuple[str, ...]:
+        return (f"cells beyond {self.design.most:,} are cut there",)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -199,8 +199,12 @@ class LinearQueries(Mechanism[Any, Answers]):
 @remember(2**20)
 def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
     blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
+    biased = mechanism.design.biased  # a bar of the histogram would promise too much
+    cells = None if biased else cell_radii(mechanism.design, blank._law, confidence)
+    if cells is not None:
+        return ErrorBar(cells.reshape(mechanism.workload.shape), confidence, "histogram", joint=False)
     radius = blank.linear(mechanism.workload.query(0), confidence=confidence).radius
-    return ErrorBar(radius, confidence, "the first query", around=False)
+    return ErrorBar(radius, confidence, "the noise of the first query" if biased else "the first query", around=False)
 
 
 def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, facts: dict[str, Any]) -> LinearQueries:
@@ -225,11 +229,3 @@ def _known_norm(norm: object) -> None:
 def _up(ratio: Fraction) -> float:
     nearest = float(ratio)
     return nearest if nearest >= ratio else float(np.nextafter(nearest, np.inf))
-
-
-def _listed_shape(value: Any) -> tuple[int, ...]:
-    shape: list[int] = []
-    while isinstance(value, list | tuple):
-        shape.append(len(value))
-        value = value[0] if len(value) else None
-    return tuple(shape)

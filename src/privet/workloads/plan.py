@@ -150,7 +150,7 @@ def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:
     if len(workload.shape) == 2 and 4 ** (max(workload.shape) - 1).bit_length() <= _SEARCHED:
         found += [Quadtree(), Quadtree(root=False)]
     if line and workload.cells <= _MATRICES and norm == "l2":
-        found += [SquareRoot(), Fourier()]
+        found += [SquareRoot(tapered=True), Fourier()]
     if workload.cells <= _SEARCHED and (line or (norm == "l2" and isinstance(workload, Product))):
         found.append(PIdentity() if norm == "l1" else Optimised())
     if workload.queries * workload.cells <= 100_000:

@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
@@ -14,6 +15,7 @@ from privet.workloads.workload import Workload, as_workload
 
 
 @final
+@made_by_name
 @dataclass(frozen=True)
 class Product(Workload):
     """Every combination of one query of each factor: its row is the outer product of theirs.

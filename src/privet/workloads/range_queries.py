@@ -6,10 +6,13 @@ from typing import Any, Unpack, final
 
 import numpy as np
 
+from privet._calls import made_by_name
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Release
 from privet.privacy import Promise, Unit
+from privet.workloads.adaptive import AdaptiveQueries
+from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy
 from privet.workloads.all_ranges import AllRanges
 from privet.workloads.answers import Answers
 from privet.workloads.linear_queries import LinearQueries
@@ -19,6 +22,7 @@ from privet.workloads.workload import Workload, as_workload, public_cells
 
 
 @final
+@made_by_name
 @dataclass(frozen=True, kw_only=True)
 class RangeQueries:
     """All range queries over `domain` cells (or another `workload` over them), with the strategy of least error.
@@ -62,12 +66,24 @@ class RangeQueries:
             as_workload(self.workload), None if strategy is None else [as_strategy(strategy)], facts, promise
         )
 
-    def for_budget(self, *, strategy: Strategy | None = None, **promise: Unpack[Promise]) -> LinearQueries:
-        """The mechanism of the best candidate."""
+    def for_budget(
+        self, *, strategy: Strategy | AdaptiveStrategy | None = None, **promise: Unpack[Promise]
+    ) -> LinearQueries | AdaptiveQueries:
+        """The mechanism of the best candidate, or of the strategy that is given."""
+        if isinstance(strategy, AdaptiveStrategy):
+            facts: dict[str, Any] = {"unit": self.unit, "max_rows": self.max_rows}
+            return AdaptiveQueries.for_budget(
+                workload=as_workload(self.workload), strategy=strategy, **facts, **promise
+            )
         return self.plan(strategy=strategy, **promise).mechanism
 
     def release(
-        self, histogram: Any, *, strategy: Strategy | None = None, source: Any = None, **promise: Unpack[Promise]
+        self,
+        histogram: Any,
+        *,
+        strategy: Strategy | AdaptiveStrategy | None = None,
+        source: Any = None,
+        **promise: Unpack[Promise],
     ) -> Release[Answers]:
         """Noisy answers to every query at once; paid by the ledger in force."""
         try:
@@ -75,7 +91,7 @@ class RangeQueries:
         finally:
             del histogram  # frames outlive an error, and the data with them
 
-    def of(self, histogram: Any, *, strategy: Strategy | None = None) -> "HistogramQuestion":
+    def of(self, histogram: Any, *, strategy: Strategy | AdaptiveStrategy | None = None) -> "HistogramQuestion":
         """These queries about this histogram: what `ledger.release(question, epsilon=...)` takes."""
         return HistogramQuestion(self, histogram, strategy)
 
@@ -106,14 +122,14 @@ class HistogramQuestion:
 
     queries: RangeQueries
     data: Any
-    strategy: Strategy | None = None
+    strategy: Strategy | AdaptiveStrategy | None = None
 
     @property
     def unit(self) -> Unit | None:
         """The privacy unit of the queries; None leaves it to the ledger."""
         return self.queries.unit
 
-    def for_budget(self, *, unit: Unit | None = None, **promise: Unpack[Promise]) -> LinearQueries:
+    def for_budget(self, *, unit: Unit | None = None, **promise: Unpack[Promise]) -> LinearQueries | AdaptiveQueries:
         """The mechanism for this budget, about the given unit where the queries leave it open; no data is looked at."""
         queries = self.queries if unit is None else replace(self.queries, domain=None, unit=unit)
         return queries.for_budget(strategy=self.strategy, **promise)

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
@@ -13,6 +14,7 @@ from privet.workloads.workload import DENSE, Workload, public_cells
 
 
 @final
+@made_by_name
 @dataclass(frozen=True)
 class Ranges(Workload):
     """Given ranges (first, last) of cells, both ends included; one whose last cell lies before its first is empty.

@@ -6,8 +6,10 @@ import gc
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
 import pytest
@@ -386,9 +388,24 @@ def test_jobs_and_threads_that_outlive_their_block_are_refused():
     assert tenths(ledger) == 0
 
 
+def test_what_is_older_than_the_block_is_no_leftover():
+    """Also where the garbage collector has moved it among the oldest objects before, and others meanwhile."""
+    older = releasing(3)
+    next(older)
+    with ThreadPool(1) as pool:
+        gc.collect()
+        with pv.Ledger.create("memory:", budget=BUDGET):
+            lazy = releasing(2)
+            gc.collect()
+        assert [each.paid for each in older] == [None, None]
+        assert pool.apply(STEP.release, (1.0,)).paid is None
+    with pytest.raises(LedgerError, match="has ended"):
+        next(lazy)
+
+
 def test_the_check_sees_leftovers_that_are_not_remembered(monkeypatch: pytest.MonkeyPatch):
     """The broken twin: without the memory of what was made inside, a generator draws for nothing."""
-    monkeypatch.setattr(payment, "_suspended", lambda since: [])
+    monkeypatch.setattr(payment, "_suspended", weakref.WeakSet)
     ledger = pv.Ledger.create("memory:", budget=BUDGET)
     with ledger:
         lazy = releasing(2)
@@ -416,16 +433,39 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes_pay_or_are_refused(tmp_path, method: str):
+def test_processes_of_a_pool_pay(tmp_path, method: str):
+    assert run_child(tmp_path, CHILD, method) == ["[True, True, True, True]", "4"]
+
+
+ALONE = CHILD.replace("Pool(2) as pool", "Manager() as pool").replace(
+    "print(pool.map(spend, range(4)))",
+    """answers = pool.list()
+        child = multiprocessing.get_context(sys.argv[2]).Process(target=note, args=(answers,))
+        child.start(), child.join()
+        print(answers[0])""",
+)
+ALONE = ALONE.replace(
+    'if __name__ == "__main__":', 'def note(answers):\n    answers.append(spend(0))\n\nif __name__ == "__main__":'
+)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_process_by_itself_pays_or_is_refused(tmp_path, method: str):
+    said, spent = run_child(tmp_path, ALONE, method)
+    if method == "fork":
+        assert (said, spent) == ("True", "1")
+    else:
+        assert "started inside a `with ledger:` block" in said
+        assert spent == "0"
+
+
+def run_child(tmp_path, text: str, method: str) -> list[str]:
     script = tmp_path / "child.py"
-    script.write_text(CHILD)
+    script.write_text(text)
     command = [sys.executable, str(script), str(tmp_path / "a.ledger"), method]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if method == "fork":
-        assert done.stdout.splitlines() == ["[True, True, True, True]", "4"], done.stderr
-    else:
-        assert done.stdout.count("started inside a `with ledger:` block") == 4, done.stderr
-        assert done.stdout.splitlines()[-1] == "0"
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def test_without_a_ledger_nothing_is_paid_and_the_release_says_so():

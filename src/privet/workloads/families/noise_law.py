@@ -20,8 +20,9 @@ Kind = Literal["laplace", "gaussian"]
 _SMOOTH, _ASIDE = 0.01, 3.0
 _SPAN = 60.0  # standard deviations between the images of the law that a sum over frequencies sees
 _FREQUENCIES = 8.0  # standard deviations of the smooth factor
+_NOTHING = -50.0  # logarithm of a size that moves no digit
 _PIECE = 2**20
-_FINE = 1_024.0
+FINE = 1_024.0  # steps of noise from which on it is read as continuous
 
 
 @final
@@ -53,9 +54,18 @@ class NoiseLaw:
         frequencies = (np.arange(math.ceil(_FREQUENCIES / _SMOOTH * _SPAN / (2.0 * math.pi))) + 0.5) * (
             2.0 * math.pi / _SPAN
         )
-        logs = -0.5 * (_SMOOTH * frequencies) ** 2
-        for (_, scale), weights in zip(self.groups, each, strict=True):
-            logs += self._log_transform(weights[weights > 0.0] / unit, frequencies, float(scale))
+
+        def log_transform(at: Array) -> Array:
+            logs = -0.5 * (_SMOOTH * at) ** 2
+            for (_, scale), weights in zip(self.groups, each, strict=True):
+                logs += self._log_transform(weights[weights > 0.0] / unit, at, float(scale))
+            return logs
+
+        if all(scale >= FINE for _, scale in self.groups):  # falls without rising again: leave out what counts no more
+            coarse = frequencies[:: len(frequencies) // 100]
+            seen = coarse[log_transform(coarse) < _NOTHING]
+            frequencies = frequencies[frequencies <= seen[0]] if len(seen) else frequencies
+        logs = log_transform(frequencies)
         transform = np.exp(logs) / frequencies * (4.0 / _SPAN)
         aim = tail * float(ndtr(_ASIDE))
 
@@ -73,7 +83,7 @@ class NoiseLaw:
     def _log_transform(self, weights: Array, frequencies: Array, scale: float) -> Array:
         """The logarithm of the size of the characteristic function; equal weights are counted, not repeated."""
         total = np.zeros(len(frequencies))
-        if self.kind == "gaussian" and scale >= _FINE:
+        if self.kind == "gaussian" and scale >= FINE:
             return np.asarray(-0.5 * float(weights @ weights) * (scale * frequencies) ** 2)
         values, counts = np.unique(np.round(weights * scale, 12), return_counts=True)
         step = max(1, _PIECE // len(frequencies))
@@ -98,7 +108,7 @@ def _transform(kind: Kind, frequency: Array, scale: float) -> Array:
     """The characteristic function of one integer noise; it has the period 2 pi. Noise of a thousand steps and more is read
     as continuous: a step is then less than a thirtieth of what the smoothing adds to the radius.
     """
-    if scale >= _FINE:
+    if scale >= FINE:
         squares = (scale * frequency) ** 2
         return np.asarray(np.exp(-0.5 * squares) if kind == "gaussian" else 1.0 / (1.0 + squares))
     if kind == "laplace":

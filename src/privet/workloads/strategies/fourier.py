@@ -32,7 +32,7 @@ class Fourier(Strategy):
     name = "fourier"
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
-        basis, frequency = _basis(workload._small())
+        basis, frequency = fourier_basis(workload._small())
         put = np.sum((basis @ workload.gram()) * basis, axis=1)
         mean = np.bincount(frequency, put) / np.bincount(frequency)
         weights = np.maximum(mean, 1e-12 * mean.max())[frequency] ** (1.0 / 3.0 if norm == "l1" else 0.25)
@@ -43,8 +43,12 @@ class Fourier(Strategy):
         return "Fourier, best weights"
 
 
-def _basis(cells: int) -> tuple[Array, Array]:
-    """Orthonormal rows: constant, cosine and sine of each frequency; and the frequency of each row."""
+def fourier_basis(cells: int) -> tuple[Array, Array]:
+    """Orthonormal rows: constant, cosine and sine of each frequency; and the frequency of each row.
+
+    >>> fourier_basis(2)[0].round(6).tolist()
+    [[0.707107, 0.707107], [0.707107, -0.707107]]
+    """
     place = np.arange(cells)
     rows, frequency = [np.full(cells, cells**-0.5)], [0]
     for f in range(1, cells // 2 + 1):

@@ -1,0 +1,115 @@
+"""The mechanism of strategies that look at the data: a whole algorithm, paid once for its parts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Unpack, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import count, instance, set_frozen
+from privet.mechanisms import Algorithm, Example
+from privet.mechanisms.form import Form, Kept
+from privet.mechanisms.mechanism import Source, register
+from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit
+from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
+from privet.workloads.adaptive.automatic import Automatic
+from privet.workloads.adaptive.dawa import DAWA
+from privet.workloads.adaptive.efpa import EFPA
+from privet.workloads.adaptive.mwem import MWEM
+from privet.workloads.families.counts import whole_counts
+from privet.workloads.families.histograms import admit_histogram
+from privet.workloads.prefix import Prefix
+from privet.workloads.workload import Workload, as_workload
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveQueries(Algorithm[Any, Any]):
+    """Every answer of a workload from measurements that were chosen by a protected look at the histogram.
+
+    The cells are read as `LinearQueries` reads them. Answers are biased: their intervals say "noise only".
+
+    **Guarantee:** the composition of the parts, which is `target` or a rounding less.
+    **Sensitivity:** that of each part, for `unit`, `max_rows` rows a person, and rows that may lie outside the domain.
+    **Error:** the noise with every answer; what is guessed comes on top.
+    **Reference:** proof notes workloads/dawa, workloads/efpa, workloads/mwem.
+
+    >>> mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=DAWA())
+    >>> mechanism.release([9, 8, 9, 9, 0, 0, 1, 0]).value.histogram.shape
+    (8,)
+    """
+
+    name = "adaptive_queries"
+    at_most = True  # a part may cost a rounding less than was set aside for it
+
+    workload: Workload
+    strategy: AdaptiveStrategy
+    target: Guarantee
+    unit: Unit = field(default=Unit())
+    max_rows: int = 1
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        as_workload(self.workload)
+        instance("strategy", self.strategy, AdaptiveStrategy)
+        instance("target", self.target, Guarantee)
+        instance("unit", self.unit, Unit)
+        set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
+        self.strategy._check(self.task)
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        workload: Workload,
+        strategy: AdaptiveStrategy,
+        unit: Unit | None = None,
+        max_rows: int = 1,
+        **promise: Unpack[Promise],
+    ) -> "AdaptiveQueries":
+        """The parts of the strategy with their shares of the budget."""
+        target = Guarantee(**promise)
+        facts: dict[str, Any] = {"workload": workload, "strategy": strategy, "max_rows": max_rows}
+        made = cls(target=target, unit=Unit() if unit is None else instance("unit", unit, Unit), **facts)
+        return made._charged_at(target)
+
+    @cached_property
+    def task(self) -> Task:
+        """The public facts that the strategy works with."""
+        return Task(self.workload, self.target, self.unit, self.max_rows)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return Composed(self.strategy._prices(self.task))
+
+    @property
+    def form(self) -> Form:
+        """What the strategy gives back, with what was measured."""
+        return Kept(self.strategy.kept)
+
+    def _admit(self, value: Any) -> None:
+        admit_histogram(value, self.workload.shape)
+
+    def _prepare(self, value: Any) -> Array:
+        return whole_counts(value, self.strategy._most(self.task))
+
+    def _run(self, prepared: Any, source: Source) -> Any:
+        return self.strategy._run(self.task, prepared, source)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        few, many, other = np.array([0, 0, 9, 9]), np.array([0, 1, 9, 9]), np.array([0, 1, 8, 9])
+        plain: dict[str, Any] = {"workload": Prefix(4), "unit": Unit()}
+        moved = plain | {"unit": Unit("replace")}
+        for strategy in (DAWA(), EFPA(), MWEM(rounds=2), Automatic(rows=3)):
+            lengths: Any = "public" if isinstance(strategy, MWEM) else "protected"
+            pure = cls.for_budget(epsilon=1.0, strategy=strategy, **plain)
+            yield Example(pure, few, many, Guarantee(1.0), cost="dear", lengths=lengths)
+            bent: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5} if isinstance(strategy, EFPA) else {"rho": 0.5}
+            loose = cls.for_budget(strategy=strategy, **bent, **moved)
+            yield Example(loose, few, other, Guarantee(**bent), cost="dear", lengths=lengths)
+        paid = cls.for_budget(epsilon=1.0, strategy=Automatic(), **plain)  # rows enough that the choice is certain
+        yield Example(paid, 1000 * few, 1000 * few + [0, 1, 0, 0], Guarantee(1.0), cost="dear")

@@ -1,0 +1,151 @@
+"""The abstract strategy that looks at the data: a recipe whose parts are paid for."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, final
+
+from privet._cache import remember
+from privet._numerics import Array, up
+from privet._validate import instance
+from privet.mechanisms import Gaussian
+from privet.mechanisms.mechanism import Source
+from privet.mechanisms.target import smallest_scale
+from privet.privacy import Composed, GaussianLoss, Guarantee, PrivacyLoss, PureLoss, Unit
+from privet.workloads.design import NoiseNorm
+from privet.workloads.linear_queries import LinearQueries
+from privet.workloads.strategy import Strategy
+from privet.workloads.workload import Workload, as_workload
+
+_KEPT = 1.0 - 1e-11  # of a share: what is rounded up where parts are added must fit
+
+
+@final
+@dataclass(frozen=True)
+class Task:
+    """Public facts: what is asked, what is promised, and about whom.
+
+    >>> from privet.workloads import Prefix
+    >>> Task(Prefix(8), Guarantee(1.0)).norm, Task(Prefix(8), Guarantee(rho=0.5)).norm
+    ('l1', 'l2')
+    """
+
+    workload: Workload
+    target: Guarantee
+    unit: Unit = Unit()  # noqa: RUF009 (frozen)
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        as_workload(self.workload)
+        instance("target", self.target, Guarantee)
+        instance("unit", self.unit, Unit)
+
+    @property
+    def norm(self) -> NoiseNorm:
+        """The kind of noise of what is measured: Laplace for a pure epsilon, else Gaussian."""
+        return "l1" if self.target.epsilon is not None and self.target.delta == 0.0 else "l2"
+
+    @property
+    def rows(self) -> int:
+        """How many rows may change between neighbours, each by entering or leaving a cell (replace does both)."""
+        return self.max_rows * self.unit.group_size * (2 if self.unit.relation == "replace" else 1)
+
+    def share(self, part: float) -> dict[str, Any]:
+        """The promise of a part of the budget, without its delta.
+
+        >>> from privet.workloads import Prefix
+        >>> round(Task(Prefix(8), Guarantee(mu=1.0)).share(0.25)["mu"], 9)
+        0.5
+        """
+        target, part = self.target, part * _KEPT
+        if target.rho is not None:
+            return {"rho": target.rho * part}
+        if target.mu is not None:
+            return {"mu": target.mu * part**0.5}
+        assert target.epsilon is not None
+        return {"epsilon": target.epsilon * part}
+
+    def within(self, part: float) -> "Task":
+        """The same task with a part of a pure budget."""
+        return Task(self.workload, Guarantee(**self.share(part)), self.unit, self.max_rows)
+
+    def rest(self, part: float, *beside: PrivacyLoss) -> PrivacyLoss:
+        """The price of measuring with this part of the budget, whatever the design, after parts of the prices `beside`.
+
+        A budget with a delta is used up exactly: the noise is the least with which all parts together stay within it.
+
+        >>> from privet.workloads import Prefix
+        >>> Task(Prefix(8), Guarantee(1.0)).rest(0.5).pure()
+        0.499999999995
+        """
+        if self.norm == "l1":
+            return PureLoss(self.share(part)["epsilon"], unit=self.unit)
+        if self.target.delta:
+            return _least_noise(beside, self.target, self.unit)
+        return GaussianLoss(Gaussian.for_budget(**self.share(part), sensitivity=1.0).scale, unit=self.unit)
+
+    def measuring(self, price: PrivacyLoss, strategy: Strategy) -> LinearQueries:
+        """The mechanism that measures by this strategy at the given price, or a rounding less."""
+        reach = strategy.design(self.workload, self.norm).sensitivity(self.norm, self.unit, max_rows=self.max_rows)
+        noise = Fraction(price.noise_multiplier if isinstance(price, GaussianLoss) else 1 / Fraction(price.pure()))
+        scale = up(noise * reach.value)
+        made = LinearQueries(
+            workload=self.workload,
+            strategy=strategy,
+            norm=self.norm,
+            scale=scale,
+            unit=self.unit,
+            max_rows=self.max_rows,
+        )
+        assert _covers(price, made.loss)  # scales are rounded up, prices too
+        return made
+
+
+def _covers(price: PrivacyLoss, loss: PrivacyLoss) -> bool:
+    if isinstance(price, GaussianLoss) and isinstance(loss, GaussianLoss):
+        return loss.noise_multiplier >= price.noise_multiplier
+    return loss.pure() <= price.pure()
+
+
+@remember(2**16)
+def _least_noise(beside: tuple[PrivacyLoss, ...], target: Guarantee, unit: Unit) -> GaussianLoss:
+    scale = smallest_scale(lambda ratio: Composed((*beside, GaussianLoss(ratio, unit=unit))), target)
+    return GaussianLoss(scale, unit=unit)
+
+
+class AdaptiveStrategy(ABC):
+    """A recipe whose measurements depend on a protected look at the data: frozen, small and public.
+
+    `_run` looks at the data through `part.release(value, source=source)` alone, and `_prices` are the prices of these
+    parts, from public facts. `AdaptiveQueries` is the mechanism that it makes.
+
+    >>> from privet.workloads import DAWA, RangeQueries
+    >>> RangeQueries(domain=8).for_budget(epsilon=1.0, strategy=DAWA()).loss.pure() <= 1.0
+    True
+    """
+
+    name: ClassVar[str]
+    kept: ClassVar[str] = "workloads.answers"  # the stored kind of what comes out
+
+    @abstractmethod
+    def _check(self, task: Task) -> None:
+        """Refuse what this recipe cannot do, from public facts."""
+
+    @abstractmethod
+    def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
+        """The price of every part that a run releases."""
+
+    @abstractmethod
+    def _run(self, task: Task, cells: Array, source: Source) -> Any:
+        """One run over whole-number cells."""
+
+    @abstractmethod
+    def _most(self, task: Task) -> int:
+        """Cells are cut at this size, so that nothing overflows."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The recipe in words."""
+
+    def __str__(self) -> str:
+        return self.describe()

@@ -1,0 +1,157 @@
+"""A strategy chosen by how many rows there are: public, or measured with a small part of the budget."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from privet._cache import remember
+from privet._numerics import Array
+from privet._validate import at_least, open_fraction, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Geometric
+from privet.mechanisms.families.records import row_sensitivity
+from privet.mechanisms.mechanism import Source
+from privet.privacy import PrivacyLoss
+from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
+from privet.workloads.adaptive.buckets import Buckets
+from privet.workloads.adaptive.dawa import DAWA
+from privet.workloads.adaptive.noisy_partition import MOST_CELLS, most_count
+from privet.workloads.answers import Answers
+from privet.workloads.plan import candidates
+from privet.workloads.strategy import Strategy
+from privet.workloads.workload import Workload
+
+_SPREAD = 0.5  # the square of the imbalance of two halves of a block, relative to it: typical of published histograms
+_POINTS = 0.05  # workloads that put less than this share of their weight on the total ask for single cells
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Automatic(AdaptiveStrategy):
+    """The best strategy for about this many rows: unbiased where they are many, even buckets or DAWA where they are few.
+
+    `rows` is a public guess of the number of rows (an order of magnitude will do); without it, `share` of the budget
+    measures it. Nothing else about the data enters: the bias of buckets is foreseen from a public model of how uneven
+    histograms are, which can make the choice worse and the guarantee not.
+
+    **Guarantee:** a noisy total where `rows` is not given, and what is chosen with the rest of the budget.
+    **Error:** as what was chosen: unbiased answers have exact intervals, others say "noise only".
+    **Reference:** proof note workloads/automatic.
+
+    >>> from privet.workloads import Prefix, RangeQueries
+    >>> asked = RangeQueries(workload=Prefix(64))
+    >>> few, many = (asked.release([1] * 64, epsilon=0.1, strategy=Automatic(rows=n)).value for n in (64, 10**6))
+    >>> few.answer(0, 9).noise_only, many.answer(0, 9).noise_only
+    (True, False)
+    """
+
+    name = "automatic"
+
+    rows: float | None = None
+    share: float = 0.02
+
+    def __post_init__(self) -> None:
+        set_frozen(self, share=open_fraction("share", self.share))
+        if self.rows is not None:
+            set_frozen(self, rows=at_least("rows", self.rows, 0.0))
+
+    def _check(self, task: Task) -> None:
+        if len(task.workload.shape) != 1:
+            raise InvalidParameter("the choice is made for cells of one dimension: leave strategy out")
+        self._prices(task)
+
+    def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
+        if self.rows is None:
+            first = self._total(task).loss
+            return first, task.rest(1.0 - self.share, first)
+        chosen = self.choice(task, self.rows)
+        return chosen._prices(task) if isinstance(chosen, DAWA) else (task.rest(1.0),)
+
+    def _total(self, task: Task) -> Geometric:
+        one = row_sensitivity(Fraction(1), norm="l1", unit=task.unit, max_rows=task.max_rows)
+        return Geometric.for_budget(sensitivity=one, **task.share(self.share))
+
+    def _run(self, task: Task, cells: Array, source: Source) -> Answers:
+        rows, inner = self.rows, task
+        if rows is None:
+            rows = max(0.0, float(self._total(task).release(int(cells.sum()), source=source).value))
+            inner = task.within(1.0 - self.share) if task.norm == "l1" else task
+        chosen = self.choice(task, rows)
+        if isinstance(chosen, DAWA):
+            return chosen._run(inner, cells, source)
+        return task.measuring(self._prices(task)[-1], chosen).release(cells, source=source).value
+
+    def choice(self, task: Task, rows: float) -> Strategy | DAWA:
+        """What is taken for this many rows: a function of public facts and of `rows`.
+
+        >>> from privet.privacy import Guarantee
+        >>> from privet.workloads import Points, Prefix
+        >>> task = Task(Prefix(1024), Guarantee(0.1))
+        >>> print(Automatic().choice(task, 1_000.0))
+        32 buckets by tree, best weights
+        >>> print(Automatic().choice(Task(Points(1024), Guarantee(0.1)), 10_000.0))
+        DAWA, every cell over the buckets
+        """
+        unbiased = {
+            each: _noise(task, each) for each in candidates(task.workload, task.norm) if task.norm in each.norms
+        }
+        best = min(unbiased, key=lambda strategy: unbiased[strategy])
+        errors: dict[Strategy, float] = {best: unbiased[best]}
+        widths = [2**j for j in range(1, (task.workload.cells - 1).bit_length() + 1)]
+        uneven = uneven_error(task.workload, widths, rows)
+        for width, bias in zip(widths, uneven, strict=True):
+            buckets = Buckets(even_ends(task.workload.cells, width))
+            errors[buckets] = math.hypot(_noise(task, buckets), bias)
+        winner = min(errors, key=lambda strategy: errors[strategy])
+        if self._asks_cells(task) and uneven and 0.1 <= uneven[-1] / errors[best] <= 8.0:
+            return DAWA(inner=best)
+        return winner
+
+    def _asks_cells(self, task: Task) -> bool:
+        """Whether single cells are asked for, in a setting that DAWA is priced for."""
+        cells, workload = task.workload.cells, task.workload
+        if task.norm != "l1" or cells > MOST_CELLS:
+            return False
+        return float(workload.block_energy(cells)) < _POINTS * cells * float(workload.block_energy(1))
+
+    def _most(self, task: Task) -> int:
+        return most_count(task.workload.cells)
+
+    def describe(self) -> str:
+        return "chosen by a noisy total" if self.rows is None else f"chosen for about {self.rows:g} rows"
+
+
+@remember(2**20)
+def _noise(task: Task, strategy: Strategy) -> float:
+    return task.measuring(task.rest(1.0), strategy).rmse
+
+
+def even_ends(cells: int, width: int) -> tuple[int, ...]:
+    """The ends of buckets of this width; the last may be narrower.
+
+    >>> even_ends(5, 2)
+    (2, 4, 5)
+    """
+    return (*range(width, cells, width), cells)
+
+
+def uneven_error(workload: Workload, widths: list[int], rows: float) -> list[float]:
+    """The root of the mean squared error of even buckets of each width (2, 4, 8, ...), without noise, foreseen.
+
+    The model halves blocks again and again, from all cells down; the halves of a block differ by 0.7 of its count in
+    root mean square, independently. What a bucket hides are the halvings inside it.
+
+    >>> from privet.workloads import Points
+    >>> [round(each, 1) for each in uneven_error(Points(4), [2, 4], 100.0)]
+    [21.7, 28.0]
+    """
+    cells, hidden, found = workload.cells, 0.0, []
+    energy = float(workload.block_energy(1))
+    for width in widths:
+        wider = float(workload.block_energy(width))
+        above = (1.0 + _SPREAD) ** math.log2(max(1.0, cells / width))
+        hidden += _SPREAD * (rows / cells) ** 2 * above * max(0.0, 2.0 * energy - wider)
+        found.append(math.sqrt(hidden / workload.queries))
+        energy = wider
+    return found

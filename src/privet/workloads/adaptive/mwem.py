@@ -1,0 +1,121 @@
+"""MWEM: the worst answered query is chosen and measured, round after round, and cells are fitted by updates."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import count, open_fraction, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Exponential, Geometric, Sensitivity
+from privet.mechanisms.families.records import row_sensitivity
+from privet.mechanisms.mechanism import Source
+from privet.privacy import PrivacyLoss, Repeated
+from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
+from privet.workloads.adaptive.fitted import Fitted
+from privet.workloads.all_ranges import AllRanges
+from privet.workloads.inference.multiplicative_weights import weights_fit
+from privet.workloads.marginals import Marginals
+from privet.workloads.points import Points
+from privet.workloads.prefix import Prefix
+from privet.workloads.ranges import Ranges
+from privet.workloads.workload import DENSE, Workload
+
+MOST_QUERIES = 100_000
+_ZERO_ONE = (AllRanges, Marginals, Points, Prefix, Ranges)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class MWEM(AdaptiveStrategy):
+    """Cells that begin even and learn `rounds` noisy answers, each to the query that they answer worst.
+
+    The number of rows is private: `share` of the budget measures it. Half of the rest chooses, half measures. For
+    workloads of up to 100,000 queries with whole numbers for weights, in any number of dimensions.
+
+    **Guarantee:** a noisy total, `rounds` exponential mechanisms and as many noisy answers.
+    **Sensitivity:** of scores and answers: the largest weight of a query; under replace the largest difference of two,
+    or of one and none.
+    **Error:** intervals by public simulation, of the noise only.
+    **Reference:** Hardt, Ligett & McSherry 2012; proof note workloads/mwem.
+
+    >>> from privet.workloads import Prefix, RangeQueries
+    >>> asked = RangeQueries(workload=Prefix(4))
+    >>> asked.release([10, 20, 30, 40], epsilon=100.0, strategy=MWEM(rounds=4)).value.histogram.shape
+    (4,)
+    """
+
+    name = "mwem"
+    kept = "workloads.fitted"
+
+    rounds: int = 10
+    share: float = 0.05
+    passes: int = 40
+
+    def __post_init__(self) -> None:
+        set_frozen(self, rounds=count("rounds", self.rounds, 1), passes=count("passes", self.passes, 1))
+        set_frozen(self, share=open_fraction("share", self.share))
+
+    def _check(self, task: Task) -> None:
+        if task.workload.queries > MOST_QUERIES:
+            raise InvalidParameter(
+                f"MWEM looks at every query: at most {MOST_QUERIES:,}, got {task.workload.queries:,}"
+            )
+        self._prices(task)
+
+    def _parts(self, task: Task) -> tuple[Geometric, Exponential, Geometric]:
+        """The total, a choice, a measurement."""
+        one = row_sensitivity(Fraction(1), norm="l1", unit=task.unit, max_rows=task.max_rows)
+        moves = query_reach(task.workload, replace=task.unit.relation == "replace")
+        reach = row_sensitivity(moves, norm="l1", unit=task.unit, max_rows=task.max_rows)
+        score = Sensitivity(reach.value, norm="score", unit=task.unit)
+        each = task.share((1.0 - self.share) / (2 * self.rounds))
+        total = Geometric.for_budget(sensitivity=one, **task.share(self.share))
+        choice = Exponential.for_budget(sensitivity=score, **each)
+        return total, choice, Geometric.for_budget(sensitivity=reach, **each)
+
+    def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
+        total, choice, answer = self._parts(task)
+        return total.loss, Repeated(choice.loss, self.rounds), Repeated(answer.loss, self.rounds)
+
+    def _run(self, task: Task, cells: Array, source: Source) -> Fitted:
+        total, choice, answer = self._parts(task)
+        shape = task.workload.shape
+        rows = int(total.release(int(cells.sum()), source=source).value)
+        exact = np.rint(task.workload.answers(cells.reshape(shape))).astype(np.int64)  # whole already
+        queries = np.empty((0, len(cells)))
+        measured = np.empty(0, dtype=np.int64)
+        for _ in range(self.rounds):
+            fitted = weights_fit(max(1.0, float(rows)), queries, measured, passes=self.passes).reshape(shape)
+            guess = np.rint(np.clip(task.workload.answers(fitted), -(2.0**52), 2.0**52)).astype(np.int64)
+            worst = int(choice.release(np.abs(exact - guess), source=source).value)
+            found = int(answer.release(int(exact[worst]), source=source).value)
+            queries = np.vstack((queries, np.asarray(task.workload.query(worst), dtype=float).reshape(-1)))
+            measured = np.append(measured, found)
+        scales = Fraction(answer.scale), Fraction(total.scale)
+        return Fitted(queries, measured, scales[0], float(rows), scales[1], shape, self.passes)
+
+    def _most(self, task: Task) -> int:
+        return int(2**52 // (task.workload.cells * query_reach(task.workload, replace=False)))
+
+    def describe(self) -> str:
+        return f"multiplicative weights, {self.rounds} rounds"
+
+
+def query_reach(workload: Workload, *, replace: bool) -> Fraction:
+    """How far one row that enters or leaves a cell (`replace`: moves to another, too) moves the answer to a query.
+
+    >>> query_reach(Prefix(8), replace=True)
+    Fraction(1, 1)
+    """
+    if isinstance(workload, _ZERO_ONE):
+        return Fraction(1)
+    if workload.queries * workload.cells > DENSE:
+        raise InvalidParameter(f"the weights of this workload cannot be looked through: at most {DENSE:,} in all")
+    rows = np.stack([np.asarray(workload.query(i)).reshape(-1) for i in range(workload.queries)])
+    if not np.array_equal(rows, np.rint(rows)) or np.max(np.abs(rows)) > 2**20:
+        raise InvalidParameter("MWEM needs queries with whole numbers for weights: scale them first")
+    high, low = np.maximum(rows.max(axis=1), 0.0), np.minimum(rows.min(axis=1), 0.0)
+    return Fraction(max(1, int(np.max(high - low if replace else np.maximum(high, -low)))))

@@ -1,0 +1,153 @@
+"""The choice by a number of rows: what it takes, what it pays, and that it looks at nothing else."""
+
+import numpy as np
+import pytest
+
+import privet as pv
+from privet import audit, noise
+from privet.errors import PrivetError
+from privet.privacy import Guarantee, Unit
+from privet.workloads import (
+    DAWA,
+    AdaptiveQueries,
+    Automatic,
+    Buckets,
+    Hierarchical,
+    Marginals,
+    PIdentity,
+    Points,
+    Prefix,
+    RangeQueries,
+)
+from privet.workloads.adaptive import AdaptiveStrategy, Task
+from privet.workloads.adaptive.automatic import even_ends, uneven_error
+
+
+def test_more_rows_mean_narrower_buckets_and_then_none():
+    task = Task(Prefix(64), Guarantee(0.1))
+    found = [Automatic().choice(task, rows) for rows in (1.0, 100.0, 1e3, 1e7)]
+    assert len(found[0].ends) == 1
+    assert all(isinstance(each, Buckets) for each in found[:3])
+    assert len(found[0].ends) < len(found[1].ends) < len(found[2].ends)
+    assert isinstance(found[3], PIdentity)
+
+
+def test_single_cells_are_asked_of_dawa_in_between():
+    task = Task(Points(64), Guarantee(0.1))
+    assert isinstance(Automatic().choice(task, 500.0), DAWA)
+    assert not isinstance(Automatic().choice(task, 1e6), DAWA)
+    assert not isinstance(Automatic().choice(Task(Points(64), Guarantee(rho=0.005)), 500.0), DAWA)
+
+
+def test_model_of_bias_is_what_the_note_says():
+    """Brute force: halve all cells again and again with imbalances of variance 1/2, spread buckets evenly."""
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], size=(20_000, 7)) * np.sqrt(0.5)
+    cells = np.full((20_000, 1), 100.0)
+    place = 0
+    for _ in range(3):
+        delta = signs[:, place : place + cells.shape[1]]
+        place += cells.shape[1]
+        cells = np.stack((cells * (1 + delta) / 2, cells * (1 - delta) / 2), axis=2).reshape(20_000, -1)
+    foreseen = uneven_error(Prefix(8), [2, 4, 8], 100.0)
+    for width, wanted in zip((2, 4, 8), foreseen, strict=True):
+        flat = np.repeat(cells.reshape(20_000, -1, width).mean(axis=2), width, axis=1)
+        error = np.sqrt(np.mean(np.cumsum(flat - cells, axis=1) ** 2))
+        assert error == pytest.approx(wanted, rel=0.03)
+
+
+def test_ends_cover_the_cells():
+    assert even_ends(7, 4) == (4, 7)
+    assert even_ends(8, 8) == (8,)
+
+
+@pytest.mark.parametrize("strategy", [Automatic(), Automatic(rows=50)], ids=str)
+@pytest.mark.parametrize("promise", [{"epsilon": 1.0}, {"rho": 0.5}, {"mu": 1.0}, {"epsilon": 1.0, "delta": 1e-6}])
+def test_every_promise_is_kept(promise, strategy):
+    mechanism = RangeQueries(workload=Prefix(8), unit=Unit("replace")).for_budget(**promise, strategy=strategy)
+    assert Guarantee(**promise).covers(mechanism.loss)
+    assert mechanism.release([5] * 8).value.histogram.shape == (8,)
+
+
+@pytest.mark.parametrize("workload", [Prefix(8), Points(8)], ids=str)
+@pytest.mark.parametrize("scale", [1, 100_000])
+def test_replay_sees_a_total_and_what_is_bought_with_the_rest(workload, scale):
+    left = scale * np.array([0, 1, 0, 9, 2, 0, 4, 1])
+    right = left + np.array([0, 0, 0, 0, 1, 0, 0, 0])
+    mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=workload, strategy=Automatic())
+    found = audit.replay(mechanism.release, left, right)
+    assert found.releases >= 2
+    assert not found.refuted
+
+
+class Peeking(AdaptiveStrategy):
+    """A planted twin: the true number of rows decides, and nobody pays for it."""
+
+    name = "peeking"
+
+    def _check(self, task):
+        pass
+
+    def _prices(self, task):
+        return (task.rest(1.0),)
+
+    def _run(self, task, cells, source):
+        chosen = Buckets((8,)) if cells.sum() < 18 else Buckets((4, 8))
+        return task.measuring(self._prices(task)[0], chosen).release(cells, source=source).value
+
+    def _most(self, task):
+        return 10**6
+
+    def describe(self):
+        return "peeking"
+
+
+def test_a_number_of_rows_that_is_not_paid_for_is_seen():
+    left = np.array([0, 1, 0, 9, 2, 0, 4, 1])
+    mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=Peeking())
+    assert audit.replay(mechanism.release, left, left + np.eye(8, dtype=np.int64)[4]).refuted
+
+
+def test_question_of_a_ledger():
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=Unit("replace"))
+    found = ledger.release(RangeQueries(workload=Prefix(16)).of([3] * 16, strategy=Automatic()), epsilon=1.0)
+    assert found.loss.unit == Unit("replace")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Automatic(rows=-1),
+        lambda: Automatic(share=1.0),
+        lambda: RangeQueries(workload=Marginals((2, 2), ((0,),))).for_budget(epsilon=1.0, strategy=Automatic()),
+    ],
+)
+def test_nonsense_is_refused(make):
+    with pytest.raises(PrivetError):
+        make()
+
+
+# --- non-negative answers ------------------------------------------------------------------------------------------------
+
+
+def test_prefix_sums_never_fall_and_are_never_worse():
+    counts = np.zeros(12, dtype=int)
+    counts[[2, 9]] = 30
+    truth = np.cumsum(counts)
+    asked = RangeQueries(workload=Prefix(12))
+    for seed in range(3):
+        found = asked.release(counts, epsilon=0.5, strategy=Hierarchical(), source=noise.Seeded(seed)).value
+        fixed, plain = (found.answers(Prefix(12), non_negative=each) for each in (None, False))
+        assert np.all(np.diff(fixed.value) >= -1e-9)
+        assert fixed.value[0] >= 0.0
+        assert np.sum((fixed.value - truth) ** 2) <= np.sum((plain.value - truth) ** 2) + 1e-9
+        low, high = fixed.interval
+        assert np.all(low >= 0.0)
+        assert high == pytest.approx(np.maximum(plain.interval[1], 0.0))
+
+
+def test_ranges_stay_unbiased_unless_asked():
+    found = RangeQueries(domain=8).release([0, 0, 5, 0, 0, 0, 9, 0], epsilon=0.5, source=noise.Seeded(1)).value
+    ranges = pv.workloads.AllRanges(8)
+    assert found.answers(ranges).value == pytest.approx(ranges.answers(found.histogram))
+    assert np.min(found.answers(ranges, non_negative=True).value) >= -1e-9
