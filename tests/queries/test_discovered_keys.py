@@ -1,4 +1,4 @@
-"""Keys that are found in the data: the handbook's thresholds, and the exact delta by enumeration of all outcomes."""
+"""Keys that are found in the data: known thresholds, and the exact delta by enumeration of all outcomes."""
 
 import math
 from dataclasses import replace

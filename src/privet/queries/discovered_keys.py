@@ -153,13 +153,14 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         one = cls.for_budget(epsilon=1.0, delta=0.05, keys=1)
-        left = {"keys": ["a", "b"], "counts": np.array([4, 1])}
-        right = {"keys": ["a"], "counts": np.array([4])}
+        left: dict[str, Any] = {"keys": ["a", "b"], "counts": np.array([4, 1])}
+        right: dict[str, Any] = {"keys": ["a"], "counts": np.array([4])}
         yield Example(
             one, left, right, lengths="protected", detects=0.0
         )  # often shown, so that an audit sees the chance
         far = cls.for_budget(epsilon=1.0, delta=1e-6, keys=2)
-        yield Example(far, left, right, Guarantee(1.0, 1e-6), lengths="protected", detects=0.0)
+        more, less = ({**each, "counts": each["counts"] + 60 * (each["counts"] > 1)} for each in (left, right))
+        yield Example(far, more, less, Guarantee(1.0, 1e-6), lengths="protected", detects=0.0)
 
 
 def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int | None = None) -> float:

@@ -277,6 +277,7 @@ class TopValues(Algorithm[Data, list[Any]]):
     """The most frequent values of a column, in order, without their counts.
 
     **Guarantee:** that of `TopK` on the exact counts; one person moves each count by at most the rows of one group.
+    **Proof:** docs/proofs/queries/histogram_answers.md.
     """
 
     name = "top_values"
@@ -298,10 +299,6 @@ class TopValues(Algorithm[Data, list[Any]]):
             raise InvalidParameter("the choice must be priced for all rows of a person in a group of the plan")
         if self.choice.sensitivity.unit != self.about:
             raise InvalidParameter("the choice must be priced for the unit about=")
-        if self.choice.monotonic and self.about.relation != "add_remove":
-            raise InvalidParameter(
-                "the choice must not be monotonic: replacing a row lowers one count and raises another"
-            )
 
     @property
     def loss(self) -> PrivacyLoss:

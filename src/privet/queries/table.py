@@ -78,7 +78,7 @@ class Table:
         called = _called(source) if name is None else name
         if not isinstance(called, str) or not called:
             raise InvalidParameter("name must be a text")
-        node = Source(called, as_columns(dict(columns or {})), about)
+        node = Source(called, as_columns(dict(columns) if isinstance(columns, Mapping) else columns), about)
         object.__setattr__(self, "rows", node)
         object.__setattr__(self, "data", Data({called: source}))
 
@@ -193,7 +193,8 @@ class Table:
         if keys is not None and discover:
             raise InvalidParameter("keys are given, or discovered, not both")
         for name in names:
-            Ref(name).column(self.columns)
+            if isinstance(Ref(name).column(self.columns), Float):
+                raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
         if len(set(names)) != len(names):
             raise InvalidParameter("each column is grouped by once")
         if discover:

@@ -1,6 +1,5 @@
 """Engines: the same exact aggregates from numpy, DuckDB, PostgreSQL and Spark."""
 
-from privet._face import face
 from privet.tables.engines.choose import (
     check_sources as check_sources,
     draft_of as draft_of,
@@ -8,5 +7,3 @@ from privet.tables.engines.choose import (
     exact_aggregates as exact_aggregates,
 )
 from privet.tables.engines.postgres import PostgresTable as PostgresTable
-
-__all__, __dir__ = face(globals())
