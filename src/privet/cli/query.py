@@ -13,7 +13,7 @@ import typer
 from privet.cli import options as o
 from privet.cli.app import app
 from privet.cli.ledgers import AnalystOption, open_ledger
-from privet.cli.output import print_json
+from privet.cli.output import print_json, progress
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def query(
         raise InvalidParameter(
             f"who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3{_unit(table)}"
         )
-    with _stoppable():
+    with _stoppable(), progress():
         release = open_ledger(ledger).release(asked, analyst=analyst, purpose=purpose, key=key, **promise)
     if json:
         paid = {"paid": release.paid, "mechanism": release.mechanism, "remaining": _remaining(ledger)}
