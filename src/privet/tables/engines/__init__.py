@@ -1,11 +1,8 @@
 """Engines: the same exact aggregates from numpy, DuckDB, PostgreSQL and Spark."""
 
-from privet._face import face
 from privet.tables.engines.choose import (
     check_sources as check_sources,
     engine_of as engine_of,
     exact_aggregates as exact_aggregates,
 )
 from privet.tables.engines.postgres import PostgresTable as PostgresTable
-
-__all__, __dir__ = face(globals())
