@@ -125,7 +125,6 @@ def test_golden_rows_on_spark(session: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "broken"),
     [
-        ("read_double", lambda self, sql: f"TRY_CAST({sql} AS DOUBLE)"),  # what the engine takes for a number
         ("whole", lambda self, sql: f"CAST(trunc({sql}) AS INTEGER)"),
         ("digest", lambda self, sql: f"CAST(hash({sql}) % 1000 AS BIGINT)"),  # the engine's own hash
     ],
