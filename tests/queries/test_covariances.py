@@ -1,5 +1,7 @@
 """Covariances: the vector moves no further than it says, the matrix is one that exists, and intervals hold the truth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -138,6 +140,10 @@ def test_less_noise_than_the_reach_needs_is_refused():
     low = DiscreteLaplace.for_budget(epsilon=1.0, sensitivity=design.sensitivity(about, "l1").value - 1)
     with pytest.raises(InvalidParameter, match="less noise"):
         CovarianceAnswers(columns=NAMES, design=design, part=low, about=about)
+    small = design._replace(pairs=tuple(replace(pair, top=1) for pair in design.pairs))
+    for wrong in ({"design": small}, {"about": Unit()}, {"columns": ("a", "b")}):
+        with pytest.raises(InvalidParameter, match="must be those of the columns"):
+            CovarianceAnswers(**{"columns": NAMES, "design": design, "part": part, "about": about, **wrong})
 
 
 def test_it_is_asked_with_others_and_explained():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from privet._numerics import Array, root_up, special
-from privet._validate import set_frozen
+from privet._validate import flag, instance, items, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Gaussian, Sensitivity
 from privet.mechanisms.form import Form, Kept
@@ -194,7 +194,14 @@ class CovarianceAnswers(Algorithm[Data, Covariance]):
     at: float | None = None
 
     def __post_init__(self) -> None:
-        set_frozen(self, columns=tuple(self.columns))
+        set_frozen(self, columns=tuple(items("columns", self.columns)))
+        flag("correlations", self.correlations)
+        design, about = instance("design", self.design, Design), instance("about", self.about, Unit)
+        rows = design.plan.rows
+        if not all(isinstance(name, str) and name in rows.columns for name in self.columns) or not self.columns:
+            raise InvalidParameter(f"columns must be names of columns: {', '.join(rows.columns)}")
+        if design != design_of(rows, self.columns) or about != rows.unit.unit:
+            raise InvalidParameter("the design and the unit must be those of the columns of the plan")
         norm = "l1" if isinstance(self.part, DiscreteLaplace) else "l2"
         needed = self.design.sensitivity(self.about, norm)
         if not isinstance(self.part, DiscreteLaplace | Gaussian) or self.part.sensitivity.value < needed.value:
