@@ -141,7 +141,7 @@ def test_ctrl_c_keeps_the_charge(ask, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(duckdb, "_asked", stopped)
+    monkeypatch.setattr(duckdb, "cancellable", stopped)
     done = ask("--epsilon", 1)
     assert done.code == 130
     assert "what was paid stays paid" in done.err

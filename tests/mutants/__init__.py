@@ -4,6 +4,7 @@ from tests.mutants.audit import AUDIT
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.privacy import PRIVACY
+from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
-MUTANTS = (*AUDIT.mutants, *MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants, *WORKLOADS.mutants)
+MUTANTS = (*AUDIT.mutants, *MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants, *TABLES.mutants, *WORKLOADS.mutants)

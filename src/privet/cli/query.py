@@ -169,7 +169,7 @@ def rows_of(answer: "Answer") -> list[dict[str, Any]]:
     >>> rows_of(Answer({"ward": np.array(["A"])}, {"n": np.array([9])}, {"n": np.array([3.0])}, {"n": np.array([15.0])}))
     [{'ward': 'A', 'n': 9, 'n_low': 3.0, 'n_high': 15.0}]
     """
-    arrays = answer.to_arrays()
+    arrays = answer.columns()
     return [{name: _plain(column[i]) for name, column in arrays.items()} for i in range(len(answer))]
 
 
@@ -188,7 +188,7 @@ def csv_of(answer: "Answer") -> str:
     9,3.0,15.0
     """
     text = io.StringIO()
-    writer = comma.DictWriter(text, list(answer.to_arrays()), lineterminator="\n")
+    writer = comma.DictWriter(text, list(answer.columns()), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows_of(answer))
     return text.getvalue()

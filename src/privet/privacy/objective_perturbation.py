@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from privet._numerics import LARGEST_EXPONENT, TINY, Array, log_ndtr, ndtr, round_up, special
 from privet._validate import above, at_least, set_frozen
 from privet.errors import InvalidParameter
+from privet.privacy.curve import variable_of_curve, variable_of_symmetric_curve
 from privet.privacy.families.normal import gaussian_delta
-from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of, real_numbers
+from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
@@ -20,9 +21,10 @@ from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 Shape = Literal["logistic", "fixed_sign", "general"]
 _FARTHEST = 39.0  # standard deviations: beyond, the normal law has less than 1e-330 of its mass
 _CELLS = 2**15
-_PANELS, _NODES = 16, 12
 _SLOPES = 129
-_UP = 1.0 + 1e-9  # far above what quadrature and rounding lose
+_CURVE = 8_001
+_UP = 1.0 + 1e-9  # far above what rounding loses
+_TRAPEZOIDS = 1.0 + 1e-4  # above what cells of this width lose: compared with finer ones in the tests
 
 
 @register
@@ -91,70 +93,14 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         if self.shape == "general":
             return _two_sided(epsilon - jacobian, a)
         loose = _folded(epsilon - jacobian, a)
-        return loose if self.shape == "fixed_sign" else np.minimum(loose, self._joint(epsilon))
-
-    def profile(self, epsilon: Array | float, direction: Direction | None = None) -> Array:
-        at = real_numbers("epsilon", epsilon)
-        if direction is None:
-            return np.maximum(self.profile(at, "remove"), self.profile(at, "add"))
-        floor = -np.expm1(np.minimum(at, 0.0))  # of every pair
-        return np.clip(np.maximum(self._delta(at, direction) * _UP, floor), 0.0, 1.0)
-
-    def _joint(self, epsilon: Array) -> Array:
-        """The logistic loss, whose slope t and curvature t(1 - t) cannot both be worst: the integral of
-        1 - exp(epsilon - l(z)) over the normal law, where l(z) > epsilon."""
-        flat = np.atleast_1d(epsilon).astype(float)
-        return np.array([self._joint_at(float(e)) for e in flat.ravel()]).reshape(np.shape(epsilon))
-
-    def _joint_at(self, epsilon: float) -> float:
-        a, kappa = self._a, self.curvature
-        low, high = -_FARTHEST, _FARTHEST
-        if float(_worst_loss(np.array([high]), a, kappa)[0]) <= epsilon:
-            return 0.0
-        if float(_worst_loss(np.array([low]), a, kappa)[0]) < epsilon:
-            for _ in range(60):
-                middle = (low + high) / 2.0
-                below = float(_worst_loss(np.array([middle]), a, kappa)[0]) <= epsilon
-                low, high = (middle, high) if below else (low, middle)
-        ends = np.linspace(low, max(min(low + 24.0, _FARTHEST), 12.0), _PANELS + 1)
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-        half = np.diff(ends)[:, None] / 2.0
-        z = (ends[:-1, None] + half + half * nodes[None, :]).ravel()
-        gap = np.minimum(epsilon - _worst_loss(z, a, kappa), 0.0)
-        density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-        inside = float(np.sum((half * weights[None, :]).ravel() * density * -np.expm1(gap)))
-        return inside + float(ndtr(-ends[-1]))  # what lies beyond the last panel counts as lost
+        return loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature))
 
     def variable(self, direction: Direction) -> LossVariable:
-        """The pair of the proof, with the normal law cut into cells and each loss rounded up to that of its cell."""
-        z = np.linspace(-_FARTHEST, _FARTHEST, _CELLS + 1)
-        upper, lower = np.asarray(ndtr(z[1:])), np.asarray(ndtr(z[:-1]))
-        p = np.where(z[1:] <= 0.0, upper - lower, np.asarray(ndtr(-z[:-1])) - np.asarray(ndtr(-z[1:])))
-        losses, masses = self._cells(z[1:], p, direction)
-        order = np.argsort(losses, kind="stable")
-        losses, masses = losses[order], masses[order]
-        kept, where = np.unique(losses, return_inverse=True)
-        p = np.bincount(where, masses)
-        with np.errstate(under="ignore"):
-            q = p * np.exp(-np.minimum(kept, LARGEST_EXPONENT))
-        return AtomicVariable(kept, p, q, 2.0 * TINY, max(0.0, 1.0 - float(q.sum())), stated_error=1e-11)
-
-    def _cells(self, z: Array, p: Array, direction: Direction) -> tuple[Array, Array]:
-        a, jacobian = self._a, self._jacobian
-        if self._replaces and self.shape == "general":
-            r = np.linspace(0.0, _FARTHEST, _CELLS + 1)
-            masses = np.exp(-0.5 * r[:-1] ** 2) * -np.expm1(-0.5 * (r[1:] ** 2 - r[:-1] ** 2))
-            return jacobian + 2.0 * a * r[1:] + 2.0 * a * a, masses
-        if self._replaces:
-            return jacobian + np.maximum(0.0, 2.0 * a * z + 2.0 * a * a), p
-        more = 0.0 if direction == "add" else jacobian
-        if self.shape == "general":
-            inner = np.maximum(np.abs(z), np.abs(z - (z[1] - z[0])))  # the far end of the cell
-            return more + a * inner + a * a / 2.0, p
-        plain = more + np.maximum(0.0, a * z + a * a / 2.0)
-        if self.shape == "fixed_sign" or direction == "add":
-            return plain, p
-        return np.minimum(plain, _worst_loss(z, a, self.curvature) + 1e-12), p
+        """One pair that lies above the losses of the proof in both directions: for gamma >= 1 by the first of them, below
+        by the mirror image of the other.
+        """
+        pair = _pair(self)
+        return pair if direction == "remove" or self._replaces else pair.reversed()
 
     def rdp(self, alphas: Array) -> RdpCurve:
         """From the losses of the proof in closed form; for the logistic loss from the one of fixed sign."""
@@ -181,6 +127,56 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         yield cls(2.0, 0.5)
         yield cls(5.0, 1.0, "logistic", unit=Unit("replace"))
         yield cls(6.0, 0.1, "general", unit=Unit("replace"))
+
+
+@lru_cache(maxsize=64)
+def _pair(loss: ObjectivePerturbationLoss) -> AtomicVariable:
+    """Bounds on the curve at many epsilons, connected."""
+    length = loss._a * (2.0 if loss._replaces else 1.0)
+    epsilons = np.linspace(0.0, loss._jacobian + length * _FARTHEST + length * length, _CURVE)
+    towards = np.clip(loss._delta(epsilons, "remove") * _UP, 0.0, 1.0)
+    if loss._replaces:
+        return variable_of_symmetric_curve(epsilons, towards)
+    back = np.clip(loss._delta(epsilons, "add") * _UP, 0.0, 1.0)
+    below = -epsilons[:0:-1]
+    mirrored = -np.expm1(below) + np.exp(below) * back[:0:-1]
+    return variable_of_curve(np.concatenate((below, epsilons)), np.concatenate((mirrored, towards)))
+
+
+def _joint(epsilon: Array, a: float, kappa: float) -> Array:
+    """The logistic loss, whose slope t and curvature t(1 - t) cannot both be worst: the integral of 1 - exp(epsilon - l(z))
+    over the normal law, where l(z) > epsilon, by trapezoids over cells.
+    """
+    masses, losses = _normal_cells(), _joint_losses(a, kappa)
+    with np.errstate(under="ignore"):
+        shrunk = np.exp(-losses)
+    rest = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0]))
+    weighted = np.concatenate((np.cumsum((masses * (shrunk[:-1] + shrunk[1:]) / 2.0)[::-1])[::-1], [0.0]))
+    first = np.searchsorted(losses, epsilon)  # they rise
+    at = np.minimum(first, len(masses))
+    whole = rest[at] - np.exp(np.minimum(epsilon, LARGEST_EXPONENT)) * weighted[at]
+    kink = np.maximum(at - 1, 0)
+    last = -np.expm1(np.minimum(epsilon - losses[np.minimum(at, len(losses) - 1)], 0.0))
+    cut = np.where((first > 0) & (first < len(losses)), masses[kink] * last / 2.0, 0.0)
+    return np.asarray(np.maximum(whole + cut, 0.0) * _TRAPEZOIDS + 2.0 * TINY)
+
+
+@lru_cache(maxsize=1)
+def _grid() -> Array:
+    return np.linspace(-_FARTHEST, _FARTHEST, _CELLS + 1)
+
+
+@lru_cache(maxsize=1)
+def _normal_cells() -> Array:
+    """The mass of the normal law in each cell, in the tail that keeps its digits."""
+    z = _grid()
+    low, high = np.asarray(ndtr(z)), np.asarray(ndtr(-z))
+    return np.where(z[1:] <= 0.0, low[1:] - low[:-1], high[:-1] - high[1:])
+
+
+@lru_cache(maxsize=64)
+def _joint_losses(a: float, kappa: float) -> Array:
+    return np.maximum.accumulate(_worst_loss(_grid(), a, kappa))
 
 
 def _folded(epsilon: Array, m: float) -> Array:

@@ -16,6 +16,8 @@ from privet.queries.aggregates import (
 from privet.queries.answer import Answer as Answer
 from privet.queries.batch_answers import BatchAnswers as BatchAnswers
 from privet.queries.batches import Batch as Batch, batch as batch
+from privet.queries.covariance_answers import Covariance as Covariance, CovarianceAnswers as CovarianceAnswers
+from privet.queries.covariances import CovarianceQuestion as CovarianceQuestion
 from privet.queries.discovered_keys import DiscoveredKeys as DiscoveredKeys
 from privet.queries.histogram_answers import (
     Distribution as Distribution,

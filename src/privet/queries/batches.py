@@ -10,6 +10,8 @@ from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms import DiscreteLaplace, Gaussian
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.batch_answers import BatchAnswers
+from privet.queries.covariance_answers import CovarianceAnswers
+from privet.queries.covariances import CovarianceQuestion
 from privet.queries.data import Data
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.histograms import HistogramQuestion, TopQuestion
@@ -55,7 +57,7 @@ class Batch:
         if not self.queries:
             raise InvalidParameter("what is asked? Give queries by name: pv.batch(ages=query, wards=other)")
         for name, query in self.queries:
-            if not isinstance(query, Query | HistogramQuestion | TopQuestion):
+            if not isinstance(query, Query | HistogramQuestion | TopQuestion | CovarianceQuestion):
                 raise InvalidParameter(f"{name} must be a query of a table, got {type(query).__name__}")
         if len({query.unit for _, query in self.queries}) > 1:
             raise InvalidParameter("the queries of a batch must protect the same unit: pay for the others apart")
@@ -158,7 +160,7 @@ class BatchPreview:
 
 
 def _told(query: Any, share: dict[str, Any]) -> Any:
-    if isinstance(query, Query):
+    if isinstance(query, Query | CovarianceQuestion):
         return query.preview(**share)
     if isinstance(query, TopQuestion):
         return "the values in order, without counts"
@@ -202,14 +204,20 @@ def weight(made: Any) -> float:
         assert made.plan.keys is not None
         groups = len(made.plan.keys)
         return groups * float(made.choice.sensitivity.value) * made.choice.k * math.log(1 + groups) / made.loss.pure()
+    if isinstance(made, CovarianceAnswers):
+        return _spread(made.part) / min(pair.top for pair in made.design.pairs)
     assert isinstance(made, TableAnswers)
     groups = 1 if made.plan.keys is None else len(made.plan.keys)
     noises = [] if made.selection is None else [math.sqrt(2.0) * made.selection.scale]
     for family, part in zip(made.families, made.parts, strict=True):
         size = max(abs(family.lower), abs(family.upper)) if family.kind == "signed" else family.top
-        spread = math.sqrt(2.0) if isinstance(part, DiscreteLaplace) else 1.0
-        noises.append(groups * spread * float(part.scale) / size)  # type: ignore[attr-defined]
+        noises.append(groups * _spread(part) / size)
     for each in made.quantiles:
         moved = float(each.choice.sensitivity.value) / each.request.q.denominator
         noises.append(groups * 2.0 * moved * math.log(1 + each.bins) / each.choice.loss.pure())
     return max(noises)
+
+
+def _spread(part: Any) -> float:
+    """The standard deviation of noise."""
+    return float(part.scale) * (math.sqrt(2.0) if isinstance(part, DiscreteLaplace) else 1.0)

@@ -9,6 +9,7 @@ from privet._validate import items
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
 from privet.queries.aggregates import Aggregate, Count
+from privet.queries.covariances import CovarianceQuestion
 from privet.queries.data import Data
 from privet.queries.histograms import (
     HistogramQuestion,
@@ -254,6 +255,14 @@ class Table:
     def marginals(self, *names: str, way: int | None = None) -> HistogramQuestion:
         """The tables of counts of all combinations of `way` columns (2 unless you say so), from one release."""
         return marginal_question(self.rows, self.data, names, min(2, len(names)) if way is None else way)
+
+    def covariance(self, *names: str) -> CovarianceQuestion:
+        """The covariances of columns of numbers, all of them from one release; rows with a missing value are left out."""
+        return CovarianceQuestion(self.rows, names, self.data)
+
+    def correlation(self, *names: str) -> CovarianceQuestion:
+        """The correlations of columns of numbers, as `covariance`."""
+        return CovarianceQuestion(self.rows, names, self.data, True)
 
     def top_k(self, column: str, k: int) -> TopQuestion:
         """The k most frequent values of a column, in order; counts are not shown."""

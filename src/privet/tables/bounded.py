@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import floor
+from math import floor, frexp, isfinite
 from typing import Any, final
 
 import numpy as np
@@ -31,6 +31,10 @@ class Ticks:
     of: Expression
     start: float
     tick: float
+
+    def __post_init__(self) -> None:
+        if not (2.0**-700 <= self.tick <= 2.0**100 and frexp(self.tick)[0] == 0.5 and isfinite(self.start)):
+            raise InvalidParameter("a tick must be a power of two")
 
     def ends(self, columns: Mapping[str, Column]) -> tuple[int, int]:
         """The least and the most steps that a row can have."""

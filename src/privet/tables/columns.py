@@ -13,7 +13,7 @@ from privet.errors import InvalidParameter
 
 MOST_KEYS = 2**24  # of a column that can be grouped by without a list
 _FARTHEST = 2**53  # whole numbers that a double holds
-_LARGEST, _SMALLEST = 2.0**100, 2.0**-800  # of bounds that are fractions: no engine's arithmetic fails between them
+_LARGEST, _SMALLEST = 2.0**100, 2.0**-600  # of bounds that are fractions: no engine's arithmetic fails between them
 _TICKS = 2**20  # steps of a column of floats, unless it says otherwise
 
 
@@ -130,7 +130,7 @@ class Float(Column):
         lower, upper = finite("lower", self.lower), finite("upper", self.upper)
         _ordered(lower, upper)
         if any(abs(end) >= _LARGEST or 0.0 < abs(end) < _SMALLEST for end in (lower, upper)):
-            raise InvalidParameter("the bounds of a column of numbers must be below 2^100, and 0 or above 2^-800")
+            raise InvalidParameter("the bounds of a column of numbers must be below 2^100, and 0 or above 2^-600")
         tick = default_tick(lower, upper) if self.tick is None else finite("tick", self.tick)
         top = max(abs(lower), abs(upper))
         if not (tick > 0.0 and math.isfinite(tick) and top / tick < 2.0**52 and math.frexp(tick)[0] == 0.5):

@@ -6,6 +6,7 @@ no `%` of negative numbers, no order of texts that depends on a collation.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, final
 
 from privet.tables.texts import DAY, HUGE, INFINITE, NUMBER
@@ -39,7 +40,9 @@ class Dialect(ABC):
 
     def number(self, value: int | float) -> str:
         """A constant number: whole, or the very double."""
-        return f"CAST({value} AS BIGINT)" if isinstance(value, int) else f"CAST('{value!r}' AS {self.double})"
+        if isinstance(value, int):
+            return f"CAST({value} AS BIGINT)"
+        return f"CAST('{'Infinity' if value == inf else repr(value)}' AS {self.double})"
 
     def whole(self, sql: str) -> str:
         """A 64-bit integer of what is one already, or of a double without a fraction."""
@@ -66,10 +69,14 @@ class Dialect(ABC):
         return f"nullif({sql}, CAST('NaN' AS {self.double}))"
 
     def settled(self, sql: str) -> str:
-        """A double without a negative zero, and without digits below 2^-892: no product by a public factor can then
-        vanish, which PostgreSQL would take for an error."""
+        """A double without digits below 2^-892: no product by a public factor can then vanish, which PostgreSQL would take
+        for an error."""
         tiny = self.number(SETTLE)
         return f"({sql} + {tiny} - {tiny})"
+
+    def divisible(self, sql: str) -> str:
+        """A double that a public width can divide, where nothing of the quotient below 2^-100 is looked at."""
+        return sql
 
     def total(self, sql: str) -> str:
         """A sum over rows as a 64-bit integer, saturated: no number of rows can make it fail."""
@@ -166,6 +173,9 @@ class PostgreSQL(Dialect):
     double = "double precision"
     varchar = "text"
     materialized = "MATERIALIZED "  # it would copy the mix into itself, and take twenty times as long
+
+    def divisible(self, sql: str) -> str:
+        return self.settled(sql)
 
     def plain_text(self, sql: str) -> str:
         return f'(CAST({sql} AS text) COLLATE "C")'

@@ -1,6 +1,6 @@
 """The SQL of a bounded plan, for any dialect: read, filter, add up by person and group, bound, add up by group."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count as counter
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ from privet.errors import InvalidData
 from privet.tables.bounded import Bounded, Salts, Term
 from privet.tables.columns import Column
 from privet.tables.dialect import Dialect
+from privet.tables.expressions import Columns
 from privet.tables.mix import FOLD, LIMIT, MISSING, P
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
@@ -164,13 +165,21 @@ class Emitter:
         inner = self.relation(plan.rows, needed)
         keys, terms, signed = [self._alias() for _ in plan.names], [], []
         picked = [f"{inner.aliases[name]} AS {alias}" for name, alias in zip(plan.names, keys, strict=True)]
+        made: dict[str, str] = {}  # each value once, however many sums it is in
+
+        def column(sql: str) -> str:
+            if sql not in made:
+                made[sql] = self._alias()
+                picked.append(f"{sql} AS {made[sql]}")
+            return made[sql]
+
         for term in plan.terms:
-            terms.append(self._alias())
-            picked.append(f"{self._term(term, columns, inner.aliases)} AS {terms[-1]}")
+            terms.append(self._term(term, columns, inner.aliases, column))
         for each in plan.signed:
-            signed.append(self._alias())
-            picked.append(f"{self.values.ticks(each.ticks, columns, inner.aliases)} AS {signed[-1]}")
-        kept = [f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null]
+            signed.append(column(self.values.ticks(each.ticks, columns, inner.aliases)))
+        # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
+        missing = [name for name in plan.names if not columns[name].null and inner.person is not None]
+        kept = [f"{inner.aliases[name]} IS NOT NULL" for name in missing]
         if inner.person is not None:
             picked.append(inner.person)
             kept.append(f"{inner.person} IS NOT NULL")
@@ -200,20 +209,34 @@ class Emitter:
         filler = self.dialect.text("") if is_text(column) else self.dialect.number(0)
         return f"coalesce({a}, {filler}) = coalesce({b}, {filler}) AND ({a} IS NULL) = ({b} IS NULL)"
 
-    def _term(self, term: Term, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
-        if not term.factors and len(term.present) == 0:
-            return self.dialect.number(1)
-        absent = " OR ".join(f"{self.values.expression(each, columns, aliases)} IS NULL" for each in term.present)
-        value = " * ".join(self.values.ticks(each, columns, aliases) for each in term.factors) or self.dialect.number(1)
-        return f"CASE WHEN {absent} THEN {self.dialect.number(0)} ELSE {value} END" if absent else value
+    def _term(self, term: Term, columns: Columns, aliases: Mapping[str, str], column: Callable[[str], str]) -> str:
+        """The sum of a term over rows, as an aggregate of columns that `column` adds."""
+        d = self.dialect
+        present = [self.values.expression(each, columns, aliases) for each in dict.fromkeys(term.present)]
+        if not term.factors:
+            if not present:
+                return d.whole("count(*)")
+            if len(present) == 1:
+                return d.whole(f"count({column(present[0])})")
+        value = " * ".join(column(self.values.ticks(each, columns, aliases)) for each in term.factors) or d.number(1)
+        # what has a factor that is missing is missing itself, and adds nothing; so only the others are looked at
+        factors = {each.of for each in term.factors}
+        rest = [each for each in dict.fromkeys(term.present) if each not in factors]
+        others = [column(self.values.expression(each, columns, aliases)) for each in rest]
+        if others:
+            value = f"CASE WHEN {' AND '.join(f'{each} IS NOT NULL' for each in others)} THEN {value} END"
+        return d.total(value)
 
     def _by_row(self, plan: Bounded, rows: _Relation, keys: list[str], terms: list[str], signed: list[str]) -> str:
         total = self.dialect.total
-        cells = [" + ".join(f"{factor} * {total(terms[i])}" for i, factor in cell.parts) or "0" for cell in plan.cells]
+        cells = [" + ".join(f"{factor} * {terms[i]}" for i, factor in cell.parts) or "0" for cell in plan.cells]
         numbers = ["count(*)", "count(*)", *cells, *(total(each) for each in signed)]
         picked = [*keys, *(f"{self.dialect.whole(each)} AS {self._alias()}" for each in numbers)]
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        return f"SELECT {', '.join(picked)} FROM ({rows.sql}) AS {self._alias()}{group}"
+        columns = plan.rows.columns
+        known = [f"{key} IS NOT NULL" for key, name in zip(keys, plan.names, strict=True) if not columns[name].null]
+        having = f" HAVING {' AND '.join(known)}" if known else ""
+        return f"SELECT {', '.join(picked)} FROM ({rows.sql}) AS {self._alias()}{group}{having}"
 
     def _by_person(
         self,
@@ -228,21 +251,20 @@ class Emitter:
         assert isinstance(unit, Person)
         assert person is not None
         steps: list[tuple[str, str]] = [("the_rows", rows.sql)]
-        sums = [f"{d.total(each)} AS {each}" for each in terms]
+        totals, terms = terms, [f"t{i}" for i in range(len(terms))]
+        sums = [f"{each} AS {name}" for each, name in zip(totals, terms, strict=True)]
         # of a signed sum also how many rows had a value: what is missing adds nothing, and not a bound
-        sums += [f"{d.total(each)} AS {each}, {d.whole(f'count({each})')} AS n_{each}" for each in signed]
+        held, signed = signed, [f"s{i}" for i in range(len(signed))]
+        for each, name in zip(held, signed, strict=True):
+            sums.append(f"{d.total(each)} AS {name}, {d.whole(f'count({each})')} AS n_{name}")
         grouped = ", ".join([person, *keys])
         pairs = ", ".join([person, *keys, f"{d.whole('count(*)')} AS c", *sums])
         steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {grouped}"))
         carried = [*keys, "c", *terms, *signed, *(f"n_{each}" for each in signed)]
         last = self._mixed(steps, plan, person, rows.person_is_text, keys, carried, salts)
-        order = ", ".join(
-            [
-                "h",
-                "key_number",
-                *(f"{key} NULLS LAST" for key in keys),
-            ]
-        )
+        order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
+        if [_small(plan.rows.columns[name]) for name in plan.names] == [True]:
+            order = f"h * {d.number(2**32)} + key_number"  # the same order in one number, which sorts faster
         window = f"(PARTITION BY {person} ORDER BY {order}"
         capped = "c" if unit.max_rows_per_group is None else f"least(c, {d.number(unit.max_rows_per_group)})"
         before = f"coalesce(sum({capped}) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
@@ -263,10 +285,6 @@ class Emitter:
         whole = ", ".join(f"{name} AS {d.materialized}({sql})" for name, sql in steps)
         return f"WITH {whole} SELECT {', '.join(picked)} FROM kept WHERE k > 0{group}"
 
-    def _text_keys(self, plan: Bounded) -> list[bool]:
-        columns = plan.rows.columns
-        return [is_text(columns[name]) for name in plan.names]
-
     def _mixed(
         self,
         steps: list[tuple[str, str]],
@@ -279,7 +297,10 @@ class Emitter:
     ) -> str:
         """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself."""
         d = self.dialect
-        numbers = [self._number(key, text) for key, text in zip(keys, self._text_keys(plan), strict=True)]
+        numbers = []
+        for key, name in zip(keys, plan.names, strict=True):
+            column = plan.rows.columns[name]
+            numbers.append(key if _small(column) else self._number(key, is_text(column)))
         folded = numbers[0] if numbers else d.number(0)
         for each in numbers[1:]:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
@@ -292,8 +313,8 @@ class Emitter:
         limbs = (f"id % {P}", f"{d.divided('id', str(P))} % {P}", f"key_number % {P}", "0")
         for i, (limb, salt) in enumerate(zip(limbs, salts[1:], strict=True)):
             steps.append((f"z{i}", f"SELECT {base}, ({h} + {limb} + {d.number(salt)}) % {P} AS z FROM {last}"))
-            steps.append((f"s{i}", f"SELECT {base}, z, z * z % {P} AS s FROM z{i}"))
-            steps.append((f"h{i}", f"SELECT {base}, s * s % {P} * z % {P} AS h FROM s{i}"))
+            steps.append((f"q{i}", f"SELECT {base}, z, z * z % {P} AS s FROM z{i}"))
+            steps.append((f"h{i}", f"SELECT {base}, s * s % {P} * z % {P} AS h FROM q{i}"))
             last, h = f"h{i}", "h"
         return last
 
@@ -327,3 +348,11 @@ def _is_everything(plan: Bounded) -> bool:
             return False
         size *= len(column.domain) + column.null
     return size == len(plan.keys)
+
+
+def _small(column: Column) -> bool:
+    """Whether it holds numbers from 0 to 2^31 by its public bounds, and none that are missing: they number themselves."""
+    if column.null or is_text(column):
+        return False
+    low, high = (min(column.domain or ()), max(column.domain or ())) if column.kind == "category" else column.span
+    return bool(low >= 0 and high < 2**31)

@@ -1,5 +1,6 @@
 """How a column that an engine holds is read: as a bounded whole number or double, a text, or missing."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -130,8 +131,7 @@ class Reader:
                 return d.whole(self._clamped(number, *column.span))
             return rounded(d, self._clamped(number, *map(float, column.span)))
         assert isinstance(column, Float)
-        double = number if raw in ("float", "text", "decimal") else d.as_double(number)
-        return self._clamped(d.settled(double), column.lower, column.upper)
+        return self._clamped(d.as_double(sql if raw == "float" else number), column.lower, column.upper)
 
     def _truth(self, sql: str, raw: Raw) -> str:
         d = self.dialect
@@ -155,9 +155,14 @@ class Reader:
         return d.present(d.as_double(sql))
 
     def _clamped(self, sql: str, lower: int | float, upper: int | float) -> str:
+        """Moved into the bounds; what is missing, or NaN, stays missing. The usual case comes first, and is the fastest.
+        Not by `greatest`: of nothing and a bound that is the bound."""
         low, high = self.dialect.number(lower), self.dialect.number(upper)
-        # what is missing stays so: alone, the greatest of nothing and a bound is the bound
-        return f"CASE WHEN {sql} IS NOT NULL THEN least(greatest({sql}, {low}), {high}) END"
+        above = f"{sql} > {high}"
+        if isinstance(upper, float):  # engines put NaN above everything
+            above += f" AND {sql} <= {self.dialect.number(math.inf)}"
+        inside = f"{sql} >= {low} AND {sql} <= {high}"
+        return f"CASE WHEN {inside} THEN {sql} WHEN {above} THEN {high} WHEN {sql} < {low} THEN {low} END"
 
     def _inside(self, value: str, column: Column) -> str:
         low, high = map(self.dialect.number, column.span)

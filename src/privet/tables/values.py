@@ -46,7 +46,7 @@ class Values:
             inner = self.expression(what.of, columns, aliases)
             if isinstance(what.column(columns), Float):
                 factor, shift = d.number(float(what.factor)), d.number(float(what.shift))
-                return d.settled(f"({d.as_double(inner)} * {factor} + {shift})")
+                return d.settled(f"({d.settled(d.as_double(inner))} * {factor} + {shift})")
             return f"({inner} * {d.number(what.factor)} + {d.number(what.shift)})"
         if isinstance(what, Plus):
             parts = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
@@ -76,7 +76,7 @@ class Values:
             return f"CASE WHEN {inside} THEN {number} WHEN {inner} = {stop} THEN {d.number(what.count - 1)} END"
         x = d.as_double(inner)
         start, stop, width = d.number(float(what.start)), d.number(float(end)), d.number(float(what.width))
-        place = d.whole(f"floor(({x} - {start}) / {width})")
+        place = d.whole(f"floor(({d.divisible(x)} - {start}) / {width})")
         last = d.number(what.count - 1)
         inside = f"{x} >= {start} AND {x} <= {stop}"
         return f"CASE WHEN {inside} THEN CASE WHEN {place} > {last} THEN {last} ELSE {place} END END"
@@ -118,8 +118,9 @@ class Values:
         d, inner = self.dialect, self.expression(what.of, columns, aliases)
         if what.tick == 1.0 and what.start.is_integer() and not isinstance(what.of.column(columns), Float):
             return f"({inner} - {d.number(int(what.start))})"
-        shifted = f"({d.as_double(inner)} - {d.number(what.start)}) / {d.number(what.tick)}"
-        return rounded(d, shifted)
+        double = d.divisible(d.as_double(inner))
+        shifted = double if what.start == 0.0 else f"({double} - {d.number(what.start)})"
+        return rounded(d, f"{shifted} * {d.number(1.0 / what.tick)}")  # a power of two: the same as to divide
 
 
 def is_text(column: Column) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 from privet._progress import track
@@ -41,34 +41,37 @@ def cancellable(ask: Callable[[], Any], cancel: Callable[[], Any], progress: Cal
     """
     made: list[Any] = []
     failed: list[BaseException] = []
+    done = Event()  # not the thread's own `join`: an interrupt there makes Python 3.11 take it for ended
 
     def work() -> None:
         try:
             made.append(ask())
         except BaseException as problem:
             failed.append(problem)
+        finally:
+            done.set()
 
     worker = Thread(target=work, name="privet-engine", daemon=True)
     worker.start()
     try:
-        worker.join(_WAIT)
-        if worker.is_alive():
-            _watched(worker, progress)
+        if not done.wait(_WAIT):
+            _watched(done, progress)
     except BaseException:
-        while worker.is_alive():  # a query that has not begun cannot be cancelled yet
+        while not done.is_set():  # a query that has not begun cannot be cancelled yet
             cancel()
-            worker.join(_WAIT)
+            done.wait(_WAIT)
         raise
+    finally:
+        worker.join()
     if failed:
         raise failed[0]
     return made[0]
 
 
-def _watched(worker: Thread, progress: Callable[[], float] | None) -> None:
+def _watched(done: Event, progress: Callable[[], float] | None) -> None:
     work = track("table", 100)
-    while worker.is_alive():
-        worker.join(_WAIT)
-        done = int(progress()) if progress is not None else 0
-        if work.done < done <= 100:
-            work.advance(done - work.done)
+    while not done.wait(_WAIT):
+        percent = int(progress()) if progress is not None else 0
+        if work.done < percent <= 100:
+            work.advance(percent - work.done)
     work.advance(100 - work.done)

@@ -273,7 +273,7 @@ def _value(what: Expression, held: Mapping[str, Values], columns: Mapping[str, C
     inner = _value(what.of, held, columns)  # type: ignore[attr-defined]
     if isinstance(what, Linear):
         if isinstance(what.column(columns), Float):
-            made = inner.values.astype(np.float64) * float(what.factor) + float(what.shift)
+            made = (inner.values.astype(np.float64) + SETTLE - SETTLE) * float(what.factor) + float(what.shift)
             return Values(made + SETTLE - SETTLE, inner.missing)
         return Values(inner.values * int(what.factor) + int(what.shift), inner.missing)
     if isinstance(what, Bin):

@@ -7,7 +7,6 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import InvalidData
 from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
-from privet.tables.dialect import SETTLE
 from privet.tables.frames import RawColumn
 from privet.tables.reading import no_person, wrong_kind
 from privet.tables.texts import day_in, number_in, truth_in
@@ -76,8 +75,7 @@ def canonical(name: str, column: Column, raw: RawColumn, linking: bool = False) 
         broken = np.floor(numbers.values) != numbers.values
         return _bounded(Values(numbers.values, numbers.missing | broken), column, linking)
     lower, upper = (float(end) for end in column.span)
-    settled = np.where(numbers.missing, lower, numbers.values) + SETTLE - SETTLE
-    clipped = np.clip(settled, lower, upper)
+    clipped = np.clip(np.where(numbers.missing, lower, numbers.values), lower, upper)
     if isinstance(column, Float):
         return Values(clipped, numbers.missing)
     return Values(np.floor(clipped + 0.5).astype(np.int64), numbers.missing)
