@@ -10,6 +10,8 @@ import json
 import math
 import os
 import resource
+import subprocess
+import sys
 import time
 import tracemalloc
 from dataclasses import asdict, dataclass
@@ -23,7 +25,6 @@ import numpy as np  # noqa: E402
 from privet.workloads import (  # noqa: E402
     AllRanges,
     BinaryTreeCount,
-    Cells,
     Hierarchical,
     Marginals,
     Optimised,
@@ -34,7 +35,6 @@ from privet.workloads import (  # noqa: E402
     SquareRoot,
     SquareRootCount,
 )
-from privet.workloads.inference import isotonic  # noqa: E402
 from privet.workloads.strategies.optimised import lower_bound  # noqa: E402
 
 
@@ -141,39 +141,6 @@ def streams():
             )
 
 
-def dpbench():
-    """Mean log10 of the scaled error over the one-dimensional data sets, prefix sums, n = 1024, epsilon = 0.1."""
-    path = Path(os.environ.get("PRIVET_DATA", "../shared/data")) / "dpbench" / "dpbench.npz"
-    if not path.exists():
-        print(f"DPBench is not there ({path}): skipped")
-        return
-    arrays = np.load(path)
-    rng = np.random.default_rng(0)
-    strategies = {
-        "cells": Cells(),
-        "H2": Hierarchical(weights="uniform"),
-        "H4": Hierarchical(branching=4, weights="uniform"),
-        "best tree": Hierarchical(),
-    }
-    for scale in (1_000, 100_000, 10_000_000):
-        sums = dict.fromkeys([*strategies, "best tree + isotonic"], 0.0)
-        sets = [name for name in arrays.files if name.startswith("d1_")]
-        for name in sets:
-            shares = arrays[name].reshape(1024, -1).sum(axis=1).astype(float)
-            for _draw in range(20):
-                counts = rng.multinomial(scale, shares / shares.sum())
-                truth = np.cumsum(counts)
-                for label, strategy in strategies.items():
-                    mechanism = RangeQueries(workload=Prefix(1024)).for_budget(epsilon=0.1, strategy=strategy)
-                    found = np.cumsum(mechanism.release(counts).value.histogram)
-                    sums[label] += math.log10(np.linalg.norm(found - truth) / (scale * 1024))
-                    if label == "best tree":
-                        fixed = np.maximum(isotonic(found), 0.0)
-                        sums["best tree + isotonic"] += math.log10(np.linalg.norm(fixed - truth) / (scale * 1024))
-        line = "  ".join(f"{label} {total / (20 * len(sets)):.3f}" for label, total in sums.items())
-        print(f"DPBench scale {scale:,}: {line}", flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
@@ -195,7 +162,7 @@ def main():
     growth(options.large)
     streams()
     if options.dpbench:
-        dpbench()
+        subprocess.run([sys.executable, Path(__file__).with_name("dpbench.py")], check=True)
 
 
 if __name__ == "__main__":

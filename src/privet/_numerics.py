@@ -29,6 +29,9 @@ _PLACES = 2000  # decimal places of a Decimal; what lies below them is cut off
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
+# --- reading a number exactly --------------------------------------------------------------------------------------------
+
+
 def exact_ratio(value: object) -> tuple[int, int] | None:
     """The one reading of a number, whatever its type: numerator and denominator of the rational that it is.
 
@@ -122,6 +125,9 @@ def exact(name: str, value: object) -> Fraction:
     if exact_ratio(value) is None or value in (math.inf, -math.inf):
         raise InvalidParameter(f"{name} must be finite, got {value}")
     raise InvalidParameter(f"{name} is too large for a float")
+
+
+# --- special functions ----------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -218,6 +224,9 @@ def log1mexp(x: float) -> float:
     return math.log(-math.expm1(x)) if x > -math.log(2.0) else math.log1p(-math.exp(x))
 
 
+# --- searching ------------------------------------------------------------------------------------------------------------
+
+
 def minimise(function: Callable[[float], float], low: float, high: float, iterations: int = 60) -> tuple[float, float]:
     """Golden-section search: the best point seen and its value. Any point seen is as valid as the minimum.
 
@@ -241,6 +250,51 @@ def minimise(function: Callable[[float], float], low: float, high: float, iterat
         if b - a <= 1e-9 * (abs(a) + abs(b)) + 1e-300:
             break
     return (c, fc) if fc <= fd else (d, fd)
+
+
+def bracket(
+    holds: Callable[[float], bool], start: float, *, least: float = TINY, most: float = math.inf
+) -> tuple[float, float]:
+    """(bad, good), a factor 2 apart, around the place from which on `holds` is true: doubling or halving from `start`.
+
+    `good` has been tried, or is infinite where nothing up to `most` was good; `bad` is 0 where all down to `least` was.
+
+    >>> bracket(lambda x: x >= 5.0, 1.0), bracket(lambda x: x >= 5.0, 64.0)
+    ((4.0, 8.0), (4.0, 8.0))
+    """
+    if holds(start):
+        while start > least:
+            if not holds(start / 2.0):
+                return start / 2.0, start
+            start /= 2.0
+        return 0.0, start
+    while 2.0 * start <= min(most, _LARGEST):
+        if holds(2.0 * start):
+            return start, 2.0 * start
+        start *= 2.0
+    return start, math.inf
+
+
+def bisect(holds: Callable[[float], bool], bad: float, good: float, *, within: float = 0.0, steps: int = 200) -> float:
+    """The point nearest to `bad` at which `holds` was seen to be true; `good`, which must be such a point, if none was.
+
+    So the answer is on the safe side whatever `holds` does in between. `bad` may lie on either side of `good`. A bracket
+    of positive numbers is halved in its logarithm while it is wide. It ends when no double is left between the ends, when
+    they differ by at most `within` times the good one, or after so many steps.
+
+    >>> bisect(lambda x: x * x >= 2.0, 0.0, 2.0), bisect(lambda x: x * x <= 2.0, 2.0, 0.0)
+    (1.4142135623730951, 1.414213562373095)
+    """
+    for _ in range(steps):
+        low, high = (bad, good) if bad < good else (good, bad)
+        middle = math.sqrt(low) * math.sqrt(high) if 0.0 < 4.0 * low < high else 0.5 * low + 0.5 * high
+        if not low < middle < high or high - low <= within * abs(good):
+            break
+        bad, good = (bad, middle) if holds(middle) else (middle, good)
+    return good
+
+
+# --- rounding to the safe side --------------------------------------------------------------------------------------------
 
 
 def up(value: Fraction | Decimal | float) -> float:
@@ -387,46 +441,7 @@ def exp_capped(x: float) -> float:
     return math.exp(min(x, LARGEST_EXPONENT))
 
 
-def bracket(
-    holds: Callable[[float], bool], start: float, *, least: float = TINY, most: float = math.inf
-) -> tuple[float, float]:
-    """(bad, good), a factor 2 apart, around the place from which on `holds` is true: doubling or halving from `start`.
-
-    `good` has been tried, or is infinite where nothing up to `most` was good; `bad` is 0 where all down to `least` was.
-
-    >>> bracket(lambda x: x >= 5.0, 1.0), bracket(lambda x: x >= 5.0, 64.0)
-    ((4.0, 8.0), (4.0, 8.0))
-    """
-    if holds(start):
-        while start > least:
-            if not holds(start / 2.0):
-                return start / 2.0, start
-            start /= 2.0
-        return 0.0, start
-    while 2.0 * start <= min(most, _LARGEST):
-        if holds(2.0 * start):
-            return start, 2.0 * start
-        start *= 2.0
-    return start, math.inf
-
-
-def bisect(holds: Callable[[float], bool], bad: float, good: float, *, within: float = 0.0, steps: int = 200) -> float:
-    """The point nearest to `bad` at which `holds` was seen to be true; `good`, which must be such a point, if none was.
-
-    So the answer is on the safe side whatever `holds` does in between. `bad` may lie on either side of `good`. A bracket
-    of positive numbers is halved in its logarithm while it is wide. It ends when no double is left between the ends, when
-    they differ by at most `within` times the good one, or after so many steps.
-
-    >>> bisect(lambda x: x * x >= 2.0, 0.0, 2.0), bisect(lambda x: x * x <= 2.0, 2.0, 0.0)
-    (1.4142135623730951, 1.414213562373095)
-    """
-    for _ in range(steps):
-        low, high = (bad, good) if bad < good else (good, bad)
-        middle = math.sqrt(low) * math.sqrt(high) if 0.0 < 4.0 * low < high else 0.5 * low + 0.5 * high
-        if not low < middle < high or high - low <= within * abs(good):
-            break
-        bad, good = (bad, middle) if holds(middle) else (middle, good)
-    return good
+# --- showing a number -----------------------------------------------------------------------------------------------------
 
 
 def plain(value: float) -> str:

@@ -1,5 +1,6 @@
 """Privacy bugs planted in the source, one at a time: each must turn a test red. `make mutate` runs them all."""
 
+from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
@@ -7,4 +8,5 @@ from tests.mutants.privacy import PRIVACY
 from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
-MUTANTS = (*AUDIT.mutants, *MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants, *TABLES.mutants, *WORKLOADS.mutants)
+ROOMS = (ADAPTIVE, AUDIT, MECHANISMS, NOISE, PRIVACY, TABLES, WORKLOADS)
+MUTANTS = tuple(mutant for room in ROOMS for mutant in room.mutants)

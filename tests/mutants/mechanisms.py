@@ -109,15 +109,15 @@ plant(
 )
 plant(
     "Laplace: takes an l2 sensitivity",
-    "mechanisms/laplace.py",
-    'set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))',
+    "mechanisms/families/additive.py",
+    "set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm=self._norm))",
     "set_frozen(self, sensitivity=self.sensitivity)",
 )
 plant(
     "Gaussian: sigma without the sensitivity",
     "mechanisms/gaussian.py",
-    "return cls(scale=scale_for(_multiplier(target), bound.value), sensitivity=bound)._charged_at(target)",
-    "return cls(scale=scale_for(_multiplier(target), bound.value / bound.value), sensitivity=bound)._charged_at(target)",
+    'return {"scale": scale_for(_multiplier(target), sensitivity)}',
+    'return {"scale": scale_for(_multiplier(target), sensitivity / sensitivity)}',
 )
 plant(
     "Gaussian: the price of one coordinate too few",

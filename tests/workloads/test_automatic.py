@@ -11,6 +11,7 @@ from privet.workloads import (
     DAWA,
     AdaptiveQueries,
     Automatic,
+    Bucketed,
     Buckets,
     Hierarchical,
     Marginals,
@@ -77,6 +78,21 @@ def test_replay_sees_a_total_and_what_is_bought_with_the_rest(workload, scale):
     mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=workload, strategy=Automatic())
     found = audit.replay(mechanism.release, left, right)
     assert found.releases >= 2
+    assert not found.refuted
+
+
+def test_only_the_noisy_number_of_rows_decides():
+    """Neighbours on both sides of a number of rows where the choice changes: the choice follows the noisy one."""
+    mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=Automatic())
+    low, high = 1, 4096
+    ends = [str(Automatic().choice(mechanism.task, float(rows))) for rows in (low, high)]
+    assert ends[0] != ends[1]
+    while high - low > 1:
+        middle = (low + high) // 2
+        same = str(Automatic().choice(mechanism.task, float(middle))) == ends[0]
+        low, high = (middle, high) if same else (low, middle)
+    left = np.array([low - 7, 1, 1, 1, 1, 1, 1, 1])
+    found = audit.replay(mechanism.release, left, left + np.eye(8, dtype=np.int64)[3])
     assert not found.refuted
 
 
@@ -151,3 +167,19 @@ def test_ranges_stay_unbiased_unless_asked():
     ranges = pv.workloads.AllRanges(8)
     assert found.answers(ranges).value == pytest.approx(ranges.answers(found.histogram))
     assert np.min(found.answers(ranges, non_negative=True).value) >= -1e-9
+
+
+def test_energies_of_even_buckets_are_those_of_the_matrix(monkeypatch):
+    for workload in (Prefix(24), pv.workloads.AllRanges(24), Points(24)):
+        asked = Bucketed(workload, even_ends(24, 4))
+        exact = [asked.block_energy(width) for width in (1, 2, 6)]
+        monkeypatch.setattr("privet.workloads.bucketed.DENSE", 1)
+        assert [asked.block_energy(width) for width in (1, 2, 6)] == pytest.approx(exact)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 30, 3300])
+def test_domains_of_any_size(k):
+    for workload in (Prefix(k), Points(k)):
+        found = RangeQueries(workload=workload).release([1] * k, epsilon=0.5, strategy=Automatic(rows=k / 50)).value
+        assert found.histogram.shape == (k,)

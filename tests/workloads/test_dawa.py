@@ -173,6 +173,20 @@ def test_twins_break_the_price():
     assert worst(laws_of(HARD, noise_of(0.5, 4), STEEP)) <= 2.0 < worst(laws_of(HARD, smaller, STEEP))
 
 
+def test_a_move_between_cells_costs_two_steps_and_more_than_one():
+    """Replace: one cell falls, another rises. On three cells the exact law needs more than the price of one step."""
+    pairs = [
+        (cells, tuple(np.array(cells) + move))
+        for cells in product((1, 3), repeat=3)
+        for move in ((1, -1, 0), (-1, 1, 0), (1, 0, -1), (0, -1, 1))
+    ]
+    found = worst(laws_of(pairs, noise_of(1.0, 3), {1: 5, 2: 0}))
+    assert 1.0 < found <= 2.0 + 1e-6
+    for rows in (1, 3):
+        steps = NoisyPartition(cells=4, scale=1.0, unit=Unit("replace"), max_rows=rows).loss.pure()
+        assert steps == 2.0 * rows == 2.0 * NoisyPartition(cells=4, scale=1.0, max_rows=rows).loss.pure()
+
+
 def test_release_has_the_exact_law():
     mechanism = NoisyPartition(cells=3, scale=0.6, penalty=0.5)
     prices = {width: math.ceil(0.5 * 0.6 * (reach(width) + 1)) for width in (1, 2)}

@@ -149,7 +149,7 @@ class _Record:
         """What differs from the record when this input is given the recorded answers."""
         findings: list[Finding] = []
         asked: dict[Lane, int] = {}
-        number = {
+        number = {  # how findings name a call: its place among all recorded ones, lane after lane
             at: i for i, at in enumerate((way, j) for way, calls in self._calls.items() for j in range(len(calls)))
         }
 

@@ -95,9 +95,9 @@ def write_value(folder: Path, digest: str, raw: bytes) -> None:
     try:
         if not folder.is_dir():
             folder.mkdir(mode=0o700, exist_ok=True)
-            _sync(folder.parent)
+            synced(folder.parent)
         if path.exists():
-            _sync(folder)  # another process may have put it there just now
+            synced(folder)  # another process may have put it there just now
             return
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -108,7 +108,7 @@ def write_value(folder: Path, digest: str, raw: bytes) -> None:
         finally:
             os.close(file)
         os.replace(draft, path)
-        _sync(folder)
+        synced(folder)
     except OSError as error:
         with suppress(OSError):
             draft.unlink()
@@ -129,8 +129,12 @@ def read_value(folder: Path, digest: str) -> bytes | None:
         raise LedgerUnavailable(f"a value in {folder.name!r} cannot be read ({error.strerror})") from error
 
 
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def synced(path: Path | str) -> None:
+    """Wait until a file, or the names in a folder, are on the disk.
+
+    >>> synced(".")
+    """
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -4,21 +4,20 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Any, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array, bisect, bracket, ndtr, special
-from privet._validate import count, open_fraction, set_frozen
+from privet._validate import count, open_fraction
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
+from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.values import Numbers
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import pure_scale, ratio_down, scale_for, smallest_scale
+from privet.mechanisms.target import pure_noise, ratio_down
 from privet.noise.steps import Steps
-from privet.privacy import Guarantee, LaplaceLoss, Promise, Unit
+from privet.privacy import Guarantee, LaplaceLoss, Unit
 
 _CELLS = 600  # of the law of the spread, when an error bar is computed
 _PIECE = 2**16
@@ -49,25 +48,11 @@ class Ball(AdditiveMechanism):
     """
 
     name = "ball"
-
-    def __post_init__(self) -> None:
-        set_frozen(self, scale=noise_scale("scale", self.scale))
-        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l2"))
+    _norm = "l2"
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        sensitivity: float | Fraction | Sensitivity,
-        unit: Unit | None = None,
-        **promise: Unpack[Promise],
-    ) -> "Ball":
-        """The smallest scale that stays within the budget."""
-        target = Guarantee(**promise)
-        bound = as_sensitivity(sensitivity, norm="l2", unit=unit)
-        multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
-        scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
-        return cls(scale=scale, sensitivity=bound)._charged_at(target)
+    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
+        return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
 
     @property
     def loss(self) -> LaplaceLoss:

@@ -10,12 +10,11 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import set_frozen
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, UNIT_GRID, exact_total
 from privet.mechanisms.families.record_values import Missing, public_bounds
-from privet.mechanisms.families.records import RecordMechanism, check_public_count, sensitivities
+from privet.mechanisms.families.records import RecordMechanism, sensitivities
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
@@ -59,14 +58,6 @@ class BoundedVariance(RecordMechanism):
     name = "bounded_variance"
 
     n: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        set_frozen(self, n=check_public_count(self.n, self.noise.sensitivity.unit, self.max_rows))
-
-    @property
-    def _public_n(self) -> int | None:
-        return self.n
 
     @classmethod
     def for_budget(

@@ -4,19 +4,18 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Any, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import TINY, Array, ndtr, ndtri
-from privet._validate import set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
+from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import ratio_down, scale_for
-from privet.privacy import GaussianLoss, Guarantee, Promise, Unit
+from privet.privacy import GaussianLoss, Guarantee, Unit
 
 
 @final
@@ -40,10 +39,7 @@ class Gaussian(AdditiveMechanism):
     """
 
     name = "gaussian"
-
-    def __post_init__(self) -> None:
-        set_frozen(self, scale=noise_scale("scale", self.scale))
-        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l2"))
+    _norm = "l2"
 
     @property
     def sigma(self) -> float:
@@ -51,17 +47,9 @@ class Gaussian(AdditiveMechanism):
         return self.scale
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        sensitivity: float | Fraction | Sensitivity,
-        unit: Unit | None = None,
-        **promise: Unpack[Promise],
-    ) -> "Gaussian":
-        """The smallest sigma that stays within the budget, by the exact privacy curve (analytic Gaussian)."""
-        target = Guarantee(**promise)
-        bound = as_sensitivity(sensitivity, norm="l2", unit=unit)
-        return cls(scale=scale_for(_multiplier(target), bound.value), sensitivity=bound)._charged_at(target)
+    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
+        """By the exact privacy curve (analytic Gaussian)."""
+        return {"scale": scale_for(_multiplier(target), sensitivity)}
 
     @classmethod
     def classic(

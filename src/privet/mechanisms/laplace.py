@@ -4,18 +4,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Any, final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import set_frozen
-from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
+from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import pure_scale, ratio_down, scale_for, smallest_scale
-from privet.privacy import Guarantee, LaplaceLoss, Promise, Unit
+from privet.mechanisms.target import pure_noise, ratio_down
+from privet.privacy import Guarantee, LaplaceLoss, Unit
 
 _APART = 1.001  # neighbouring weights of a sum, at least
 _STEPS = 5
@@ -45,24 +43,9 @@ class Laplace(AdditiveMechanism):
 
     name = "laplace"
 
-    def __post_init__(self) -> None:
-        set_frozen(self, scale=noise_scale("scale", self.scale))
-        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))
-
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        sensitivity: float | Fraction | Sensitivity,
-        unit: Unit | None = None,
-        **promise: Unpack[Promise],
-    ) -> "Laplace":
-        """The smallest scale that stays within the budget."""
-        target = Guarantee(**promise)
-        bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
-        multiplier = smallest_scale(lambda scale: LaplaceLoss(scale=scale), target)
-        scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
-        return cls(scale=scale, sensitivity=bound)._charged_at(target)
+    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
+        return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
 
     @property
     def loss(self) -> LaplaceLoss:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Any, final
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from privet import noise
 from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, Array, bisect, bracket, up
 from privet._validate import fraction, set_frozen
 from privet.errors import InvalidData
-from privet.mechanisms.families.additive import AdditiveMechanism, noise_scale
+from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.mechanisms.target import pure_scale, scale_for, smallest_scale
-from privet.privacy import Guarantee, Promise, StaircaseLoss, Unit
+from privet.mechanisms.target import pure_noise
+from privet.privacy import Guarantee, StaircaseLoss, Unit
 
 
 @final
@@ -47,25 +46,15 @@ class Staircase(AdditiveMechanism):
     gamma: float = field()
 
     def __post_init__(self) -> None:
-        set_frozen(self, scale=noise_scale("scale", self.scale))
-        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l1"))
+        super().__post_init__()
         set_frozen(self, gamma=fraction("gamma", self.gamma))
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        sensitivity: float | Fraction | Sensitivity,
-        unit: Unit | None = None,
-        **promise: Unpack[Promise],
-    ) -> "Staircase":
+    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
         """The largest epsilon within the budget, and the gamma with the least expected error."""
-        target = Guarantee(**promise)
-        bound = as_sensitivity(sensitivity, norm="l1", unit=unit)
-        multiplier = smallest_scale(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target)
-        scale = pure_scale(scale_for(multiplier, bound.value), bound.value, target)
-        gamma = 1.0 / (1.0 + math.exp(min(float(bound.value) / scale / 2.0, ROOMY_EXPONENT)))
-        return cls(scale=scale, sensitivity=bound, gamma=gamma)._charged_at(target)
+        scale = pure_noise(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target, sensitivity)
+        gamma = 1.0 / (1.0 + math.exp(min(float(sensitivity) / scale / 2.0, ROOMY_EXPONENT)))
+        return {"scale": scale, "gamma": gamma}
 
     @property
     def loss(self) -> StaircaseLoss:

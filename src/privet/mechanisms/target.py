@@ -58,6 +58,16 @@ def pure_scale(scale: float, sensitivity: Fraction, target: Guarantee) -> float:
     return scale
 
 
+def pure_noise(make_loss: Callable[[float], PrivacyLoss], target: Guarantee, sensitivity: Fraction) -> float:
+    """The smallest scale for this sensitivity, of noise whose price depends on scale over sensitivity alone and is pure.
+
+    >>> from privet.privacy import LaplaceLoss
+    >>> pure_noise(lambda scale: LaplaceLoss(scale=scale), Guarantee(0.5), Fraction(3))
+    6.0
+    """
+    return pure_scale(scale_for(smallest_scale(make_loss, target), sensitivity), sensitivity, target)
+
+
 def ratio_down(scale: float | Fraction, sensitivity: Fraction) -> float:
     """scale over sensitivity as a double, rounded down: the price of what runs is never too low.
 

@@ -32,8 +32,7 @@ def discrete_gaussian(*, sigma: int | float | Fraction, size: Size = None, sourc
     >>> discrete_gaussian(sigma=10, size=3).dtype
     dtype('int64')
     """
-    s = positive("sigma", sigma)
-    return draw(lambda stream: _one(stream, s), lambda stream, count: _sample(stream, count, s), size, source)
+    return draw(_one, _sample, size, source, given=(positive("sigma", sigma),))
 
 
 @final

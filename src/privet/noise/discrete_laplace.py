@@ -27,10 +27,7 @@ def discrete_laplace(*, scale: int | float | Fraction, size: Size = None, source
     >>> discrete_laplace(scale=10, size=3).dtype
     dtype('int64')
     """
-    t = positive("scale", scale)
-    return draw(
-        lambda stream: one_laplace(stream, t), lambda stream, count: sample_laplace(stream, count, t), size, source
-    )
+    return draw(one_laplace, sample_laplace, size, source, given=(positive("scale", scale),))
 
 
 @final

@@ -33,10 +33,7 @@ def geometric(*, scale: int | float | Fraction, size: Size = None, source: Sourc
     >>> bool(geometric(scale=3.0, size=1000).min() >= 0)
     True
     """
-    t = positive("scale", scale)
-    return draw(
-        lambda stream: one_geometric(stream, t), lambda stream, count: sample_geometric(stream, count, t), size, source
-    )
+    return draw(one_geometric, sample_geometric, size, source, given=(positive("scale", scale),))
 
 
 @final

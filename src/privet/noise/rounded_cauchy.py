@@ -34,15 +34,7 @@ def rounded_cauchy(
     >>> rounded_cauchy(scale=10, center=0.5, size=3).dtype
     dtype('int64')
     """
-    s = positive("scale", scale)
-    return draw_rounded(
-        lambda stream, rest: _one(stream, s, rest),
-        lambda stream, count, rest: _sample(stream, count, s, rest),
-        center,
-        size,
-        source,
-        saturate=True,
-    )
+    return draw_rounded(_one, _sample, center, size, source, given=(positive("scale", scale),), saturate=True)
 
 
 def _sample(stream: Stream, count: int, scale: Fraction, rest: Rest) -> NDArray[Any]:

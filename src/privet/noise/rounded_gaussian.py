@@ -44,14 +44,7 @@ def rounded_gaussian(
     >>> rounded_gaussian(sigma=10, center=0.5, size=3).dtype
     dtype('int64')
     """
-    s = positive("sigma", sigma)
-    return draw_rounded(
-        lambda stream, rest: _one(stream, s, rest),
-        lambda stream, count, rest: _sample(stream, count, s, rest),
-        center,
-        size,
-        source,
-    )
+    return draw_rounded(_one, _sample, center, size, source, given=(positive("sigma", sigma),))
 
 
 @final

@@ -30,14 +30,7 @@ def rounded_laplace(
     >>> rounded_laplace(scale=10, center=0.5, size=3).dtype
     dtype('int64')
     """
-    t = positive("scale", scale)
-    return draw_rounded(
-        lambda stream, rest: _one(stream, t, rest),
-        lambda stream, count, rest: _sample(stream, count, t, rest),
-        center,
-        size,
-        source,
-    )
+    return draw_rounded(_one, _sample, center, size, source, given=(positive("scale", scale),))
 
 
 def _sample(stream: Stream, count: int, t: Fraction, rest: Rest) -> NDArray[np.int64]:

@@ -12,31 +12,27 @@ from privet.errors import InvalidParameter
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.sampling import (
-    MARGIN,
+    OfSample,
     after_sampling,
     before_sampling,
-    enclose_sampled,
     epsilon_after_sampling,
     of_one_record,
 )
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
 from privet.privacy.renyi import renyi_of_variable
 from privet.privacy.serial import register
-from privet.privacy.variable import Atoms, Direction, Enclosure, LossVariable, SymmetricVariable
+from privet.privacy.variable import Atoms, Direction, LossVariable, SymmetricVariable
 
 _FINEST_NOISE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class SplicedVariable(SymmetricVariable):
+class SplicedVariable(OfSample, SymmetricVariable):
     """One pair for both directions: the sampled pair where the loss is positive, its mirror image below, an atom at 0.
 
     For L' > 0 the masses are those of ((1-q) Q + q P, Q); below zero P and Q exchange their roles; what is left of P and
     of Q is equal and sits at loss 0.
     """
-
-    of: LossVariable
-    q: float
 
     @cached_property
     def _positive_atoms(self) -> Atoms:
@@ -48,14 +44,6 @@ class SplicedVariable(SymmetricVariable):
     def _at_zero(self) -> float:
         p, q = self.of.tails(0.0)
         return max(0.0, 1.0 - ((1.0 - self.q) * float(q) + self.q * float(p)) - float(q))
-
-    @property
-    def discrete(self) -> bool:
-        return self.of.discrete
-
-    @property
-    def p_only(self) -> float:
-        return self.q * self.of.p_only
 
     @property
     def q_only(self) -> float:
@@ -89,14 +77,6 @@ class SplicedVariable(SymmetricVariable):
         p, q = self.of.cells(np.concatenate(([0.0], before_sampling(nodes, self.q))))
         return ((1.0 - self.q) * q + self.q * p)[1:], q[1:]
 
-    @property
-    def smooth(self) -> bool:
-        return self.of.smooth
-
-    @property
-    def mass_error(self) -> float:
-        return self.of.mass_error + MARGIN  # a mixture of non-negative numbers
-
     def span(self, tail: float) -> tuple[float, float]:
         top = float(after_sampling(max(0.0, self.of.span(tail)[1]), self.q))
         return -top, top
@@ -105,13 +85,6 @@ class SplicedVariable(SymmetricVariable):
         base = self.of.points(count // 2 + 1, tail)
         image = after_sampling(base[base > 0.0], self.q)
         return np.unique(np.concatenate((-image, [0.0], image)))
-
-    def enclose(self, epsilon: float) -> Enclosure:
-        return super().enclose(epsilon) if epsilon < 0.0 else enclose_sampled(self.of, self.q, epsilon)
-
-    @property
-    def least(self) -> float:
-        return self.q * self.of.least
 
 
 @register

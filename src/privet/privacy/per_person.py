@@ -3,19 +3,18 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
+from privet.privacy.families.forwarding import Forwarding
 from privet.privacy.grouped import Grouped
-from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
+from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
-from privet.privacy.variable import Direction, LossVariable
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class PerPerson(PrivacyLoss):
+class PerPerson(Forwarding):
     """The price about one person, named by the column `person`, who has at most `rows` rows; `of` is about rows.
 
     **Guarantee:** that of a group of `rows` rows: two data sets that differ in a person differ in at most so many.
@@ -48,6 +47,10 @@ class PerPerson(PrivacyLoss):
             )
         set_frozen(self, of=self.of.simplest(), rows=rows, unit=Unit(unit.relation, 1, self.person))
 
+    @property
+    def _answering(self) -> PrivacyLoss:
+        return self._group
+
     @cached_property
     def _group(self) -> Grouped:
         """The price of so many rows at once; `of` may speak of several already."""
@@ -72,27 +75,6 @@ class PerPerson(PrivacyLoss):
         if len(inner) == 1 and inner[0] == (self.of, 1):
             return ((self, 1),)
         return tuple((PerPerson(part, self.rows, self.person), n) for part, n in inner)
-
-    def pure(self) -> float:
-        return self._group.pure()
-
-    def approximate(self) -> Approximate:
-        return self._group.approximate()
-
-    def zcdp(self) -> ZcdpBound:
-        return self._group.zcdp()
-
-    def gdp(self) -> float:
-        return self._group.gdp()
-
-    def gaussian(self) -> float | None:
-        return self._group.gaussian()
-
-    def rdp(self, alphas: Array) -> RdpCurve:
-        return self._group.rdp(alphas)
-
-    def variable(self, direction: Direction) -> LossVariable:
-        return self._group.variable(direction)
 
 
 def per_person(loss: PrivacyLoss, *, person: str, rows: int) -> PrivacyLoss:

@@ -23,9 +23,9 @@ from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_m
 from privet.privacy.families.ordered import SampledGroupLoss
 from privet.privacy.families.sampling import (
     MARGIN,
+    OfSample,
     after_sampling,
     before_sampling,
-    enclose_sampled,
     epsilon_after_sampling,
     of_one_record,
 )
@@ -42,7 +42,7 @@ _MOST_ORDER = 128  # largest integer order of the binomial sum
 
 
 @dataclass(frozen=True, eq=False)
-class SampledVariable(LossVariable):
+class SampledVariable(OfSample):
     """The pair ((1-q) Q + q P, Q): an increasing image of the base loss, L' = ln(1 - q + q e^L).
 
     >>> from privet import privacy
@@ -50,17 +50,6 @@ class SampledVariable(LossVariable):
     >>> SampledVariable(base, 0.5).atoms().losses.round(6).tolist()  # ln(1 + q(e^eps - 1)) on the right
     [-0.379885, 0.620115]
     """
-
-    of: LossVariable
-    q: float
-
-    @property
-    def discrete(self) -> bool:
-        return self.of.discrete
-
-    @property
-    def p_only(self) -> float:
-        return self.q * self.of.p_only
 
     def image(self, losses: Array) -> Array:
         """The loss after sampling of each loss before it."""
@@ -82,9 +71,6 @@ class SampledVariable(LossVariable):
         p, q = self.of.cells(before_sampling(nodes, self.q))
         return (1.0 - self.q) * q + self.q * p, q
 
-    def enclose(self, epsilon: float) -> Enclosure:
-        return super().enclose(epsilon) if epsilon < 0.0 else enclose_sampled(self.of, self.q, epsilon)
-
     def enclose_mirrored(self, epsilon: float) -> Enclosure:
         """c delta_add(ln(q e^e/c)) with c = 1 - e^e (1 - q), which grows with c; 0 where c is not positive."""
         if epsilon < 0.0:
@@ -96,18 +82,6 @@ class SampledVariable(LossVariable):
             value = self.of.enclose_mirrored(at + margin * (1.0 + at))[side] if c > 0.0 else 0.0
             ends.append(max(c, 0.0) * (1.0 - margin) * value)
         return ends[0], ends[1]
-
-    @property
-    def least(self) -> float:
-        return self.q * self.of.least
-
-    @property
-    def smooth(self) -> bool:
-        return self.of.smooth
-
-    @property
-    def mass_error(self) -> float:
-        return self.of.mass_error + MARGIN  # a mixture of non-negative numbers
 
     def span(self, tail: float) -> tuple[float, float]:
         low, high = self.image(np.array(self.of.span(tail)))

@@ -9,8 +9,9 @@ import numpy as np
 from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.privacy.families.forwarding import Forwarding
 from privet.privacy.families.sampling import of_one_record
-from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
+from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
@@ -24,7 +25,7 @@ _CHUNKS = 32
 
 @register
 @dataclass(frozen=True, eq=False)
-class RandomAllocation(PrivacyLoss):
+class RandomAllocation(Forwarding):
     """`steps` releases; every record takes part in exactly one of them, chosen uniformly, independently and in secret.
 
     Balls and bins: batches of an epoch where each record picks its batch by itself. Not a shuffled epoch of equal batches,
@@ -65,23 +66,12 @@ class RandomAllocation(PrivacyLoss):
         """The pair itself is attained where the base's is; it is computed from below."""
         return _AllocatedBelow(self.of, self.steps, unit=self.unit) if self.of.exact and self.steps > 1 else None
 
-    def pure(self) -> float:
-        return self.of.pure()
-
-    def approximate(self) -> Approximate:
-        return self.of.approximate()
-
-    def zcdp(self) -> ZcdpBound:
-        return self.of.zcdp()
-
-    def gdp(self) -> float:
-        return self.of.gdp()
+    @property
+    def _answering(self) -> PrivacyLoss:
+        return self.of  # a mixture is nowhere farther away than its worst part
 
     def gaussian(self) -> float | None:
         return self.of.gaussian() if self.steps == 1 or not self.of.parts() else None
-
-    def rdp(self, alphas: Array) -> RdpCurve:
-        return self.of.rdp(alphas)  # a mixture is nowhere farther away than its worst part
 
     def variable(self, direction: Direction) -> LossVariable:
         if not self.parts() or self.steps == 1:
@@ -89,12 +79,17 @@ class RandomAllocation(PrivacyLoss):
         return _allocated(self, direction) if direction == "remove" else _allocated(self, direction).reversed()
 
 
+def _one_release(of: PrivacyLoss, direction: Direction) -> LossVariable:
+    """The pair of one step, seen from the data set that has the record."""
+    return of.variable("remove") if direction == "remove" else of.variable("add").reversed()
+
+
 @lru_cache(maxsize=32)
 def _allocated(loss: RandomAllocation, direction: Direction) -> LossVariable:
     """A pair above the allocated one: the mean of `steps` independent ratios dP/dQ, seen under Q."""
     if direction == "add" and loss.of.variable("remove").symmetric:
         return _allocated(loss, "remove")
-    base = loss.of.variable("remove") if direction == "remove" else loss.of.variable("add").reversed()
+    base = _one_release(loss.of, direction)
     ratios, mass, infinite, error = _one_step(base)
     values, q = _sum_of(ratios, mass, loss.steps)
     mean = values / loss.steps
@@ -125,7 +120,7 @@ def _below(loss: _AllocatedBelow, direction: Direction) -> LossVariable:
     """The mean of `steps` ratios, each of them and every sum merged into cells: garbled, so below."""
     if direction == "add" and loss.of.variable("remove").symmetric:
         return _below(loss, "remove")
-    base = loss.of.variable("remove") if direction == "remove" else loss.of.variable("add").reversed()
+    base = _one_release(loss.of, direction)
     _, p, q = _cells(base)
     seen = q > 0.0
     total: tuple[Array, Array] | None = None

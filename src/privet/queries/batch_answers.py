@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._validate import items, set_frozen
+from privet._validate import items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, Example
 from privet.mechanisms.form import Form, Record
@@ -41,15 +41,19 @@ class BatchAnswers(Algorithm[Data, dict[str, Any]]):
     at: float | None = None
 
     def __post_init__(self) -> None:
-        set_frozen(self, labels=tuple(items("labels", self.labels)), parts=tuple(items("parts", self.parts)))
-        if not all(isinstance(label, str) for label in self.labels):
-            raise InvalidParameter("labels must be texts")
+        set_frozen(self, labels=items("labels", self.labels), parts=items("parts", self.parts))
         if not all(isinstance(part, Mechanism) for part in self.parts):
-            raise InvalidParameter("parts must be the mechanisms of queries")
+            raise InvalidParameter("parts must be the mechanisms of the queries")
+        if not all(isinstance(label, str) for label in self.labels):
+            raise InvalidParameter("labels must be texts, the names of the queries")
+        if self.at is not None:
+            set_frozen(self, at=open_fraction("at", self.at))
         if not self.parts or len(self.parts) != len(self.labels) or len(set(self.labels)) != len(self.labels):
-            raise InvalidParameter("every query of a batch has a name of its own, and there is at least one")
+            raise InvalidParameter(
+                "labels and parts: each query of a batch has its own name, and there is at least one"
+            )
         if len({part.unit for part in self.parts}) > 1:
-            raise InvalidParameter("the queries of a batch must protect the same unit")
+            raise InvalidParameter("all parts, the queries of a batch, must protect the same unit")
 
     @property
     def loss(self) -> PrivacyLoss:

@@ -69,7 +69,7 @@ def lecture_ranges_figure(*, domain: int = 256, epsilon: float = 1.0) -> Figure:
         "2: cells": Cells(),
         "3: tree": Hierarchical(weights="uniform"),
     }
-    made = {name: asked.plan(epsilon=epsilon, strategy=each).mechanism for name, each in chosen.items()}
+    made = {name: asked.plan(epsilon=epsilon, strategy=strategy).mechanism for name, strategy in chosen.items()}
     lengths = np.unique(np.geomspace(1, domain, 40).astype(int))
     curves = {name: range_errors(mechanism, lengths) for name, mechanism in made.items()}
     direct = math.sqrt(2.0) * ((domain + 1) ** 2 // 4) / epsilon

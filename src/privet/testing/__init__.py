@@ -1,4 +1,4 @@
-"""The laws that every loss and accountant must pass, with example prices; open to outside authors.
+"""The laws that every loss, accountant, mechanism and algorithm must pass; open to outside authors.
 
 A new kind of loss runs through all of them in a few lines:
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from privet._numerics import Array
 from privet._validate import set_frozen
-from privet.privacy import Approximate, Direction, LossVariable, PrivacyLoss, RdpCurve, ZcdpBound
+from privet.privacy import Direction, PrivacyLoss
+from privet.privacy.families.forwarding import Forwarding
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled(PrivacyLoss):
+class Labelled(Forwarding):
     """`of` under a label. A composition cannot merge two labels, so n labels are n honest single releases.
 
     This is what makes "n singles == one n-fold" a law about *counting*: without labels both sides have the same normal
@@ -36,29 +37,12 @@ class Labelled(PrivacyLoss):
         """As of the loss inside."""
         return self.of.exact
 
-    def pure(self) -> float:
-        return self.of.pure()
-
-    def approximate(self) -> Approximate:
-        return self.of.approximate()
-
-    def zcdp(self) -> ZcdpBound:
-        return self.of.zcdp()
-
-    def gdp(self) -> float:
-        return self.of.gdp()
-
-    def gaussian(self) -> float | None:
-        return self.of.gaussian()
-
-    def rdp(self, alphas: Array) -> RdpCurve:
-        return self.of.rdp(alphas)
+    @property
+    def _answering(self) -> PrivacyLoss:
+        return self.of
 
     def stated_orders(self) -> tuple[float, ...]:
         return self.of.stated_orders()
-
-    def variable(self, direction: Direction) -> LossVariable:
-        return self.of.variable(direction)
 
     def profile(self, epsilon: Array | float, direction: Direction | None = None) -> Array:
         return self.of.profile(epsilon, direction)

@@ -10,9 +10,6 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
-from privet.workloads.all_ranges import AllRanges
-from privet.workloads.points import Points
-from privet.workloads.prefix import Prefix
 from privet.workloads.workload import DENSE, Workload, as_workload
 
 
@@ -23,6 +20,7 @@ class Bucketed(Workload):
 
     `ends` are the ends of the buckets, not included: the last is the number of cells.
 
+    >>> from privet.workloads import Prefix
     >>> Bucketed(Prefix(4), (1, 4)).answers(np.array([6.0, 3.0])).tolist()
     [6.0, 7.0, 8.0, 9.0]
     """
@@ -59,6 +57,10 @@ class Bucketed(Workload):
     def _sums(self, rows: Array) -> Array:
         return np.asarray(np.add.reduceat(rows, np.concatenate(([0], self.ends[:-1])).astype(int), axis=0))
 
+    @property
+    def has_gram(self) -> bool:
+        return self.workload.cells**2 <= DENSE
+
     @cached_property
     def _gram(self) -> Array:
         halfway = self._sums(self.workload.gram()) / self._widths[:, None]
@@ -68,15 +70,13 @@ class Bucketed(Workload):
         return self._gram
 
     def block_energy(self, width: int) -> float:
-        """Exactly, where the cells are few enough for a matrix over pairs; else as if all buckets had the mean width."""
-        if self.workload.cells**2 <= DENSE:
+        """Exactly, where the cells are few enough for a matrix over pairs or the buckets are even; else as if they were."""
+        if self.has_gram:
             starts = np.arange(0, len(self.ends), width)
             blocks = np.add.reduceat(np.add.reduceat(self._gram, starts, axis=0), starts, axis=1)
             return float(np.trace(blocks))
-        for kind in (Prefix, AllRanges):
-            if isinstance(self.workload, kind):
-                return float(kind(len(self.ends)).block_energy(width))
-        return float(Points(len(self.ends)).block_energy(width))
+        mean = self.workload.cells / len(self.ends)
+        return float(self.workload.block_energy(max(1, round(width * mean)))) / mean**2
 
     def describe(self) -> str:
         return f"{self.workload.describe()}, over {len(self.ends):,} buckets"

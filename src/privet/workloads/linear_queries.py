@@ -178,11 +178,11 @@ class LinearQueries(Mechanism[Any, Answers]):
             return np.asarray(noise.discrete_laplace(scale=scale, size=shape, source=source))
         return np.asarray(noise.rounded_gaussian(sigma=scale, size=shape, source=source))
 
-    def error(self, confidence: float = 0.95) -> ErrorBar:
+    def error(self, confidence: float = 0.95) -> ErrorBar | None:
         """Of each cell by itself (`release.interval` is around `release.value.histogram`). Of the first query alone where
         cells are many or are not determined; each answer has its own interval (`release.value.answer`).
         """
-        return _bar(self, confidence)
+        return None if self.design.biased else _bar(self, confidence)
 
     def _notes(self, drawn: Answers) -> tuple[str, ...]:
         return (f"cells beyond {self.design.most:,} are cut there",)
@@ -199,12 +199,11 @@ class LinearQueries(Mechanism[Any, Answers]):
 @remember(2**20)
 def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
     blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
-    biased = mechanism.design.biased  # a bar of the histogram would promise too much
-    cells = None if biased else cell_radii(mechanism.design, blank._law, confidence)
+    cells = cell_radii(mechanism.design, blank._law, confidence)
     if cells is not None:
         return ErrorBar(cells.reshape(mechanism.workload.shape), confidence, "histogram", joint=False)
     radius = blank.linear(mechanism.workload.query(0), confidence=confidence).radius
-    return ErrorBar(radius, confidence, "the noise of the first query" if biased else "the first query", around=False)
+    return ErrorBar(radius, confidence, "the first query", around=False)
 
 
 def _calibrated(cls: type[LinearQueries], norm: NoiseNorm, promise: Promise, facts: dict[str, Any]) -> LinearQueries:

@@ -28,8 +28,9 @@ class RangeQueries:
     """All range queries over `domain` cells (or another `workload` over them), with the strategy of least error.
 
     Everything up to the release is public: the domain, the workload, the unit of privacy. The histogram is an array of
-    counts, one a cell, in the order of the cells. `unit` is add/remove by default; a question (`of`) takes its
-    ledger's.
+    counts, one a cell, in the order of the cells. `strategy` replaces the choice; one that looks at the data (`DAWA()`,
+    `EFPA()`, `MWEM()`, `Automatic()`) pays for its look from the same budget. `unit` is add/remove by default; a
+    question (`of`) takes its ledger's.
 
     **Guarantee:** that of the mechanism chosen, `LinearQueries`.
     **Error:** `plan` says it before anything is paid; each answer carries its interval.
@@ -61,6 +62,8 @@ class RangeQueries:
         >>> RangeQueries(domain=8).plan(epsilon=1.0).best.rmse < 3.0
         True
         """
+        if isinstance(strategy, AdaptiveStrategy):
+            raise InvalidParameter(f"the error of {strategy.describe()} depends on the data and cannot be planned")
         facts = {"unit": self.unit, "max_rows": self.max_rows}
         return make_plan(
             as_workload(self.workload), None if strategy is None else [as_strategy(strategy)], facts, promise

@@ -61,6 +61,11 @@ class Workload(ABC):
         """The number of cells."""
         return int(np.prod(self.shape, dtype=object))
 
+    @property
+    def has_gram(self) -> bool:
+        """Whether `gram` can be built."""
+        return self.cells**2 <= DENSE
+
     @final
     def _small(self) -> int:
         """The number of cells, refused where a matrix over pairs of them would be too large."""

@@ -84,7 +84,7 @@ def test_a_disk_that_fails_at_the_end_leaves_the_source_open(tmp_path: Path, mon
     def full(path: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sqlite_draft, "_sync", full)
+    monkeypatch.setattr(sqlite_draft, "synced", full)
     with pytest.raises(LedgerError):
         ledger.migrate(tmp_path / "b.ledger")
     assert ledger.policy.closed is None

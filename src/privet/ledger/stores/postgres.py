@@ -63,7 +63,7 @@ def insert_value(connection: Any, schema: str, digest: str, raw: bytes) -> None:
     connection.execute(f"INSERT INTO {schema}.value VALUES (%s, %s) ON CONFLICT DO NOTHING", (digest, raw))
 
 
-class PostgresRows(SqlRows):
+class PostgresRows(SqlRows, Reader):
     """Reading, through the store's connection or a snapshot's.
 
     >>> sorted(PostgresRows.__abstractmethods__)

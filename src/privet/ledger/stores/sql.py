@@ -1,11 +1,11 @@
 """What the SQL stores share: one table of entries, one of balances, and the statements that read them."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from privet.ledger.entry import Entry
-from privet.ledger.store import Held, Reader, Txn
+from privet.ledger.store import Held, Txn
 
 COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
 KEEP = """INTO {s}balance VALUES ({m}, {m}, {m})
@@ -19,11 +19,11 @@ _FIND = f"""SELECT {COLUMNS} FROM {{s}}entry WHERE analyst = {{m}} AND key = {{m
  ORDER BY kind = 'release' DESC, seq DESC LIMIT 1"""
 
 
-class SqlRows(Reader):
+class SqlRows(ABC):
     """Reading, whatever the rows come through. A store says how it marks a value, and reads a row as an entry.
 
     >>> sorted(SqlRows.__abstractmethods__)
-    ['_entry_of', '_rows', 'damage']
+    ['_entry_of', '_rows']
     """
 
     _mark = "?"

@@ -27,7 +27,7 @@ from privet.ledger.stores.sqlite_file import (
     refuse_places,
     translated,
 )
-from privet.ledger.stores.turn import Turn
+from privet.ledger.stores.turn import Turn, identity_of
 from privet.ledger.url import Address
 from privet.ledger.values import read_value, write_value
 
@@ -142,7 +142,7 @@ class SqliteStore(SqliteRows, Store):
         if self._why_reading is not None:
             return self._use_for_reading()
         if self._connection is None:
-            if _identity(self._real) in _LOST:
+            if identity_of(self._real) in _LOST:
                 raise LedgerUnavailable(
                     f"this process lost its locks on {self._path.name!r} (it was forked in the middle of a transaction, "
                     "or something else in it opened and closed the file); nothing was spent. Start it again"
@@ -152,8 +152,8 @@ class SqliteStore(SqliteRows, Store):
                 self._check_head_file()
                 with translated:
                     self._connection = self._connect()
-                self._file = self._file or _identity(self._real)
-                self._log = _identity(self._real + "-wal")
+                self._file = self._file or identity_of(self._real)
+                self._log = identity_of(self._real + "-wal")
         self._check_place()
         return self._connection
 
@@ -195,7 +195,7 @@ class SqliteStore(SqliteRows, Store):
                 f"the file {self._path.name!r} was removed or replaced while it was in use; bring the original back, "
                 "and open it again"
             )
-        if self._connection is not None and _identity(self._real + "-wal") != self._log:
+        if self._connection is not None and identity_of(self._real + "-wal") != self._log:
             self._forsake()
             raise LedgerUnavailable(
                 f"the log of {self._path.name!r} was removed under this process; nothing was released. Start it again, "
@@ -212,7 +212,7 @@ class SqliteStore(SqliteRows, Store):
                 f"beside {self._path.name!r} there is no {self._path.name + '.head'!r}: it is a backup, a copy, or was "
                 "moved without its head. Move the head along, or say that this copy is to be used: Ledger.restore"
             )
-        if head.inode != (self._file or _identity(self._real) or (0, 0))[1]:
+        if head.inode != (self._file or identity_of(self._real) or (0, 0))[1]:
             raise LedgerTampered(
                 f"{self._path.name!r} is a copy: its head names another file, which may have been spent from since. Use "
                 "the original, move a ledger with ledger.migrate, or say that this copy is to be used: Ledger.restore"
@@ -460,14 +460,6 @@ def _opened(path: str, options: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{quote(path)}?{options}", uri=True, isolation_level=None, check_same_thread=False, cached_statements=64
     )
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 # --- forks -----------------------------------------------------------------------------------------------------------

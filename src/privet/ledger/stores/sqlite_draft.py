@@ -16,7 +16,7 @@ from privet.ledger.stores.sqlite import SqliteStore
 from privet.ledger.stores.sqlite_file import SqliteTxn, make_tables, refuse_places, translated
 from privet.ledger.stores.turn import Turn
 from privet.ledger.url import Address
-from privet.ledger.values import write_value
+from privet.ledger.values import synced, write_value
 
 _MODE = 0o600  # requests and answers are for whoever holds the budget
 
@@ -91,7 +91,7 @@ class SqliteDraft(Draft):
         self._connection.close()
         self._connection = None
         try:
-            _sync(self._new)
+            synced(self._new)
         except OSError as error:
             raise LedgerUnavailable(f"the file cannot be written ({error.strerror}); nothing was begun") from error
 
@@ -106,7 +106,7 @@ class SqliteDraft(Draft):
                     HeadFile(self._path + ".head").replace(Head(os.stat(self._new).st_ino, seq, digest), mode=_MODE)
                 self._move_values()
                 os.rename(self._new, self._path)
-                _sync(os.path.dirname(self._path))
+                synced(os.path.dirname(self._path))
             turn.forget()
         except OSError as error:
             self.abandon()
@@ -132,12 +132,4 @@ class SqliteDraft(Draft):
             for file in made.iterdir():
                 os.replace(file, place / file.name)
             made.rmdir()
-            _sync(str(place))
-
-
-def _sync(path: str) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+            synced(str(place))

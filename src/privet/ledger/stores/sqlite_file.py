@@ -9,7 +9,7 @@ from typing import Any
 
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable
 from privet.ledger.entry import DATASET, Entry
-from privet.ledger.store import Held
+from privet.ledger.store import Held, Reader
 from privet.ledger.stores.sql import COLUMNS, KEEP, SqlRows, SqlTxn
 
 APPLICATION = 0x70726976  # "priv", in the header of the file
@@ -109,7 +109,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
         connection.execute(sql)
 
 
-class SqliteRows(SqlRows):
+class SqliteRows(SqlRows, Reader):
     """Reading, whatever the rows come through.
 
     >>> sorted(SqliteRows.__abstractmethods__)

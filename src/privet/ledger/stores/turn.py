@@ -64,7 +64,7 @@ class Turn:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             _wait(self, deadline)
-        if _identity(self._path) == self._identity:
+        if identity_of(self._path) == self._identity:
             return True
         self.forget()  # somebody removed the file: others will lock a new one
         return False
@@ -139,7 +139,12 @@ def _opened(path: str, mode: int) -> int:
     return file
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def identity_of(path: str) -> tuple[int, int] | None:
+    """Device and inode of the file at a path; None where there is none.
+
+    >>> identity_of("/no/such/file") is None
+    True
+    """
     try:
         status = os.stat(path)
     except OSError:

@@ -7,24 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, count, open_fraction
+from privet._validate import above, count, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.values import (
-    Numbers,
-    admit_value,
-    read_value,
-)
+from privet.mechanisms.families.values import Numbers, admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.sensitivity import Norm, Sensitivity, as_sensitivity
 from privet.noise import Grid
 from privet.noise.grid import FARTHEST
 from privet.noise.steps import Steps
+from privet.privacy import Guarantee, Promise, Unit
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
@@ -50,6 +47,30 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     scale: float
     sensitivity: Sensitivity = field()
     at: float | None = field(default=None, repr=False)
+
+    _norm: ClassVar[Norm] = "l1"  # in which neighbours' answers are close
+
+    def __post_init__(self) -> None:
+        set_frozen(self, scale=noise_scale("scale", self.scale))
+        set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm=self._norm))
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        sensitivity: float | Fraction | Sensitivity,
+        unit: Unit | None = None,
+        **promise: Unpack[Promise],
+    ) -> Self:
+        """The mechanism with the least noise that stays within the budget."""
+        target = Guarantee(**promise)
+        bound = as_sensitivity(sensitivity, norm=cls._norm, unit=unit)
+        return cls(**cls._fields_for(target, bound.value), sensitivity=bound)._charged_at(target)
+
+    @classmethod
+    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
+        """The fields that meet the target with the least noise. Whoever has a `for_budget` of its own needs none."""
+        raise NotImplementedError
 
     @cached_property
     def step(self) -> float:

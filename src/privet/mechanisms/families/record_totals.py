@@ -12,7 +12,7 @@ from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Source
 from privet.noise import Grid
 
-CHUNK = 2**16  # records of at most 2^41 steps: a chunk cannot leave int64
+CHUNK = 2**16  # records of at most 2^42 steps: a chunk cannot leave int64
 FINE = 40  # a record is rounded to 2^-40 of the width of its bounds
 UNIT_GRID = Grid(-FINE)
 
@@ -50,11 +50,12 @@ def noisy_totals(
 ) -> list[list[Fraction]]:
     """`runs` rows of totals, in steps of `grid`, plus noise, rounded half up to a grid of the noise, exactly."""
     fine, scale = noise_grid(noise.scale, grid)
-    shift = fine.exponent - grid.exponent
+    shift = fine.exponent - grid.exponent  # one step of the noise's grid is 2^shift steps of the totals
     if len(totals) == 1:
         whole, rest = Grid(shift).split(totals[0], 1)
         drawn = noise._noisy(rest, scale, source, size=runs)
         return [[fine.times(whole + k)] for k in drawn.tolist()]
+    # A total may have more bits than a double: its whole steps stay an integer, and only the rest enters the noise.
     wholes = [total >> shift if shift > 0 else total << -shift for total in totals]
     rests = [
         math.ldexp(total - (whole << shift), -shift) if shift > 0 else 0.0

@@ -64,6 +64,8 @@ class RecordMechanism(Mechanism[Any, Any]):
             raise InvalidParameter(
                 "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
             )
+        if hasattr(self, "n"):  # members that may know the number of records
+            set_frozen(self, n=check_public_count(self.n, bound.unit, self.max_rows))
 
     @abstractmethod
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
@@ -100,7 +102,7 @@ class RecordMechanism(Mechanism[Any, Any]):
     @property
     def _public_n(self) -> int | None:
         """The number of records where it is public: data of another length are refused."""
-        return None
+        return getattr(self, "n", None)
 
     def _admit(self, value: Any) -> None:
         admit_records(value)

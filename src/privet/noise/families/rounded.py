@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.noise.draw import Draws, pieces
-from privet.noise.entropy import Source, Stream, current
+from privet.noise.entropy import Source, current
 from privet.noise.parameters import Center, Rests, Size, matching_shape, shape_of, split
 
 Rest = Fraction | NDArray[np.float64] | Rests  # what is left of the centre, in [-1/2, 1/2]: one number, or one a draw
-OneRounded = Callable[[Stream, Fraction], int]
-RoundedSampler = Callable[[Stream, int, Rest], NDArray[Any]]
+OneRounded = Callable[..., int]  # of a stream, what is given besides, and the rest
+RoundedSampler = Callable[..., NDArray[Any]]  # of a stream, a count, what is given besides, and the rest
 
 SATURATION = 2**62
 _NOISE = SATURATION + 2**60  # noise this large saturates whatever the centre is
@@ -27,6 +27,7 @@ def draw_rounded(
     size: Size,
     source: Source | None,
     *,
+    given: tuple[Any, ...] = (),
     saturate: bool = False,
 ) -> Draws:
     """Split the centre, draw floor(rest + noise + 1/2) (`one` or many by `sample`), put both together.
@@ -42,16 +43,16 @@ def draw_rounded(
         matching_shape("center", shape, size)
     stream = current(source).stream()
     if shape is None:
-        return min(max(whole + one(stream, rest), -SATURATION), SATURATION)
+        return min(max(whole + one(stream, *given, rest), -SATURATION), SATURATION)
     if isinstance(rest, Fraction) and isinstance(whole, int) and math.prod(shape) == 1:  # a list of one is one draw
-        number = min(max(whole + one(stream, rest), -SATURATION), SATURATION)
+        number = min(max(whole + one(stream, *given, rest), -SATURATION), SATURATION)
         return np.full(shape, number, dtype=np.int64)
     out = np.empty(shape, dtype=np.int64)
     flat = out.reshape(-1)
     wholes = whole.reshape(-1) if isinstance(whole, np.ndarray) else None
     rests = None if isinstance(rest, Fraction) else rest.reshape(-1)
     for part in pieces(len(flat)):
-        values = sample(stream, part.stop - part.start, rest if rests is None else rests[part])
+        values = sample(stream, part.stop - part.start, *given, rest if rests is None else rests[part])
         flat[part] = _shift(whole if wholes is None else wholes[part], values, saturate)
     return out
 

@@ -1,6 +1,7 @@
 """The image of a loss under sampling at rate q, L' = ln(1 - q + q e^L), there and back."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -79,3 +80,34 @@ def enclose_sampled(of: LossVariable, q: float, epsilon: float) -> Enclosure:
     before = float(before_sampling(epsilon, q))
     low, high = of.enclose(before * (1.0 + MARGIN))[0], of.enclose(before * (1.0 - MARGIN))[1]
     return q * low * (1.0 - MARGIN), q * high * (1.0 + MARGIN)
+
+
+@dataclass(frozen=True, eq=False)
+class OfSample(LossVariable):
+    """The pair of a release on a sample, each record of which is taken with probability q: base of the two samplings."""
+
+    of: LossVariable
+    q: float
+
+    @property
+    def discrete(self) -> bool:
+        return self.of.discrete
+
+    @property
+    def p_only(self) -> float:
+        return self.q * self.of.p_only
+
+    @property
+    def least(self) -> float:
+        return self.q * self.of.least
+
+    @property
+    def smooth(self) -> bool:
+        return self.of.smooth
+
+    @property
+    def mass_error(self) -> float:
+        return self.of.mass_error + MARGIN  # a mixture of non-negative numbers
+
+    def enclose(self, epsilon: float) -> Enclosure:
+        return super().enclose(epsilon) if epsilon < 0.0 else enclose_sampled(self.of, self.q, epsilon)

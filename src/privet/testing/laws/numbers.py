@@ -83,15 +83,22 @@ def check_targets_monotone(loss: PrivacyLoss, accountant: Accountant) -> None:
     by_delta = [(delta, epsilon_of(accountant, loss, delta)) for delta in (1e-9, 1e-5, 0.1)]
     by_epsilon = [(epsilon, delta_of(accountant, loss, epsilon)) for epsilon in (0.0, 0.3)]
     for row in (by_delta, by_epsilon):
-        for (x, one), (y, other) in itertools.pairwise(row):
-            if one is None:
-                continue
-            law = f"targets are monotone, {_name(accountant)}, {loss!r}, between {x} and {y}"
-            assert other is not None, f"{law}: answers the harder question and refuses the easier one"
-            assert other.lower <= one.upper * (1.0 + 1e-9) + 1e-15, f"{law}: [{one}] then [{other}]"
-            assert other.upper <= one.upper * (1.0 + _slack(accountant)) + 1e-12, (
-                f"{law}: {one.upper} then {other.upper}"
-            )
+        _never_rises(
+            row, accountant, lambda x, y: f"targets are monotone, {_name(accountant)}, {loss!r}, between {x} and {y}"
+        )
+
+
+def _never_rises(
+    row: Sequence[tuple[Any, Bound | None]], accountant: Accountant, law: Callable[[Any, Any], str]
+) -> None:
+    """Along the row an answer stays an answer, and no larger one, up to what the accountant may be off by."""
+    for (x, one), (y, other) in itertools.pairwise(row):
+        if one is None:
+            continue
+        assert other is not None, f"{law(x, y)}: answers the harder question and refuses the easier one"
+        assert other.lower <= one.upper * (1.0 + 1e-9) + 1e-15, f"{law(x, y)}: certified [{one}] then [{other}]"
+        allowed = one.upper * (1.0 + _slack(accountant)) + 1e-12
+        assert other.upper <= allowed, f"{law(x, y)}: {one.upper} rises to {other.upper}"
 
 
 @law_of("losses")
@@ -108,15 +115,10 @@ def check_never_costs_more(
         lambda loss: delta_of(accountant, loss, 0.3),
     )
     for ask in questions:
-        bounds = [(parameter, ask(make(parameter))) for parameter in parameters]
-        for (x, costly), (y, cheap) in itertools.pairwise(bounds):
-            if costly is None:
-                continue
-            law = f"never costs more, {_name(accountant)}, {make(x)!r} then {make(y)!r}"
-            assert cheap is not None, f"{law}: prices the costlier loss and refuses the cheaper one"
-            assert cheap.lower <= costly.upper * (1.0 + 1e-9) + 1e-15, f"{law}: certified [{costly}] then [{cheap}]"
-            allowed = costly.upper * (1.0 + _slack(accountant)) + 1e-12
-            assert cheap.upper <= allowed, f"{law}: {costly.upper} rises to {cheap.upper}"
+        row = [(parameter, ask(make(parameter))) for parameter in parameters]
+        _never_rises(
+            row, accountant, lambda x, y: f"never costs more, {_name(accountant)}, {make(x)!r} then {make(y)!r}"
+        )
 
 
 @law_of("losses")

@@ -16,13 +16,14 @@ from privet.privacy import PrivacyLoss
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.buckets import Buckets
 from privet.workloads.adaptive.dawa import DAWA
-from privet.workloads.adaptive.noisy_partition import MOST_CELLS, most_count
+from privet.workloads.adaptive.noisy_partition import MOST_CELLS
 from privet.workloads.answers import Answers
 from privet.workloads.plan import candidates
 from privet.workloads.strategy import Strategy
 from privet.workloads.workload import Workload
 
 _SPREAD = 0.5  # the square of the imbalance of two halves of a block, relative to it: typical of published histograms
+_MANY = 2**14  # buckets, at most
 _POINTS = 0.05  # workloads that put less than this share of their weight on the total ask for single cells
 
 
@@ -49,7 +50,7 @@ class Automatic(AdaptiveStrategy):
     name = "automatic"
 
     rows: float | None = None
-    share: float = 0.02
+    share: float = 0.05
 
     def __post_init__(self) -> None:
         set_frozen(self, share=open_fraction("share", self.share))
@@ -101,6 +102,8 @@ class Automatic(AdaptiveStrategy):
         widths = [2**j for j in range(1, (task.workload.cells - 1).bit_length() + 1)]
         uneven = uneven_error(task.workload, widths, rows)
         for width, bias in zip(widths, uneven, strict=True):
+            if task.workload.cells > _MANY * width:  # so many buckets are no better than the cells
+                continue
             buckets = Buckets(even_ends(task.workload.cells, width))
             errors[buckets] = math.hypot(_noise(task, buckets), bias)
         winner = min(errors, key=lambda strategy: errors[strategy])
@@ -116,7 +119,7 @@ class Automatic(AdaptiveStrategy):
         return float(workload.block_energy(cells)) < _POINTS * cells * float(workload.block_energy(1))
 
     def _most(self, task: Task) -> int:
-        return most_count(task.workload.cells)
+        return int(2**60 // task.workload.cells)  # their sum is counted; what is chosen cuts at its own size
 
     def describe(self) -> str:
         return "chosen by a noisy total" if self.rows is None else f"chosen for about {self.rows:g} rows"

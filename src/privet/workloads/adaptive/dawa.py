@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import open_fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -51,8 +52,8 @@ class DAWA(AdaptiveStrategy):
         self._partition(task)
 
     def _partition(self, task: Task) -> NoisyPartition:
-        facts: dict[str, Any] = {"unit": task.unit, "max_rows": task.max_rows, "penalty": self.penalty}
-        return NoisyPartition.for_budget(cells=task.workload.cells, **facts, **task.share(self.share))
+        made: NoisyPartition = _partition(self.share, self.penalty, task)
+        return made
 
     def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
         first = self._partition(task).loss
@@ -68,3 +69,9 @@ class DAWA(AdaptiveStrategy):
 
     def describe(self) -> str:
         return f"DAWA, {self.inner.describe()} over the buckets"
+
+
+@remember(2**18)
+def _partition(share: float, penalty: float, task: Task) -> NoisyPartition:
+    facts: dict[str, Any] = {"unit": task.unit, "max_rows": task.max_rows, "penalty": penalty}
+    return NoisyPartition.for_budget(cells=task.workload.cells, **facts, **task.share(share))

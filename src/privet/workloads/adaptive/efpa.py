@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import open_fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -55,12 +56,8 @@ class EFPA(AdaptiveStrategy):
         self._prices(task)
 
     def _choice(self, task: Task) -> Exponential:
-        tails, frequency = high_frequencies(task.workload.cells)
-        moves = tails.sensitivity("l2", task.unit, max_rows=task.max_rows)
-        steps = Fraction(math.ceil(moves.value / tails.weight))  # roots are rounded down: they move by whole steps
-        bound = Sensitivity(steps, norm="score", unit=task.unit)
-        counts = range(1, int(frequency[-1]) + 2)
-        return Exponential.for_budget(sensitivity=bound, candidates=counts, **task.share(self.share))
+        made: Exponential = _choice(self.share, task)
+        return made
 
     def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
         first = self._choice(task).loss
@@ -115,3 +112,13 @@ def frequency_scores(tails: Dense, frequency: Array, cells: Array, expected: Arr
         left[place] += left[place + 1]
     steps = [round(Fraction(float(length)) / tails.weight) for length in expected]
     return [-math.isqrt(left[kept]) - noise for kept, noise in zip(range(1, len(left)), steps, strict=True)]
+
+
+@remember(2**18)
+def _choice(share: float, task: Task) -> Exponential:
+    tails, frequency = high_frequencies(task.workload.cells)
+    moves = tails.sensitivity("l2", task.unit, max_rows=task.max_rows)
+    steps = Fraction(math.ceil(moves.value / tails.weight))  # roots are rounded down: they move by whole steps
+    bound = Sensitivity(steps, norm="score", unit=task.unit)
+    counts = range(1, int(frequency[-1]) + 2)
+    return Exponential.for_budget(sensitivity=bound, candidates=counts, **task.share(share))

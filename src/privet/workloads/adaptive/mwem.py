@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -67,14 +68,8 @@ class MWEM(AdaptiveStrategy):
 
     def _parts(self, task: Task) -> tuple[Geometric, Exponential, Geometric]:
         """The total, a choice, a measurement."""
-        one = row_sensitivity(Fraction(1), norm="l1", unit=task.unit, max_rows=task.max_rows)
-        moves = query_reach(task.workload, replace=task.unit.relation == "replace")
-        reach = row_sensitivity(moves, norm="l1", unit=task.unit, max_rows=task.max_rows)
-        score = Sensitivity(reach.value, norm="score", unit=task.unit)
-        each = task.share((1.0 - self.share) / (2 * self.rounds))
-        total = Geometric.for_budget(sensitivity=one, **task.share(self.share))
-        choice = Exponential.for_budget(sensitivity=score, **each)
-        return total, choice, Geometric.for_budget(sensitivity=reach, **each)
+        made: tuple[Geometric, Exponential, Geometric] = _parts(self.share, self.rounds, task)
+        return made
 
     def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
         total, choice, answer = self._parts(task)
@@ -102,6 +97,18 @@ class MWEM(AdaptiveStrategy):
 
     def describe(self) -> str:
         return f"multiplicative weights, {self.rounds} rounds"
+
+
+@remember(2**18)
+def _parts(share: float, rounds: int, task: Task) -> tuple[Geometric, Exponential, Geometric]:
+    one = row_sensitivity(Fraction(1), norm="l1", unit=task.unit, max_rows=task.max_rows)
+    moves = query_reach(task.workload, replace=task.unit.relation == "replace")
+    reach = row_sensitivity(moves, norm="l1", unit=task.unit, max_rows=task.max_rows)
+    score = Sensitivity(reach.value, norm="score", unit=task.unit)
+    each = task.share((1.0 - share) / (2 * rounds))
+    total = Geometric.for_budget(sensitivity=one, **task.share(share))
+    choice = Exponential.for_budget(sensitivity=score, **each)
+    return total, choice, Geometric.for_budget(sensitivity=reach, **each)
 
 
 def query_reach(workload: Workload, *, replace: bool) -> Fraction:

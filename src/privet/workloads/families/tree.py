@@ -109,7 +109,7 @@ class Tree(Design):
     def trace(self, workload: Workload) -> float:
         """Exact for complete trees, and for ragged ones of at most 1,024 cells; beyond, that of the next complete tree,
         which is a bound: cells that are known to be empty make the fit better, never worse."""
-        if self.domain % self.widths[-1] and self.domain <= _DENSE:
+        if self.domain % self.widths[-1] and self.domain <= _DENSE and workload.has_gram:
             return dense_trace(self._matrix(), workload)
         squares = np.array([float(weight) ** 2 for weight in self.weights])
         return tree_trace(energies(workload, self.widths), self.widths, squares)

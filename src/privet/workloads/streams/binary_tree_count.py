@@ -125,7 +125,7 @@ class BinaryTreeCount(Counter):
 
 
 class _Blocks:
-    """For each width the exact sum of the block that is open, and the noisy sum of the last that was closed."""
+    """For each width the exact and the noisy sum of the last block that was measured."""
 
     def __init__(self, counter: BinaryTreeCount, runs: int, source: Source) -> None:
         self.counter, self.runs, self.source, self.taken = counter, runs, source, 0
@@ -135,8 +135,7 @@ class _Blocks:
     def step(self, counted: int) -> Array:
         self.taken += 1
         width = (self.taken & -self.taken).bit_length() - 1  # the block of 2^width steps that ends here
-        total = counted + sum(self.exact[:width])
-        self.exact[:width] = [0] * width
+        total = counted + sum(self.exact[:width])  # before it, one narrower block of each width has just ended
         self.exact[width] = total
         self.noisy[width] = total + self.counter._noise(self.runs, self.source)
         ones = [level for level in range(len(self.noisy)) if self.taken >> level & 1]

@@ -54,28 +54,33 @@ class CountStream:
         `step` (the first is 1) says which step they belong to: another one than the next is refused, and nothing is
         taken.
         """
-        if not is_number(counted):
-            raise InvalidData("the count of a step must be a single number")
-        whole = int(self._mechanism._prepare([counted])[0])
-        if self._process != os.getpid():
-            raise InvalidParameter("a stream lives in the process that started it: a fork would answer steps twice")
-        with self._lock:
-            after = self._step + 1
-            if step is not None and count("step", step, 1) != after:
-                raise InvalidParameter(f"steps are taken in order and once: the next one is {after:,}, not {step:,}")
-            if after > self._mechanism.horizon:
-                raise InvalidParameter(
-                    f"this stream was made for {self._mechanism.horizon:,} steps, and all are taken; a new stream is a new "
-                    "price"
-                )
-            if self._broken:
-                raise InvalidParameter(
-                    "a step of this stream was interrupted, and what it drew is lost: it cannot go on"
-                )
-            self._step, self._broken = after, True  # first: a step that is interrupted is never taken again
-            self._sum = float(self._state.step(whole)[0])
-            self._broken = False
-            return InsecureNumber(self._sum) if self.insecure else self._sum
+        try:
+            if not is_number(counted):
+                raise InvalidData("the count of a step must be a single number")
+            if self._process != os.getpid():
+                raise InvalidParameter("a stream lives in the process that started it: a fork would answer steps twice")
+            with self._lock:
+                after = self._next(step)
+                whole = self._mechanism._prepare([counted])
+                self._step, self._broken = after, True  # first: a step that is interrupted is never taken again
+                self._sum = float(self._state.step(int(whole[0]))[0])
+                self._broken = False
+                return InsecureNumber(self._sum) if self.insecure else self._sum
+        finally:
+            del counted  # frames outlive an error, and the data with them
+
+    def _next(self, step: int | None) -> int:
+        """The number of the next step, or why there is none."""
+        after = self._step + 1
+        if step is not None and count("step", step, 1) != after:
+            raise InvalidParameter(f"steps are taken in order and once: the next one is {after:,}, not {step:,}")
+        if after > self._mechanism.horizon:
+            raise InvalidParameter(
+                f"this stream was made for {self._mechanism.horizon:,} steps, all are taken; a new stream is a new price"
+            )
+        if self._broken:
+            raise InvalidParameter("a step of this stream was interrupted, and what it drew is lost: it cannot go on")
+        return after
 
     def answer(self, *, confidence: float = 0.95) -> Estimate:
         """The last sum once more, with its interval by the exact law of the noise; nothing is drawn."""
@@ -84,6 +89,9 @@ class CountStream:
                 raise InvalidParameter("no step was taken yet, or the last one was interrupted")
             value = InsecureNumber(self._sum) if self.insecure else self._sum
             return Estimate(value, self._mechanism.error(confidence, step=self._step).radius, confidence)
+
+    def __repr__(self) -> str:
+        return f"<running counts, step {self._step:,} of {self._mechanism.horizon:,}>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise InvalidParameter("a stream cannot be copied or pickled: each of its steps may be answered once only")
