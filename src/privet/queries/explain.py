@@ -6,6 +6,23 @@ from privet.tables.bounded import Bounded
 from privet.tables.columns import Bool, Category, Date, Float, Int
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
+from privet.tables.expressions import (
+    Bin,
+    Both,
+    Compare,
+    CompareColumns,
+    Condition,
+    Either,
+    Expression,
+    IsIn,
+    IsMissing,
+    Linear,
+    Negated,
+    Part,
+    Pattern,
+    Plus,
+    Ref,
+)
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import Reading
@@ -43,9 +60,9 @@ def steps(node: Node) -> list[str]:
     if isinstance(node, Source):
         return [f"table {node.name}", *(f"  {name}: {column.describe()}" for name, column in node.listed)]
     if isinstance(node, Where):
-        return [*steps(node.input), f"where {node.condition}"]
+        return [*steps(node.input), f"where {told(node.condition)}"]
     if isinstance(node, Derive):
-        return [*steps(node.input), f"{node.name} := {node.expression}"]
+        return [*steps(node.input), f"{node.name} := {told(node.expression)}"]
     if isinstance(node, PublicJoin):
         return [
             *steps(node.input),
@@ -57,6 +74,38 @@ def steps(node: Node) -> list[str]:
         return [*steps(node.left), "join on the person", *steps(node.right)]
     assert isinstance(node, Union)
     return [line for each in node.inputs for line in [*steps(each), "and"]][:-1]
+
+
+def told(what: Condition | Expression) -> str:
+    """A condition or an expression as one would write it.
+
+    >>> told(Both(Compare(Ref("age"), ">=", 65), Negated(IsMissing(Ref("ward")))))
+    '(age >= 65 and not ward is missing)'
+    """
+    if isinstance(what, Ref):
+        return what.name
+    if isinstance(what, Compare):
+        return f"{told(what.of)} {what.operator} {what.value!r}"
+    if isinstance(what, CompareColumns):
+        return f"{told(what.left)} {what.operator} {told(what.right)}"
+    if isinstance(what, IsIn):
+        return f"{told(what.of)} in ({', '.join(map(repr, what.values))})"
+    if isinstance(what, IsMissing):
+        return f"{told(what.of)} is missing"
+    if isinstance(what, Negated):
+        return f"not {told(what.of)}"
+    if isinstance(what, Both | Either):
+        return f"({told(what.left)} {'and' if isinstance(what, Both) else 'or'} {told(what.right)})"
+    if isinstance(what, Linear):
+        return f"{what.factor!r} {told(what.of)} + {what.shift!r}"
+    if isinstance(what, Plus):
+        return f"{told(what.left)} {'+' if what.sign > 0 else '-'} {told(what.right)}"
+    if isinstance(what, Bin):
+        return f"bin of {told(what.of)} ({what.count} of width {what.width!r} from {what.start!r})"
+    if isinstance(what, Part):
+        return f"{what.part} of {told(what.of)}"
+    assert isinstance(what, Pattern)
+    return "which hold: " + ", ".join(map(told, what.conditions))
 
 
 _RAW: dict[type, Raw] = {Int: "int", Float: "float", Category: "text", Date: "date", Bool: "bool"}
