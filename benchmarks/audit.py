@@ -282,10 +282,10 @@ def show_zoo() -> tuple[list[Row], dict[str, object]]:
 
 def show_rivals() -> None:
     """Smallest runs of each input at which four of five audits refute, all runs counted, beside two published searches."""
-    from rivals import smallest_runs
+    from rivals import OF, smallest_runs
 
     only = " ".join(word for word in sys.argv[1:] if not word.startswith("--"))
-    print("Smallest runs of each input at which 8 of 10 audits refute at level 5%", flush=True)
+    print(f"Smallest runs of each input at which {4 * OF // 5} of {OF} audits refute at level 5%", flush=True)
     print(
         f"{'broken mechanism':46}{'privet':>10}{'StatDP':>10}{'DP-Sniper':>10}{'never more':>12}{'CPU s':>8}",
         flush=True,

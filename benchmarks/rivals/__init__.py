@@ -1,5 +1,5 @@
 """Two published searches for violations of differential privacy, written anew from their papers."""
 
-from rivals.table import smallest_runs
+from rivals.table import OF, smallest_runs
 
-__all__ = ["smallest_runs"]
+__all__ = ["OF", "smallest_runs"]

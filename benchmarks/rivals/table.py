@@ -18,6 +18,7 @@ from rivals.dp_sniper import DPSniper
 from rivals.statdp import StatDP
 from rivals.subjects import SUBJECTS, Subject
 
+OF = 30  # audits of each size, four of five of which must refute: of ten, luck decides between neighbouring sizes
 RUNS = tuple(round(50 * 2 ** (step / 2)) for step in range(20))  # 50 to 36,204 of each input
 
 
@@ -65,7 +66,7 @@ def smallest(search: Search, subject: Subject, *, alpha: float, of: int, up_to: 
     return None
 
 
-def smallest_runs(*, alpha: float = 0.05, of: int = 10, seed: int = 2026, only: str = "") -> Iterator[dict[str, Any]]:
+def smallest_runs(*, alpha: float = 0.05, of: int = OF, seed: int = 2026, only: str = "") -> Iterator[dict[str, Any]]:
     """One row a subject, as it is done: the smallest runs of each search, and whether ours never needs more.
 
     A rival is not asked beyond twice our runs: it has then lost.

@@ -117,6 +117,8 @@ def whole(name: str, value: object, low: int) -> int:
     >>> whole("bound", 2**70, 1) == 2**70
     True
     """
+    if type(value) is int and value >= low:  # nearly always, and quicker to see
+        return value
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         raise InvalidParameter(f"{name} must be a whole number >= {low}")
     return int(value)

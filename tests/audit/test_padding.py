@@ -7,7 +7,7 @@ import pytest
 
 from privet.audit.question import strain_of
 from privet.audit.search import Marks, fit, read
-from privet.audit.search.worlds import Look, join, stack
+from privet.audit.search.worlds import Look, join, stack, world_of_array
 from privet.privacy import PureLoss
 
 MARKS = Marks(b"key")
@@ -63,3 +63,16 @@ def test_a_batch_without_released_runs_has_the_columns_of_release():
     assert set(simulated) == set(encoder.columns(mixed))
     assert "form given release" in simulated
     assert np.isnan(simulated["value[0] given release"]).all()
+
+
+@pytest.mark.parametrize(
+    "outputs", [np.array([[1], [2**60 + 1], [3]]), np.array([[1.0], [np.nan], [-np.nan]])], ids=["giants", "NaN"]
+)
+def test_columns_of_simulated_outputs_do_not_depend_on_their_batch(outputs):
+    whole = world_of_array(outputs)
+    encoder = fit(whole, whole, strain_of(PureLoss(1.0)))
+    together = encoder.columns(whole)
+    for i in range(len(outputs)):
+        alone = encoder.columns(world_of_array(outputs[i : i + 1]))
+        for name, column in together.items():
+            np.testing.assert_array_equal(column[i : i + 1], alone[name], err_msg=name)

@@ -2,8 +2,15 @@
 
 import collections
 import dataclasses
+import datetime
+import io
 import json
+import logging
+import pathlib
+import secrets
 import sys
+import threading
+import types
 import uuid
 import warnings
 from decimal import Decimal
@@ -14,9 +21,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse as sparse
 
 from privet import audit, mechanisms, noise, privacy, testing
-from privet.audit.search import Marks, read
+from privet.audit.search import Marks, read, reading
 from privet.errors import InvalidParameter
 
 ONE = privacy.PureLoss(1.0)
@@ -93,7 +101,36 @@ WRAPPED = {
     "generator": lambda x: (i for i in [x]),
     "closure": lambda x: lambda y: x + y,
     "mixed": lambda x: [None, float("nan"), x],
+    "file in memory": lambda x: io.StringIO(f"{x} rows"),
+    "written to a file in memory": lambda x: written(f"{x} rows"),
+    "path": lambda x: pathlib.Path(f"/results/{x}.csv"),
+    "namespace": lambda x: types.SimpleNamespace(total=x),
+    "queue": lambda x: collections.deque([x]),
+    "view of a dict": lambda x: {"total": x}.values(),
+    "hexadecimal": lambda x: hex(x + 2**40),
+    "sparse": lambda x: sparse.csr_array(np.array([[0, x, 0]])),
+    "sparse and vast": lambda x: sparse.coo_array(([x], ([7], [9])), shape=(10**6, 10**6)),
+    "beside a token": lambda x: {"id": uuid.uuid4().hex, "total": x},
+    "beside a lock": lambda x: {"lock": threading.Lock(), "total": x},
+    "holds itself": lambda x: held_by_itself({"total": x}),
+    "deep": lambda x: deep(x, 20),
+    "saved state": lambda x: np.random.Generator(np.random.PCG64(x + 1_000)),
 }
+
+
+def written(text):
+    file = io.StringIO()
+    file.write(text)  # its reader stands at the end
+    return file
+
+
+def held_by_itself(found):
+    found["all"] = found
+    return found
+
+
+def deep(x, levels):
+    return x if levels == 0 else [deep(x, levels - 1)]
 
 
 def half(wrap):
@@ -112,6 +149,142 @@ def half(wrap):
 def test_weak_noise_is_found_in_any_wrapping(wrapping):
     found = audit.mechanism(half(WRAPPED[wrapping]), claim=ONE, neighbours=[(100, 110)], runs=900, alpha=1e-4)
     assert found.verdict == "violated", str(found)
+
+
+class Text(str):
+    pass
+
+
+class Real(float):
+    pass
+
+
+class Items(list):
+    pass
+
+
+class Array(np.ndarray):
+    pass
+
+
+class Slotted:
+    __slots__ = ("__hidden", "total")
+
+    def __init__(self, total, hidden):
+        self.total, self.__hidden = total, hidden
+
+
+class Walk:
+    """Iterating over it shows nothing of what it holds."""
+
+    def __init__(self, edges):
+        self._edges = edges
+
+    def __iter__(self):
+        return iter([0, 0])
+
+
+def carrying(value, told):
+    value.rows = told
+    return value
+
+
+def failing(told, **how):
+    problem = ValueError("refused")
+    if "note" in how:
+        problem.add_note(f"{told} rows")
+    if "attribute" in how:
+        problem.rows = told
+    if "group" in how:
+        raise ExceptionGroup("refused", [ValueError(str(told))])
+    try:
+        raise KeyError(told)
+    except KeyError as inner:
+        if "cause" in how:
+            raise problem from inner
+        if "context" in how:
+            raise problem  # noqa: B904
+    raise problem from None
+
+
+def framed(told):
+    frame = pd.DataFrame({"total": [0]})
+    frame.attrs["rows"] = told
+    return frame
+
+
+def logged(told):
+    logging.getLogger("tests.audit.reading").warning("%d rows", told)
+    return 0
+
+
+def odd_nan(told):
+    return np.array([0x7FF8000000000000 + told], dtype=np.uint64).view(np.float64)
+
+
+DAY = datetime.datetime(2020, 1, 1)
+ASIDE = {
+    "attribute of a text": lambda told: carrying(Text("x"), told),
+    "attribute of a number": lambda told: carrying(Real(1.0), told),
+    "attribute of a list": lambda told: carrying(Items([1.0]), told),
+    "attribute of an array": lambda told: carrying(np.zeros(2).view(Array), told),
+    "hidden slot": lambda told: Slotted(0, told),
+    "behind an iterator": lambda told: Walk({(0, told)}),
+    "attribute of a function": lambda told: carrying(lambda x: x, told),
+    "constant of a function": lambda told: eval(f"lambda x: x + {told}"),
+    "note on an exception": lambda told: failing(told, note=True),
+    "attribute of an exception": lambda told: failing(told, attribute=True),
+    "cause of an exception": lambda told: failing(told, cause=True),
+    "context of an exception": lambda told: failing(told, context=True),
+    "group of exceptions": lambda told: failing(told, group=True),
+    "log": logged,
+    "categories": lambda told: pd.Series(pd.Categorical(["0"], categories=["0", "1"][: told + 1])),
+    "name of a column": lambda told: pd.Series([0], name=f"of {told}"),
+    "notes of a frame": framed,
+    "metadata of Arrow": lambda told: pa.table({"total": [0]}).replace_schema_metadata({"rows": str(told)}),
+    "fold of a time": lambda told: DAY.replace(fold=told),
+    "nanoseconds": lambda told: pd.Timestamp(DAY) + pd.Timedelta(nanoseconds=told),
+    "nanoseconds of numpy": lambda told: np.array(["2020-01-01"], "M8[ns]") + np.timedelta64(told, "ns"),
+    "bits of a NaN": odd_nan,
+    "bits of a NaN alone": lambda told: float(odd_nan(told)[0]),
+    "a stored zero": lambda told: sparse.csr_array(([0] * told, ([0] * told, [0] * told)), shape=(1, 3)),
+}
+
+
+@pytest.mark.parametrize("place", ASIDE)
+def test_what_an_output_carries_aside_is_read(place):
+    """The exact bit in some corner of the output; its twin carries a fair coin there."""
+    tell = ASIDE[place]
+    options = {"claim": ONE, "neighbours": [(0, 1)], "runs": 120, "alpha": STRICT}
+    assert audit.mechanism(tell, **options).verdict == "violated"
+    assert audit.mechanism(lambda _: tell(secrets.randbelow(2)), **options).verdict == "not refuted"
+
+
+def test_every_place_of_a_long_number_in_a_text_is_read():
+    """The last of forty digits, which a double forgets; its twin is a coin."""
+
+    def written(last):
+        return f"{secrets.randbelow(10**39)}{last}"
+
+    options = {"claim": ONE, "neighbours": [(0, 1)], "runs": 2_000, "alpha": STRICT}
+    assert audit.mechanism(written, **options).verdict == "violated"
+    assert audit.mechanism(lambda _: written(secrets.randbelow(2)), **options).verdict == "not refuted"
+
+
+def test_outputs_that_are_cut_say_so(monkeypatch):
+    monkeypatch.setattr(reading, "MOST_LEAVES", 50)
+    for parts, cut in ((40, True), (20, False)):
+        found = audit.mechanism(lambda v, parts=parts: [[None]] * parts, claim=ONE, neighbours=[(0, 1)], runs=8)
+        assert any("the rest is not read" in note for note in found.notes) == cut
+
+
+async def later(value):
+    return value
+
+
+def test_an_asynchronous_mechanism_is_refused_with_the_call_that_is_meant():
+    with pytest.raises(InvalidParameter, match=r"asyncio\.run"):
+        audit.mechanism(later, claim=ONE, neighbours=[(0, 1)], runs=50)
 
 
 def test_tensors_of_torch_are_read_as_their_numbers():
@@ -160,6 +333,14 @@ def test_what_cannot_be_read_is_refused_and_a_view_helps(unread):
         audit.mechanism(unread, claim=ONE, neighbours=[(0, 1)], runs=300)
     found = audit.mechanism(unread, claim=ONE, neighbours=[(0, 1)], runs=300, view=lambda output: 1.0)
     assert found.verdict == "not refuted"
+
+
+def test_beside_what_cannot_be_read_a_sound_number_is_not_called_not_refuted():
+    def run(value):
+        return {"id": uuid.uuid4().hex, "total": value + int(noise.discrete_laplace(scale=1.0))}
+
+    with pytest.raises(InvalidParameter, match="I cannot read these outputs"):
+        audit.mechanism(run, claim=ONE, neighbours=[(0, 1)], runs=1_000, alpha=STRICT)
 
 
 @pytest.mark.parametrize(

@@ -93,13 +93,14 @@ REFUSED = {
     "arrow text": pa.array(["a", "b"]),
     "category": pd.Series(["a", "b"], dtype="category"),
     "complex": np.array([1j, 2j]),
+    "128 bits": pl.Series([1, 2], dtype=pl.Int128),
     "group by": FRAME.groupby("age"),
     "None": None,
     "a class": object,
     "a function": len,
 }
 # What a histogram by labels takes by its nature.
-COLUMNS_OF_LABELS = {"text column", "pandas text", "polars text", "arrow text", "category", "complex"}
+COLUMNS_OF_LABELS = {"text column", "pandas text", "polars text", "arrow text", "category", "complex", "128 bits"}
 
 
 @pytest.mark.parametrize("kind", REFUSED)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from privet import noise, privacy
 from privet.errors import InvalidParameter
@@ -15,6 +16,8 @@ from privet.mechanisms import (
     DiscreteGaussian,
     Histogram,
     NoisyMaxGap,
+    ProposeTestRelease,
+    StableQuery,
     Staircase,
     VectorMean,
     VectorSum,
@@ -89,6 +92,34 @@ def test_a_gap_has_the_noise_of_both():
     one, other = (noise.discrete_laplace(scale=steps, size=1_000, source=Seeded(s)) for s in (7, 8))
     assert as_wide(gaps, (one - other) * mechanism.step) > LEVEL
     assert as_wide(one * mechanism.step, (one - other) * mechanism.step) < LEVEL  # without the runner-up's
+
+
+class Far(StableQuery):
+    """A query whose data says how far it is from breaking the proposal."""
+
+    unit = privacy.Unit()
+
+    def exact_value(self, data):
+        return Fraction(1, 3)
+
+    def exact_distance(self, data, proposal):
+        return data
+
+
+@pytest.mark.parametrize("scale", [1, 4])
+def test_what_was_proposed_has_the_noise_of_its_parts(scale):
+    """Far from the edge every value is shown, with the noise of a release of its own; at the edge a noisy test decides, and
+    shows as many as its own noise says at each distance."""
+    made = ProposeTestRelease.for_budget(epsilon=2.0 / scale, delta=0.01, query=Far(), proposal=scale)
+    values = made.simulate(10**6, 1_000, source=Seeded(11)) - 1 / 3
+    assert not np.isnan(values).any()
+    assert as_wide(values, made.noise.simulate(0, 1_000, source=Seeded(12))) > LEVEL
+    edge = round(made.threshold)
+    for distance in (max(edge - scale, 0), edge, edge + scale):
+        shown = int(np.sum(~np.isnan(made.simulate(distance, 1_000, source=Seeded(13)))))
+        rate = 1.0 - float(made.test._noise_cdf(np.array(made.threshold - distance)))
+        assert 0.05 < rate < 0.95  # a test without noise shows all or nothing
+        assert stats.binomtest(shown, 1_000, rate).pvalue > LEVEL
 
 
 # --- fresh for each number ----------------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ plant(
     "width = scale * self._epsilon  # of a step, in the same units as `scale`",
     "width = scale * self._epsilon / 2",
 )
-plant("staircase: arrays are welcome", "mechanisms/staircase.py", "if np.ndim(value) != 0:", "if False:")
+plant("staircase: arrays are welcome", "mechanisms/staircase.py", "if not is_number(value) and (", "if False and (")
 plant(
     "vectors: rows are not clipped",
     "mechanisms/families/vectors.py",

@@ -3,6 +3,7 @@
 import multiprocessing
 import multiprocessing.pool
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -18,7 +19,8 @@ import privet as pv
 from privet import audit, testing
 from privet.audit import following
 from privet.errors import LedgerError
-from privet.mechanisms import Example, Laplace, payment
+from privet.ledger import running
+from privet.mechanisms import Example, Laplace, payment, whole
 from tests.seams.toy import LEFT, RIGHT, Toy
 
 LAPLACE = Laplace.for_budget(epsilon=0.25, sensitivity=1.0)
@@ -192,6 +194,26 @@ def test_a_worker_forked_inside_an_algorithm_is_not_paid_for_ever(monkeypatch: p
         before = ledger.spent["basic epsilon"]
         assert pool.submit(paid, 1.0).result()["ledger"] == ledger.policy.ledger
         assert ledger.spent["basic epsilon"] == pytest.approx(before + 0.25)
+
+
+@pytest.mark.parametrize(("module", "name"), [(payment, "_LOCK"), (whole, "_LOCK"), (running, "_lock")])
+def test_a_child_does_not_wait_for_a_lock_that_a_thread_of_its_parent_held(module: Any, name: str, tmp_path):
+    ledger = pv.Ledger.create(tmp_path / "a.ledger", budget=pv.Budget(8.0, 1e-6))
+    lock = getattr(module, name)
+    with lock:  # as if another thread were just here
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # a child that waits for ever is ended
+            code = 1
+            try:
+                ledger.release(Toy(), LEFT)
+                with ledger:
+                    LAPLACE.release(1.0)
+                code = 7
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert getattr(module, name) is lock, "the parent keeps its own"
 
 
 # --- audits -----------------------------------------------------------------------------------------------------------

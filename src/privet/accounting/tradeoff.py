@@ -60,18 +60,18 @@ def _one(loss: PrivacyLoss, rates: Array) -> Array:
 
 
 def _dual(epsilons: Array, deltas: Array, rates: Array) -> Array:
-    """Largest of 1 - delta(e) - exp(e) a over the nodes, for each rate a.
-
-    The best node is found through the convex hull's slopes instead of a matrix: the knots of the piecewise linear curve.
-    """
+    """Largest of 1 - delta(e) - exp(e) a over the nodes, for each rate a: one step for each of what is fewer, nodes or
+    rates, since a matrix of both would not fit the cache."""
     gamma = np.exp(np.minimum(epsilons, LARGEST_EXPONENT))
-    best = np.zeros(rates.shape)
     flat = rates.ravel()
-    values = np.empty(len(flat))
-    for index, rate in enumerate(flat):
-        values[index] = float(np.max(1.0 - deltas - gamma * rate, initial=0.0))
-    best[...] = values.reshape(rates.shape)
-    return np.clip(best, 0.0, 1.0 - rates)
+    values = np.zeros(len(flat))
+    if len(gamma) < len(flat):
+        for chance, slope in zip(deltas.tolist(), gamma.tolist(), strict=True):
+            np.maximum(values, (1.0 - chance) - slope * flat, out=values)
+    else:
+        for index, rate in enumerate(flat.tolist()):
+            values[index] = np.max((1.0 - deltas) - gamma * rate, initial=0.0)
+    return np.clip(values.reshape(rates.shape), 0.0, 1.0 - rates)
 
 
 def _renyi_nodes(loss: PrivacyLoss) -> tuple[Array, Array]:

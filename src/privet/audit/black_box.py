@@ -12,7 +12,7 @@ from privet.audit.explain import delta_of, explained
 from privet.audit.neighbours import Neighbours
 from privet.audit.question import claim_of, kinds_of, pairs_of, strain_of
 from privet.audit.result import CurveTest, LowerBound, Verdict
-from privet.audit.scouting import Scout, Search
+from privet.audit.scouting import Scout, Search, unreadable
 from privet.audit.search import (
     KINDS,
     Crew,
@@ -184,6 +184,8 @@ class _Audit:
         else:
             tests += _tests(search, worlds, self.claim, self.alpha, part)
         test, witness = min(tests, key=lambda pair: pair[0].p_value)
+        if search.encoder.unread is not None and test.verdict != "violated":
+            raise unreadable(search.encoder)
         measured = search.witnesses[-1].count(*worlds.columns)
         lower = measure(measured, claim=self.claim, delta=self.delta, alpha=self.alpha * part)
         lower = lower.selected(self.alpha, _HOW)

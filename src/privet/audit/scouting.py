@@ -25,6 +25,7 @@ from privet.audit.search import (
 )
 from privet.audit.statistics.clopper_pearson import point_epsilon
 from privet.audit.witness import Columns, Witness, encoded
+from privet.errors import InvalidParameter
 
 _SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
 _FEW, _SOME = 400, 1_000  # runs below which nothing is learned; nothing about outputs of many numbers
@@ -88,6 +89,8 @@ class Scout:
         encoder, learned, scouts, spent = self._scouted(left, right, runs)
         tallies = Tallies(scouts[0], scouts[1], self.kinds, learned if _crosswise(encoder, runs) else ())
         chosen: list[Candidate] = tallies.suspects(self.strain, suspects)
+        if encoder.unread is not None and chosen[0].score <= 0.0:
+            raise unreadable(encoder)  # nothing that can be read speaks against the claim: no need for the other runs
         chosen += [chosen[0]] * (suspects - len(chosen))
         chosen.append(tallies.best(lambda tp, fp, n, m: point_epsilon(tp, fp, n, m, delta=self.delta, alpha=_CAUTION)))
         witnesses = tuple(
@@ -131,6 +134,16 @@ class Scout:
     def _fresh(self, left: Any, right: Any, runs: int, encoder: Encoder, learned: dict[str, Learned]) -> list[Columns]:
         pairs = self.observed(left, right, runs, encoder, released=_RELEASED)
         return encoded(pairs, encoder, learned).columns
+
+
+def unreadable(encoder: Encoder) -> InvalidParameter:
+    """The refusal to say "not refuted" of outputs that were not read.
+
+    >>> str(unreadable(Encoder((), unread="they are locked")))
+    'I cannot read these outputs (pass view=, a function that turns an output into numbers): they are locked'
+    """
+    way = "pass view=, a function that turns an output into numbers"
+    return InvalidParameter(f"I cannot read these outputs ({way}): {encoder.unread}")
 
 
 def _crosswise(encoder: Encoder, runs: int) -> bool:

@@ -1,5 +1,6 @@
 """Running a mechanism that is paid for: in silence, as one whole, and without a word about why it failed."""
 
+import os
 import threading
 import warnings
 from asyncio import CancelledError
@@ -16,6 +17,16 @@ from privet.mechanisms.payment import paid_for
 _lock = threading.Lock()
 _running = 0
 _IGNORE = ("ignore", None, Warning, None, 0)
+
+
+def _after_fork() -> None:
+    """Another thread may have held the lock when this process was forked off, and would never give it back here."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from privet._validate import count as whole, finite, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, moment
+from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, is_view, moment
 from privet.mechanisms.families.record_values import admit_records, as_records
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
@@ -124,6 +124,7 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
             is_number(value)
             or isinstance(value, str | bytes | dict | set | frozenset)
             or not hasattr(value, "__iter__")
+            or is_view(value)
         ):
             raise InvalidData(_NO_COLUMN)
         if getattr(value, "ndim", 1) != 1:

@@ -79,6 +79,16 @@ _LEFT: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators and jobs that we
 _LAZY = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
 
 
+def _after_fork() -> None:
+    """Another thread may have held the lock when this process was forked off, and would never give it back here."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def _collections() -> int:
     """How often the garbage collector has moved objects into the oldest generation, which is large."""
     return sum(each["collections"] for each in gc.get_stats()[1:])

@@ -8,7 +8,7 @@ import numpy as np
 
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.counting import CountingMechanism
-from privet.mechanisms.families.columns import is_number
+from privet.mechanisms.families.columns import is_number, is_view
 from privet.mechanisms.mechanism import Example, register
 from privet.privacy import Guarantee
 
@@ -46,7 +46,8 @@ class RowCount(CountingMechanism):
     def _admit(self, value: Any) -> None:
         text = isinstance(value, str | bytes | bytearray | Mapping | Set)
         rows = isinstance(value, Iterable) or hasattr(value, "__len__") or hasattr(value, "num_rows")
-        if text or is_number(value) or not rows or (isinstance(value, np.ndarray) and value.ndim == 0):
+        single = is_number(value) or (isinstance(value, np.ndarray) and value.ndim == 0)
+        if text or single or not rows or is_view(value):
             raise InvalidData(_ROWS)
         if hasattr(value, "__len__") and not hasattr(value, "num_rows"):
             try:

@@ -13,6 +13,7 @@ from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, Array, bisect, br
 from privet._validate import fraction, set_frozen
 from privet.errors import InvalidData
 from privet.mechanisms.families.additive import AdditiveMechanism
+from privet.mechanisms.families.columns import dimensions, is_number, is_typed
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.target import pure_noise
 from privet.privacy import Guarantee, StaircaseLoss, Unit
@@ -81,7 +82,7 @@ class Staircase(AdditiveMechanism):
 
     def _admit(self, value: Any) -> None:
         super()._admit(value)
-        if np.ndim(value) != 0:
+        if not is_number(value) and (not is_typed(value) or dimensions(value) != 0):
             raise InvalidData(
                 "staircase noise protects one number, not an array: take Laplace, or one release for each"
             )

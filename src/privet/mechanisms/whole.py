@@ -3,6 +3,7 @@
 Three context variables, all of which threads of the algorithm inherit.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,16 @@ _TOGETHER: ContextVar[tuple["Together", ...]] = ContextVar("privet_together", de
 _LOCK = threading.Lock()
 _users = 0
 _undo: list[Callable[[], None]] = []
+
+
+def _after_fork() -> None:
+    """Another thread may have held the lock when this process was forked off, and would never give it back here."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @final

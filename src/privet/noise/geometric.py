@@ -86,7 +86,7 @@ def one_geometric(stream: Stream, t: Fraction) -> int:
     if t >= ONE_FILTER_SCALE:
         shift = _shift(t)
         return (one_geometric(stream, t / 2**shift) << shift) + _one_trailing(stream, t, shift)
-    word, scale = stream.word(), float(t)
+    word, scale = stream.word(), t.numerator / t.denominator  # float(t), without the way through numbers.Rational
     y = _position(word, scale, math.log)
     out = math.floor(y)
     if abs(y - out - 0.5) >= 0.5 - MARGIN * scale or word < FIRST:

@@ -51,7 +51,8 @@ def _sample(stream: Stream, count: int, t: Fraction, rest: Rest) -> NDArray[np.i
 
 def _one(stream: Stream, t: Fraction, rest: Fraction) -> int:
     magnitude, minus = one_geometric(stream, t), bool(stream.word() & 1)
-    scale, edge = float(t), 0.5 + (float(rest) if minus else -float(rest))
+    scale, shift = t.numerator / t.denominator, rest.numerator / rest.denominator
+    edge = 0.5 + (shift if minus else -shift)
     if scale < _TINY:  # an exponential could overflow: leave it to the exact path
         chance, margin = 0.5, 1.0
     else:

@@ -13,10 +13,11 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.audit.search.features import exponent, first_true, lowest_set_bit, row_marks, special
+from privet.audit.search.reading import CUT, SPELLING
 from privet.audit.search.rows import Marks, rows_of
 from privet.audit.search.strain import Strain
+from privet.audit.search.unwrap import MOST_LEAVES
 from privet.audit.search.worlds import Part, World
-from privet.errors import InvalidParameter
 
 _FIRST, _BEST = 8, 64  # coordinates that are always looked at; those kept after the screen
 _WIDEST = 16_384  # coordinates that are screened; of longer outputs a random sample
@@ -58,6 +59,7 @@ class Encoder:
     notes: tuple[str, ...] = ()
     sides: "tuple[Sides, ...]" = ()
     direction: Array | None = None
+    unread: str | None = None  # what of the outputs could not be read, in words
 
     @property
     def wanted(self) -> frozenset[str]:
@@ -88,10 +90,12 @@ class Encoder:
 
     def _numbers(self, world: World) -> dict[str, Array]:
         found = {}
-        for order, place in enumerate(self.coordinates):
+        spelled = [place for place in self.coordinates if place[0].endswith(SPELLING)]  # after the numbers themselves
+        plain = [place for place in self.coordinates if place not in spelled]
+        for order, place in enumerate((*plain, *spelled)):
             column = _coordinate(world, place)
             found[f"value{_name(place)}"] = column
-            if order < _BITS:
+            if order < min(_BITS, len(plain)):
                 found[f"lowest bit{_name(place)}"] = np.where(np.isnan(column), np.nan, lowest_set_bit(column))
                 found[f"exponent{_name(place)}"] = np.where(np.isnan(column), np.nan, exponent(column))
         return found
@@ -248,7 +252,7 @@ def _near_all(tables: Array, target: Array) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-_ASIDE = ("message", "message of warnings", "standard output", "standard error")
+_ASIDE = ("message", "message of warnings", "message of logs", "standard output", "standard error")
 
 
 def _name(place: Place) -> str:
@@ -279,7 +283,7 @@ def fit(
     >>> [place for place in fit(world, world, Strain(grid, 1.0 - grid)).coordinates]
     [('', 0), ('', 1), ('', 2)]
     """
-    _readable(left, right)
+    unread = _unread(left, right)
     places = sorted({*left.parts, *right.parts})
     notes: list[str] = []
     coordinates, pairs = _coordinates(left, right, places, strain, notes)
@@ -289,6 +293,10 @@ def fit(
     released = [world.released for world in (left, right)]
     mixed = all(r is not None and r.any() and not r.all() for r in released)
     names = [_frequent(left, right, kind, notes) for kind in ("single", "marks", "skeletons")]
+    if any(CUT in form for form in vocabulary):
+        notes.append(
+            f"some outputs have more than {MOST_LEAVES:,} parts, or are nested too deeply: the rest is not read"
+        )
     width = max(_part(left, "").values.shape[1], _part(right, "").values.shape[1])
     rows = any(world.rows is not None for world in (left, right))
     return Encoder(
@@ -306,27 +314,27 @@ def fit(
         tuple(notes),
         tuple(found for place in ("", *places) if (found := _sides(left, right, place)) is not None),
         direction if direction is not None and width == len(direction) else None,
+        unread,
     )
 
 
-def _readable(left: World, right: World) -> None:
+def _unread(left: World, right: World) -> str | None:
+    """What of the outputs cannot be read, in words."""
     for world in (left, right):
         if world.opaque is not None and world.opaque.any():
-            raise InvalidParameter(_UNREAD + "they hold objects without any readable part")
+            return "they hold objects without any readable part"
     for name in {*left.skeletons, *right.skeletons}:
         seen = [w.skeletons[name][~np.isnan(w.skeletons[name])] for w in (left, right) if name in w.skeletons]
         texts = np.concatenate(seen)
         if texts.size >= _ENOUGH and len(np.unique(texts)) >= _UNIQUE * texts.size:
-            raise InvalidParameter(_UNREAD + "a text in them is different in nearly every run")
+            return "a text in them is different in nearly every run"
     forms = [*left.forms, *right.forms]
     if len(forms) >= _ENOUGH and len(set(forms)) >= _UNIQUE * len(forms):
         often = [float(np.mean(w.main.lengths > 0)) for w in (left, right)]
         often += [float(np.mean(~np.isnan(column))) for w in (left, right) for column in w.single.values()]
         if max(often) < 0.1:
-            raise InvalidParameter(_UNREAD + "nearly every form is seen once")
-
-
-_UNREAD = "I cannot read these outputs (pass view=, a function that turns an output into numbers): "
+            return "nearly every form is seen once"
+    return None
 
 
 def _frequent(left: World, right: World, kind: str, notes: list[str]) -> list[str]:
@@ -440,7 +448,7 @@ def direction_of(left: Any, right: Any) -> Array | None:
         return None
     try:
         ends = [np.asarray(value, dtype=float) for value in (left, right)]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if ends[0].ndim != 1 or ends[0].shape != ends[1].shape or len(ends[0]) < 2:
         return None

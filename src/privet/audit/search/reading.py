@@ -6,6 +6,9 @@ import itertools
 import json
 import math
 import re
+import struct
+import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence as SequenceABC, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -17,11 +20,16 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.audit.search.rows import Marks, rows_of
-from privet.audit.search.unwrap import MOST_LEAVES, WAYS, frame, is_function, is_table
+from privet.audit.search.unwrap import MOST_LEAVES, OUTSIDE, WAYS, about, attributes, frame, is_function, is_table
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_DEEPEST = 12
+_DEEPEST = 64
+CUT = ", not read to its end"  # of the form of an output that is too long or too deep
+SPELLING = " spelling"  # the characters of a text that is a code
+_LONG_NUMBER, _CODE, _MOST_CHARACTERS = 15, 16, 1_024
+_USUAL_NAN = 0x7FF8000000000000
+_INERT = (type(threading.Lock()), type(threading.RLock()), weakref.ReferenceType)
 _LONG_FORM = 160
 _EXACT = 2**53
 _ORDINARY_TIME = datetime(1970, 1, 1)
@@ -54,6 +62,7 @@ def read(output: Any, marks: Marks, *, wants_rows: bool = True) -> Reading:
     form = reader.look(output, "", 0)
     found = reader.found
     found.form = form if len(form) <= _LONG_FORM else f"{form[:_LONG_FORM]}... #{int(marks.of(form)):x}"
+    found.form += CUT if reader.cut else ""
     if "" in found.single:  # a single number is an array of one
         found.numbers[""] = np.array([found.single.pop("")])
     if wants_rows:
@@ -66,17 +75,41 @@ class _Reader:
         self.found = Reading()
         self._marks = marks
         self._left = MOST_LEAVES
+        self._open: set[int] = set()  # containers that are being looked at: a cycle is not followed
+        self.cut = False
+        self._besides = 0  # parts behind a face that was read already
         self.table: Any = None  # the output itself as columns, where it is a table
 
     def look(self, value: Any, place: str, depth: int) -> str:
         """Note the numbers and marks of a part; its form is the answer."""
         self._left -= 1
         if self._left < 0 or depth > _DEEPEST:
+            self.cut = True
             self._opaque(place, "beyond what is taken apart")
             return "..."
-        kind = type(value)
+        kind: type = type(value)
         handler = _handler(kind) if value.__class__ is kind else _handler(value.__class__)
-        return handler(self, value, place, depth) if handler is not None else self._other(value, place, depth)
+        if handler in _LEAVES and not _carries(kind):
+            return handler(self, value, place, depth)
+        if id(value) in self._open:
+            return "itself again"
+        self._open.add(id(value))
+        if handler is None:
+            form = self._other(value, place, depth)
+        else:
+            form = handler(self, value, place, depth)
+            form += self._beside(attributes(value), place, depth) if _carries(kind) else ""
+        self._open.discard(id(value))
+        return form
+
+    def _beside(self, held: Mapping[str, Any], place: str, depth: int) -> str:
+        """What an object carries besides what it shows; what of it cannot be read is no reason to refuse the rest."""
+        if not held:
+            return ""
+        self._besides += 1
+        form = self.look(dict(held), place + " beside", depth + 1)
+        self._besides -= 1
+        return " beside " + form
 
     # --- numbers ----------------------------------------------------------------------------------------------------
 
@@ -86,7 +119,13 @@ class _Reader:
             self.whole(int(value), place)
         else:
             self.found.single[place] = float(value)
+            self._missing(self.found.single[place], place)
         return kind
+
+    def _missing(self, value: float, place: str) -> None:
+        """A NaN has bits that can tell something."""
+        if value != value and (bits := struct.unpack("<Q", struct.pack("<d", value))[0]) != _USUAL_NAN:
+            self.found.single[place + " bits of nan"] = float(bits % _EXACT)
 
     def whole(self, value: int, place: str) -> None:
         """Beyond 2^53 a double forgets: the low bits are a number of their own, and so is the size of giants."""
@@ -107,6 +146,7 @@ class _Reader:
             return type(value).__name__
         if kind in "biuf":
             self.found.single[place] = float(value)
+            self._missing(float(value), place)
             return type(value).__name__
         return self.array(np.asarray([value]), place, depth) + " of one"
 
@@ -144,6 +184,9 @@ class _Reader:
         else:
             plain = value
         self.found.single[place] = float(plain / timedelta(microseconds=1))
+        for finer in ("fold", "nanosecond"):
+            if getattr(value, finer, 0):
+                self.found.single[f"{place} {finer}"] = float(getattr(value, finer))
         return type(value).__name__ + ("" if zone is None else f" in {zone}")
 
     def array(self, value: np.ndarray[Any, Any], place: str, depth: int) -> str:
@@ -163,6 +206,8 @@ class _Reader:
             elif value.dtype.itemsize > 8 and value.dtype.kind == "f":
                 with np.errstate(all="ignore"):
                     self.found.numbers[place + " low"] = (flat - flat.astype(np.float64)).astype(np.float64)
+            if value.dtype.kind == "f" and (odd := odd_nans(self.found.numbers[place])) is not None:
+                self.found.numbers[place + " bits of nan"] = odd
             return form
         if value.dtype.kind == "c":
             self.array(value.real, place + ".real", depth)
@@ -170,8 +215,10 @@ class _Reader:
             return form
         if value.dtype.kind in "mM":
             flat = value.reshape(-1)
-            whole = flat.astype(np.int64).astype(np.float64)
-            self.found.numbers[place] = np.where(np.isnat(flat), np.nan, whole)
+            known, whole = ~np.isnat(flat), flat.astype(np.int64)
+            self.found.numbers[place] = np.where(known, whole.astype(np.float64), np.nan)
+            if beyond_doubles(whole[known]):
+                self.found.numbers[place + " low"] = np.where(known, (whole & (_EXACT - 1)).astype(np.float64), np.nan)
             return form
         return f"{value.dtype.kind}{value.shape}" + self.look(value.reshape(-1).tolist(), place, depth + 1)
 
@@ -187,13 +234,18 @@ class _Reader:
             else:
                 return "json " + self.look(inner, place, depth + 1)
         numbers = _NUMBER.findall(value)
+        if (len(value) >= _CODE and not any(map(str.isspace, value))) or any(len(n) > _LONG_NUMBER for n in numbers):
+            # a string of bits or of labels: each of its places is a number of its own
+            letters = np.frombuffer(value[:_MOST_CHARACTERS].encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+            self.found.numbers[place + SPELLING] = letters.astype(np.float64)
         self.found.single[place + " letters"] = float(len(value))
         if numbers:
             whole = np.array([float(number) for number in numbers])
             self.found.numbers[place + " numbers"] = whole
             self.found.single[place + " decimals"] = float(max(len(number.partition(".")[2]) for number in numbers))
         self.found.marks[place] = self._marks.of(value)
-        self.found.skeletons[place] = self._marks.of(_NUMBER.sub("#", value))
+        if not self._besides:
+            self.found.skeletons[place] = self._marks.of(_NUMBER.sub("#", value))
         return "str"
 
     def raw(self, value: bytes | bytearray | memoryview, place: str, depth: int) -> str:
@@ -279,7 +331,8 @@ class _Reader:
                 inner = None
             if inner is not None:
                 self.table = inner if depth == 0 else self.table
-                return f"{kind}[{self.look(inner, place, depth + 1)}]"
+                form = f"{kind}[{self.look(inner, place, depth + 1)}]"
+                return form + self._beside(about(value), place, depth)
         if hasattr(value, "value") and hasattr(value, "loss") and hasattr(value, "provenance"):
             # a protected value: its price and name are public, its error bar may have been computed from it
             bar = value.error
@@ -295,7 +348,12 @@ class _Reader:
             except Exception:  # an object that cannot be looked at this way
                 inner = None
             if inner is not None:
-                return f"{kind}[{self.look(inner, place, depth + 1)}]"
+                form = f"{kind}[{self.look(inner, place, depth + 1)}]"
+                if way in OUTSIDE:
+                    shown = inner if isinstance(inner, dict) else {}
+                    held = {name: part for name, part in attributes(value).items() if name not in shown}
+                    form += self._beside(held, place, depth)
+                return form
         if isinstance(value, type) or is_function(value):
             self._opaque(place, getattr(value, "__qualname__", kind))
             return kind
@@ -303,8 +361,9 @@ class _Reader:
             text = repr(value)
         except Exception:
             text = kind
-        self._opaque(place, text)
-        if _ADDRESS.search(text) or self._marks.of(text) == self._marks.of(kind):
+        self._opaque(place, without_addresses(text) if isinstance(value, _INERT) else text)
+        bare = _ADDRESS.search(text) or self._marks.of(text) == self._marks.of(kind)
+        if bare and not self._besides and not isinstance(value, _INERT):
             self.found.opaque.add(place)
         return kind
 
@@ -331,6 +390,26 @@ _HANDLERS: tuple[tuple[Any, Callable[..., str]], ...] = (
 )
 
 
+_LEAVES = frozenset(
+    {_Reader.name, _Reader.scalar, _Reader.number, _Reader.text, _Reader.nothing, _Reader.raw, _Reader.complex}
+    | {_Reader.decimal, _Reader.fraction, _Reader.moment}
+)
+
+
+@lru_cache(maxsize=4_096)
+def _carries(kind: type) -> bool:
+    """Whether a kind of number, text or container has room for attributes of its own: then it was derived for that."""
+    if kind.__module__ in ("builtins", "numpy", "numpy.ma", "collections") or issubclass(
+        kind, enum.Enum | np.ma.MaskedArray
+    ):
+        return False
+    slots = any(cls.__dict__.get("__slots__") for cls in kind.__mro__ if cls.__module__ not in _LIBRARY)
+    return kind.__module__ not in _LIBRARY and bool(kind.__dictoffset__ or slots)
+
+
+_LIBRARY = ("builtins", "fractions", "decimal", "_decimal", "datetime", "numbers", "abc", "typing", "collections.abc")
+
+
 @lru_cache(maxsize=4_096)
 def _handler(kind: type) -> Callable[..., str] | None:
     """How values of a type are read, where that is known."""
@@ -347,6 +426,29 @@ def beyond_doubles(whole: Array) -> bool:
     True
     """
     return whole.size > 0 and (int(whole.max()) > _EXACT or int(whole.min()) < -_EXACT)
+
+
+def odd_nans(numbers: Array) -> Array | None:
+    """The bits of those NaN that are not the usual one, as numbers; None where there are none.
+
+    >>> odd_nans(np.array([1.0, np.nan])) is None
+    True
+    """
+    missing = np.isnan(numbers)
+    if not missing.any():
+        return None
+    bits = np.ascontiguousarray(numbers).view(np.uint64)
+    odd = missing & (bits != _USUAL_NAN)
+    return np.where(odd, (bits % _EXACT).astype(np.float64), 0.0) if odd.any() else None
+
+
+def without_addresses(text: str) -> str:
+    """A text without the addresses of objects in memory, which differ from run to run and mean nothing.
+
+    >>> without_addresses("<object object at 0x7f00>")
+    '<object object>'
+    """
+    return _ADDRESS.sub("", text)
 
 
 def _short(key: Any) -> str:

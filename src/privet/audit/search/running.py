@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import inspect
 import io
 import pickle
 import time
@@ -16,6 +17,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet._validate import count
+from privet.audit.search.overheard import listening, overhear, raised
 from privet.audit.search.reading import Reading, read
 from privet.audit.search.rows import Marks
 from privet.audit.search.worlds import Look, World, join, scattered, stack, world_of_array
@@ -254,6 +256,7 @@ class Subject:
                 warnings.catch_warnings(),
                 contextlib.redirect_stdout(printed),
                 contextlib.redirect_stderr(printed),
+                listening() as heard,
             ):
                 warnings.simplefilter("error")
                 outputs = simulate(value, runs)
@@ -262,7 +265,7 @@ class Subject:
         except BaseException:
             return None
         given.check(value)
-        if printed.getvalue():
+        if printed.getvalue() or heard:
             return None
         if isinstance(outputs, World):
             return outputs if outputs.runs == runs else None
@@ -286,10 +289,12 @@ class Subject:
             warnings.catch_warnings(record=True) as caught,
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
+            listening() as heard,
         ):
             warnings.simplefilter("always")
             for world in _order(chosen):
                 caught.clear()
+                heard.clear()
                 value = inputs[world].fresh()
                 turn = len(seen[world]) % len(paths) if len(paths) > 1 else 0
                 run = paths[turn] if paths else runner_of(self.fresh() if self.fresh else self.mechanism)
@@ -303,7 +308,7 @@ class Subject:
                 took = time.thread_time() - start if self.timed else 0.0
                 inputs[world].check(value)
                 reading = self._look(output)
-                self._aside(reading, caught, out, err)
+                self._aside(reading, caught, heard, out, err)
                 seen[world].append(Look(reading, took, True, before == 1 - world))
                 before = world
                 if self.told is not None and time.monotonic() - last > _TELLING:
@@ -317,22 +322,26 @@ class Subject:
             self.told(done - self._told)
         self._told = done
 
-    def _aside(self, reading: Reading, caught: list[Any], out: io.StringIO, err: io.StringIO) -> None:
-        """Warnings and what was printed."""
+    def _aside(self, reading: Reading, caught: list[Any], heard: list[str], out: io.StringIO, err: io.StringIO) -> None:
+        """Warnings, logs, and what was printed."""
         if caught:
             reading.form += " warns " + "|".join(sorted({warning.category.__name__ for warning in caught}))
-            reading.marks["message of warnings"] = self.marks.of("\n".join(str(w.message) for w in caught))
+            overhear(reading, "message of warnings", "\n".join(str(w.message) for w in caught), self.marks)
+        if heard:
+            overhear(reading, "message of logs", "\n".join(heard), self.marks)
         for name, stream in (("standard output", out), ("standard error", err)):
             text = stream.getvalue()
             if text:
-                reading.marks[name] = self.marks.of(text)
+                overhear(reading, name, text, self.marks)
                 stream.seek(0)
                 stream.truncate()
 
     def _look(self, output: Any) -> Reading:
         if isinstance(output, BaseException):
-            message = self.marks.of(f"{type(output).__name__}: {output}")
-            return Reading(f"raises {type(output).__name__}", marks={"message": message})
+            return raised(output, self.marks)
+        if inspect.iscoroutine(output):
+            output.close()
+            raise InvalidParameter("this mechanism is asynchronous: pass lambda value: asyncio.run(mechanism(value))")
         try:
             reading = read(output if self.view is None else self.view(output), self.marks, wants_rows=self.wants_rows)
             if self.features is not None:

@@ -1,6 +1,7 @@
 """Ways to take an unknown object apart, by what it can do; None where a way does not lead in."""
 
 import dataclasses
+import io
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
@@ -9,6 +10,9 @@ from typing import Any
 import numpy as np
 
 MOST_LEAVES = 20_000  # of one nested output, beside whole arrays of numbers
+_DENSE = 16_384  # cells of a sparse matrix that are looked at one by one, empty ones included
+_CELLS = 512  # entries of a larger one that are named by their place
+_MOST_READ = 1 << 20  # characters or bytes of a file
 
 
 def _tensor(value: Any) -> Any:
@@ -19,6 +23,9 @@ def _tensor(value: Any) -> Any:
     if getattr(plain, "is_quantized", False):
         plain = plain.dequantize()
     if getattr(plain, "is_sparse", False) or getattr(plain, "is_sparse_csr", False):
+        if getattr(plain, "shape", None) is not None and np.prod([float(n) for n in plain.shape]) > 100 * _DENSE:
+            entries = plain.to_sparse_coo().coalesce()
+            return {"shape": tuple(plain.shape), "indices": entries.indices(), "values": entries.values()}
         plain = plain.to_dense()
     for lazy in ("resolve_conj", "resolve_neg"):
         plain = getattr(plain, lazy)() if hasattr(plain, lazy) else plain
@@ -66,8 +73,45 @@ def frame(value: Any) -> Any:
         plain = type(value.index).__name__ == "RangeIndex"
         return numbers if plain else dict(zip(keys.tolist(), numbers.tolist(), strict=True))
     if hasattr(of, "tocoo") and hasattr(of, "toarray"):
-        return value.toarray()
+        return _sparse(value)
     return value.to_numpy() if hasattr(of, "to_numpy") else None
+
+
+def _sparse(value: Any) -> Any:
+    """All cells of a small matrix; of a large one what is stored, by its place. That a 0 is stored tells something too."""
+    entries = value.tocoo()
+    if np.prod([float(n) for n in value.shape]) <= _DENSE:
+        return {"cells": value.toarray(), "stored": int(entries.nnz)}
+    order = np.lexsort(entries.coords[::-1])
+    at, numbers = [axis[order] for axis in entries.coords], entries.data[order]
+    named = dict(zip(zip(*(axis.tolist() for axis in at), strict=True), numbers.tolist(), strict=True))
+    cells = named if len(named) <= _CELLS else {}
+    return {"shape": value.shape, "places": at, "numbers": numbers, "cells": cells}
+
+
+def about(value: Any) -> dict[str, Any]:
+    """What a table says besides its cells: types and categories of columns, names of an index, notes that hang on it.
+
+    >>> import pandas
+    >>> about(pandas.Series(["a"], dtype=pandas.CategoricalDtype(["a", "b"]), name="x"))
+    {'name': 'x', 'categories': [['a', 'b']]}
+    """
+    found: dict[str, Any] = {}
+    if (
+        schema := getattr(value, "schema", None)
+    ) is not None:  # Polars and Arrow: types, and what is written beside them
+        found["schema"] = str(schema)
+        found["metadata"] = {str(k): str(v) for k, v in (getattr(schema, "metadata", None) or {}).items()}
+    if isinstance(name := getattr(value, "name", None), str | int):
+        found["name"] = name
+    found["attrs"] = dict(getattr(value, "attrs", None) or {})
+    index = getattr(value, "index", None)
+    found["index"] = [str(name) for name in getattr(index, "names", []) if name is not None]
+    dtypes = getattr(value, "dtypes", getattr(value, "dtype", None))
+    dtypes = [dtypes] if not isinstance(dtypes, Iterable) or isinstance(dtypes, str) else list(dtypes)
+    every = [getattr(dtype, "categories", None) for dtype in dtypes]
+    found["categories"] = [list(kinds) for kinds in every if isinstance(kinds, Iterable)]
+    return {key: part for key, part in found.items() if isinstance(part, int) or part}
 
 
 def is_table(value: Any) -> bool:
@@ -87,7 +131,7 @@ def _dataclass(value: Any) -> Any:
 
 
 def _array_like(value: Any) -> Any:
-    if hasattr(value, "__array__") and not isinstance(value, type):
+    if (hasattr(value, "__array__") or hasattr(value, "__array_interface__")) and not isinstance(value, type):
         found = np.asarray(value)
         return found if found.dtype != object or found.ndim else None
     if hasattr(value, "as_py"):
@@ -95,6 +139,21 @@ def _array_like(value: Any) -> Any:
     if isinstance(value, Sequence):
         return list(value)
     return None
+
+
+def _file(value: Any) -> Any:
+    """What a file in memory or on a disc holds, wherever its reader stands."""
+    if not isinstance(value, io.IOBase):
+        return None
+    if isinstance(value, io.StringIO | io.BytesIO):
+        return value.getvalue()
+    if not (value.seekable() and value.readable()):
+        return None
+    stands = value.tell()
+    value.seek(0)
+    found = value.read(_MOST_READ)
+    value.seek(stands)
+    return found
 
 
 def _iterated(value: Any) -> Any:
@@ -113,31 +172,58 @@ def is_function(value: Any) -> bool:
 
 
 def _function(value: Any) -> Any:
-    """A function by what it holds: closure, defaults, the arguments of a partial, the object of a method."""
+    """A function by what it holds: closure, defaults, constants, arguments of a partial, the object of a method."""
     if hasattr(value, "func") and hasattr(value, "keywords"):
         return {"func": value.func, "args": value.args, "keywords": value.keywords}
     if not is_function(value) or isinstance(value, type):
         return None
-    held = {"self": getattr(value, "__self__", None), "defaults": getattr(value, "__defaults__", None)}
+    names = ("__self__", "__defaults__", "__kwdefaults__", "__dict__")
+    held = {name.strip("_"): getattr(value, name, None) for name in names}
+    constants = getattr(getattr(value, "__code__", None), "co_consts", ())
+    held["constants"] = [each for each in constants if isinstance(each, str | bytes | int | float | complex | tuple)]
     cells = getattr(value, "__closure__", None) or ()
-    found = {name: part for name, part in held.items() if part is not None and not isinstance(part, ModuleType)}
+    found = {name: part for name, part in held.items() if part and not isinstance(part, ModuleType)}
     return found | {f"cell {j}": cell.cell_contents for j, cell in enumerate(cells)} or None
 
 
+def attributes(value: Any) -> dict[str, Any]:
+    """What an object carries by name: its attributes, and its slots.
+
+    >>> import types
+    >>> attributes(types.SimpleNamespace(a=1)), attributes(3)
+    ({'a': 1}, {})
+    """
+    if isinstance(value, type) or is_function(value):
+        return {}
+    found = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            inner = f"_{kind.__name__.lstrip('_')}{name}" if name[:2] == "__" and name[-2:] != "__" else name
+            if name not in ("__dict__", "__weakref__") and hasattr(value, inner):
+                found[name] = getattr(value, inner)
+    return found
+
+
 def _attributes(value: Any) -> Any:
-    """Plain objects by their attributes."""
+    """Plain objects by what they carry; those of compiled libraries by what they would be saved as."""
     if isinstance(value, type) or is_function(value):
         return None
-    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    names = [*getattr(value, "__dict__", {}), *(n for n in slots if hasattr(value, n) and not n.startswith("__"))]
-    found = {name: getattr(value, name) for name in names}
-    if found:
+    if found := attributes(value):
         return found
     if hasattr(value, "__float__") or hasattr(value, "__index__"):
         return float(value)
-    return None
+    if own := getattr(value, "__getstate__", lambda: None)():
+        return own
+    if isinstance(reduced := value.__reduce_ex__(2), str):
+        return None
+    _, given, *rest = reduced
+    kept = [part for part in given if not isinstance(part, type)]
+    state = [part for part in rest if part is not None]
+    return {"made of": kept, "state": state} if kept or state else None
 
 
 WAYS: tuple[Callable[[Any], Any], ...] = (
-    _tensor, arrays_of, frame, _dataclass, _array_like, _iterated, _function, _attributes,
+    _tensor, arrays_of, frame, _file, _dataclass, _array_like, _iterated, _function, _attributes,
 )  # fmt: skip
+OUTSIDE = frozenset({_dataclass, _array_like, _iterated})  # ways that show a face, beside which an object may hold more

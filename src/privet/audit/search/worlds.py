@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
-from privet.audit.search.reading import Reading, beyond_doubles
+from privet.audit.search.reading import Reading, beyond_doubles, odd_nans
 
 _MOST_NAMES = 4_096  # single numbers and marks of different names in one batch; the most frequent are kept
 
@@ -127,10 +127,13 @@ def world_of_array(outputs: Array) -> World:
     runs = len(outputs)
     flat = outputs.reshape(runs, -1)
     parts = {}
+    numbers = flat.astype(np.float64)
     if flat.dtype.kind in "iu" and flat.dtype.itemsize == 8 and beyond_doubles(flat):
         low = (flat & (2**53 - 1)).astype(np.float64)
-        parts[" low"] = Part(low, np.full(runs, flat.shape[1]))
-    numbers = flat.astype(np.float64)
+        # of a run that needs them: whether a run shows them must not depend on the others of its batch
+        parts[" low"] = Part(low, np.where((np.abs(numbers) > 2.0**53).any(axis=1), flat.shape[1], 0))
+    if flat.dtype.kind == "f" and (odd := odd_nans(numbers)) is not None:
+        parts[" bits of nan"] = Part(odd, np.where((odd != 0.0).any(axis=1), flat.shape[1], 0))
     form = f"{outputs.dtype}{outputs.shape[1:]}"
     rows: Any = None
     if outputs.ndim in (2, 3) and outputs.shape[1] > 1:

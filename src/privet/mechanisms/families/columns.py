@@ -42,7 +42,9 @@ _GROUPED = (
 _LENGTHLESS = (
     "the number of values is public and is checked before anything is paid: pass list(values), which has a length"
 )
+_VIEW = "groups and windows of a table are neither a table nor a column: pass the column itself"
 _KIND = "this column holds neither numbers nor booleans nor dates: pass one that does"
+_WIDE = "integers of 128 bits are wider than any number that numpy has: cast the column first, by .cast(pl.Int64)"
 _TYPED = (np.ndarray, memoryview, array)
 _STEPS = {"D": (86_400, 1), "s": (1, 1), "ms": (1, 1_000), "us": (1, 1_000_000), "ns": (1, 1_000_000_000)}
 
@@ -156,6 +158,8 @@ def admit_column(value: object, *, labels: bool = True) -> None:
         raise InvalidData(_SET)
     if is_table(value):
         raise InvalidData(_TABLE)
+    if is_view(value):
+        raise InvalidData(_VIEW)
     many = isinstance(value, Iterable) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
     if not labels and many and not hasattr(value, "__len__"):
         raise InvalidData(_LENGTHLESS)
@@ -185,7 +189,32 @@ def is_table(value: object) -> bool:
     )
 
 
-_REFUSED = {"text": _TEXT, "object": _OBJECTS, "other": _KIND}
+def is_view(value: object) -> bool:
+    """Whether this is something about a table that is neither a table nor a column: groups, windows, readers. They can be
+    iterated over, but not record by record.
+
+    >>> is_view(np.zeros(2)), is_view([1])
+    (False, False)
+    """
+    if type(value).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
+        return False
+    return isinstance(value, Iterable) and not any(kind.__name__ in _HOLDERS for kind in type(value).__mro__)
+
+
+_HOLDERS = {"DataFrame", "Series", "Index", "ExtensionArray", "Table", "RecordBatch", "Array", "ChunkedArray"}
+_REFUSED = {"text": _TEXT, "object": _OBJECTS, "wide": _WIDE, "other": _KIND}
+
+
+def dimensions(value: Any) -> int:
+    """How many dimensions a typed container has: 1 for a column, 0 for a number in the clothes of an array.
+
+    >>> dimensions(np.zeros((2, 3))), dimensions(np.array(1.0))
+    (2, 0)
+    """
+    known = getattr(value, "ndim", None)
+    if isinstance(known, int):
+        return known
+    return 1 if isinstance(value, _TYPED) or _library(value) else _foreign(value).ndim
 
 
 def column_kind(value: Any) -> str:
@@ -233,6 +262,8 @@ def _polars_kind(series: Any) -> str:
         return "other"
     if dtype == pl.Boolean:
         return "bool"
+    if dtype in (getattr(pl, "Int128", None), getattr(pl, "UInt128", None)):
+        return "wide"
     if dtype.is_numeric():
         return "whole" if dtype.is_integer() else "float"
     if dtype in (pl.Date, pl.Datetime) or dtype == pl.Duration:

@@ -8,7 +8,7 @@ import numpy as np
 from privet._numerics import Array, exact_ratio
 from privet._validate import at_least, finite
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.families.columns import admit_column, is_number, is_typed, moment, read_column
+from privet.mechanisms.families.columns import admit_column, dimensions, is_number, is_typed, moment, read_column
 from privet.privacy import Unit
 
 Missing = float | Literal["drop"]
@@ -41,7 +41,7 @@ def admit_records(value: Any) -> None:
     if is_number(value):
         raise InvalidData(_SHAPE)
     admit_column(value)
-    if getattr(value, "ndim", 1) != 1:
+    if is_typed(value) and dimensions(value) != 1:
         raise InvalidData(_SHAPE)
 
 

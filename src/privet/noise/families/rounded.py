@@ -46,7 +46,7 @@ def draw_rounded(
         return min(max(whole + one(stream, *given, rest), -SATURATION), SATURATION)
     if isinstance(rest, Fraction) and isinstance(whole, int) and math.prod(shape) == 1:  # a list of one is one draw
         number = min(max(whole + one(stream, *given, rest), -SATURATION), SATURATION)
-        return np.full(shape, number, dtype=np.int64)
+        return np.array([number], dtype=np.int64).reshape(shape)
     out = np.empty(shape, dtype=np.int64)
     flat = out.reshape(-1)
     wholes = whole.reshape(-1) if isinstance(whole, np.ndarray) else None

@@ -11,6 +11,7 @@ from privet.audit.search import KINDS
 from privet.privacy import ApproxLoss, PrivacyLoss
 from privet.testing.zoo.amounts import AMOUNTS
 from privet.testing.zoo.beyond import BEYOND
+from privet.testing.zoo.carried import CARRIED
 from privet.testing.zoo.choices import CHOICES
 from privet.testing.zoo.entry import ANY, Entry, Simulated
 from privet.testing.zoo.local import LOCAL
@@ -128,7 +129,7 @@ def zoo(*, waiting: bool = False) -> tuple[Entry, ...]:
     >>> len(zoo()) >= 60
     True
     """
-    rooms = (AMOUNTS, CHOICES, SAMPLERS, OUTPUTS, BEYOND, VECTORS, LOCAL, RAGGED, TEXTS, STATES, TABLES)
+    rooms = (AMOUNTS, CHOICES, SAMPLERS, OUTPUTS, BEYOND, VECTORS, LOCAL, RAGGED, TEXTS, STATES, TABLES, CARRIED)
     return tuple(
         sorted(
             (entry for room in rooms for entry in room if waiting or entry.number not in WAITING),
