@@ -160,3 +160,4 @@ def test_laws_hold_at_an_awkward_setting():
     example = Example(made, EXAMPLE.left, EXAMPLE.right, lengths="protected")
     for law in (testing.check_price_is_a_value, testing.check_behaviour_is_public, testing.check_seed_is_stamped):
         law(example)
+    assert made.loss.approximate().epsilon <= 0.3

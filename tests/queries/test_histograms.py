@@ -178,7 +178,7 @@ def test_intervals_of_filtered_counts_and_marginals_cover():
         made = question.for_budget(epsilon=0.5)
         cells = exact_aggregates(made.plan, {"t": frame}, SALTS).rows.reshape(made.queries.workload.shape)
         truth = made.queries.workload.answers(cells)
-        held, runs = np.zeros(len(truth)), 300
+        held, runs = np.zeros(len(truth)), 150
         _, wide = _answered(made.queries.release(cells).value, made.queries.workload)
         for seed in range(runs):
             answers = made.queries.release(cells, source=noise.Seeded(seed)).value

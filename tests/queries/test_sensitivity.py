@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import privet as pv
+from privet import audit, testing
 from privet.errors import InvalidParameter
-from privet.mechanisms import DiscreteLaplace, Sensitivity
-from privet.privacy import Unit
+from privet.mechanisms import DiscreteLaplace, Example, Sensitivity
+from privet.privacy import Guarantee, Unit
+from privet.queries import TableAnswers
 from privet.queries.measured import Family
 from tests.queries import worlds
 
@@ -115,6 +117,53 @@ def test_scores_of_all_groups_together_move_as_priced(q, relation):
         assert part.moved == part.choice.sensitivity.value
     assert max(moves) >= part.moved / 2  # no wide berth: a person can use up most of it
     assert made.loss.pure() <= 1.0 < made.loss.pure() + 1e-9
+
+
+def test_the_neighbours_see_groups_beyond_the_limit(monkeypatch):
+    """One group more than the limit for a person, as a tie or an off-by-one would keep."""
+    from privet.tables.engines import reference
+
+    sound = reference._limits
+
+    def one_more(plan: Any, pairs: Any, counts: Any, salts: Any) -> Any:
+        unit = replace(plan.rows.unit, max_groups=plan.rows.unit.max_groups + 1)
+        return sound(replace(plan, rows=replace(plan.rows, about=unit)), pairs, counts, salts)
+
+    monkeypatch.setattr(reference, "_limits", one_more)
+    unit = pv.Person("id", max_groups=1, max_rows_per_group=2)
+    ((_, far, declared),) = farthest(unit, {"n": pv.count()}, {"epsilon": 1.0})
+    assert far > declared
+
+
+def two_parts() -> Example:
+    data = {"ward": ["A", "B", "A"], "x": [1, 2, 3]}
+    less = {name: column[:2] for name, column in data.items()}
+    columns = {name: worlds.COLUMNS[name] for name in data}
+    tables = [pv.Table(each, columns=columns, name="visits") for each in (data, less)]
+    made = tables[0].group_by("ward").agg(n=pv.count(), s=pv.sum("x")).for_budget(epsilon=1.0)
+    return Example(made, tables[0].data, tables[1].data, Guarantee(1.0))
+
+
+def test_laws_see_a_charge_that_is_forgotten(monkeypatch):
+    example = two_parts()
+    testing.check_parts_are_the_price(example)
+    monkeypatch.setattr(TableAnswers, "loss", property(lambda self: self.parts[0].loss))
+    with pytest.raises(AssertionError, match="not charged"):
+        testing.check_parts_are_the_price(two_parts())
+
+
+def test_replay_sees_noise_that_is_halved(monkeypatch):
+    example = two_parts()
+    release = example.mechanism.release
+    assert not audit.replay(release, example.left, example.right).refuted
+    sound = TableAnswers._noisy
+
+    def halved(self: TableAnswers, i: int, found: Any, selected: Any, source: Any) -> Any:
+        noisy = sound(self, i, found, selected, source)
+        return noisy._replace(values=(noisy.values + self.families[i].exact(found)) / 2)
+
+    monkeypatch.setattr(TableAnswers, "_noisy", halved)
+    assert audit.replay(release, example.left, example.right).refuted
 
 
 def test_a_part_with_less_noise_than_its_reach_is_refused():
