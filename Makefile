@@ -4,6 +4,7 @@ PYTHON    ?= python3
 VENV      ?= .venv
 DEMO_VENV ?= .venv-demo
 JOBS      ?= 2
+EXTRAS    ?=  # more of pyproject's extras for the tests, such as ",spark" (half a gigabyte)
 
 BIN  := $(VENV)/bin
 CORE := $(DEMO_VENV)/.stamp-core
@@ -55,5 +56,5 @@ $(CORE): pyproject.toml constraints.txt
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev$(strip $(EXTRAS))]'
 	touch $@

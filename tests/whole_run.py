@@ -30,6 +30,7 @@ BUDGET = {
     "seams": 120,
     "oracles": 30,
     "src": 60,
+    "tables": 90,
     "workloads": 90,
 }
 

@@ -33,36 +33,79 @@ if TYPE_CHECKING:  # what `__getattr__` does at run time, spelt out for type che
     )
     from privet._private import Private
     from privet.ledger import Budget, Ledger
+    from privet.queries import (
+        Table,
+        batch,
+        count,
+        count_persons,
+        max,
+        mean,
+        median,
+        min,
+        quantile,
+        std,
+        sum,
+        variance,
+    )
+    from privet.tables import Bool, Category, Date, Float, Int, KeySet, Person, Rows, Text
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bool",
     "Budget",
+    "Category",
+    "Date",
+    "Float",
+    "Int",
+    "KeySet",
     "Ledger",
+    "Person",
     "Private",
+    "Rows",
+    "Table",
+    "Text",
     "__version__",
     "accounting",
     "audit",
+    "batch",
+    "count",
+    "count_persons",
     "deep",
     "errors",
     "learn",
     "ledger",
     "local",
+    "max",
+    "mean",
     "mechanisms",
+    "median",
+    "min",
     "noise",
     "pate",
     "privacy",
+    "quantile",
     "queries",
     "report",
+    "std",
+    "sum",
     "synth",
     "tables",
     "testing",
+    "variance",
     "workloads",
 ]
 
 # Names that users reach as `pv.Name`, with the room each lives in: {"Name": "room"}. A name listed here
 # also joins `__all__` and the imports for type checkers above; every other entry of `__all__` is a room.
-_HOMES: dict[str, str] = {"Budget": "ledger", "Ledger": "ledger", "Private": "_private"}
+_HOMES: dict[str, str] = {
+    "Budget": "ledger",
+    "Ledger": "ledger",
+    "Private": "_private",
+    **dict.fromkeys(("Bool", "Category", "Date", "Float", "Int", "KeySet", "Person", "Rows", "Text"), "tables"),
+    **dict.fromkeys(("Table", "batch", "count", "count_persons", "max", "mean", "median", "min"), "queries"),
+    **dict.fromkeys(("quantile", "std", "sum", "variance"), "queries"),
+}
 
 
 def __getattr__(name: str) -> Any:

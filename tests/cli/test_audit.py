@@ -129,7 +129,7 @@ def test_time_processes_and_an_early_end_are_asked_for(privet, own):
 
 
 def test_how_far_an_audit_has_come_is_shown_on_a_terminal(monkeypatch):
-    from privet.cli.audit import shared
+    from privet.cli import output
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -137,7 +137,7 @@ def test_how_far_an_audit_has_come_is_shown_on_a_terminal(monkeypatch):
 
     for screen, words in ((Terminal(), "audit"), (io.StringIO(), "")):
         monkeypatch.setattr(sys, "stderr", screen)
-        with shared.progress():
+        with output.progress():
             audit.mechanism(lambda value: value, claim=privacy.PureLoss(1.0), neighbours=[(0, 1)], runs=40)
         assert words in screen.getvalue()
         assert bool(screen.getvalue()) == bool(words)

@@ -35,7 +35,7 @@ def test_importing_the_command_loads_nothing_heavy():
     assert json.loads(run.stdout) == []
 
 
-@pytest.mark.parametrize("command", ["price", "calibrate", "demo"])
+@pytest.mark.parametrize("command", ["price", "calibrate", "demo", "query"])
 def test_every_command_explains_itself(privet, command):
     outcome = privet(command, "--help")
     assert outcome.code == 0

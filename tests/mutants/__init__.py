@@ -5,6 +5,8 @@ from tests.mutants.audit import AUDIT
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.privacy import PRIVACY
+from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
-MUTANTS = (*ADAPTIVE.mutants, *AUDIT.mutants, *MECHANISMS.mutants, *NOISE.mutants, *PRIVACY.mutants, *WORKLOADS.mutants)
+ROOMS = (ADAPTIVE, AUDIT, MECHANISMS, NOISE, PRIVACY, TABLES, WORKLOADS)
+MUTANTS = tuple(mutant for room in ROOMS for mutant in room.mutants)

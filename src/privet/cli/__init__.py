@@ -11,6 +11,7 @@ from privet.cli.ledgers import ledger_app as ledger_app
 
 # Importing a command registers it; the order here is the order of the help.
 from privet.cli.price import price as price
+from privet.cli.query import query as query, table_app as table_app
 from privet.cli.ranges import ranges_app as ranges_app
 
 __all__, __dir__ = face(globals())

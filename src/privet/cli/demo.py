@@ -41,44 +41,42 @@ def demo() -> None:
     _chapter(4, "Pay, then look", "privet ledger init patients.ledger --epsilon 1 --delta 1e-6")
     _questions()
 
-    typer.echo("\nNext: privet price --help, privet ledger --help, or the tutorials first-price and first-ledger")
+    typer.echo(
+        "\nNext: privet price --help, privet query --help, or the tutorials first-price, first-ledger and a-hospital"
+    )
 
 
 def _questions() -> None:
-    """A count, a histogram and a choice about the patients of a clinic, paid from a ledger file."""
+    """A count, a histogram and a choice about the patients of a clinic, asked of a table and paid from a ledger file."""
     from tempfile import TemporaryDirectory
 
     from sklearn.datasets import load_diabetes
 
-    from privet import mechanisms, report
-    from privet.ledger import Budget, Ledger
+    import privet as pv
+    from privet import report
 
-    table = load_diabetes(scaled=False).data
-    age, bmi = table[:, 0], table[:, 2]
-    decades = tuple(f"{start}-{start + 9}" for start in range(20, 80, 10))  # public: chosen without a look
-    members = [(age >= start) & (age < start + 10) for start in range(20, 80, 10)]
+    measured = load_diabetes(scaled=False).data
+    columns = {"age": pv.Int(20, 79), "bmi": pv.Float(10.0, 60.0)}  # public: chosen without a look
+    patients = pv.Table({"age": measured[:, 0], "bmi": measured[:, 2]}, columns=columns, name="patients")
+    heavy = patients.where(patients["bmi"] >= 30.0)
     with TemporaryDirectory() as folder:
-        ledger = Ledger.create(f"{folder}/patients.ledger", budget=Budget(epsilon=1.0, delta=1e-6), dataset="patients")
-        typer.echo(
-            "A ledger file holds the budget of a clinic's patients. A question is paid for before data is read.\n"
-        )
+        budget = pv.Budget(epsilon=1.0, delta=1e-6)
+        ledger = pv.Ledger.create(f"{folder}/patients.ledger", budget=budget, dataset="patients", unit=patients.unit)
+        typer.echo("A table says what its columns may contain. A ledger file holds the budget of a clinic's patients.")
+        typer.echo("A question is paid for before data is read.\n")
 
-        heavy = ledger.release(mechanisms.Count.for_budget(epsilon=0.2), bmi >= 30.0, purpose="BMI of 30 or more")
-        typer.echo(f"  Patients with a BMI of 30 or more: {heavy}\n")
+        counted = ledger.release(heavy.agg(n=pv.count()), epsilon=0.2, purpose="BMI of 30 or more").value
+        low, high = (int(end[0]) for end in counted.interval("n"))
+        typer.echo(f"  Patients with a BMI of 30 or more: {counted['n'][0]}, between {low} and {high} (95%)\n")
 
-        bins = mechanisms.DiscreteLaplace.for_budget(
-            epsilon=0.5, sensitivity=mechanisms.histogram_sensitivity(norm="l1")
-        )
-        ages = ledger.release(bins, [int(inside.sum()) for inside in members], purpose="ages")
-        typer.echo(f"  Patients by age, each {ages.error}:")
-        for decade, number in zip(decades, ages.value.tolist(), strict=True):
-            typer.echo(f"    {decade}  {max(number, 0):>4}  {'#' * max(0, round(number / 4))}")
+        ages = ledger.release(patients.histogram("age", width=10), epsilon=0.5, purpose="ages")
+        typer.echo("  Patients by age:")
+        for decade, number in zip(range(20, 80, 10), ages.value["n"].tolist(), strict=True):
+            typer.echo(f"    {decade}-{decade + 9}  {number:>4}  {'#' * round(number / 4)}")
 
-        best = mechanisms.PermuteAndFlip.for_budget(
-            epsilon=0.2, sensitivity=1, monotonic=True, candidates=decades
-        )  # adding a patient raises scores only
-        scores = [int((inside & (bmi >= 30.0)).sum()) for inside in members]
-        typer.echo(f"\n  Age with most such patients: {ledger.release(best, scores, purpose='age of most').value}\n")
+        most = ledger.release(heavy.bin("age", width=10).top_k("age_bin", 1), epsilon=0.2, purpose="age of most")
+        decade = 20 + 10 * int(most.value[0])
+        typer.echo(f"\n  Age with most such patients: {decade}-{decade + 9}\n")
 
         for name, value in report.ledger_status(ledger).facts():
             typer.echo(f"  {name:<11} {value}")

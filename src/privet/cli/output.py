@@ -1,14 +1,20 @@
 """What commands print and draw. Everything that computes lies in `privet.report`."""
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from privet._progress import listening
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from privet.report import Calibration, Quote
 
 
@@ -77,3 +83,24 @@ def show_quote(quote: "Quote", found: "Calibration | None" = None) -> None:
         (head, rest[:1].upper() + rest[1:]) for head, _, rest in (sentence.partition(": ") for sentence in sentences)
     ]
     out.print(report.facts_table(facts, width=_MARGIN))
+
+
+@contextmanager
+def progress() -> Iterator[None]:
+    """While open, long work shows on stderr how far it has come; nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = shown.add_task(what)
+            shown.update(tasks[what], completed=done, total=of)
+
+        with listening(tell):
+            yield

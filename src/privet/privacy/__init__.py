@@ -25,6 +25,7 @@ from privet.privacy.loss import (
     ZcdpBound as ZcdpBound,
 )
 from privet.privacy.mixture_of_gaussians import MixtureOfGaussiansLoss as MixtureOfGaussiansLoss
+from privet.privacy.objective_perturbation import ObjectivePerturbationLoss as ObjectivePerturbationLoss
 from privet.privacy.parallel import Parallel as Parallel
 from privet.privacy.per_person import PerPerson as PerPerson, per_person as per_person
 from privet.privacy.permute_and_flip import PermuteAndFlipLoss as PermuteAndFlipLoss

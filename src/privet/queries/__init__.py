@@ -1,6 +1,32 @@
 """Queries: counts, sums, means, quantiles and group-bys, with a preview of cost and error."""
 
-from privet._face import face, not_in_this_version
+from privet._face import face
+from privet.queries.aggregates import (
+    count as count,
+    count_persons as count_persons,
+    max as max,
+    mean as mean,
+    median as median,
+    min as min,
+    quantile as quantile,
+    std as std,
+    sum as sum,
+    variance as variance,
+)
+from privet.queries.answer import Answer as Answer
+from privet.queries.batch_answers import BatchAnswers as BatchAnswers
+from privet.queries.batches import Batch as Batch, batch as batch
+from privet.queries.covariance_answers import Covariance as Covariance, CovarianceAnswers as CovarianceAnswers
+from privet.queries.covariances import CovarianceQuestion as CovarianceQuestion
+from privet.queries.discovered_keys import DiscoveredKeys as DiscoveredKeys
+from privet.queries.histogram_answers import (
+    Distribution as Distribution,
+    HistogramAnswers as HistogramAnswers,
+    TopValues as TopValues,
+)
+from privet.queries.histograms import HistogramQuestion as HistogramQuestion, TopQuestion as TopQuestion
+from privet.queries.query import Preview as Preview, Query as Query
+from privet.queries.table import Groups as Groups, Table as Table
+from privet.queries.table_answers import TableAnswers as TableAnswers
 
 __all__, __dir__ = face(globals())
-__getattr__ = not_in_this_version(__name__)

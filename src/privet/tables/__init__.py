@@ -1,6 +1,36 @@
 """Tables: schema, bounds, privacy unit, contribution bounding and the engines behind them."""
 
-from privet._face import face, not_in_this_version
+from privet._face import face
+from privet.tables.bounded import (
+    Aggregates as Aggregates,
+    Bounded as Bounded,
+    Cell as Cell,
+    Signed as Signed,
+    Term as Term,
+    Ticks as Ticks,
+)
+from privet.tables.columns import (
+    Bool as Bool,
+    Category as Category,
+    Column as Column,
+    Date as Date,
+    Float as Float,
+    Int as Int,
+    Text as Text,
+)
+from privet.tables.keys import KeySet as KeySet
+from privet.tables.person import Person as Person, Rows as Rows
+from privet.tables.plan import (
+    Derive as Derive,
+    Linked as Linked,
+    Node as Node,
+    PersonJoin as PersonJoin,
+    PublicJoin as PublicJoin,
+    Source as Source,
+    Union as Union,
+    Where as Where,
+)
+from privet.tables.reach import Reach as Reach
+from privet.tables.schema import draft as draft, read_schema as read_schema, write_schema as write_schema
 
 __all__, __dir__ = face(globals())
-__getattr__ = not_in_this_version(__name__)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -224,8 +225,10 @@ def _written(value: Any, kind: Any) -> Any:
         return other if np.array_equal(other, value) else value
     if isinstance(value, list | tuple):
         return [_written(item, kind) for item in value]
-    if value is None or isinstance(value, str) or not np.isfinite(value):
-        return value
+    if isinstance(value, Mapping):
+        return {name: _written(item, kind) for name, item in value.items()}
+    if not isinstance(value, Real | Decimal | np.bool_) or not np.isfinite(float(value)):
+        return value  # what hides its numbers stays as it is
     try:
         other = kind(value)
     except (TypeError, ValueError, OverflowError):

@@ -146,7 +146,8 @@ def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:
         found += [Kronecker(), Kronecker((Wavelet(),) * len(workload.factors))]
     if isinstance(workload, Marginals) and norm == "l2":
         found.append(ResidualTables())
-    if len(workload.shape) == 2 and workload.cells <= _SEARCHED:
+    # a quadtree is filled up to a square: 2 x 150 cells would be 65,536
+    if len(workload.shape) == 2 and 4 ** (max(workload.shape) - 1).bit_length() <= _SEARCHED:
         found += [Quadtree(), Quadtree(root=False)]
     if line and workload.cells <= _MATRICES and norm == "l2":
         found += [SquareRoot(tapered=True), Fourier()]

@@ -16,11 +16,11 @@ from privet.cli.audit.shared import (
     audit_app,
     claimed,
     loaded,
-    progress,
     show,
     value,
 )
 from privet.cli.losses import RelationName
+from privet.cli.output import progress
 from privet.errors import InvalidParameter
 
 Place = Annotated[

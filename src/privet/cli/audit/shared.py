@@ -2,22 +2,17 @@
 
 import json as json_text
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet._progress import listening
 from privet.cli.app import app
 from privet.cli.output import print_json
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from privet.audit import Certificate
     from privet.privacy import PrivacyLoss
 
@@ -35,27 +30,6 @@ JobsOption = Annotated[int, typer.Option(help="Processes that make the runs side
 StopOption = Annotated[bool, typer.Option("--stop", help="End as soon as bets have refuted the claim.")]
 FileOption = Annotated[Path | None, typer.Option(metavar="FILE")]
 KeyOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Sign the certificate with this private key.")]
-
-
-@contextmanager
-def progress() -> Iterator[None]:
-    """While open, long work shows on stderr how far it has come; nothing where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as shown:
-        tasks: dict[str, TaskID] = {}
-
-        def tell(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = shown.add_task(what)
-            shown.update(tasks[what], completed=done, total=of)
-
-        with listening(tell):
-            yield
 
 
 def claimed(epsilon: float | None, delta: float, claim: str | None, relation: str) -> "PrivacyLoss":

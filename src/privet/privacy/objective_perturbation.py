@@ -1,0 +1,235 @@
+"""Objective perturbation: the exact minimiser of a convex objective to which a random linear term was added."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Literal, get_args
+
+import numpy as np
+
+from privet._numerics import LARGEST_EXPONENT, TINY, Array, log_ndtr, ndtr, round_up, special
+from privet._validate import above, at_least, set_frozen
+from privet.errors import InvalidParameter
+from privet.privacy.curve import variable_of_curve, variable_of_symmetric_curve
+from privet.privacy.families.normal import gaussian_delta
+from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
+from privet.privacy.serial import register
+from privet.privacy.unit import Unit
+from privet.privacy.variable import AtomicVariable, Direction, LossVariable
+
+Shape = Literal["logistic", "fixed_sign", "general"]
+_FARTHEST = 39.0  # standard deviations: beyond, the normal law has less than 1e-330 of its mass
+_CELLS = 2**15
+_SLOPES = 129
+_CURVE = 8_001
+_UP = 1.0 + 1e-9  # far above what rounding loses
+_TRAPEZOIDS = 1.0 + 1e-4  # above what cells of this width lose: compared with finer ones in the tests
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ObjectivePerturbationLoss(PrivacyLoss):
+    """The minimiser of sum psi(x_i w; y_i) + (Lambda/2)|w|^2 + b w, for b normal with standard deviation
+    `noise_multiplier` times L, the bound on |psi'| |x|.
+
+    `curvature` is what one record can add to the Hessian, over Lambda: B^2/Lambda for the logistic loss with rows of
+    length at most B, beta/Lambda else (beta the bound on psi'' |x|^2). `shape` is what is known of psi': "logistic",
+    "fixed_sign" (for a given label psi' never changes its sign, as for the Huber hinge), or "general".
+
+    The output density has a Jacobian, which differs between neighbours: noise alone does not pay for it. Lambda must be
+    positive on every coordinate, the intercept included, and there is no constraint.
+
+    **Guarantee:** dominating pairs, one for each direction; below the Gaussian curve wherever Lambda >= B^2/epsilon.
+    **Sensitivity:** L, under add/remove; under replace both records move, and that is priced here.
+    **Reference:** Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012; Redberg, Koskela & Wang 2023.
+    **Proof:** docs/proofs/privacy/objective_perturbation.md.
+
+    >>> loss = ObjectivePerturbationLoss(4.5772, 2.0, "logistic")
+    >>> bool(9.9e-7 < loss.profile(1.0) < 1.01e-6)
+    True
+    """
+
+    kind = "objective_perturbation"
+
+    noise_multiplier: float = field(metadata={"help": "standard deviation over the bound on the gradient of a record"})
+    curvature: float = field(metadata={"help": "B^2/Lambda for the logistic loss, else beta/Lambda"})
+    shape: Shape = field(default="general", metadata={"help": "logistic, fixed_sign or general"})
+
+    def __post_init__(self) -> None:
+        noise = above("noise_multiplier", self.noise_multiplier, 0.0)
+        if noise < 1e-3:
+            raise InvalidParameter("noise_multiplier must be at least 0.001: with less noise nothing is promised")
+        curvature = at_least("curvature", self.curvature, 0.0)
+        if curvature > 1e12:
+            raise InvalidParameter("curvature must be at most 1e12: raise the regulariser")
+        if self.shape not in get_args(Shape):
+            raise InvalidParameter(f"shape must be one of {', '.join(get_args(Shape))}, got {self.shape!r:.40}")
+        if self.unit.relation == "zero_out" or self.unit.group_size != 1:
+            raise InvalidParameter("objective perturbation is priced for one record that is added, removed or replaced")
+        set_frozen(self, noise_multiplier=noise, curvature=curvature)
+
+    @cached_property
+    def _a(self) -> float:
+        """The length of one record's gradient in standard deviations, rounded up."""
+        return round_up(1.0 / self.noise_multiplier)
+
+    @cached_property
+    def _jacobian(self) -> float:
+        """The most that the determinants of two Hessians differ by, as a logarithm, rounded up."""
+        return round_up(math.log1p(self.curvature / 4.0 if self.shape == "logistic" else self.curvature), 4.0)
+
+    @property
+    def _replaces(self) -> bool:
+        return self.unit.relation == "replace"
+
+    def _delta(self, epsilon: Array, direction: Direction) -> Array:
+        a, jacobian = self._a, self._jacobian
+        if self._replaces:
+            e = epsilon - jacobian
+            return _rayleigh(e, a) if self.shape == "general" else _folded(e, 2.0 * a)
+        if direction == "add":
+            return _two_sided(epsilon, a) if self.shape == "general" else _folded(epsilon, a)
+        if self.shape == "general":
+            return _two_sided(epsilon - jacobian, a)
+        loose = _folded(epsilon - jacobian, a)
+        return loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature))
+
+    def variable(self, direction: Direction) -> LossVariable:
+        """One pair that lies above the losses of the proof in both directions: for gamma >= 1 by the first of them, below
+        by the mirror image of the other.
+        """
+        pair = _pair(self)
+        return pair if direction == "remove" or self._replaces else pair.reversed()
+
+    def rdp(self, alphas: Array) -> RdpCurve:
+        """From the losses of the proof in closed form; for the logistic loss from the one of fixed sign."""
+        orders = orders_of(alphas)
+        a, jacobian = self._a, self._jacobian
+        u = orders - 1.0
+        if self._replaces and self.shape == "general":
+            s = 2.0 * a * u  # E exp(s chi_2) = 1 + s sqrt(2 pi) exp(s^2/2) Phi(s)
+            moments = np.logaddexp(0.0, np.log(s * math.sqrt(2.0 * math.pi)) + 0.5 * s * s + log_ndtr(s))
+            return RdpCurve((jacobian + 2.0 * a * a + moments / u) * _UP, 0.0)
+        if self.shape == "general":
+            moments = math.log(2.0) + 0.5 * (u * a) ** 2 + log_ndtr(u * a)
+            return RdpCurve((jacobian + a * a / 2.0 + moments / u) * _UP, 0.0)
+        m = 2.0 * a if self._replaces else a
+        # E exp(u max(0, mZ + m^2/2)) = Phi(-m/2) + exp(u m^2/2 + (u m)^2/2) Phi(m/2 + u m)
+        high = u * m * m / 2.0 + 0.5 * (u * m) ** 2 + log_ndtr(m / 2.0 + u * m)
+        moments = np.logaddexp(float(log_ndtr(-m / 2.0)), high)
+        return RdpCurve((jacobian + moments / u) * _UP, 0.0)
+
+    @classmethod
+    def examples(cls) -> Iterable[PrivacyLoss]:
+        yield cls(4.577, 2.0, "logistic")
+        yield cls(3.0, 0.25, "fixed_sign")
+        yield cls(2.0, 0.5)
+        yield cls(5.0, 1.0, "logistic", unit=Unit("replace"))
+        yield cls(6.0, 0.1, "general", unit=Unit("replace"))
+
+
+@lru_cache(maxsize=64)
+def _pair(loss: ObjectivePerturbationLoss) -> AtomicVariable:
+    """Bounds on the curve at many epsilons, connected."""
+    length = loss._a * (2.0 if loss._replaces else 1.0)
+    epsilons = np.linspace(0.0, loss._jacobian + length * _FARTHEST + length * length, _CURVE)
+    towards = np.clip(loss._delta(epsilons, "remove") * _UP, 0.0, 1.0)
+    if loss._replaces:
+        return variable_of_symmetric_curve(epsilons, towards)
+    back = np.clip(loss._delta(epsilons, "add") * _UP, 0.0, 1.0)
+    below = -epsilons[:0:-1]
+    mirrored = -np.expm1(below) + np.exp(below) * back[:0:-1]
+    return variable_of_curve(np.concatenate((below, epsilons)), np.concatenate((mirrored, towards)))
+
+
+def _joint(epsilon: Array, a: float, kappa: float) -> Array:
+    """The logistic loss, whose slope t and curvature t(1 - t) cannot both be worst: the integral of 1 - exp(epsilon - l(z))
+    over the normal law, where l(z) > epsilon, by trapezoids over cells.
+    """
+    masses, losses = _normal_cells(), _joint_losses(a, kappa)
+    with np.errstate(under="ignore"):
+        shrunk = np.exp(-losses)
+    rest = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0]))
+    weighted = np.concatenate((np.cumsum((masses * (shrunk[:-1] + shrunk[1:]) / 2.0)[::-1])[::-1], [0.0]))
+    first = np.searchsorted(losses, epsilon)  # they rise
+    at = np.minimum(first, len(masses))
+    whole = rest[at] - np.exp(np.minimum(epsilon, LARGEST_EXPONENT)) * weighted[at]
+    kink = np.maximum(at - 1, 0)
+    last = -np.expm1(np.minimum(epsilon - losses[np.minimum(at, len(losses) - 1)], 0.0))
+    cut = np.where((first > 0) & (first < len(losses)), masses[kink] * last / 2.0, 0.0)
+    return np.asarray(np.maximum(whole + cut, 0.0) * _TRAPEZOIDS + 2.0 * TINY)
+
+
+@lru_cache(maxsize=1)
+def _grid() -> Array:
+    return np.linspace(-_FARTHEST, _FARTHEST, _CELLS + 1)
+
+
+@lru_cache(maxsize=1)
+def _normal_cells() -> Array:
+    """The mass of the normal law in each cell, in the tail that keeps its digits."""
+    z = _grid()
+    low, high = np.asarray(ndtr(z)), np.asarray(ndtr(-z))
+    return np.where(z[1:] <= 0.0, low[1:] - low[:-1], high[:-1] - high[1:])
+
+
+@lru_cache(maxsize=64)
+def _joint_losses(a: float, kappa: float) -> Array:
+    return np.maximum.accumulate(_worst_loss(_grid(), a, kappa))
+
+
+def _folded(epsilon: Array, m: float) -> Array:
+    """delta of the loss max(0, mZ + m^2/2): the Gaussian curve from 0 on, and what any pair loses below."""
+    below = np.minimum(epsilon, 0.0)
+    at_zero = float(gaussian_delta(m, 0.0))
+    return np.where(
+        epsilon < 0.0, -np.expm1(below) + np.exp(below) * at_zero, gaussian_delta(m, np.maximum(epsilon, 0.0))
+    )
+
+
+def _two_sided(epsilon: Array, a: float) -> Array:
+    """delta of the loss a|Z| + a^2/2."""
+    least = a * a / 2.0
+    beyond = 2.0 * gaussian_delta(a, np.maximum(epsilon, least))
+    gap = np.minimum(epsilon - least, 0.0)
+    return np.where(epsilon < least, -np.expm1(gap) + np.exp(gap) * 2.0 * float(gaussian_delta(a, least)), beyond)
+
+
+def _rayleigh(epsilon: Array, a: float) -> Array:
+    """delta of the loss 2 a R + 2 a^2, R of the Rayleigh law."""
+    least = 2.0 * a * a
+    r = np.maximum(epsilon - least, 0.0) / (2.0 * a)
+    far = r + 2.0 * a
+    # exp(e - far^2/2) = exp(-r^2/2) where e is beyond the least loss; Mills' ratio keeps the digits
+    mills = math.sqrt(math.pi / 2.0) * special().erfcx(far / math.sqrt(2.0))
+    beyond = np.exp(-0.5 * r * r) * 2.0 * a * mills
+    gap = np.minimum(epsilon - least, 0.0)
+    return np.where(epsilon < least, -np.expm1(gap) + np.exp(gap) * beyond, beyond)
+
+
+def _worst_loss(z: Array, a: float, kappa: float) -> Array:
+    """max over t in [0, 1] of a t z + a^2 t^2/2 + ln(1 + kappa t (1 - t)): rising in z."""
+
+    found = np.empty(len(z))
+    piece = max(1, 2**22 // _SLOPES)
+    grid = np.linspace(0.0, 1.0, _SLOPES)
+    for start in range(0, len(z), piece):
+        part = z[start : start + piece]
+        found[start : start + piece] = _refined(part, a, kappa, grid)
+    return found
+
+
+def _refined(z: Array, a: float, kappa: float, grid: Array) -> Array:
+    def value(t: Array) -> Array:
+        return a * t * (z[:, None] if t.ndim > 1 else z) + 0.5 * (a * t) ** 2 + np.log1p(kappa * t * (1.0 - t))
+
+    table = value(np.broadcast_to(grid, (len(z), len(grid))))
+    best = np.argmax(table[:, 1:-1], axis=1) + 1
+    low, high = grid[best - 1], grid[best + 1]
+    ratio = (math.sqrt(5.0) - 1.0) / 2.0
+    for _ in range(45):  # golden sections: one peak between two neighbours of the best point
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        keep_left = value(left) >= value(right)
+        low, high = np.where(keep_left, low, left), np.where(keep_left, right, high)
+    return np.maximum(np.maximum(value((low + high) / 2.0), table.max(axis=1)), 0.0)

@@ -1,0 +1,124 @@
+"""The answer to a query: a table with a row for each group, and an interval for every number in it."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter
+from privet.mechanisms.stored import storable
+
+_SHOWN = 20
+
+
+@final
+@storable("queries.answer")
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Groups, values, and the ends of the interval of every value. `answer["n"]` is a column, `answer.interval("n")` its
+    ends; a query without groups has one row.
+
+    >>> answer = Answer({}, {"n": np.array([99])}, {"n": np.array([84.0])}, {"n": np.array([114.0])}, 0.95)
+    >>> answer["n"].tolist(), [end.tolist() for end in answer.interval("n")]
+    ([99], [[84.0], [114.0]])
+    """
+
+    keys: dict[str, Array]
+    values: dict[str, Array]
+    lower: dict[str, Array]
+    upper: dict[str, Array]
+    confidence: float = 0.95
+
+    def __getitem__(self, name: str) -> Array:
+        found = self.values.get(name, self.keys.get(name))
+        if found is None:
+            raise InvalidParameter(
+                f"the answer has no column {name!r:.60}; it has {', '.join([*self.keys, *self.values])}"
+            )
+        return found
+
+    def interval(self, name: str) -> tuple[Array, Array]:
+        """Both ends of the interval of every value in a column."""
+        if name not in self.lower:
+            raise InvalidParameter(f"there is no interval for {name!r:.60}; there are some for {', '.join(self.lower)}")
+        return self.lower[name], self.upper[name]
+
+    def __len__(self) -> int:
+        return len(next(iter({**self.keys, **self.values}.values())))
+
+    def columns(self) -> dict[str, Any]:
+        """Columns of one length: keys, values, and `<name>_low` and `<name>_high` beside each value."""
+        made: dict[str, Any] = dict(self.keys)
+        for name, column in self.values.items():
+            made[name] = column
+            if name in self.lower:
+                made[f"{name}_low"], made[f"{name}_high"] = self.lower[name], self.upper[name]
+        return made
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store: apart, so that no name of a column can stand for another."""
+        parts = {"keys": self.keys, "lower": self.lower, "upper": self.upper, "values": self.values}
+        return {"confidence": self.confidence, **parts}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Answer":
+        """Back from `to_arrays`."""
+        return cls(**arrays)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answer):
+            return NotImplemented
+        if self.confidence != other.confidence:
+            return False
+        parts = ((getattr(each, part) for each in (self, other)) for part in ("keys", "values", "lower", "upper"))
+        return all(
+            list(mine) == list(theirs) and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+            for mine, theirs in parts
+        )
+
+    def __hash__(self) -> int:
+        return hash((*self.keys, *self.values))
+
+    def __str__(self) -> str:
+        titles = [*self.keys, *self.values]
+        rows = [titles]
+        for i in range(min(len(self), _SHOWN)):
+            told = [_told(column[i]) for column in self.keys.values()]
+            told += [self._with_bar(name, i) for name in self.values]
+            rows.append(told)
+        widths = [max(len(row[j]) for row in rows) for j in range(len(titles))]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        if len(self) > _SHOWN:
+            lines.append(f"... {len(self) - _SHOWN:,} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        titles = "".join(f"<th>{escape(name)}</th>" for name in [*self.keys, *self.values])
+        body = []
+        for i in range(min(len(self), _SHOWN)):
+            told = [_told(column[i]) for column in self.keys.values()] + [self._with_bar(n, i) for n in self.values]
+            body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in told) + "</tr>")
+        more = "" if len(self) <= _SHOWN else f"<p>{len(self) - _SHOWN:,} more rows</p>"
+        return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(body)}</tbody></table>{more}"
+
+    def _with_bar(self, name: str, i: int) -> str:
+        value = _told(self.values[name][i])
+        if name not in self.lower:
+            return value
+        return f"{value} [{_told(self.lower[name][i])}, {_told(self.upper[name][i])}]"
+
+
+def _told(value: Any) -> str:
+    if value is None or value is np.ma.masked:
+        return "(missing)"
+    if isinstance(value, float | np.floating):
+        return f"{float(value):,.6g}"
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
+        return f"{int(value):,}"
+    return str(value)

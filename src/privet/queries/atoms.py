@@ -1,0 +1,109 @@
+"""Filtered counts as sums of disjoint cells: which combinations of conditions are possible at all, from public facts."""
+
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter
+from privet.tables.columns import Category, Column, Float
+from privet.tables.engines.reference import _condition
+from privet.tables.engines.reference_columns import Values
+from privet.tables.expressions import (
+    Both,
+    Compare,
+    CompareColumns,
+    Condition,
+    Either,
+    Expression,
+    IsIn,
+    IsMissing,
+    Negated,
+    Ref,
+)
+from privet.tables.plan import Node
+
+_MOST = 200_000
+_MOST_CONDITIONS = 20
+
+
+def possible_patterns(conditions: tuple[Condition, ...], rows: Node) -> Array:
+    """Every pattern of truth values (a row each, a column a condition) that some row could have, apart from none at all.
+
+    Each column is stood for by a value between any two constants that it is compared with, those constants, and a missing
+    one: conditions cannot tell other rows apart.
+    """
+    if len(conditions) > _MOST_CONDITIONS:
+        raise InvalidParameter(f"at most {_MOST_CONDITIONS} counts with conditions are asked together")
+    columns = rows.columns
+    constants: dict[str, set[Any]] = {}
+    mixed = False
+    for condition in conditions:
+        mixed |= _collect(condition, columns, constants)
+    stands = {name: _stand_ins(columns[name], held) for name, held in constants.items()}
+    size = int(np.prod([len(each) for each in stands.values()], dtype=np.float64)) if stands else 1
+    if mixed or size > _MOST:
+        return _all_patterns(len(conditions))
+    names = list(stands)
+    grid = list(product(*(stands[name] for name in names)))
+    held = {name: _values(columns[name], [row[i] for row in grid]) for i, name in enumerate(names)}
+    truth = [holds & known for holds, known in (_condition(each, held, columns) for each in conditions)]
+    patterns = np.unique(np.stack(truth, axis=1), axis=0)
+    return patterns[patterns.any(axis=1)]
+
+
+def _all_patterns(many: int) -> Array:
+    if many > 12:
+        raise InvalidParameter("these conditions are too entangled to be counted together: ask for fewer at once")
+    return np.array([row for row in product((False, True), repeat=many) if any(row)])
+
+
+def _collect(condition: Condition, columns: dict[str, Column], constants: dict[str, set[Any]]) -> bool:
+    """The constants that each column is compared with; True where a condition is about more than one column at once."""
+    if isinstance(condition, Both | Either):
+        return _collect(condition.left, columns, constants) | _collect(condition.right, columns, constants)
+    if isinstance(condition, Negated):
+        return _collect(condition.of, columns, constants)
+    if isinstance(condition, CompareColumns):
+        return True
+    assert isinstance(condition, Compare | IsIn | IsMissing)
+    of: Expression = condition.of
+    if not isinstance(of, Ref):
+        return True
+    held = constants.setdefault(of.name, set())
+    if isinstance(condition, Compare):
+        held.add(columns[of.name].read(condition.value))
+    elif isinstance(condition, IsIn):
+        held.update(columns[of.name].read(value) for value in condition.values)
+    return False
+
+
+def _stand_ins(column: Column, held: set[Any]) -> list[Any]:
+    if isinstance(column, Category):
+        return [*column.values, None]
+    if column.kind == "text":
+        other = "x"
+        while other in held:
+            other += "x"
+        return [*held, other, None]
+    low, high = column.span
+    marks = sorted({low, high, *(each for each in held if low <= each <= high)})
+    between: list[Any] = []
+    for a, b in pairwise(marks):
+        if isinstance(column, Float):
+            between.append((a + b) / 2.0)
+        else:
+            between += [each for each in {int(np.floor(a)) + 1, int(np.ceil(b)) - 1} if a < each < b]
+    whole = [each for each in marks if isinstance(column, Float) or float(each).is_integer()]
+    return [*whole, *between, None]
+
+
+def _values(column: Column, values: list[Any]) -> Values:
+    missing = np.array([each is None for each in values], dtype=bool)
+    if column.kind in ("category", "text"):
+        held = np.empty(len(values), dtype=object)
+        held[:] = values
+        return Values(held, missing)
+    dtype = np.float64 if isinstance(column, Float) else np.int64
+    return Values(np.array([0 if each is None else each for each in values], dtype=dtype), missing)

@@ -1,0 +1,314 @@
+"""Covariances of several columns from one noisy vector: non-negative sums over pairs of columns, then arithmetic."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from privet._numerics import Array, root_up, special
+from privet._validate import flag, instance, items, set_frozen
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Gaussian, Sensitivity
+from privet.mechanisms.form import Form, Kept
+from privet.mechanisms.mechanism import Mechanism, Source, register
+from privet.mechanisms.stored import storable
+from privet.privacy import Guarantee, PrivacyLoss, Unit
+from privet.queries.data import Data
+from privet.queries.measured import tick_of
+from privet.queries.table_answers import _salts
+from privet.tables.bounded import Bounded, Cell, Term, Ticks
+from privet.tables.columns import Int
+from privet.tables.expressions import Ref
+from privet.tables.keys import KeySet
+from privet.tables.person import Rows
+from privet.tables.plan import Node, Source as PrivateSource
+
+CONFIDENCE = 0.95
+
+
+@final
+@dataclass(frozen=True)
+class Pair:
+    """The sums of two columns, or of one with itself: t and u, scaled to [0, 1], are split into corners, and a row adds to
+    each corner the share of it that the row is near: t u, t (1-u), (1-t) u and (1-t)(1-u); of one column t^2, 2 t (1-t)
+    and (1-t)^2. They are non-negative and add up to `top` for every row.
+
+    `left` and `right` are the places of the corners in the two columns.
+    """
+
+    first: int
+    second: int
+    top: int
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+
+
+class Design(NamedTuple):
+    """What an engine adds up for some columns, and how it is read."""
+
+    plan: Bounded
+    pairs: tuple[Pair, ...]
+    widths: tuple[float, ...]  # of the columns, in their own units
+    slack: tuple[float, ...]  # half a step of each column
+
+    def sensitivity(self, unit: Unit, norm: str) -> Sensitivity:
+        """How far one unit of privacy moves the vector: a row adds at most the tops in l1, their root of squares in l2."""
+        tops, reach = [pair.top for pair in self.pairs], self.plan.reach
+        if norm == "l1":
+            return Sensitivity(Fraction(sum(tops) * reach.l1(unit)), norm="l1", unit=unit)
+        squares = sum(top * top for top in tops) * reach.l2_squared(unit)
+        return Sensitivity(Fraction(root_up(Fraction(squares))), norm="l2", unit=unit)
+
+
+def design_of(rows: Node, names: tuple[str, ...]) -> Design:
+    """The cells of all pairs of columns; rows in which one of them is missing are left out."""
+    columns = [rows.columns[name] for name in names]
+    ticks = [tick_of(column, 2) for column in columns]
+    steps = [math.floor((c.span[1] - c.span[0]) / tick + 0.5) for c, tick in zip(columns, ticks, strict=True)]
+    for name, many in zip(names, steps, strict=True):
+        if many < 1:
+            raise InvalidParameter(f"column {name!r} has one value only: its covariances are 0, and cost nothing")
+    present = tuple(Ref(name) for name in names)
+    as_ticks = [Ticks(Ref(n), float(c.span[0]), t) for n, c, t in zip(names, columns, ticks, strict=True)]
+    terms = [Term((), present), *(Term((each,), present) for each in as_ticks)]
+    chosen = [(i, j) for i in range(len(names)) for j in range(i, len(names))]
+    most = max(steps[i] * steps[j] for i, j in chosen)
+    cells: list[Cell] = []
+    pairs: list[Pair] = []
+    for i, j in chosen:
+        product, n, m = len(terms), steps[i], steps[j]
+        terms.append(Term((as_ticks[i], as_ticks[j]), present))
+        factor = most // (n * m)  # so that every pair has noise of nearly the same weight
+        made = _of_one(i + 1, product, n) if i == j else _of_two(i + 1, j + 1, product, n, m)
+        cells += [Cell(tuple((t, factor * f) for t, f in parts), factor * n * m) for parts in made]
+        ends = ((1.0, 0.0, 0.0), (1.0, 1.0, 0.0)) if i == j else ((1.0, 1.0, 0.0, 0.0), (1.0, 0.0, 1.0, 0.0))
+        pairs.append(Pair(i, j, factor * n * m, *ends))
+    plan = Bounded(rows, (), KeySet((), ((),)), tuple(terms), tuple(cells))
+    widths = tuple(many * tick for many, tick in zip(steps, ticks, strict=True))
+    slack = tuple(0.0 if isinstance(c, Int) and t == 1.0 else t / 2.0 for c, t in zip(columns, ticks, strict=True))
+    return Design(plan, tuple(pairs), widths, slack)
+
+
+Parts = tuple[tuple[int, int], ...]
+
+
+def _of_one(one: int, square: int, n: int) -> list[Parts]:
+    return [((square, 1),), ((one, 2 * n), (square, -2)), ((0, n * n), (one, -2 * n), (square, 1))]
+
+
+def _of_two(one: int, two: int, product: int, n: int, m: int) -> list[Parts]:
+    both = ((product, 1),)
+    rest = ((0, n * m), (one, -m), (two, -n), (product, 1))
+    return [both, ((one, m), (product, -1)), ((two, n), (product, -1)), rest]
+
+
+@final
+@storable("queries.covariance")
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """A matrix of covariances, or of correlations, with an interval for every entry. It has no negative eigenvalue.
+
+    >>> one = Covariance(("a",), np.array([[4.0]]), np.array([[3.0]]), np.array([[5.0]]))
+    >>> one["a", "a"], one.interval("a", "a")
+    (4.0, (3.0, 5.0))
+    """
+
+    names: tuple[str, ...]
+    matrix: Array
+    lower: Array
+    upper: Array
+    confidence: float = CONFIDENCE
+
+    def _place(self, pair: Any) -> tuple[int, int]:
+        if not isinstance(pair, tuple) or len(pair) != 2 or any(name not in self.names for name in pair):
+            raise InvalidParameter(f"give two of the columns {', '.join(self.names)}")
+        return self.names.index(pair[0]), self.names.index(pair[1])
+
+    def __getitem__(self, pair: tuple[str, str]) -> float:
+        return float(self.matrix[self._place(pair)])
+
+    def interval(self, first: str, second: str) -> tuple[float, float]:
+        """Both ends of the interval of an entry."""
+        place = self._place((first, second))
+        return float(self.lower[place]), float(self.upper[place])
+
+    def to_arrays(self) -> dict[str, Any]:
+        """A row for every entry: the two columns, the value and its ends."""
+        many = len(self.names)
+        names = np.array(self.names)
+        ends = {"value_low": self.lower.ravel(), "value_high": self.upper.ravel()}
+        return {"first": np.repeat(names, many), "second": np.tile(names, many), "value": self.matrix.ravel(), **ends}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Covariance":
+        """Back from `to_arrays`."""
+        names = tuple(str(each) for each in dict.fromkeys(arrays["first"].tolist()))
+        shape = len(names), len(names)
+        matrix, low, high = (np.asarray(arrays[each]).reshape(shape) for each in ("value", "value_low", "value_high"))
+        return cls(names, matrix, low, high)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Covariance):
+            return NotImplemented
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __str__(self) -> str:
+        width = max(12, *(len(name) + 2 for name in self.names))
+        lines = [" " * width + "".join(name.rjust(width) for name in self.names)]
+        for name, row in zip(self.names, self.matrix, strict=True):
+            lines.append(name.rjust(width) + "".join(f"{each:,.6g}".rjust(width) for each in row))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class CovarianceAnswers(Algorithm[Data, Covariance]):
+    """The covariance matrix of several columns (of the rows themselves), or their correlations.
+
+    **Guarantee:** that of the noise on one vector of whole numbers: for every pair of columns sums that are non-negative
+    and add up to a public constant for every row.
+    **Sensitivity:** l1, rows of a person times the sum of these constants; l2, with the root of the sum of their squares.
+    **Error:** an interval for every entry, from the law of the noise. Rows in which a column is missing are left out.
+    **Reference:** the non-negative sums are Bernstein's polynomials of two variables.
+    **Proof:** docs/proofs/queries/covariance_answers.md.
+    """
+
+    name = "covariance_answers"
+
+    columns: tuple[str, ...]
+    design: Design
+    part: Mechanism[Any, Any]
+    correlations: bool = False
+    about: Unit = field(default=Unit())
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        set_frozen(self, columns=tuple(items("columns", self.columns)))
+        flag("correlations", self.correlations)
+        design, about = instance("design", self.design, Design), instance("about", self.about, Unit)
+        rows = design.plan.rows
+        if not all(isinstance(name, str) and name in rows.columns for name in self.columns) or not self.columns:
+            raise InvalidParameter(f"columns must be names of columns: {', '.join(rows.columns)}")
+        if design != design_of(rows, self.columns) or about != rows.unit.unit:
+            raise InvalidParameter("the design and the unit must be those of the columns of the plan")
+        norm = "l1" if isinstance(self.part, DiscreteLaplace) else "l2"
+        needed = self.design.sensitivity(self.about, norm)
+        if not isinstance(self.part, DiscreteLaplace | Gaussian) or self.part.sensitivity.value < needed.value:
+            raise InvalidParameter("the part has less noise than the reach of the plan needs")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.part.loss
+
+    @property
+    def form(self) -> Form:
+        return Kept("queries.covariance")
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, Data):
+            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
+        value.check(self.design.plan)
+
+    def _run(self, prepared: Any, source: Source) -> Covariance:
+        salts = self._coins("salt", _salts, source)
+        found = prepared.exact_aggregates(self.design.plan, salts)
+        exact = np.array([int(cell[0]) for cell in found.cells], dtype=np.int64)
+        noisy = np.rint(np.asarray(self.part.release(exact, source=source).value, dtype=np.float64))
+        return self._matrix(noisy)
+
+    def _matrix(self, noisy: Array) -> Covariance:
+        """From the noisy sums alone: entries with their intervals, then the nearest matrix that a covariance can be."""
+        many, place = len(self.columns), 0
+        value, wide = np.zeros((many, many)), np.zeros((many, many))
+        level = 1.0 - (1.0 - CONFIDENCE) / 3.0 if self.correlations else CONFIDENCE
+        for pair in self.design.pairs:
+            cells = noisy[place : place + len(pair.left)]
+            place += len(pair.left)
+            entry, radius = entry_of(pair, cells, beyond(self.part, len(pair.left), level))
+            i, j = pair.first, pair.second
+            value[i, j] = value[j, i] = entry
+            wide[i, j] = wide[j, i] = radius
+        scale, slack = np.array(self.design.widths), np.array(self.design.slack) / np.array(self.design.widths)
+        wide = wide + (slack[:, None] + slack[None, :]) / 2.0  # values were rounded to steps of their columns
+        limit = np.full((many, many), 0.25)
+        ends = np.clip(value - wide, -limit, limit), np.clip(value + wide, -limit, limit)
+        np.fill_diagonal(ends[0], np.maximum(np.diag(ends[0]), 0.0))
+        np.fill_diagonal(ends[1], np.maximum(np.diag(ends[1]), 0.0))
+        roots, vectors = np.linalg.eigh(value)
+        nearest = (vectors * np.maximum(roots, 0.0)) @ vectors.T
+        nearest = (nearest + nearest.T) / 2.0
+        if self.correlations:
+            return _correlations(self.columns, nearest, *ends)
+        units = scale[:, None] * scale[None, :]
+        lower, upper = np.minimum(ends[0], nearest) * units, np.maximum(ends[1], nearest) * units
+        return Covariance(self.columns, nearest * units, lower, upper)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        columns = (("a", Int(0, 4)), ("b", Int(0, 2)))
+        design = design_of(PrivateSource("t", columns, Rows()), ("a", "b"))
+        part = DiscreteLaplace.for_budget(epsilon=1.0, sensitivity=design.sensitivity(Unit(), "l1"))
+        left = {"a": np.tile([0, 4, 4], 40), "b": np.tile([0, 2, 0], 40)}
+        right = {name: column[:-1] for name, column in left.items()}
+        made = cls(columns=("a", "b"), design=design, part=part)
+        yield Example(made, Data({"t": left}), Data({"t": right}), Guarantee(1.0), cost="dear")
+
+
+def beyond(part: Any, many: int, confidence: float) -> tuple[str, float]:
+    """What the noise of `many` sums stays within together, with this probability: in l1 for Laplace noise, whose
+    absolute values add up to a gamma variable, and in l2 for normal noise.
+    """
+    scale = float(part.scale)
+    if isinstance(part, DiscreteLaplace):  # |whole-number noise| is dominated by |Laplace noise| + 1/2
+        return "l1", scale * float(special().gammaincinv(many, confidence)) + many / 2.0
+    return "l2", scale * math.sqrt(2.0 * float(special().gammaincinv(many / 2.0, confidence))) + math.sqrt(many) / 2.0
+
+
+def entry_of(pair: Pair, cells: Array, noise: tuple[str, float]) -> tuple[float, float]:
+    """A covariance of columns scaled to [0, 1], and how far off it may be while the noise stays within its bound."""
+    norm, most = noise
+    whole = float(cells.sum())
+    # in l2 the sum of k noises is at most the root of k times their norm
+    fewest = whole - (most if norm == "l1" else most * math.sqrt(len(cells)))
+    if fewest <= 0.0:
+        return (0.125 if pair.first == pair.second else 0.0), 0.5
+    left, right = np.array(pair.left), np.array(pair.right)
+    if pair.first == pair.second:
+        centre = float((left + right) @ cells / (2.0 * whole))
+        means, centres = [(left + right) / 2.0] * 2, [centre, centre]
+    else:
+        means, centres = [left, right], [float(each @ cells / whole) for each in (left, right)]
+    forms = (left - centres[0]) * (right - centres[1])
+    entry = float(forms @ cells / whole)
+    order = np.inf if norm == "l1" else 2
+    off = [float(np.linalg.norm(mean - c, order)) * most / fewest for mean, c in zip(means, centres, strict=True)]
+    radius = float(np.linalg.norm(forms - entry, order)) * most / fewest + off[0] * off[1]
+    return entry, radius
+
+
+def _correlations(names: tuple[str, ...], nearest: Array, low: Array, high: Array) -> Covariance:
+    """Entries divided by the roots of the diagonal; three intervals that hold together make one."""
+    spread = np.sqrt(np.maximum(np.diag(nearest), 0.0))
+    units = spread[:, None] * spread[None, :]
+    value = np.clip(np.where(units > 0.0, nearest / np.where(units > 0.0, units, 1.0), 0.0), -1.0, 1.0)
+    least, most = (np.sqrt(np.maximum(np.diag(end), 0.0)) for end in (low, high))
+    small, large = least[:, None] * least[None, :], most[:, None] * most[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lower = np.where(low < 0.0, low / small, low / large)
+        upper = np.where(high > 0.0, high / small, high / large)
+    lower = np.clip(np.where(np.isnan(lower), -1.0, lower), -1.0, 1.0)
+    upper = np.clip(np.where(np.isnan(upper), 1.0, upper), -1.0, 1.0)
+    for each in (value, lower, upper):
+        np.fill_diagonal(each, 1.0)
+    return Covariance(names, value, np.minimum(lower, value), np.maximum(upper, value))

@@ -1,0 +1,70 @@
+"""The data behind a query: what its tables are, hidden, and the one door to exact aggregates of them."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, final
+
+from privet.errors import InvalidParameter, PrivetError
+from privet.tables.bounded import Aggregates, Bounded, Salts
+from privet.tables.engines import check_sources, exact_aggregates
+
+
+@final
+class Data:
+    """Private tables by name. What they hold is not shown, copied to text or pickled.
+
+    >>> Data({"visits": {"age": [30, 40]}})
+    <private data: visits>
+    """
+
+    __slots__ = ("_fits", "_tables")
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self._tables = dict(tables)
+        self._fits: list[Bounded] = []  # plans that were compared with the schema just now
+
+    def __repr__(self) -> str:
+        return f"<private data: {', '.join(self._tables)}>"
+
+    def __reduce__(self) -> Any:
+        raise InvalidParameter("private data are not pickled: open the table where it is asked")
+
+    def check(self, plan: Bounded) -> None:
+        """Refuse, from the schema of the data alone, what the plan cannot be run on."""
+        if not any(each is plan for each in self._fits):  # a ledger asks before it pays, and the mechanism once more
+            check_sources(plan, self._tables)
+            self._fits = [*self._fits[-7:], plan]
+
+    def exact_aggregates(self, plan: Bounded, salts: Salts) -> Aggregates:
+        """Exact sums: not releasable."""
+        return exact_aggregates(plan, self._tables, salts)
+
+    def joined(self, other: "Data") -> "Data":
+        """Both; one name stands for one table."""
+        for name, table in other._tables.items():
+            if name in self._tables and not _same_source(self._tables[name], table):
+                raise InvalidParameter(f"two different tables are called {name!r}: give one of them another name=")
+        return Data({**self._tables, **other._tables})
+
+    def fingerprint(self) -> Any:
+        """What tells two versions of the data apart, for the key of a release: of a file its place, size and time."""
+        return [[name, _version(table)] for name, table in sorted(self._tables.items())]
+
+
+def _same_source(one: Any, two: Any) -> bool:
+    """Whether both are one file or one object: what they hold is not compared, since that is not public."""
+    return one is two or (isinstance(one, str | Path) and isinstance(two, str | Path) and str(one) == str(two))
+
+
+def _version(table: Any) -> Any:
+    if not isinstance(table, str | Path):
+        return table
+    from glob import glob
+
+    places = sorted(glob(str(table))) or [str(table)]
+    try:
+        facts = [(place, os.stat(place)) for place in places]
+    except OSError:
+        raise PrivetError("the file is not there") from None
+    return [[place, each.st_size, each.st_mtime_ns, each.st_ino] for place, each in facts]

@@ -1,0 +1,124 @@
+"""A query in words: its steps, whom it protects and how far they reach, and the SQL that an engine runs."""
+
+from typing import Any
+
+from privet.tables.bounded import Bounded
+from privet.tables.columns import Bool, Category, Date, Float, Int
+from privet.tables.dialect import DuckDB, Raw
+from privet.tables.emit import Emitter
+from privet.tables.expressions import (
+    Bin,
+    Both,
+    Compare,
+    CompareColumns,
+    Condition,
+    Either,
+    Expression,
+    IsIn,
+    IsMissing,
+    Linear,
+    Negated,
+    Part,
+    Pattern,
+    Plus,
+    Ref,
+)
+from privet.tables.person import Person
+from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from privet.tables.reading import Reading
+
+
+def explained(query: Any) -> str:
+    """The whole explanation of a query."""
+    plan, families = query._compiled
+    reach, unit = plan.reach, query.unit
+    lines = ["plan", *("  " + line for line in steps(query.rows))]
+    groups = "all rows" if not query.names else f"{', '.join(query.names)}"
+    many = "keys that are discovered" if query.keys is None else f"{len(query.keys):,} public keys"
+    lines += [f"  group by {groups} ({many})" if query.names else "  all rows together"]
+    lines += ["", f"protects {query.rows.unit.describe()}, {unit.describe()}"]
+    lines += [f"  moves counts by at most {reach.l1(unit)} in l1, {reach.l2_squared(unit) ** 0.5:.4g} in l2"]
+    lines += [
+        f"  {family.kind}{'' if family.column is None else ' of ' + family.column}: one noisy vector"
+        for family in families
+    ]
+    lines += ["", "SQL (without its salt)", "  " + sql_of(plan)]
+    return "\n".join(lines)
+
+
+def explained_plan(plan: Bounded) -> str:
+    """The explanation of a plan whose cells are a histogram."""
+    unit = plan.rows.unit.unit
+    lines = ["plan", *("  " + line for line in steps(plan.rows))]
+    lines += ["", f"protects {plan.rows.unit.describe()}, {unit.describe()}"]
+    lines += [f"  moves the cells by at most {plan.reach.l1(unit)} in l1"]
+    return "\n".join([*lines, "", "SQL (without its salt)", "  " + sql_of(plan)])
+
+
+def steps(node: Node) -> list[str]:
+    """What happens to rows, from the source on."""
+    if isinstance(node, Source):
+        return [f"table {node.name}", *(f"  {name}: {column.describe()}" for name, column in node.listed)]
+    if isinstance(node, Where):
+        return [*steps(node.input), f"where {told(node.condition)}"]
+    if isinstance(node, Derive):
+        return [*steps(node.input), f"{node.name} := {told(node.expression)}"]
+    if isinstance(node, PublicJoin):
+        return [
+            *steps(node.input),
+            f"join a public table of {len(node.rows)} rows on {', '.join(node.on)} (fan-out {node.fan_out})",
+        ]
+    if isinstance(node, Linked):
+        return [*steps(node.input), f"persons from table {node.link.name} by {node.on}"]
+    if isinstance(node, PersonJoin):
+        return [*steps(node.left), "join on the person", *steps(node.right)]
+    assert isinstance(node, Union)
+    return [line for each in node.inputs for line in [*steps(each), "and"]][:-1]
+
+
+def told(what: Condition | Expression) -> str:
+    """A condition or an expression as one would write it.
+
+    >>> told(Both(Compare(Ref("age"), ">=", 65), Negated(IsMissing(Ref("ward")))))
+    '(age >= 65 and not ward is missing)'
+    """
+    if isinstance(what, Ref):
+        return what.name
+    if isinstance(what, Compare):
+        return f"{told(what.of)} {what.operator} {what.value!r}"
+    if isinstance(what, CompareColumns):
+        return f"{told(what.left)} {what.operator} {told(what.right)}"
+    if isinstance(what, IsIn):
+        return f"{told(what.of)} in ({', '.join(map(repr, what.values))})"
+    if isinstance(what, IsMissing):
+        return f"{told(what.of)} is missing"
+    if isinstance(what, Negated):
+        return f"not {told(what.of)}"
+    if isinstance(what, Both | Either):
+        return f"({told(what.left)} {'and' if isinstance(what, Both) else 'or'} {told(what.right)})"
+    if isinstance(what, Linear):
+        return f"{what.factor!r} {told(what.of)} + {what.shift!r}"
+    if isinstance(what, Plus):
+        return f"{told(what.left)} {'+' if what.sign > 0 else '-'} {told(what.right)}"
+    if isinstance(what, Bin):
+        return f"bin of {told(what.of)} ({what.count} of width {what.width!r} from {what.start!r})"
+    if isinstance(what, Part):
+        return f"{what.part} of {told(what.of)}"
+    assert isinstance(what, Pattern)
+    return "which hold: " + ", ".join(map(told, what.conditions))
+
+
+_RAW: dict[type, Raw] = {Int: "int", Float: "float", Category: "text", Date: "date", Bool: "bool"}
+
+
+def sql_of(plan: Bounded) -> str:
+    """The SQL for DuckDB, as if the columns were held as they are declared; the salt is zeros."""
+    readings = {}
+    for source in plan.rows.sources:
+        raw: dict[str, Raw] = {}
+        for name, column in source.columns.items():
+            raw[name] = "int" if isinstance(column, Category) and not column.texts else _RAW.get(type(column), "text")
+        if isinstance(source.about, Person):
+            raw.setdefault(source.about.column, "int")
+        readings[source.name] = Reading(DuckDB().quote(source.name), raw)
+    return Emitter(DuckDB(), readings).query(plan, (0, 0, 0, 0, 0))

@@ -1,0 +1,145 @@
+"""Questions that are answered from one histogram: each plans its cells and its workload without any data."""
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Unpack, final
+
+from privet._validate import count, fraction
+from privet.errors import InvalidParameter
+from privet.mechanisms import Sensitivity, TopK
+from privet.privacy import Promise, Unit
+from privet.queries.atoms import possible_patterns
+from privet.queries.data import Data
+from privet.queries.explain import explained_plan
+from privet.queries.histogram_answers import HistogramAnswers, TopValues
+from privet.queries.quantile_part import binned
+from privet.tables.bounded import Bounded
+from privet.tables.columns import Column, Float
+from privet.tables.expressions import Condition, Pattern
+from privet.tables.keys import KeySet, all_keys
+from privet.tables.plan import Derive, Node
+from privet.workloads import AllRanges, Marginals, Optimised, PIdentity, Prefix, Rows
+from privet.workloads.design import NoiseNorm
+from privet.workloads.plan import Plan, candidates, make_plan
+from privet.workloads.workload import Workload
+
+_PATTERN = "(pattern)"
+_BINS = 4096
+_SEARCHED = 256
+_NORMS: tuple[NoiseNorm, NoiseNorm] = ("l1", "l2")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HistogramQuestion:
+    """A workload over the cells of a table, as a question for a ledger."""
+
+    plan: Bounded
+    workload: Workload
+    data: Data = field(repr=False)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.plan.rows.unit.unit
+
+    def for_budget(self, **promise: Unpack[Promise]) -> HistogramAnswers:
+        """The mechanism of least error within the promise; no data are looked at."""
+        queries = self.preview(**promise).mechanism
+        return HistogramAnswers(plan=self.plan, queries=queries, at=queries.at, **self.facts)
+
+    def preview(self, **promise: Unpack[Promise]) -> Plan:
+        """The plan of the workload: every strategy with its error; no data are looked at."""
+        tried = None
+        if self.workload.cells > _SEARCHED:  # what is searched for takes seconds there, for a tenth less error
+            every = [each for norm in _NORMS for each in candidates(self.workload, norm)]
+            tried = [each for each in dict.fromkeys(every) if not isinstance(each, PIdentity | Optimised)]
+        return make_plan(self.workload, tried, {"unit": self.unit, "max_rows": self.plan.reach.most_rows}, promise)
+
+    def explain(self) -> str:
+        """The plan, whom it protects, and the SQL."""
+        return explained_plan(self.plan)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TopQuestion:
+    """The most frequent values of a column, as a question for a ledger."""
+
+    plan: Bounded
+    k: int
+    data: Data = field(repr=False)
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.plan.rows.unit.unit
+
+    def for_budget(self, **promise: Unpack[Promise]) -> TopValues:
+        """The mechanism within the promise."""
+        moved = Sensitivity(self.plan.reach.most_rows_per_key, norm="score", unit=self.unit)  # type: ignore[arg-type]
+        added = self.unit.relation == "add_remove"
+        choice = TopK.for_budget(sensitivity=moved, monotonic=added, k=self.k, **promise)
+        return TopValues(plan=self.plan, choice=choice, about=self.unit, at=choice.at)
+
+
+def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) -> HistogramQuestion:
+    """Counts with conditions, from the cells of their common partition."""
+    if not conditions:
+        raise InvalidParameter("give at least one condition, such as old=visits['age'] >= 65")
+    for condition in conditions.values():
+        condition.check(rows.columns)
+    asked = tuple(conditions.values())
+    patterns = possible_patterns(asked, rows)
+    if not len(patterns):
+        raise InvalidParameter("no row can meet any of these conditions")
+    derived = Derive(rows, _PATTERN, Pattern(asked))
+    codes = [int(sum(2**i for i, holds in enumerate(row) if holds)) for row in patterns]
+    plan = Bounded(derived, (_PATTERN,), KeySet((_PATTERN,), tuple((code,) for code in codes)))
+    return HistogramQuestion(plan, Rows(patterns.T.astype(float)), data, {"labels": tuple(conditions)})
+
+
+def _over_bins(rows: Node, column: str, bins: int | None) -> tuple[Bounded, int, dict[str, Any]]:
+    kind: Column | None = rows.columns.get(column)
+    if kind is None or not (kind.numeric or kind.kind == "date"):
+        raise InvalidParameter(f"ranges and quantiles are asked of columns of numbers or days; {column!r:.60} is none")
+    derived, cells, start, width = binned(rows, column, _BINS if bins is None else count("bins", bins, 1))
+    name = next(reversed(derived.columns))
+    plan = Bounded(derived, (name,), KeySet((name,), tuple((i,) for i in range(cells))))
+    facts = {"start": start, "width": width, "whole": not isinstance(kind, Float), "days": kind.kind == "date"}
+    return plan, cells, facts
+
+
+def range_question(rows: Node, data: Data, column: str, bins: int | None) -> HistogramQuestion:
+    """All ranges of a column."""
+    plan, cells, facts = _over_bins(rows, column, bins)
+    return HistogramQuestion(plan, AllRanges(cells), data, facts)
+
+
+def quantile_question(
+    rows: Node, data: Data, column: str, shares: tuple[float, ...], bins: int | None
+) -> HistogramQuestion:
+    """Quantiles and the distribution function of a column."""
+    plan, cells, facts = _over_bins(rows, column, bins)
+    wanted = tuple(fraction("q", each) for each in shares)
+    return HistogramQuestion(plan, Prefix(cells), data, facts | ({"shares": wanted} if wanted else {}))
+
+
+def marginal_question(rows: Node, data: Data, names: tuple[str, ...], way: int) -> HistogramQuestion:
+    """All tables of `way` columns out of these."""
+    keys = all_keys(rows.columns, tuple(names))
+    sizes = tuple(len({row[i] for row in keys.rows}) for i in range(len(names)))
+    if not 1 <= count("way", way, 1) <= len(names):
+        raise InvalidParameter(f"way must be from 1 to {len(names)}, the number of columns")
+    plan = Bounded(rows, tuple(names), keys)
+    chosen = tuple(combinations(range(len(names)), way))
+    return HistogramQuestion(plan, Marginals(sizes, chosen), data, {"tables": True})
+
+
+def top_question(rows: Node, data: Data, column: str, k: int) -> TopQuestion:
+    """The k most frequent values of a column."""
+    keys = all_keys(rows.columns, (column,))
+    if not 1 <= count("k", k, 1) <= len(keys):
+        raise InvalidParameter(f"k must be from 1 to {len(keys)}, the number of values")
+    return TopQuestion(Bounded(rows, (column,), keys), k, data)

@@ -1,0 +1,111 @@
+"""Intervals for what is computed from noisy sums, from the law of the noise.
+
+Whole-number Laplace noise Z of scale s is less spread than Laplace noise L rounded to whole numbers: Pr[|Z| >= k] =
+Pr[|L| >= k - 1/2] / cosh(1/(2s)). So |Z| is dominated by |L| + 1/2, and since these laws are symmetric with one peak, so
+are weighted sums. The tail of a weighted sum of Laplace noise has a closed form for weights that differ; weights that do
+not are moved apart, upwards.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from privet._numerics import Array, ndtri
+from privet.workloads.families.noise_law import Kind, NoiseLaw
+
+_GRID = 257
+_STEPS = 60
+_APART = 1.02  # the least ratio of two scales in the closed form
+_CONTINUOUS = 64.0  # from this scale on a step is less than a hundredth of an interval
+
+
+@lru_cache(maxsize=4096)
+def radius(kind: Kind, scale: float, coefficients: tuple[float, ...], confidence: float) -> float:
+    """r with Pr[|a combination of independent noises| <= r] >= confidence.
+
+    >>> radius("laplace", 1.0, (1.0,), 0.95), radius("laplace", 10.0, (2.0,), 0.95)
+    (3.0, 60.0)
+    """
+    some = tuple(abs(each) for each in coefficients if each)
+    if not some:
+        return 0.0
+    if kind == "laplace" and len(some) == 1:  # the quantile of the integers themselves
+        a = math.exp(-1.0 / scale)
+        enough = -scale * (math.log((1.0 - confidence) / 2.0) + math.log1p(a)) - 1.0
+        return some[0] * max(0.0, math.ceil(enough - 1e-12))
+    if kind == "laplace" and scale < _CONTINUOUS:
+        return NoiseLaw(kind, ((len(some), Fraction(scale)),)).radius(np.array(some), confidence)
+    return float(radii(kind, scale, np.array([some]), confidence)[0])
+
+
+def radii(kind: Kind, scale: float, coefficients: Array, confidence: float) -> Array:
+    """As `radius`, for many combinations at once, one a row; at most half a step wider for each noise.
+
+    >>> radii("gaussian", 100.0, np.array([[1.0, 0.0], [0.6, 0.8]]), 0.95).round().tolist()
+    [196.0, 197.0]
+    """
+    weights = np.abs(np.asarray(coefficients, dtype=np.float64))
+    half = weights.sum(axis=1) / 2.0
+    if kind == "gaussian":
+        return -ndtri((1.0 - confidence) / 2.0) * scale * np.sqrt((weights**2).sum(axis=1)) + half
+    scales = scale * np.sort(np.maximum(weights, 1e-9 * weights.max(axis=1, keepdims=True)), axis=1)
+    for i in range(1, scales.shape[1]):  # upwards only: more noise is a wider interval
+        scales[:, i] = np.maximum(scales[:, i], scales[:, i - 1] * _APART)
+    return _quantiles(scales, 1.0 - confidence) + half
+
+
+def _quantiles(scales: Array, tail: float) -> Array:
+    """The radius that a sum of Laplace noises of these scales, all different, leaves with probability `tail`."""
+    squares = scales**2
+    factors = np.ones_like(squares)
+    for i in range(scales.shape[1]):
+        for j in range(scales.shape[1]):
+            if i != j:
+                factors[:, i] *= squares[:, i] / (squares[:, i] - squares[:, j])
+    low = np.zeros(len(scales))
+    high = scales.sum(axis=1) * -math.log(tail / scales.shape[1])
+    for _ in range(_STEPS):
+        middle = (low + high) / 2.0
+        beyond = np.sum(factors * np.exp(-middle[:, None] / scales), axis=1) > tail
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    return high
+
+
+def ratio_interval(
+    top: Array, bottom: Array, weights: tuple[Array, Array], law: tuple[Kind, float], confidence: float
+) -> tuple[Array, Array, Array]:
+    """The ends of all shares t in [0, 1] that are compatible with noisy `top` and `bottom`, and where the bottom is so
+    small that nothing can be said: below five of its standard deviations.
+
+    `weights` are the coefficients of the noise in top and bottom. The noise of top - t bottom is known for every t, so
+    the true share is among those with |top - t bottom| <= its radius as often as `confidence` says (Fieller's set).
+
+    >>> weights = (np.array([1.0, 0.0]), np.array([1.0, 1.0]))
+    >>> low, high, weak = ratio_interval(np.array([3e4]), np.array([1e5]), weights, ("laplace", 100.0), 0.95)
+    >>> bool(0.29 < low[0] < 0.3 < high[0] < 0.31), bool(weak[0])
+    (True, False)
+    """
+    kind, scale = law
+    grid = np.linspace(0.0, 1.0, _GRID)
+    wide = radii(kind, scale, weights[0][None, :] - grid[:, None] * weights[1][None, :], confidence)
+    either = np.maximum(wide[:-1], wide[1:])  # it has no peak between two points
+    spread = (math.sqrt(2.0) if kind == "laplace" else 1.0) * scale
+    weak = bottom < 5.0 * spread * math.sqrt(float(np.sum(weights[1] ** 2)))
+    safe = np.where(weak, 1.0, bottom)
+    middle = np.clip(np.where(weak, 0.5, top / safe), 0.0, 1.0)
+
+    def outside(t: Array) -> Array:
+        place = np.minimum((t * (_GRID - 1)).astype(np.int64), _GRID - 2)
+        return np.abs(top - t * safe) > either[place]
+
+    ends = []
+    for end in (0.0, 1.0):
+        inner, outer = middle.copy(), np.full_like(middle, end)
+        for _ in range(_STEPS):
+            between = (inner + outer) / 2.0
+            out = outside(between)
+            outer, inner = np.where(out, between, outer), np.where(out, inner, between)
+        ends.append(np.where(weak | ~outside(np.full_like(middle, end)), end, outer))
+    return ends[0], ends[1], weak

@@ -1,0 +1,181 @@
+"""Columns and conditions as they are written: `visits["age"] >= 65`, `visits["cost"] * 2`, `a & ~b`."""
+
+from typing import Any, final
+
+from privet._validate import items
+from privet.errors import InvalidParameter
+from privet.tables.expressions import (
+    Both,
+    Compare,
+    CompareColumns,
+    Condition,
+    Either,
+    Expression,
+    IsIn,
+    IsMissing,
+    Linear,
+    Negated,
+    Part,
+    Plus,
+    Ref,
+)
+
+
+@final
+class Selection:
+    """A condition on rows: `visits.where(condition)` keeps those on which it holds. Combine with & | ~.
+
+    >>> (ColumnOf("age") >= 65) & (ColumnOf("ward") == "A")
+    <condition on age, ward>
+    """
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: Condition) -> None:
+        self.condition = condition
+
+    def __and__(self, other: "Selection") -> "Selection":
+        return Selection(Both(self.condition, condition_of(other)))
+
+    def __or__(self, other: "Selection") -> "Selection":
+        return Selection(Either(self.condition, condition_of(other)))
+
+    def __invert__(self) -> "Selection":
+        return Selection(Negated(self.condition))
+
+    def __bool__(self) -> bool:
+        raise InvalidParameter("a condition is about every row: combine conditions with & | ~, not with and, or, not")
+
+    def __repr__(self) -> str:
+        return f"<condition on {', '.join(sorted(self.condition.names()))}>"
+
+
+def condition_of(what: object) -> Condition:
+    if isinstance(what, Selection):
+        return what.condition
+    if isinstance(what, Condition):
+        return what
+    raise InvalidParameter(
+        'a condition looks like visits["age"] >= 65; join several with & | ~ and put each in brackets'
+    )
+
+
+@final
+class ColumnOf:
+    """A column, or what is computed from columns row by row: compare it, add to it, put it into bins.
+
+    >>> ColumnOf("age") + 1
+    <column computed from age>
+    """
+
+    __slots__ = ("expression", "name")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, what: str | Expression) -> None:
+        self.expression = Ref(what) if isinstance(what, str) else what
+        self.name = self.expression.name if isinstance(self.expression, Ref) else "this expression"
+
+    def _compared(self, operator: Any, other: Any) -> Selection:
+        if isinstance(other, ColumnOf):
+            return Selection(CompareColumns(self.expression, operator, other.expression))
+        return Selection(Compare(self.expression, operator, plain_constant(other)))
+
+    def __lt__(self, other: Any) -> Selection:
+        return self._compared("<", other)
+
+    def __le__(self, other: Any) -> Selection:
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Any) -> Selection:
+        return self._compared(">", other)
+
+    def __ge__(self, other: Any) -> Selection:
+        return self._compared(">=", other)
+
+    def __eq__(self, other: Any) -> Selection:  # type: ignore[override]
+        return self._compared("=", other)
+
+    def __ne__(self, other: Any) -> Selection:  # type: ignore[override]
+        return self._compared("!=", other)
+
+    def isin(self, values: Any) -> Selection:
+        """Whether the value is one of these."""
+        return Selection(IsIn(self.expression, tuple(map(plain_constant, items("values", values)))))
+
+    def between(self, low: Any, high: Any) -> Selection:
+        """Whether the value lies between two others, both included."""
+        return (self >= low) & (self <= high)
+
+    def is_missing(self) -> Selection:
+        """Whether there is no value."""
+        return Selection(IsMissing(self.expression))
+
+    def _plus(self, other: Any, sign: int) -> "ColumnOf":
+        if isinstance(other, ColumnOf):
+            return ColumnOf(Plus(self.expression, other.expression, sign))
+        return ColumnOf(Linear(self.expression, 1, sign * plain_number(other)))
+
+    def __add__(self, other: Any) -> "ColumnOf":
+        return self._plus(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> "ColumnOf":
+        return self._plus(other, -1)
+
+    def __rsub__(self, other: Any) -> "ColumnOf":
+        return ColumnOf(Linear(self.expression, -1, plain_number(other)))
+
+    def __neg__(self) -> "ColumnOf":
+        return ColumnOf(Linear(self.expression, -1, 0))
+
+    def __mul__(self, other: Any) -> "ColumnOf":
+        if isinstance(other, ColumnOf):
+            raise InvalidParameter(
+                "columns are multiplied by constants only: compute the product before the table is opened"
+            )
+        return ColumnOf(Linear(self.expression, plain_number(other), 0))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "ColumnOf":
+        if isinstance(other, ColumnOf) or plain_number(other) == 0:
+            raise InvalidParameter(
+                "columns are divided by constants only, and not by 0: a division by data could fail on some"
+            )
+        return ColumnOf(Linear(self.expression, 1.0 / plain_number(other), 0))
+
+    @property
+    def year(self) -> "ColumnOf":
+        """The year of a day."""
+        return ColumnOf(Part(self.expression, "year"))
+
+    @property
+    def month(self) -> "ColumnOf":
+        """The month of a day, 1 to 12."""
+        return ColumnOf(Part(self.expression, "month"))
+
+    @property
+    def weekday(self) -> "ColumnOf":
+        """The weekday of a day, 0 for Monday."""
+        return ColumnOf(Part(self.expression, "weekday"))
+
+    def __bool__(self) -> bool:
+        raise InvalidParameter("a column is about every row: compare it, and combine conditions with & | ~")
+
+    def __iter__(self) -> Any:
+        raise InvalidParameter("a private column cannot be looped over: ask for aggregates of it")
+
+    def __repr__(self) -> str:
+        return f"<column computed from {', '.join(sorted(self.expression.names()))}>"
+
+
+def plain_constant(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") and not isinstance(value, str) else value
+
+
+def plain_number(value: Any) -> int | float:
+    value = plain_constant(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidParameter(f"a number is needed here, got {type(value).__name__}")
+    return value

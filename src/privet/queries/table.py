@@ -1,0 +1,325 @@
+"""The front: a private table that is described once and then asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from privet._validate import items
+from privet.errors import InvalidParameter
+from privet.privacy import Unit
+from privet.queries.aggregates import Aggregate, Count
+from privet.queries.covariances import CovarianceQuestion
+from privet.queries.data import Data
+from privet.queries.histograms import (
+    HistogramQuestion,
+    TopQuestion,
+    filtered_counts,
+    marginal_question,
+    quantile_question,
+    range_question,
+    top_question,
+)
+from privet.queries.query import Query
+from privet.queries.selection import ColumnOf, Selection, condition_of, plain_constant, plain_number
+from privet.queries.sql import query_of
+from privet.tables.columns import Column, Date, Float, as_columns
+from privet.tables.expressions import Bin, Ref
+from privet.tables.keys import KeySet, all_keys
+from privet.tables.person import Person, Rows
+from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from privet.tables.schema import read_schema_file, write_schema
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Table:
+    """A private table: where the data are, what a person is, and what the columns may contain.
+
+    `source` is a Parquet or CSV file (globs too), a data frame of pandas or Polars, an Arrow table, a mapping of arrays, a
+    DuckDB relation, a PostgreSQL table or a Spark data frame. `unit` is `pv.Rows()` or `pv.Person(...)`; the ledger is
+    opened with `table.unit`. Nothing is read from the data until a query is paid for.
+
+    >>> import privet as pv
+    >>> visits = pv.Table({"age": [30, 70, 80]}, columns={"age": pv.Int(0, 110)})
+    >>> query = visits.where(visits["age"] >= 65).agg(n=pv.count())
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=100.0), unit=visits.unit)
+    >>> int(ledger.release(query, epsilon=50.0).value["n"][0])
+    2
+    """
+
+    rows: Node
+    data: Data = field(repr=False)
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        columns: Mapping[str, Column] | None = None,
+        unit: Rows | Person | None = None,
+        schema: str | Path | None = None,
+        name: str | None = None,
+    ) -> None:
+        if (columns is None) == (schema is None):
+            raise InvalidParameter(
+                'describe the columns: columns={"age": pv.Int(0, 110), ...}, or schema="visits.toml"'
+            )
+        if schema is not None:
+            columns, written = read_schema_file(schema)
+            unit = written if unit is None else unit
+        about = Rows() if unit is None else unit
+        if not isinstance(about, Rows | Person):
+            raise InvalidParameter('unit must be pv.Rows() or pv.Person("column", max_rows=...)')
+        if source is None or isinstance(source, int | float | bytes | list | tuple):
+            raise InvalidParameter(
+                "a table needs data with named columns: a file, a data frame, or a mapping of arrays, got "
+                f"{type(source).__name__}"
+            )
+        called = _called(source) if name is None else name
+        if not isinstance(called, str) or not called:
+            raise InvalidParameter("name must be a text")
+        node = Source(called, as_columns(dict(columns) if isinstance(columns, Mapping) else columns), about)
+        object.__setattr__(self, "rows", node)
+        object.__setattr__(self, "data", Data({called: source}))
+
+    @staticmethod
+    def _of(rows: Node, data: Data) -> "Table":
+        made = object.__new__(Table)
+        object.__setattr__(made, "rows", rows)
+        object.__setattr__(made, "data", data)
+        return made
+
+    @property
+    def unit(self) -> Unit:
+        """The privacy unit: what the ledger is opened with."""
+        return self.rows.unit.unit
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The columns by name."""
+        return self.rows.columns
+
+    @property
+    def schema(self) -> str:
+        """The columns and the unit as TOML."""
+        return write_schema(self.columns, self.rows.unit)
+
+    @staticmethod
+    def draft(source: Any) -> str:
+        """A schema with the names and kinds of the columns; bounds are marked to be filled in, never read from the data."""
+        from privet.tables.engines import draft_of
+
+        return draft_of(source)
+
+    def __getitem__(self, name: str) -> ColumnOf:
+        if not isinstance(name, str):
+            raise InvalidParameter("take one column by its name; keep rows with table.where(condition)")
+        Ref(name).column(self.columns)
+        return ColumnOf(name)
+
+    def __iter__(self) -> Any:
+        raise InvalidParameter("a private table cannot be looped over: ask for aggregates of it")
+
+    def __len__(self) -> int:
+        raise InvalidParameter("the number of rows is private: ask table.agg(n=pv.count())")
+
+    def where(self, condition: Selection) -> "Table":
+        """The rows on which the condition holds; where a value in it is missing, it does not."""
+        return Table._of(Where(self.rows, condition_of(condition)), self.data)
+
+    def derive(self, /, **columns: ColumnOf) -> "Table":
+        """More columns, each computed from the others row by row. A name that exists gets a new meaning and new bounds."""
+        rows = self.rows
+        for name, made in columns.items():
+            if not isinstance(made, ColumnOf):
+                raise InvalidParameter(f'{name} must be computed from columns, such as visits["cost"] * 2')
+            rows = Derive(rows, name, made.expression)
+        return Table._of(rows, self.data)
+
+    def bin(
+        self, column: str, *, width: float | None = None, bins: int | None = None, into: str | None = None
+    ) -> "Table":
+        """A column of numbers put into bins of one width from its lower bound; bins are numbered from 0."""
+        kind = Ref(column).column(self.columns)
+        if not (kind.numeric or isinstance(kind, Date)):
+            raise InvalidParameter(f"column {column!r} holds {kind.describe()}, which have no bins")
+        low, high = kind.span
+        expression = bins_of(column, low, high, isinstance(kind, Float), width, bins)
+        return Table._of(Derive(self.rows, into or f"{column}_bin", expression), self.data)
+
+    def join_public(self, rows: Mapping[str, Any], *, on: str | list[str], columns: Mapping[str, Column]) -> "Table":
+        """Every row with the public rows that agree on the columns `on`; without one it is left out."""
+        listed = as_columns(dict(columns))
+        names = (on,) if isinstance(on, str) else tuple(on)
+        table = {name: [plain_constant(each) for each in items(name, rows[name])] for name, _ in listed if name in rows}
+        missing = [name for name, _ in listed if name not in table]
+        if missing or len({len(each) for each in table.values()}) != 1:
+            raise InvalidParameter("the public table needs every column that it declares, all of one length")
+        made = tuple(zip(*(table[name] for name, _ in listed), strict=True))
+        for (name, column), values in zip(listed, zip(*made, strict=True), strict=True):
+            for value in values:
+                if value is not None:
+                    try:
+                        column.read(value)
+                    except InvalidParameter as problem:
+                        raise InvalidParameter(f"public column {name!r}: {problem}") from None
+        return Table._of(PublicJoin(self.rows, listed, made, names), self.data)
+
+    def join(self, other: "Table") -> "Table":
+        """Two tables of the same persons, joined on the person."""
+        if not isinstance(other, Table):
+            raise InvalidParameter(
+                "join takes another private table of the same persons; for a public one take join_public"
+            )
+        return Table._of(PersonJoin(self.rows, other.rows), self.data.joined(other.data))
+
+    def linked(self, link: "Table", *, on: str) -> "Table":
+        """These rows with the persons that another table names, by a column that both have."""
+        if not isinstance(self.rows, Source) or not isinstance(link.rows, Source):
+            raise InvalidParameter("link tables to persons first: filter and derive after that")
+        return Table._of(Linked(self.rows, link.rows, on), self.data.joined(link.data))
+
+    def union(self, *others: "Table") -> "Table":
+        """The rows of several tables with the same columns."""
+        data = self.data
+        for other in others:
+            data = data.joined(other.data)
+        return Table._of(Union((self.rows, *(other.rows for other in others))), data)
+
+    def group_by(self, *names: str, keys: Any = None, discover: bool = False) -> "Groups":
+        """Groups by one or several columns: all their public values, the ones in `keys`, or those that are discovered."""
+        if not names and keys is not None:
+            names = KeySet.of(keys).names if isinstance(keys, Mapping) else keys.names
+        if keys is not None and discover:
+            raise InvalidParameter("keys are given, or discovered, not both")
+        for name in names:
+            if isinstance(Ref(name).column(self.columns), Float):
+                raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
+        if len(set(names)) != len(names):
+            raise InvalidParameter("each column is grouped by once")
+        if discover:
+            return Groups(self, tuple(names), None)
+        if keys is None:
+            return Groups(self, tuple(names), all_keys(self.columns, tuple(names)))
+        if isinstance(keys, list | tuple) and len(names) == 1:
+            keys = {names[0]: keys}
+        listed = KeySet.of(keys) if isinstance(keys, Mapping) else keys
+        if not isinstance(listed, KeySet):
+            raise InvalidParameter('keys must be a list, a mapping such as {"ward": ["A", "B"]}, or a KeySet')
+        listed.fits(self.columns)
+        return Groups(self, listed.names, listed)
+
+    def agg(self, /, *unnamed: object, **asked: Aggregate) -> Any:
+        """Aggregates of all rows together. Counts with conditions are planned as one workload."""
+        _named(unnamed)
+        if asked and all(isinstance(each, Count) and each.where is not None for each in asked.values()):
+            return self.counts(**{name: each.where for name, each in asked.items()})  # type: ignore[attr-defined]
+        return Groups(self, (), KeySet((), ((),))).agg(**asked)
+
+    def sql(
+        self, text: str, *, public: Mapping[str, Any] | None = None, keys: Any = None, discover: bool = False
+    ) -> Query:
+        """The query that a small part of SQL asks for: SELECT keys, AGG(column) AS name, ... FROM this table
+        [JOIN a public one USING (column)] [WHERE condition] [GROUP BY keys]. `public` holds public tables by name, as
+        mappings of columns or data frames; `keys` and `discover` are those of `group_by`.
+
+        >>> import privet as pv
+        >>> visits = pv.Table({"ward": ["A", "B"]}, columns={"ward": pv.Category(["A", "B"])}, name="visits")
+        >>> print(visits.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"))
+        n by ward; ask it with ledger.release(query, epsilon=...)
+        """
+        return query_of(text, self, public=public, keys=keys, discover=discover)
+
+    def counts(self, /, **conditions: Any) -> HistogramQuestion:
+        """How many rows meet each condition, all answered from one set of noisy cells with the least error."""
+        return filtered_counts(self.rows, self.data, {name: condition_of(each) for name, each in conditions.items()})
+
+    def histogram(self, column: str, *, width: float | None = None, bins: int | None = None) -> Query:
+        """How many rows each bin of a column has, or each value where no bins are asked for."""
+        if width is None and bins is None:
+            return self.group_by(column).agg(n=Count())
+        return self.bin(column, width=width, bins=bins).group_by(f"{column}_bin").agg(n=Count())
+
+    def ranges(self, column: str, *, bins: int | None = None) -> HistogramQuestion:
+        """All range counts of a column at once: `.value.answer(first, last)`."""
+        return range_question(self.rows, self.data, column, bins)
+
+    def quantiles(self, column: str, shares: Any, *, bins: int | None = None) -> HistogramQuestion:
+        """Several quantiles of a column, read off one release, with the whole distribution function."""
+        return quantile_question(self.rows, self.data, column, tuple(items("shares", shares)), bins)
+
+    def cdf(self, column: str, *, bins: int | None = None) -> HistogramQuestion:
+        """The distribution function of a column: as `quantiles`, without any."""
+        return quantile_question(self.rows, self.data, column, (), bins)
+
+    def marginals(self, *names: str, way: int | None = None) -> HistogramQuestion:
+        """The tables of counts of all combinations of `way` columns (2 unless you say so), from one release."""
+        return marginal_question(self.rows, self.data, names, min(2, len(names)) if way is None else way)
+
+    def covariance(self, *names: str) -> CovarianceQuestion:
+        """The covariances of columns of numbers, all of them from one release; rows with a missing value are left out."""
+        return CovarianceQuestion(self.rows, names, self.data)
+
+    def correlation(self, *names: str) -> CovarianceQuestion:
+        """The correlations of columns of numbers, as `covariance`."""
+        return CovarianceQuestion(self.rows, names, self.data, True)
+
+    def top_k(self, column: str, k: int) -> TopQuestion:
+        """The k most frequent values of a column, in order; counts are not shown."""
+        return top_question(self.rows, self.data, column, k)
+
+    def __repr__(self) -> str:
+        return f"<private table: {', '.join(self.columns)}; {self.rows.unit.describe()}>"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of rows, still to be asked something: `.agg(n=pv.count(), mean_cost=pv.mean("cost"))`."""
+
+    table: Table
+    names: tuple[str, ...]
+    keys: KeySet | None
+
+    def agg(self, /, *unnamed: object, **asked: Aggregate) -> Query:
+        """The query for these aggregates; each is named by its keyword."""
+        _named(unnamed)
+        made = {}
+        for name, each in asked.items():
+            made[name] = each() if callable(each) and getattr(each, "__module__", "") == Aggregate.__module__ else each
+        return Query(self.table.rows, self.names, self.keys, tuple(made.items()), self.table.data)
+
+
+def _named(unnamed: tuple[object, ...]) -> None:
+    if unnamed:
+        raise InvalidParameter("name each aggregate, as in agg(n=pv.count()): the name becomes its column")
+
+
+def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None, bins: int | None) -> Bin:
+    """Bins over the bounds of a column: so many, or of such a width."""
+    import math
+
+    if (width is None) == (bins is None):
+        raise InvalidParameter("give either width= or bins=")
+    if bins is not None:
+        if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1 or bins > 2**20:
+            raise InvalidParameter("bins must be a whole number from 1 to 2^20")
+        if floats:
+            step = (float(high) - float(low)) / bins or 1.0
+            while float(low) + step * bins < float(high):
+                step = math.nextafter(step, math.inf)
+            return Bin(Ref(column), float(low), step, bins)
+        return bins_of(column, low, high, floats, math.ceil((int(high) - int(low) + 1) / bins), None)
+    step = plain_number(width)
+    if step <= 0:
+        raise InvalidParameter("width must be greater than 0")
+    if floats or not float(step).is_integer():
+        many = max(1, math.ceil((float(high) - float(low)) / step))
+        return Bin(Ref(column), float(low), float(step), many)
+    return Bin(Ref(column), int(low), int(step), max(1, math.ceil((int(high) - int(low) + 1) / int(step))))
+
+
+def _called(source: Any) -> str:
+    if isinstance(source, str | Path):
+        return Path(str(source)).name.split(".")[0].replace("*", "") or "table"
+    return "table"

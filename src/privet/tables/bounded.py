@@ -1,0 +1,207 @@
+"""What an engine is asked for: whole numbers for every group, bounded for every person. The only door to data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import floor, frexp, isfinite
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter
+from privet.tables.columns import Column, Float
+from privet.tables.expressions import Expression
+from privet.tables.keys import KeySet
+from privet.tables.plan import MOST_ROWS, Node
+from privet.tables.reach import Reach
+
+_LIMIT = 2**62
+
+
+@final
+@dataclass(frozen=True)
+class Ticks:
+    """A column of numbers as whole steps: floor((value - start)/tick + 1/2). Sums of steps are exact, in every order.
+
+    >>> from privet.tables.expressions import Ref
+    >>> Ticks(Ref("cost"), 0.0, 0.25).tick
+    0.25
+    """
+
+    of: Expression
+    start: float
+    tick: float
+
+    def __post_init__(self) -> None:
+        if not (2.0**-700 <= self.tick <= 2.0**100 and frexp(self.tick)[0] == 0.5 and isfinite(self.start)):
+            raise InvalidParameter("a tick must be a power of two")
+
+    def ends(self, columns: Mapping[str, Column]) -> tuple[int, int]:
+        """The least and the most steps that a row can have."""
+        low, high = (floor((float(end) - self.start) / self.tick + 0.5) for end in self.of.column(columns).span)
+        return low, high
+
+
+@final
+@dataclass(frozen=True)
+class Term:
+    """A product of ticks that is added up over rows; 1 where there are no factors. Rows where one of the columns in
+    `present` is missing add nothing.
+
+    >>> Term((), ()).top(())
+    1
+    """
+
+    factors: tuple[Ticks, ...]
+    present: tuple[Expression, ...]
+
+    def top(self, tops: tuple[int, ...]) -> int:
+        """The most that one row adds, given the most of each factor."""
+        most = 1
+        for each in tops:
+            most *= each
+        return most
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """A sum of non-negative whole numbers over rows: `parts` times terms, at most `top` a row. Where rows of a person are
+    left out of a group, the sum shrinks in proportion, rounded down.
+
+    >>> Cell(((0, 1),), 1).top
+    1
+    """
+
+    parts: tuple[tuple[int, int], ...]  # (which term, factor)
+    top: int
+
+
+@final
+@dataclass(frozen=True)
+class Signed:
+    """A sum of whole numbers of both signs, from `lower` to `upper` a row. Where rows of a person are left out of a group,
+    the sum is cut to what the rest could have had.
+
+    >>> from privet.tables.expressions import Ref
+    >>> Signed(Ticks(Ref("balance"), 0.0, 1.0), -10, 10).upper
+    10
+    """
+
+    ticks: Ticks
+    lower: int
+    upper: int
+
+
+@final
+@dataclass(frozen=True)
+class Bounded:
+    """A plan whose rows are grouped and added up. `keys` is None where the groups are discovered in the data.
+
+    **Sensitivity:** `reach`: one person adds at most so many rows to so many groups, and each row at most the tops of
+    the cells.
+
+    >>> from privet.tables.person import Rows
+    >>> from privet.tables.plan import Source
+    >>> Bounded(Source("visits", (), Rows()), (), KeySet((), ((),))).reach.most_rows
+    1
+    """
+
+    rows: Node
+    names: tuple[str, ...]
+    keys: KeySet | None = None
+    terms: tuple[Term, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    signed: tuple[Signed, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if isinstance(self.rows.columns.get(name), Float):
+                raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
+        self.rows.sources  # noqa: B018 (two tables of one name are refused)
+        if self.keys is not None:
+            if self.keys.names != self.names:
+                raise InvalidParameter("the keys must have the columns that are grouped by, in their order")
+            self.keys.fits(self.rows.columns)
+            if len(set(self.keys.plain_rows(self.rows.columns))) != len(self.keys):
+                raise InvalidParameter("the keys of a set must differ")
+        for cell in self.cells:
+            if cell.top * MOST_ROWS >= _LIMIT:
+                raise InvalidParameter("the sums of this query could leave 64 bits: give the column a coarser tick")
+        for each in self.signed:
+            if max(abs(each.lower), abs(each.upper)) * MOST_ROWS >= _LIMIT:
+                raise InvalidParameter("the sums of this query could leave 64 bits: give the column a coarser tick")
+            low, high = each.ticks.ends(self.rows.columns)
+            if low < each.lower or high > each.upper:
+                raise InvalidParameter("a signed sum must state what a row can add: its ends do not hold its column")
+
+    @property
+    def reach(self) -> Reach:
+        """What one unit of privacy adds."""
+        reach = self.rows.reach
+        return reach if self.keys is None else reach.within(len(self.keys))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Aggregates:
+    """Exact sums for every group: not releasable. With public keys in their order, else the keys that were found, sorted.
+
+    >>> Aggregates(None, np.array([3]), np.array([3]), (), ()).rows.tolist()
+    [3]
+    """
+
+    found: tuple[tuple[Any, ...], ...] | None
+    rows: Array
+    persons: Array
+    cells: tuple[Array, ...]
+    signed: tuple[Array, ...]
+
+
+Sources = Mapping[str, Any]
+Salts = tuple[int, int, int, int, int]
+
+
+def arranged(plan: Bounded, columns: list[list[Any]], numbers: list[Array]) -> Aggregates:
+    """Groups as an engine found them, brought into the public order; groups that it did not find are zeros.
+
+    >>> from privet.tables.person import Rows
+    >>> from privet.tables.plan import Source
+    >>> plan = Bounded(Source("t", (), Rows()), (), KeySet((), ((),)))
+    >>> arranged(plan, [], [np.zeros(0, dtype=np.int64)] * 2).rows.tolist()
+    [0]
+    """
+    groups = list(zip(*columns, strict=True)) if columns else [()] * len(numbers[0])
+    if plan.keys is None:
+        order = sorted(range(len(groups)), key=lambda i: sort_key(groups[i]))
+        found: tuple[tuple[Any, ...], ...] | None = tuple(groups[i] for i in order)
+        made = [each[order] if len(order) else each for each in numbers]
+    else:
+        found = None
+        places = {row: place for place, row in enumerate(plan.keys.plain_rows(plan.rows.columns))}
+        kept = [(i, places[group]) for i, group in enumerate(groups) if group in places]
+        taken = np.array([i for i, _ in kept], dtype=np.int64)
+        put = np.array([place for _, place in kept], dtype=np.int64)
+        made = []
+        for each in numbers:
+            dense = np.zeros(len(plan.keys), dtype=np.int64)
+            dense[put] = each[taken]
+            made.append(dense)
+    cells = len(plan.cells)
+    return Aggregates(found, made[0], made[1], tuple(made[2 : 2 + cells]), tuple(made[2 + cells :]))
+
+
+def sort_key(group: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An order of keys that does not depend on an engine: missing last, numbers by size, texts by their UTF-8 bytes.
+
+    >>> sorted([("b",), (None,), ("a",)], key=sort_key)
+    [('a',), ('b',), (None,)]
+    """
+    return tuple(
+        (2, 0, b"")
+        if value is None
+        else (1, 0, value.encode("utf-8", "surrogatepass"))
+        if isinstance(value, str)
+        else (0, value, b"")
+        for value in group
+    )

@@ -1,0 +1,255 @@
+"""What engines spell differently: one small table of primitives for each, and nothing else about SQL.
+
+Only what gives the same answer everywhere is used: no engine's own rounding, hash, random numbers or sums of fractions,
+no `%` of negative numbers, no order of texts that depends on a collation.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, final
+
+from privet.tables.texts import DAY, HUGE, INFINITE, NUMBER
+
+Raw = Literal["int", "wide", "float", "decimal", "text", "uuid", "bool", "date", "time", "days", "other"]
+"""How an engine holds a column: part of the schema, and public. `wide` are whole numbers beyond 64 bits, `days` whole
+numbers that count days since 1970."""
+
+SETTLE = 2.0**-840
+
+
+class Dialect(ABC):
+    """The primitives of one engine, as texts of SQL.
+
+    >>> DuckDB().number(0.5), DuckDB().text("it's")
+    ("CAST('0.5' AS DOUBLE)", "'it''s'")
+    """
+
+    name: str
+    double = "DOUBLE"
+    varchar = "VARCHAR"
+    materialized = ""  # how a common table expression is kept from being inlined
+
+    def quote(self, name: str) -> str:
+        """A name of a column or table."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def text(self, value: str) -> str:
+        """A constant text."""
+        return "'" + value.replace("'", "''") + "'"
+
+    def number(self, value: int | float) -> str:
+        """A constant number: whole, or the very double."""
+        if isinstance(value, int):
+            return f"CAST({value} AS BIGINT)"
+        return f"CAST('{'Infinity' if value == inf else repr(value)}' AS {self.double})"
+
+    def whole(self, sql: str) -> str:
+        """A 64-bit integer of what is one already, or of a double without a fraction."""
+        return f"CAST({sql} AS BIGINT)"
+
+    def as_double(self, sql: str) -> str:
+        """A double."""
+        return f"CAST({sql} AS {self.double})"
+
+    def as_text(self, sql: str) -> str:
+        """A text."""
+        return f"CAST({sql} AS {self.varchar})"
+
+    def plain_text(self, sql: str) -> str:
+        """A text that is compared by its bytes, whatever the column's own collation says."""
+        return self.as_text(sql)
+
+    def wide(self, sql: str) -> str:
+        """A whole number beyond 64 bits."""
+        return sql
+
+    def present(self, sql: str) -> str:
+        """A double, with NaN as missing."""
+        return f"nullif({sql}, CAST('NaN' AS {self.double}))"
+
+    def settled(self, sql: str) -> str:
+        """A double without digits below 2^-892: no product by a public factor can then vanish, which PostgreSQL would take
+        for an error."""
+        tiny = self.number(SETTLE)
+        return f"({sql} + {tiny} - {tiny})"
+
+    def divisible(self, sql: str) -> str:
+        """A double that a public width can divide, where nothing of the quotient below 2^-100 is looked at."""
+        return sql
+
+    def total(self, sql: str) -> str:
+        """A sum over rows as a 64-bit integer, saturated: no number of rows can make it fail."""
+        return f"CAST(least(greatest(coalesce(sum({sql}), 0), {-(2**62)}), {2**62}) AS BIGINT)"
+
+    @abstractmethod
+    def divided(self, a: str, b: str) -> str:
+        """The whole quotient of non-negative integers."""
+
+    @abstractmethod
+    def matches(self, sql: str, pattern: str) -> str:
+        """Whether a whole text has this form."""
+
+    @abstractmethod
+    def parsed(self, sql: str, type_: str) -> str:
+        """A value out of a text that is known to have one."""
+
+    def read_double(self, sql: str) -> str:
+        """A double out of a text; missing where it is none."""
+        text = f"trim({sql})"
+        above = ", ".join(self.text(sign + word) for sign in ("", "+") for word in INFINITE)
+        below = ", ".join(self.text("-" + word) for word in INFINITE)
+        return (
+            f"CASE WHEN {self.matches(text, NUMBER)} THEN {self.parsed(text, self.double)} "
+            f"WHEN {text} IN ({above}) THEN {self.number(HUGE)} WHEN {text} IN ({below}) THEN {self.number(-HUGE)} END"
+        )
+
+    def read_day(self, sql: str, raw: Raw) -> str:
+        """Days since 1970, in UTC; missing where it is no day."""
+        if raw == "days":
+            return self.whole(sql)
+        if raw != "text":
+            return self.day_of(sql)
+        day = self.parsed(f"substr(trim({sql}), 1, 10)", "DATE")
+        return f"CASE WHEN {self.matches(f'trim({sql})', DAY)} THEN {self.day_of(day)} END"
+
+    @abstractmethod
+    def day_of(self, sql: str) -> str:
+        """Days since 1970 of a date or a time, in UTC."""
+
+    @abstractmethod
+    def day_part(self, part: str, sql: str) -> str:
+        """The year or the month of a day, given as days since 1970."""
+
+    @abstractmethod
+    def digest(self, sql: str) -> str:
+        """The first 60 bits of the MD5 of a text in UTF-8."""
+
+
+@final
+@dataclass(frozen=True)
+class DuckDB(Dialect):
+    """DuckDB 1.1 and newer.
+
+    >>> DuckDB().divided("a", "b")
+    '(a // b)'
+    """
+
+    name = "duckdb"
+
+    def divided(self, a: str, b: str) -> str:
+        return f"({a} // {b})"
+
+    def wide(self, sql: str) -> str:
+        return f"TRY_CAST({sql} AS HUGEINT)"
+
+    def matches(self, sql: str, pattern: str) -> str:
+        return f"regexp_full_match({sql}, {self.text(pattern)})"
+
+    def parsed(self, sql: str, type_: str) -> str:
+        return f"TRY_CAST({sql} AS {type_})"
+
+    def day_of(self, sql: str) -> str:
+        day = f"TRY_CAST({sql} AS DATE)"
+        return f"CASE WHEN isfinite({day}) THEN CAST(date_diff('day', DATE '1970-01-01', {day}) AS BIGINT) END"
+
+    def day_part(self, part: str, sql: str) -> str:
+        return f"CAST({part}(DATE '1970-01-01' + CAST({sql} AS INTEGER)) AS BIGINT)"
+
+    def digest(self, sql: str) -> str:
+        return f"CAST('0x' || substr(md5({sql}), 1, 15) AS BIGINT)"
+
+
+@final
+@dataclass(frozen=True)
+class PostgreSQL(Dialect):
+    """PostgreSQL 13 and newer, read in a transaction that sees one snapshot.
+
+    >>> PostgreSQL().number(0.5)
+    "CAST('0.5' AS double precision)"
+    """
+
+    name = "postgresql"
+    double = "double precision"
+    varchar = "text"
+    materialized = "MATERIALIZED "  # it would copy the mix into itself, and take twenty times as long
+
+    def divisible(self, sql: str) -> str:
+        return self.settled(sql)
+
+    def plain_text(self, sql: str) -> str:
+        return f'(CAST({sql} AS text) COLLATE "C")'
+
+    def divided(self, a: str, b: str) -> str:
+        return f"({a} / {b})"
+
+    def matches(self, sql: str, pattern: str) -> str:
+        return f"({sql} ~ {self.text(f'^({pattern})$')})"
+
+    def parsed(self, sql: str, type_: str) -> str:
+        return f"CAST({sql} AS {type_})"
+
+    def read_day(self, sql: str, raw: Raw) -> str:
+        if raw != "text":
+            return super().read_day(sql, raw)
+        # no cast of a text to a date can be kept from failing on the 30th of February: its day is counted instead
+        year, month, day = (
+            f"CAST(substr(trim({sql}), {start}, {size}) AS BIGINT)" for start, size in ((1, 4), (6, 2), (9, 2))
+        )
+        months = f"({year} * 12 + {month} - 3)"  # since March of the year 0, so that a leap day ends its year
+        years, rest = f"({months} / 12)", f"({months} % 12)"
+        leap = f"({year} % 4 = 0 AND ({year} % 100 <> 0 OR {year} % 400 = 0))"
+        short = (
+            f"({month} IN (4, 6, 9, 11) AND {day} > 30 OR {month} = 2 AND {day} > CASE WHEN {leap} THEN 29 ELSE 28 END)"
+        )
+        count = (
+            f"(365 * {years} + {years} / 4 - {years} / 100 + {years} / 400 + (153 * {rest} + 2) / 5 + {day} - 719469)"
+        )
+        return f"CASE WHEN {self.matches(f'trim({sql})', DAY)} THEN CASE WHEN NOT {short} THEN {count} END END"
+
+    def day_of(self, sql: str) -> str:
+        return f"CASE WHEN isfinite({sql}) THEN CAST(CAST({sql} AS date) - DATE '1970-01-01' AS BIGINT) END"
+
+    def day_part(self, part: str, sql: str) -> str:
+        return f"CAST(extract({part} FROM DATE '1970-01-01' + CAST({sql} AS integer)) AS BIGINT)"
+
+    def digest(self, sql: str) -> str:
+        return f"('x' || lpad(substr(md5({sql}), 1, 15), 16, '0'))::bit(64)::bigint"
+
+
+@final
+@dataclass(frozen=True)
+class Spark(Dialect):
+    """Spark 3.5 and newer, in ANSI mode.
+
+    >>> Spark().quote("a`b"), Spark().text("it's")
+    ('`a``b`', "'it\\\\'s'")
+    """
+
+    name = "spark"
+    varchar = "STRING"
+
+    def quote(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def text(self, value: str) -> str:
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    def divided(self, a: str, b: str) -> str:
+        return f"({a} div {b})"
+
+    def matches(self, sql: str, pattern: str) -> str:
+        end = chr(92) + "z"  # Java's $ would let a line feed follow
+        return f"({sql} RLIKE {self.text(f'^({pattern}){end}')})"
+
+    def parsed(self, sql: str, type_: str) -> str:
+        return f"try_cast({sql} AS {type_})"
+
+    def day_of(self, sql: str) -> str:
+        return f"CAST(datediff(CAST({sql} AS DATE), DATE'1970-01-01') AS BIGINT)"
+
+    def day_part(self, part: str, sql: str) -> str:
+        return f"CAST({part}(date_add(DATE'1970-01-01', CAST({sql} AS INT))) AS BIGINT)"
+
+    def digest(self, sql: str) -> str:
+        return f"CAST(conv(substr(md5({sql}), 1, 15), 16, 10) AS BIGINT)"

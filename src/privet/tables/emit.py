@@ -1,0 +1,358 @@
+"""The SQL of a bounded plan, for any dialect: read, filter, add up by person and group, bound, add up by group."""
+
+from collections.abc import Callable, Mapping
+from itertools import count as counter
+from typing import Any, NamedTuple
+
+from privet.errors import InvalidData
+from privet.tables.bounded import Bounded, Salts, Term
+from privet.tables.columns import Column
+from privet.tables.dialect import Dialect
+from privet.tables.expressions import Columns
+from privet.tables.mix import FOLD, LIMIT, MISSING, P
+from privet.tables.person import Person
+from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from privet.tables.reading import Reader, Reading, no_column
+from privet.tables.values import Values, is_text
+
+
+class _Relation(NamedTuple):
+    sql: str
+    aliases: dict[str, str]
+    person: str | None
+    person_is_text: bool
+
+
+class Emitter:
+    """Texts of SQL for one query.
+
+    >>> from privet.tables.dialect import DuckDB
+    >>> from privet.tables.keys import KeySet
+    >>> from privet.tables.person import Rows
+    >>> plan = Bounded(Source("t", (), Rows()), (), KeySet((), ((),)))
+    >>> "count(*)" in Emitter(DuckDB(), {"t": Reading("t", {})}).query(plan, (1, 2, 3, 4, 5))
+    True
+    """
+
+    def __init__(self, dialect: Dialect, readings: Mapping[str, Reading]) -> None:
+        self.dialect, self.readings = dialect, readings
+        self.reader, self.values = Reader(dialect), Values(dialect)
+        self._numbers = counter()
+        self.used: dict[str, set[str]] = {}  # the columns that are read, by table
+
+    def _alias(self) -> str:
+        return f"c{next(self._numbers)}"
+
+    # --- rows ------------------------------------------------------------------------------------------------------
+
+    def relation(self, node: Node, needed: frozenset[str]) -> _Relation:
+        """The rows of a node with the columns that are needed, and the person where there is one."""
+        if isinstance(node, Source):
+            return self._source(node, needed)
+        if isinstance(node, Where):
+            return self._where(node, needed)
+        if isinstance(node, Derive):
+            return self._derive(node, needed)
+        if isinstance(node, PublicJoin):
+            return self._public_join(node, needed)
+        if isinstance(node, PersonJoin):
+            return self._person_join(node, needed)
+        if isinstance(node, Linked):
+            return self._linked(node, needed)
+        assert isinstance(node, Union)
+        return self._union(node, needed)
+
+    def _source(self, node: Source, needed: frozenset[str], linking: str | None = None) -> _Relation:
+        reading, columns = self.readings[node.name], node.columns
+        aliases = {name: self._alias() for name in columns if name in needed}
+        self.used.setdefault(node.name, set()).update(aliases)
+        picked = []
+        for name, alias in aliases.items():
+            if name not in reading.raw:
+                raise no_column(node, name)
+            made = self.reader.canonical(name, columns[name], reading.raw[name], name == linking)
+            picked.append(f"{made} AS {alias}")
+        person, is_text = None, False
+        if isinstance(node.about, Person):
+            person = self._alias()
+            sql, is_text = self.reader.person(node, reading)
+            picked.append(f"{sql} AS {person}")
+        return _Relation(f"SELECT {', '.join(picked) or '1 AS one'} FROM {reading.sql}", aliases, person, is_text)
+
+    def _where(self, node: Where, needed: frozenset[str]) -> _Relation:
+        inner = self.relation(node.input, needed | node.condition.names())
+        condition = self.values.condition(node.condition, node.input.columns, inner.aliases)
+        return inner._replace(sql=f"SELECT * FROM ({inner.sql}) AS {self._alias()} WHERE {condition}")
+
+    def _derive(self, node: Derive, needed: frozenset[str]) -> _Relation:
+        if node.name not in needed:
+            return self.relation(node.input, needed)
+        inner = self.relation(node.input, (needed - {node.name}) | node.expression.names())
+        alias = self._alias()
+        made = self.values.expression(node.expression, node.input.columns, inner.aliases)
+        sql = f"SELECT *, {made} AS {alias} FROM ({inner.sql}) AS {self._alias()}"
+        return inner._replace(sql=sql, aliases={**inner.aliases, node.name: alias})
+
+    def _public_join(self, node: PublicJoin, needed: frozenset[str]) -> _Relation:
+        inner = self.relation(node.input, needed | set(node.on))
+        theirs = {name: self._alias() for name, _ in node.listed}
+        public = dict(node.listed)
+        rows = [
+            [self.values.constant(public[name], value) for name, value in zip(theirs, row, strict=True)]
+            for row in node.rows
+        ]
+        values = self._values(rows, list(theirs.values()))
+        left, right = self._alias(), self._alias()
+        on = " AND ".join(f"{left}.{inner.aliases[name]} = {right}.{theirs[name]}" for name in node.on)
+        more = {name: alias for name, alias in theirs.items() if name not in node.on}
+        picked = ", ".join([f"{left}.*", *(f"{right}.{alias}" for alias in more.values())])
+        sql = f"SELECT {picked} FROM ({inner.sql}) AS {left} JOIN ({values}) AS {right} ON {on}"
+        return inner._replace(sql=sql, aliases={**inner.aliases, **more})
+
+    def _values(self, rows: list[list[str]], names: list[str]) -> str:
+        listed = ", ".join(f"({', '.join(row)})" for row in rows)
+        return f"SELECT * FROM (VALUES {listed}) AS {self._alias()}({', '.join(names)})"
+
+    def _person_join(self, node: PersonJoin, needed: frozenset[str]) -> _Relation:
+        one = self.relation(node.left, needed & set(node.left.columns))
+        two = self.relation(node.right, needed & set(node.right.columns))
+        if one.person_is_text != two.person_is_text:
+            raise InvalidData("one table names persons by texts, the other by numbers: cast one of them")
+        left, right = self._alias(), self._alias()
+        picked = ", ".join([f"{left}.*", *(f"{right}.{alias}" for alias in two.aliases.values())])
+        on = f"{left}.{one.person} = {right}.{two.person}"
+        sql = f"SELECT {picked} FROM ({one.sql}) AS {left} JOIN ({two.sql}) AS {right} ON {on}"
+        return one._replace(sql=sql, aliases={**one.aliases, **two.aliases})
+
+    def _linked(self, node: Linked, needed: frozenset[str]) -> _Relation:
+        rows = self._source(node.input, needed | {node.on}, node.on)
+        link = self._source(node.link, frozenset({node.on}), node.on)
+        left, right = self._alias(), self._alias()
+        on = f"{left}.{rows.aliases[node.on]} = {right}.{link.aliases[node.on]}"
+        sql = f"SELECT {left}.*, {right}.{link.person} FROM ({rows.sql}) AS {left} JOIN ({link.sql}) AS {right} ON {on}"
+        return rows._replace(sql=sql, person=link.person, person_is_text=link.person_is_text)
+
+    def _union(self, node: Union, needed: frozenset[str]) -> _Relation:
+        inner = [self.relation(each, needed) for each in node.inputs]
+        if len({each.person_is_text for each in inner}) > 1:
+            raise InvalidData("one table names persons by texts, the other by numbers: cast one of them")
+        first = inner[0]
+        names = [name for name in node.columns if name in needed]
+        parts = []
+        for each in inner:
+            picked = [f"{each.aliases[name]} AS {first.aliases[name]}" for name in names]
+            if each.person is not None:
+                picked.append(f"{each.person} AS {first.person}")
+            parts.append(f"SELECT {', '.join(picked) or '1 AS one'} FROM ({each.sql}) AS {self._alias()}")
+        return first._replace(sql=" UNION ALL ".join(parts), aliases={name: first.aliases[name] for name in names})
+
+    # --- aggregates ------------------------------------------------------------------------------------------------
+
+    def query(self, plan: Bounded, salts: Salts) -> str:
+        """Keys, rows, persons, cells and signed sums of every group that the data have."""
+        rows, keys, terms, signed = self._prepared(plan)
+        if not isinstance(plan.rows.unit, Person):
+            return self._by_row(plan, rows, keys, terms, signed)
+        return self._by_person(plan, rows, keys, terms, signed, salts)
+
+    def _prepared(self, plan: Bounded) -> tuple[_Relation, list[str], list[str], list[str]]:
+        """The rows that count: with a key and a person, and with every term and signed sum as a column."""
+        columns = plan.rows.columns
+        needed = frozenset(plan.names).union(
+            *(each.names() for term in plan.terms for each in (*term.present, *(t.of for t in term.factors))),
+            *(each.ticks.of.names() for each in plan.signed),
+        )
+        inner = self.relation(plan.rows, needed)
+        keys, terms, signed = [self._alias() for _ in plan.names], [], []
+        picked = [f"{inner.aliases[name]} AS {alias}" for name, alias in zip(plan.names, keys, strict=True)]
+        made: dict[str, str] = {}  # each value once, however many sums it is in
+
+        def column(sql: str) -> str:
+            if sql not in made:
+                made[sql] = self._alias()
+                picked.append(f"{sql} AS {made[sql]}")
+            return made[sql]
+
+        for term in plan.terms:
+            terms.append(self._term(term, columns, inner.aliases, column))
+        for each in plan.signed:
+            signed.append(column(self.values.ticks(each.ticks, columns, inner.aliases)))
+        # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
+        missing = [name for name in plan.names if not columns[name].null and inner.person is not None]
+        kept = [f"{inner.aliases[name]} IS NOT NULL" for name in missing]
+        if inner.person is not None:
+            picked.append(inner.person)
+            kept.append(f"{inner.person} IS NOT NULL")
+        sql = f"SELECT {', '.join(picked) or '1 AS one'} FROM ({inner.sql}) AS {self._alias()}"
+        if kept:
+            sql += f" WHERE {' AND '.join(kept)}"
+        sql = self._only_listed(plan, sql, keys)
+        return inner._replace(sql=sql), keys, terms, signed
+
+    def _only_listed(self, plan: Bounded, sql: str, keys: list[str]) -> str:
+        """Rows of other groups than the listed ones are left out before anything is bounded."""
+        if plan.keys is None or not keys or _is_everything(plan):
+            return sql
+        columns = plan.rows.columns
+        values = [
+            [self.values.constant(columns[n], v) for n, v in zip(plan.names, row, strict=True)]
+            for row in plan.keys.rows
+        ]
+        listed = [self._alias() for _ in keys]
+        left, right = self._alias(), self._alias()
+        pairs = [(f"{left}.{a}", f"{right}.{b}", columns[n]) for a, b, n in zip(keys, listed, plan.names, strict=True)]
+        on = " AND ".join(f"{a} = {b}" if not column.null else self._same(a, b, column) for a, b, column in pairs)
+        return f"SELECT {left}.* FROM ({sql}) AS {left} JOIN ({self._values(values, listed)}) AS {right} ON {on}"
+
+    def _same(self, a: str, b: str, column: Column) -> str:
+        """Equal, or both missing, in equalities that every engine can join by."""
+        filler = self.dialect.text("") if is_text(column) else self.dialect.number(0)
+        return f"coalesce({a}, {filler}) = coalesce({b}, {filler}) AND ({a} IS NULL) = ({b} IS NULL)"
+
+    def _term(self, term: Term, columns: Columns, aliases: Mapping[str, str], column: Callable[[str], str]) -> str:
+        """The sum of a term over rows, as an aggregate of columns that `column` adds."""
+        d = self.dialect
+        present = [self.values.expression(each, columns, aliases) for each in dict.fromkeys(term.present)]
+        if not term.factors:
+            if not present:
+                return d.whole("count(*)")
+            if len(present) == 1:
+                return d.whole(f"count({column(present[0])})")
+        value = " * ".join(column(self.values.ticks(each, columns, aliases)) for each in term.factors) or d.number(1)
+        # what has a factor that is missing is missing itself, and adds nothing; so only the others are looked at
+        factors = {each.of for each in term.factors}
+        rest = [each for each in dict.fromkeys(term.present) if each not in factors]
+        others = [column(self.values.expression(each, columns, aliases)) for each in rest]
+        if others:
+            value = f"CASE WHEN {' AND '.join(f'{each} IS NOT NULL' for each in others)} THEN {value} END"
+        return d.total(value)
+
+    def _by_row(self, plan: Bounded, rows: _Relation, keys: list[str], terms: list[str], signed: list[str]) -> str:
+        total = self.dialect.total
+        cells = [" + ".join(f"{factor} * {terms[i]}" for i, factor in cell.parts) or "0" for cell in plan.cells]
+        numbers = ["count(*)", "count(*)", *cells, *(total(each) for each in signed)]
+        picked = [*keys, *(f"{self.dialect.whole(each)} AS {self._alias()}" for each in numbers)]
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        columns = plan.rows.columns
+        known = [f"{key} IS NOT NULL" for key, name in zip(keys, plan.names, strict=True) if not columns[name].null]
+        having = f" HAVING {' AND '.join(known)}" if known else ""
+        return f"SELECT {', '.join(picked)} FROM ({rows.sql}) AS {self._alias()}{group}{having}"
+
+    def _by_person(
+        self,
+        plan: Bounded,
+        rows: _Relation,
+        keys: list[str],
+        terms: list[str],
+        signed: list[str],
+        salts: Salts,
+    ) -> str:
+        d, person, unit = self.dialect, rows.person, plan.rows.unit
+        assert isinstance(unit, Person)
+        assert person is not None
+        steps: list[tuple[str, str]] = [("the_rows", rows.sql)]
+        totals, terms = terms, [f"t{i}" for i in range(len(terms))]
+        sums = [f"{each} AS {name}" for each, name in zip(totals, terms, strict=True)]
+        # of a signed sum also how many rows had a value: what is missing adds nothing, and not a bound
+        held, signed = signed, [f"s{i}" for i in range(len(signed))]
+        for each, name in zip(held, signed, strict=True):
+            sums.append(f"{d.total(each)} AS {name}, {d.whole(f'count({each})')} AS n_{name}")
+        grouped = ", ".join([person, *keys])
+        pairs = ", ".join([person, *keys, f"{d.whole('count(*)')} AS c", *sums])
+        steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {grouped}"))
+        carried = [*keys, "c", *terms, *signed, *(f"n_{each}" for each in signed)]
+        last = self._mixed(steps, plan, person, rows.person_is_text, keys, carried, salts)
+        order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
+        if [_small(plan.rows.columns[name]) for name in plan.names] == [True]:
+            order = f"h * {d.number(2**32)} + key_number"  # the same order in one number, which sorts faster
+        window = f"(PARTITION BY {person} ORDER BY {order}"
+        capped = "c" if unit.max_rows_per_group is None else f"least(c, {d.number(unit.max_rows_per_group)})"
+        before = f"coalesce(sum({capped}) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
+        ranked = [*carried, f"row_number() OVER {window}) AS place", f"{capped} AS capped"]
+        if unit.max_rows is not None:
+            ranked.append(f"{d.whole(before)} AS before_it")
+        steps.append(("ranked", f"SELECT {', '.join(ranked)} FROM {last}"))
+        left = "capped"
+        if unit.max_rows is not None:
+            left = f"CASE WHEN before_it >= {unit.max_rows} THEN 0 ELSE least(capped, {unit.max_rows} - before_it) END"
+        where = "" if unit.max_groups is None else f" WHERE place <= {unit.max_groups}"
+        kept = [*carried, f"{d.whole(left)} AS k"]
+        steps.append(("kept", f"SELECT {', '.join(kept)} FROM ranked{where}"))
+        numbers = ["sum(k)", "count(*)", *(f"sum({self._scaled(plan, terms, i)})" for i in range(len(plan.cells)))]
+        numbers += [f"sum({self._cut(each, alias)})" for each, alias in zip(plan.signed, signed, strict=True)]
+        picked = [*keys, *(f"{d.whole(f'coalesce({each}, 0)')} AS {self._alias()}" for each in numbers)]
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        whole = ", ".join(f"{name} AS {d.materialized}({sql})" for name, sql in steps)
+        return f"WITH {whole} SELECT {', '.join(picked)} FROM kept WHERE k > 0{group}"
+
+    def _mixed(
+        self,
+        steps: list[tuple[str, str]],
+        plan: Bounded,
+        person: str,
+        person_is_text: bool,
+        keys: list[str],
+        carried: list[str],
+        salts: Salts,
+    ) -> str:
+        """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself."""
+        d = self.dialect
+        numbers = []
+        for key, name in zip(keys, plan.names, strict=True):
+            column = plan.rows.columns[name]
+            numbers.append(key if _small(column) else self._number(key, is_text(column)))
+        folded = numbers[0] if numbers else d.number(0)
+        for each in numbers[1:]:
+            folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
+        first = ", ".join(
+            [person, *carried, f"{self._number(person, person_is_text)} AS id", f"{folded} AS key_number"]
+        )
+        steps.append(("numbered", f"SELECT {first} FROM pairs"))
+        base = ", ".join([person, *carried, "id", "key_number"])
+        last, h = "numbered", d.number(salts[0] % P)
+        limbs = (f"id % {P}", f"{d.divided('id', str(P))} % {P}", f"key_number % {P}", "0")
+        for i, (limb, salt) in enumerate(zip(limbs, salts[1:], strict=True)):
+            steps.append((f"z{i}", f"SELECT {base}, ({h} + {limb} + {d.number(salt)}) % {P} AS z FROM {last}"))
+            steps.append((f"q{i}", f"SELECT {base}, z, z * z % {P} AS s FROM z{i}"))
+            steps.append((f"h{i}", f"SELECT {base}, s * s % {P} * z % {P} AS h FROM q{i}"))
+            last, h = f"h{i}", "h"
+        return last
+
+    def _number(self, sql: str, is_text: bool) -> str:
+        d = self.dialect
+        if is_text:
+            made = d.digest(sql)
+        else:
+            made = f"CASE WHEN {sql} >= 0 AND {sql} < {LIMIT} THEN {sql} ELSE {d.digest(d.as_text(sql))} END"
+        return f"CASE WHEN {sql} IS NULL THEN {d.number(MISSING)} ELSE {made} END"
+
+    def _scaled(self, plan: Bounded, terms: list[str], which: int) -> str:
+        """floor(cell * k / c), without leaving 64 bits."""
+        d = self.dialect
+        cell = " + ".join(f"{factor} * {terms[i]}" for i, factor in plan.cells[which].parts)
+        return f"(k * {d.divided(f'({cell})', 'c')} + {d.divided(f'(k * (({cell}) % c))', 'c')})"
+
+    def _cut(self, each: Any, alias: str) -> str:
+        d = self.dialect
+        n = f"least(n_{alias}, k)"
+        return f"least(greatest({alias}, {n} * {d.number(each.lower)}), {n} * {d.number(each.upper)})"
+
+
+def _is_everything(plan: Bounded) -> bool:
+    """Whether the listed keys are all that the columns can have: then nothing is left out."""
+    assert plan.keys is not None
+    size = 1
+    for name in plan.names:
+        column = plan.rows.columns[name]
+        if column.domain is None:
+            return False
+        size *= len(column.domain) + column.null
+    return size == len(plan.keys)
+
+
+def _small(column: Column) -> bool:
+    """Whether it holds numbers from 0 to 2^31 by its public bounds, and none that are missing: they number themselves."""
+    if column.null or is_text(column):
+        return False
+    low, high = (min(column.domain or ()), max(column.domain or ())) if column.kind == "category" else column.span
+    return bool(low >= 0 and high < 2**31)

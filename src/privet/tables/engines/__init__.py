@@ -1,0 +1,9 @@
+"""Engines: the same exact aggregates from numpy, DuckDB, PostgreSQL and Spark."""
+
+from privet.tables.engines.choose import (
+    check_sources as check_sources,
+    draft_of as draft_of,
+    engine_of as engine_of,
+    exact_aggregates as exact_aggregates,
+)
+from privet.tables.engines.postgres import PostgresTable as PostgresTable

@@ -1,0 +1,91 @@
+"""The engine of a query: the one that holds its data."""
+
+from typing import Any
+
+from privet.errors import InvalidData
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
+from privet.tables.engines import duckdb, postgres, spark
+from privet.tables.person import Rows
+from privet.tables.schema import draft
+
+_ENGINES = {"DuckDB": duckdb, "PostgreSQL": postgres, "Spark": spark}
+
+
+def engine_of(data: Any) -> str:
+    """The name of the engine that reads such data.
+
+    >>> engine_of("visits.parquet"), engine_of({"age": [30]})
+    ('DuckDB', 'DuckDB')
+    """
+    for name, engine in _ENGINES.items():
+        if engine.takes(data):
+            return name
+    raise InvalidData(
+        "a table is a file (Parquet or CSV), a data frame, an Arrow table, a mapping of arrays, a relation of DuckDB, a "
+        f"PostgresTable or a Spark DataFrame, got {type(data).__name__}"
+    )
+
+
+def check_sources(plan: Bounded, sources: Sources) -> None:
+    """Refuse data that a plan cannot be run on, from their schema alone: columns that are not there, kinds that do not
+    fit, tables that lie in two engines.
+
+    >>> from privet.tables.columns import Int
+    >>> from privet.tables.keys import KeySet
+    >>> from privet.tables.plan import Source
+    >>> plan = Bounded(Source("t", (("a", Int(0, 9)),), Rows()), (), KeySet((), ((),)))
+    >>> check_sources(plan, {"t": {"b": [1, 2, 3]}})
+    Traceback (most recent call last):
+    privet.errors.InvalidData: the table 't' has no column 'a'
+    """
+    _ENGINES[_engine(plan, sources)].check(plan, sources)
+
+
+def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+    """The exact sums of every group, bounded for every person, by the engine that holds the data: not releasable.
+
+    >>> from privet.tables.columns import Int
+    >>> from privet.tables.keys import KeySet
+    >>> from privet.tables.plan import Source
+    >>> plan = Bounded(Source("t", (("a", Int(0, 9)),), Rows()), (), KeySet((), ((),)))
+    >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
+    [3]
+    """
+    return _ENGINES[_engine(plan, sources)].exact_aggregates(plan, sources, salts, **settings)
+
+
+def draft_of(data: Any) -> str:
+    """A schema with the names and kinds of the columns of a table; bounds are never read from the data.
+
+    >>> print(draft_of({"ward": ["A"]}).strip().splitlines()[-1])
+    kind = "text"
+    """
+    if engine_of(data) != "DuckDB":
+        raise InvalidData("a schema is drafted from a file or from data in memory; write that of a database by hand")
+    names = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
+    return draft({name: names.get(kind, "text") for name, kind in duckdb.kinds(data).items()})
+
+
+def _engine(plan: Bounded, sources: Sources) -> str:
+    names = [source.name for source in plan.rows.sources]
+    for name in names:
+        if name not in sources:
+            raise InvalidData(f"there are no data for the table {name!r}")
+    engines = {name: engine_of(sources[name]) for name in names}
+    if len(set(engines.values())) > 1:
+        told = ", ".join(f"{name!r} in {engine}" for name, engine in engines.items())
+        raise InvalidData(f"the tables of one query must lie in one engine: {told}")
+    if isinstance(plan.rows.unit, Rows):
+        _refuse_twins(names, sources)
+    return engines[names[0]]
+
+
+def _refuse_twins(names: list[str], sources: Sources) -> None:
+    """One row of data under two names would count as two, and the reach of a row would be understated."""
+    for place, one in enumerate(names):
+        for other in names[:place]:
+            a, b = sources[one], sources[other]
+            if a is b or (isinstance(a, str) and isinstance(b, str) and a == b):
+                raise InvalidData(
+                    f"the tables {other!r} and {one!r} are the same data: give them one name, so that a row counts once"
+                )

@@ -1,0 +1,238 @@
+"""DuckDB: files larger than memory, data frames and arrays, on one machine."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidData, InvalidParameter
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
+from privet.tables.columns import Column
+from privet.tables.dialect import DuckDB, Raw
+from privet.tables.emit import Emitter
+from privet.tables.engines.duckdb_files import file_reading, raw_kind
+from privet.tables.engines.failing import cancellable, one_failure
+from privet.tables.frames import RawColumn, frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
+from privet.tables.keys import plain_key
+from privet.tables.person import Person, Rows
+from privet.tables.plan import Source
+from privet.tables.reading import Reading, no_column
+
+SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
+PERSON = "the person"  # of a data frame, beside the column of that name
+_PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false")
+_SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
+
+
+def takes(data: Any) -> bool:
+    """Whether this engine reads such data.
+
+    >>> takes("visits.parquet"), takes({"age": [30]}), takes(3)
+    (True, True, False)
+    """
+    return isinstance(data, str | Path) or _is_relation(data) or is_frame(data)
+
+
+def check(plan: Bounded, sources: Sources) -> None:
+    """Refuse what the schema of the data does not fit, without a look at a row."""
+    with one_failure(), _connected({}) as connection:
+        Emitter(DuckDB(), _readings(connection, plan, sources)).query(plan, (0, 0, 0, 0, 0))
+
+
+def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+    """The exact sums of every group, bounded for every person: not releasable.
+
+    `settings` are those of DuckDB that change no answer: `memory_limit="2GB"`, `threads=2`, `temp_directory=` (where it
+    keeps what does not fit into memory; a private folder that is removed, unless it is given) and
+    `max_temp_directory_size=`.
+
+    >>> from privet.tables.columns import Int
+    >>> from privet.tables.keys import KeySet
+    >>> from privet.tables.person import Rows
+    >>> plan = Bounded(Source("t", (("a", Int(0, 9)),), Rows()), (), KeySet((), ((),)))
+    >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
+    [3]
+    """
+    with one_failure(), _connected(settings) as connection:
+        readings = _readings(connection, plan, sources)
+        emitter = Emitter(DuckDB(), readings)
+        sql = emitter.query(plan, salts)
+        for source in plan.rows.sources:
+            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name])
+
+        def ask() -> dict[str, Array]:
+            return connection.execute(sql).fetchnumpy()
+
+        found = cancellable(ask, connection.interrupt, connection.query_progress)
+        return _answer(plan, list(found.values()))
+
+
+def _answer(plan: Bounded, fetched: list[Array]) -> Aggregates:
+    columns = plan.rows.columns
+    keys = [
+        [plain_key(columns[name], value) for value in _listed(column)]
+        for name, column in zip(plan.names, fetched, strict=False)
+    ]
+    numbers = [np.ma.getdata(each).astype(np.int64) for each in fetched[len(plan.names) :]]
+    return arranged(plan, keys, numbers)
+
+
+def _listed(column: Array) -> list[Any]:
+    missing = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
+    values = np.ma.getdata(column).tolist()
+    return values if missing is None else [None if gone else each for each, gone in zip(values, missing, strict=True)]
+
+
+@contextmanager
+def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
+    unknown = [name for name in settings if name not in SETTINGS]
+    if unknown:
+        raise InvalidParameter(f"DuckDB is given {', '.join(SETTINGS)}, not {', '.join(unknown)}")
+    if settings:
+        with _folder(settings.get("temp_directory")) as folder:
+            connection = _opened({**settings, "temp_directory": folder})
+            try:
+                yield connection
+            finally:
+                connection.close()
+        return
+    cursor = _shared().cursor()
+    try:
+        cursor.execute("SET TimeZone = 'UTC'")
+        yield cursor
+    finally:
+        cursor.close()
+
+
+@contextmanager
+def _folder(given: Any) -> Iterator[str]:
+    """Where DuckDB puts what does not fit into memory: only we can read it, and it does not stay."""
+    if given is not None:
+        yield str(given)
+        return
+    made = tempfile.mkdtemp(prefix="privet-")
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _opened(settings: Mapping[str, Any]) -> Any:
+    import duckdb
+
+    connection = duckdb.connect(config=dict(settings))
+    for each in _PLAIN:
+        connection.execute(f"SET {each}")
+    return connection
+
+
+def _shared() -> Any:
+    process = os.getpid()  # a fork has none of its parent's threads
+    if process not in _SHARED:
+        folder = tempfile.mkdtemp(prefix="privet-")
+        atexit.register(_removed, process, folder)
+        _SHARED[process] = _opened({"temp_directory": folder})
+    return _SHARED[process]
+
+
+def _removed(process: int, folder: str) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- what stands behind a name -----------------------------------------------------------------------------------------
+
+
+def _readings(connection: Any, plan: Bounded, sources: Sources) -> dict[str, Reading]:
+    return {
+        source.name: _reading(connection, f"privet_{place}", source, sources[source.name])
+        for place, source in enumerate(plan.rows.sources)
+    }
+
+
+def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
+    """What stands after FROM for this table, and how its columns are held: from its schema alone."""
+    if isinstance(data, str | Path):
+        reading = file_reading(connection, source, data)
+    elif _is_relation(data):
+        reading = Reading(name, dict(zip(data.columns, map(raw_kind, map(str, data.types)), strict=True)))
+    elif is_arrow(data):
+        frame_names(data)
+        connection.register(name, (data[:0] if hasattr(data, "column_names") else data.head(0)).__arrow_c_stream__())
+        described = connection.execute(f"DESCRIBE {name}").fetchall()
+        connection.unregister(name)
+        reading = Reading(name, {row[0]: raw_kind(row[1]) for row in described})
+    else:
+        reading = _frame_reading(name, source, data)
+    for column in source.columns:
+        if column not in reading.raw:
+            raise no_column(source, column)
+    return reading
+
+
+def _frame_reading(name: str, source: Source, data: Any) -> Reading:
+    held, kinds = frame_names(data), dict[str, Raw]()
+    for each, column in source.columns.items():
+        if each in held:
+            kinds[each] = frame_kind(each, data[each], column)
+    person = None
+    if isinstance(source.about, Person) and source.about.column in held:
+        person = PERSON, frame_kind(source.about.column, data[source.about.column])
+    return Reading(name, kinds, person)
+
+
+def _is_relation(data: Any) -> bool:
+    return type(data).__name__ == "DuckDBPyRelation"
+
+
+def _provide(connection: Any, reading: Reading, source: Source, data: Any, used: set[str]) -> None:
+    """Make the columns that the query reads known to the connection under the name in the reading."""
+    if isinstance(data, str | Path):
+        return
+    name, about = reading.sql, source.about
+    if not _is_relation(data) and not is_arrow(data):
+        _provide_frame(connection, name, source, data, used)
+        return
+    wanted = [*used, *([about.column] if isinstance(about, Person) and about.column not in used else [])]
+    wanted = wanted or list(reading.raw)[:1]
+    if hasattr(data, "column_names"):
+        connection.register(name, data.select(wanted))
+        return
+    data = data.project(", ".join(map(DuckDB().quote, wanted))) if _is_relation(data) else data.select(wanted)
+    stream = f"{name}_stream"  # such a stream is read once, and a query may read it twice
+    connection.register(stream, data.__arrow_c_stream__())
+    connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {stream}")
+    connection.unregister(stream)
+
+
+def _provide_frame(connection: Any, name: str, source: Source, data: Any, used: set[str]) -> None:
+    wanted: dict[str, Column | None] = {each: source.columns[each] for each in source.columns if each in used}
+    columns = raw_columns(data, wanted)
+    if isinstance(source.about, Person):
+        columns[PERSON] = raw_columns(data, {source.about.column: None})[source.about.column]
+    if len({len(each.values) for each in columns.values()}) > 1:
+        raise InvalidData("the columns of a table must have one length")
+    arrays = {each: _array(column) for each, column in columns.items()}
+    if not arrays:
+        arrays["one"] = np.ones(len(data[frame_names(data)[0]]), dtype=np.int8)
+    connection.register(name, arrays)
+
+
+def _array(column: RawColumn) -> Array:
+    return np.ma.MaskedArray(column.values, column.missing) if column.missing.any() else column.values
+
+
+def kinds(data: Any) -> Mapping[str, Raw]:
+    """How each column is held, from the schema alone."""
+    source = Source("table", (), Rows())
+    with one_failure(), _connected({}) as connection:
+        if isinstance(data, str | Path) or _is_relation(data) or is_arrow(data):
+            return _reading(connection, "privet_schema", source, data).raw
+    return {name: frame_kind(name, data[name]) for name in frame_names(data)}

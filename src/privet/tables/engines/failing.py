@@ -1,0 +1,77 @@
+"""What is said when an engine fails: always the same, since its own words may quote data."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+from privet._progress import track
+from privet.errors import InvalidData, PrivetError
+
+FAILED = (
+    "the engine could not answer; whether that depends on the data is not said. Look into the table as its custodian"
+)
+_WAIT = 0.05  # seconds between two looks at a running query
+
+
+@contextmanager
+def one_failure() -> Iterator[None]:
+    """Whatever goes wrong inside says the same; errors of our own and interrupts pass.
+
+    >>> with one_failure():
+    ...     raise RuntimeError("the patient 4711")
+    Traceback (most recent call last):
+    privet.errors.InvalidData: the engine could not answer; ...
+    """
+    try:
+        yield
+    except PrivetError:
+        raise
+    except Exception:
+        raise InvalidData(FAILED) from None
+
+
+def cancellable(ask: Callable[[], Any], cancel: Callable[[], Any], progress: Callable[[], float] | None = None) -> Any:
+    """What `ask` returns. It runs in a thread of its own, so that an interrupt reaches us while the engine works: then
+    the engine's query is cancelled, and awaited, before the interrupt goes on. `progress` tells percent, where the
+    engine does.
+
+    >>> cancellable(lambda: 3, lambda: None)
+    3
+    """
+    made: list[Any] = []
+    failed: list[BaseException] = []
+    done = Event()  # not the thread's own `join`: an interrupt there makes Python 3.11 take it for ended
+
+    def work() -> None:
+        try:
+            made.append(ask())
+        except BaseException as problem:
+            failed.append(problem)
+        finally:
+            done.set()
+
+    worker = Thread(target=work, name="privet-engine", daemon=True)
+    worker.start()
+    try:
+        if not done.wait(_WAIT):
+            _watched(done, progress)
+    except BaseException:
+        while not done.is_set():  # a query that has not begun cannot be cancelled yet
+            cancel()
+            done.wait(_WAIT)
+        raise
+    finally:
+        worker.join()
+    if failed:
+        raise failed[0]
+    return made[0]
+
+
+def _watched(done: Event, progress: Callable[[], float] | None) -> None:
+    work = track("table", 100)
+    while not done.wait(_WAIT):
+        percent = int(progress()) if progress is not None else 0
+        if work.done < percent <= 100:
+            work.advance(percent - work.done)
+    work.advance(100 - work.done)

@@ -1,0 +1,192 @@
+"""PostgreSQL: a table on a server, read in one transaction that sees one snapshot and writes nothing."""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from privet._validate import set_frozen
+from privet.errors import InvalidData, InvalidParameter, MissingExtra
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
+from privet.tables.dialect import PostgreSQL, Raw
+from privet.tables.emit import Emitter
+from privet.tables.engines.failing import cancellable, one_failure
+from privet.tables.keys import plain_key
+from privet.tables.plan import Source
+from privet.tables.reading import Reading, no_column
+
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL standard_conforming_strings = on",
+    "SET LOCAL jit = off",  # the many small steps take longer to compile than to run
+)
+_COLUMNS = """
+SELECT a.attname, t.typname, t.typtype::text, a.atttypmod, b.typname, b.typtype::text, t.typtypmod
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
+WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+"""
+_KINDS: dict[str, Raw] = {
+    "int2": "int",
+    "int4": "int",
+    "int8": "int",
+    "float4": "float",
+    "float8": "float",
+    "numeric": "decimal",
+    "bool": "bool",
+    "date": "date",
+    "timestamp": "time",
+    "timestamptz": "time",
+    "uuid": "uuid",
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PostgresTable:
+    """A table or view of a PostgreSQL server: where the server is (a connection string, or an open connection of psycopg),
+    and the table's name, `"schema.table"` or `"table"`. The address is not shown.
+
+    Reading needs no more than SELECT on the table.
+
+    >>> PostgresTable("postgresql://ann:secret@db/clinic", "public.visits")
+    PostgresTable(table='public.visits')
+    """
+
+    address: Any = field(repr=False)
+    table: str
+
+    def __post_init__(self) -> None:
+        parts = self.table.split(".") if isinstance(self.table, str) else []
+        if not 1 <= len(parts) <= 2 or not all(parts) or "\0" in self.table:
+            raise InvalidParameter('a table is named as "schema.table" or "table"')
+        set_frozen(self, table=self.table)
+
+    @property
+    def quoted(self) -> str:
+        """The name as it stands in SQL."""
+        return ".".join(map(PostgreSQL().quote, self.table.split(".")))
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, PostgresTable) and _same(self.address, other.address)
+        return same and isinstance(other, PostgresTable) and self.table == other.table
+
+    def __hash__(self) -> int:
+        return hash(self.table)
+
+    def __reduce__(self) -> Any:
+        raise InvalidParameter("the address of a table is not pickled: name the table where it is asked")
+
+
+def takes(data: Any) -> bool:
+    """Whether this engine reads such data.
+
+    >>> takes(PostgresTable("postgresql://db/clinic", "visits"))
+    True
+    """
+    return isinstance(data, PostgresTable)
+
+
+def raw_kind(name: str, kind: str, modifier: int) -> Raw:
+    """How PostgreSQL holds a column, by its type, the kind of the type and what modifies it.
+
+    >>> raw_kind("int8", "b", -1), raw_kind("mood", "e", -1), raw_kind("numeric", "b", (20 << 16) + 4)
+    ('int', 'text', 'wide')
+    """
+    if kind == "e" or name in ("text", "varchar", "bpchar", "name", "citext"):
+        return "text"
+    if name == "numeric" and modifier >= 4 and (modifier - 4) & 0x7FF == 0:
+        return "wide"  # numeric(20), numeric(38, 0)
+    return _KINDS.get(name, "other")
+
+
+def check(plan: Bounded, sources: Sources) -> None:
+    """Refuse what the schema of the tables does not fit, without a look at a row."""
+    with one_failure(), _transaction(plan, sources) as connection:
+        Emitter(PostgreSQL(), _readings(connection, plan, sources)).query(plan, (0, 0, 0, 0, 0))
+
+
+def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregates:
+    """The exact sums of every group, bounded for every person: not releasable."""
+    with one_failure(), _transaction(plan, sources) as connection:
+        sql = Emitter(PostgreSQL(), _readings(connection, plan, sources)).query(plan, salts)
+        cancel = getattr(connection, "cancel_safe", connection.cancel)
+        rows = cancellable(lambda: connection.execute(sql).fetchall(), cancel)
+    return answer(plan, rows)
+
+
+def answer(plan: Bounded, rows: list[Any]) -> Aggregates:
+    """The rows of an answer, keys first, in the public order."""
+    columns, width = plan.rows.columns, len(plan.names) + 2 + len(plan.cells) + len(plan.signed)
+    listed: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * width
+    keys = [
+        [plain_key(columns[name], value) for value in column] for name, column in zip(plan.names, listed, strict=False)
+    ]
+    return arranged(plan, keys, [np.array(each, dtype=np.int64) for each in listed[len(plan.names) :]])
+
+
+def _driver() -> Any:
+    try:
+        return importlib.import_module("psycopg")
+    except ImportError:
+        raise MissingExtra("a table in PostgreSQL needs psycopg; run: pip install 'privet[postgres]'") from None
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)
+
+
+@contextmanager
+def _transaction(plan: Bounded, sources: Sources) -> Iterator[Any]:
+    """One snapshot of the server that holds the tables; whatever happens, it is left as it was."""
+    tables = [sources[source.name] for source in plan.rows.sources]
+    address = tables[0].address
+    if not all(_same(address, each.address) for each in tables):
+        raise InvalidData("the tables of one query must lie on one server: give them the same address")
+    if isinstance(address, str):
+        with _driver().connect(address, autocommit=True) as connection:
+            yield from _begun(connection)
+        return
+    if address.closed or address.info.transaction_status != _driver().pq.TransactionStatus.IDLE:
+        raise InvalidData("the connection is closed or inside a transaction: give one that is idle")
+    before = address.autocommit
+    address.autocommit = True
+    try:
+        yield from _begun(address)
+    finally:
+        if not address.closed:
+            address.autocommit = before
+
+
+def _begun(connection: Any) -> Iterator[Any]:
+    try:
+        for each in _BEGIN:
+            connection.execute(each)
+        if connection.execute("SHOW server_encoding").fetchone()[0] != "UTF8":
+            raise InvalidData("the database must hold its texts in UTF-8, so that persons are numbered as elsewhere")
+        yield connection
+    finally:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+
+
+def _readings(connection: Any, plan: Bounded, sources: Sources) -> dict[str, Reading]:
+    return {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
+
+
+def _reading(connection: Any, source: Source, table: PostgresTable) -> Reading:
+    held = connection.execute(_COLUMNS, (table.quoted,)).fetchall()
+    if not held:
+        raise InvalidData(f"there is no table {table.table!r} on the server, or it may not be read")
+    kinds = {
+        name: raw_kind(type_, kind, modifier) if base is None else raw_kind(base, base_kind, base_modifier)
+        for name, type_, kind, modifier, base, base_kind, base_modifier in held
+    }
+    for column in source.columns:
+        if column not in kinds:
+            raise no_column(source, column)
+    return Reading(table.quoted, kinds)

@@ -1,0 +1,123 @@
+"""Spark: a DataFrame of any size. Plain SQL alone: no Python workers, and no random numbers that a retry would redraw."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from privet.errors import InvalidData
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
+from privet.tables.dialect import Raw, Spark
+from privet.tables.emit import Emitter
+from privet.tables.engines.failing import cancellable, one_failure
+from privet.tables.engines.postgres import answer
+from privet.tables.plan import Source
+from privet.tables.reading import Reading, no_column
+
+_SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.parser.escapedStringLiterals": "false",
+}
+_KEPT = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")  # these change no answer, only its time
+_KINDS: dict[str, Raw] = {
+    "tinyint": "int",
+    "smallint": "int",
+    "int": "int",
+    "bigint": "int",
+    "float": "float",
+    "double": "float",
+    "string": "text",
+    "boolean": "bool",
+    "date": "date",
+    "timestamp": "time",
+    "timestamp_ntz": "time",
+}
+
+
+def takes(data: Any) -> bool:
+    """Whether this engine reads such data.
+
+    >>> takes({"age": [30]})
+    False
+    """
+    return type(data).__module__.startswith("pyspark.") and hasattr(data, "sparkSession")
+
+
+def raw_kind(type_: str) -> Raw:
+    """How Spark holds a column, by the name of its type. A text with a collation of its own is of another kind: what
+    such a column takes for equal is not what its bytes say.
+
+    >>> raw_kind("bigint"), raw_kind("decimal(20,0)"), raw_kind("string collate UTF8_LCASE")
+    ('int', 'wide', 'other')
+    """
+    if type_.startswith("decimal("):
+        return "wide" if type_.endswith(",0)") else "decimal"
+    if type_.startswith(("varchar(", "char(")):
+        return "text"
+    return _KINDS.get(type_, "other")
+
+
+def check(plan: Bounded, sources: Sources) -> None:
+    """Refuse what the schema of the frames does not fit, without a look at a row."""
+    with one_failure():
+        Emitter(Spark(), _readings(plan, sources, "")).query(plan, (0, 0, 0, 0, 0))
+
+
+def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregates:
+    """The exact sums of every group, bounded for every person: not releasable."""
+    with one_failure(), _views(plan, sources) as (session, prefix):
+        sql = Emitter(Spark(), _readings(plan, sources, prefix)).query(plan, salts)
+        tag = f"privet-{uuid4().hex}"
+
+        def ask() -> list[Any]:
+            session.addTag(tag)  # of this thread: what it starts can be found and stopped
+            try:
+                return [tuple(row) for row in session.sql(sql).collect()]
+            finally:
+                session.removeTag(tag)
+
+        rows = cancellable(ask, lambda: session.interruptTag(tag))
+    return answer(plan, rows)
+
+
+@contextmanager
+def _views(plan: Bounded, sources: Sources) -> Iterator[tuple[Any, str]]:
+    """A session of our own in the same application, with settings that are ours, and the frames as views in it."""
+    frames = {source.name: sources[source.name] for source in plan.rows.sources}
+    parents = {id(frame.sparkSession): frame.sparkSession for frame in frames.values()}
+    if len(parents) > 1:
+        raise InvalidData("the tables of one query must lie in one Spark session")
+    (parent,) = parents.values()
+    session, stem = parent.newSession(), f"privet_{uuid4().hex}"
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+    for name in _KEPT:
+        session.conf.set(name, parent.conf.get(name))
+    made = []
+    try:
+        for place, frame in enumerate(frames.values()):
+            frame.createGlobalTempView(f"{stem}_{place}")
+            made.append(f"{stem}_{place}")
+        yield session, f"{parent.conf.get('spark.sql.globalTempDatabase', 'global_temp')}.{stem}_"
+    finally:
+        for name in made:
+            parent.catalog.dropGlobalTempView(name)
+
+
+def _readings(plan: Bounded, sources: Sources, prefix: str) -> dict[str, Reading]:
+    return {
+        source.name: _reading(source, sources[source.name], f"{prefix}{place}")
+        for place, source in enumerate(plan.rows.sources)
+    }
+
+
+def _reading(source: Source, frame: Any, sql: str) -> Reading:
+    held = [name for name, _ in frame.dtypes]
+    if len(set(held)) != len(held):
+        raise InvalidData("the columns of a table need names that differ")
+    for column in source.columns:
+        if column not in held:
+            raise no_column(source, column)
+    return Reading(sql, {name: raw_kind(type_) for name, type_ in frame.dtypes})

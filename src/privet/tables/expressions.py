@@ -1,0 +1,374 @@
+"""Expressions over the columns of a row: constants, sums, multiples, bins, parts of dates, and conditions.
+
+Row by row and total: each has a value for every row, or is missing, and none can fail while an engine runs. Numbers stay
+within public bounds, which follow from the bounds of the columns.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from privet._validate import count, finite, items
+from privet.errors import InvalidParameter
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+
+Columns = Mapping[str, Column]
+Operator = Literal["<", "<=", ">", ">=", "=", "!="]
+_LARGEST = 2.0**52
+_FACTORS = 2.0**-100, 2.0**100
+PARTS = ("year", "month", "weekday")
+
+
+class Expression:
+    """A value for every row. `column(columns)` is what it may contain, or an error from public facts.
+
+    >>> Ref("age").column({"age": Int(0, 110)})
+    Int(lower=0, upper=110, null=False)
+    """
+
+    def column(self, columns: Columns) -> Column:
+        """What the values may be."""
+        raise NotImplementedError
+
+    def names(self) -> frozenset[str]:
+        """The columns that it reads."""
+        raise NotImplementedError
+
+
+@final
+@dataclass(frozen=True)
+class Ref(Expression):
+    """A column by its name.
+
+    >>> Ref("age").names() == {"age"}
+    True
+    """
+
+    name: str
+
+    def column(self, columns: Columns) -> Column:
+        if self.name not in columns:
+            known = ", ".join(columns)
+            raise InvalidParameter(f"there is no column {self.name!r:.60}; the columns are {known}")
+        return columns[self.name]
+
+    def names(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+
+@final
+@dataclass(frozen=True)
+class Linear(Expression):
+    """`factor` times a column of numbers, plus `shift`; of whole numbers by whole numbers it is whole.
+
+    >>> Linear(Ref("age"), 2, -1).column({"age": Int(0, 110)})
+    Int(lower=-1, upper=219, null=False)
+    """
+
+    of: Expression
+    factor: int | float
+    shift: int | float
+
+    def __post_init__(self) -> None:
+        if finite("factor", self.factor) != 0.0 and not _FACTORS[0] <= abs(self.factor) <= _FACTORS[1]:
+            raise InvalidParameter("a factor must be 0, or from 2^-100 to 2^100")
+        finite("shift", self.shift)
+
+    def column(self, columns: Columns) -> Column:
+        inner = _numbers(self.of.column(columns))
+        ends = sorted(self.factor * end + self.shift for end in inner.span)
+        if max(map(abs, ends)) >= _LARGEST:
+            raise InvalidParameter("this expression leaves the range of numbers: its bounds must stay below 2^52")
+        if isinstance(inner, Float) or isinstance(self.factor, float) or isinstance(self.shift, float):
+            return Float(float(ends[0]), float(ends[1]), null=inner.null)
+        return Int(int(ends[0]), int(ends[1]), null=inner.null)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+@final
+@dataclass(frozen=True)
+class Plus(Expression):
+    """The sum of two columns of numbers (`sign` -1: their difference); missing where one of them is.
+
+    >>> Plus(Ref("a"), Ref("b"), -1).column({"a": Int(0, 3), "b": Int(0, 5)})
+    Int(lower=-5, upper=3, null=False)
+    """
+
+    left: Expression
+    right: Expression
+    sign: int = 1
+
+    def column(self, columns: Columns) -> Column:
+        one, two = _numbers(self.left.column(columns)), _numbers(self.right.column(columns))
+        ends = two.span if self.sign > 0 else (-two.span[1], -two.span[0])
+        low, high = one.span[0] + ends[0], one.span[1] + ends[1]
+        if max(abs(low), abs(high)) >= _LARGEST:
+            raise InvalidParameter("this expression leaves the range of numbers: its bounds must stay below 2^52")
+        kind = Float if isinstance(one, Float) or isinstance(two, Float) else Int
+        return kind(low, high, null=one.null or two.null)
+
+    def names(self) -> frozenset[str]:
+        return self.left.names() | self.right.names()
+
+
+@final
+@dataclass(frozen=True)
+class Bin(Expression):
+    """The number of the bin that a value falls in: bins of one width from `start`, `count` of them, the last one closed.
+
+    >>> Bin(Ref("age"), 0, 10, 12).column({"age": Int(0, 110)})
+    Int(lower=0, upper=11, null=False)
+    """
+
+    of: Expression
+    start: int | float
+    width: int | float
+    count: int
+
+    def __post_init__(self) -> None:
+        if not _FACTORS[0] <= finite("width", self.width) <= _FACTORS[1]:
+            raise InvalidParameter("the width of a bin must be from 2^-100 to 2^100")
+        if abs(finite("start", self.start)) > _FACTORS[1] or 0.0 < abs(self.start) < _FACTORS[0]:
+            raise InvalidParameter("bins start at 0, or at a number from 2^-100 to 2^100 in size")
+        count("count", self.count, 1)
+
+    def column(self, columns: Columns) -> Column:
+        return Int(0, self.count - 1, null=_spread(self.of.column(columns)).null)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+@final
+@dataclass(frozen=True)
+class Part(Expression):
+    """The year, the month (1 to 12) or the weekday (0 for Monday) of a date.
+
+    >>> Part(Ref("day"), "month").column({"day": Date("2024-01-01", "2024-12-31")})
+    Int(lower=1, upper=12, null=False)
+    """
+
+    of: Expression
+    part: str
+
+    def __post_init__(self) -> None:
+        if self.part not in PARTS:
+            raise InvalidParameter(f"a date has the parts {', '.join(PARTS)}, got {self.part!r:.40}")
+
+    def column(self, columns: Columns) -> Column:
+        inner = self.of.column(columns)
+        if not isinstance(inner, Date):
+            raise InvalidParameter(f"the {self.part} is a part of a date, and this is {inner.describe()}")
+        ends = {"year": (inner.lower.year, inner.upper.year), "month": (1, 12), "weekday": (0, 6)}
+        return Int(*ends[self.part], null=inner.null)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+class Condition:
+    """A condition on a row: it holds, it does not, or it is unknown since a value is missing. Only rows on which it
+    holds are kept.
+
+    >>> Compare(Ref("age"), ">=", 65).names() == {"age"}
+    True
+    """
+
+    def check(self, columns: Columns) -> None:
+        """Refuse what makes no sense for these columns."""
+        raise NotImplementedError
+
+    def names(self) -> frozenset[str]:
+        """The columns that it reads."""
+        raise NotImplementedError
+
+
+@final
+@dataclass(frozen=True)
+class Compare(Condition):
+    """A column compared with a constant.
+
+    >>> Compare(Ref("ward"), "=", "C").check({"ward": Category(["A", "B"])})
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: column 'ward': 'C' is not among the values of the category: 'A', 'B'
+    """
+
+    of: Expression
+    operator: Operator
+    value: Any
+
+    def check(self, columns: Columns) -> None:
+        column = self.of.column(columns)
+        _constant(self.of, column, self.value)
+        if self.operator not in ("=", "!=") and isinstance(column, Category | Text):
+            raise InvalidParameter(
+                f"{_named(self.of)}: texts and categories have no order that all engines share; compare with == or isin"
+            )
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+@final
+@dataclass(frozen=True)
+class CompareColumns(Condition):
+    """Two columns of numbers, or of days, compared with each other.
+
+    >>> CompareColumns(Ref("a"), "<", Ref("b")).check({"a": Int(0, 3), "b": Int(0, 5)})
+    """
+
+    left: Expression
+    operator: Operator
+    right: Expression
+
+    def check(self, columns: Columns) -> None:
+        kinds = [self.left.column(columns), self.right.column(columns)]
+        if all(isinstance(each, Date) for each in kinds) or all(each.numeric for each in kinds):
+            return
+        raise InvalidParameter("two columns are compared when both hold numbers, or both hold days")
+
+    def names(self) -> frozenset[str]:
+        return self.left.names() | self.right.names()
+
+
+@final
+@dataclass(frozen=True)
+class IsIn(Condition):
+    """A column is one of a list of constants.
+
+    >>> IsIn(Ref("ward"), ("A",)).check({"ward": Category(["A", "B"])})
+    """
+
+    of: Expression
+    values: tuple[Any, ...]
+
+    def check(self, columns: Columns) -> None:
+        column = self.of.column(columns)
+        if not items("values", self.values):
+            raise InvalidParameter("a list of values to look for must not be empty")
+        for value in self.values:
+            _constant(self.of, column, value)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+@final
+@dataclass(frozen=True)
+class IsMissing(Condition):
+    """A value is missing; always known.
+
+    >>> IsMissing(Ref("age")).names() == {"age"}
+    True
+    """
+
+    of: Expression
+
+    def check(self, columns: Columns) -> None:
+        self.of.column(columns)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+@final
+@dataclass(frozen=True)
+class Both(Condition):
+    """Two conditions at once.
+
+    >>> Both(IsMissing(Ref("a")), IsMissing(Ref("b"))).names() == {"a", "b"}
+    True
+    """
+
+    left: Condition
+    right: Condition
+
+    def check(self, columns: Columns) -> None:
+        self.left.check(columns)
+        self.right.check(columns)
+
+    def names(self) -> frozenset[str]:
+        return self.left.names() | self.right.names()
+
+
+@final
+@dataclass(frozen=True)
+class Either(Condition):
+    """One of two conditions, or both.
+
+    >>> Either(IsMissing(Ref("a")), IsMissing(Ref("b"))).names() == {"a", "b"}
+    True
+    """
+
+    left: Condition
+    right: Condition
+
+    def check(self, columns: Columns) -> None:
+        self.left.check(columns)
+        self.right.check(columns)
+
+    def names(self) -> frozenset[str]:
+        return self.left.names() | self.right.names()
+
+
+@final
+@dataclass(frozen=True)
+class Negated(Condition):
+    """The opposite of a condition; unknown where that is unknown.
+
+    >>> Negated(IsMissing(Ref("a"))).names() == {"a"}
+    True
+    """
+
+    of: Condition
+
+    def check(self, columns: Columns) -> None:
+        self.of.check(columns)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+@final
+@dataclass(frozen=True)
+class Pattern(Expression):
+    """Which of several conditions hold, as the bits of a whole number; what is unknown does not hold.
+
+    >>> Pattern((IsMissing(Ref("a")), IsMissing(Ref("b")))).column({"a": Int(0, 1), "b": Int(0, 1)})
+    Int(lower=0, upper=3, null=False)
+    """
+
+    conditions: tuple[Condition, ...]
+
+    def column(self, columns: Columns) -> Column:
+        for each in self.conditions:
+            each.check(columns)
+        return Int(0, 2 ** len(self.conditions) - 1)
+
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(each.names() for each in self.conditions))
+
+
+def _numbers(column: Column) -> Column:
+    if not column.numeric:
+        raise InvalidParameter(f"only numbers can be added and multiplied, and this is {column.describe()}")
+    return column
+
+
+def _spread(column: Column) -> Column:
+    if not (column.numeric or isinstance(column, Date)) or isinstance(column, Bool):
+        raise InvalidParameter(f"only numbers and days can be put into bins, and this is {column.describe()}")
+    return column
+
+
+def _named(expression: Expression) -> str:
+    return f"column {expression.name!r}" if isinstance(expression, Ref) else "this expression"
+
+
+def _constant(expression: Expression, column: Column, value: Any) -> None:
+    try:
+        column.read(value)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{_named(expression)}: {problem}") from None

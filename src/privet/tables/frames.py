@@ -1,0 +1,229 @@
+"""Data in memory as columns of numpy: pandas, Polars, Arrow, or a mapping of arrays. The kind of a column follows its
+dtype, which is schema. Elements of lists and of object columns are data: they are read as the declared column says, and
+what does not fit counts as missing."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidData
+from privet.tables.columns import EPOCH, Bool, Category, Column, Date, Text
+from privet.tables.dialect import Raw
+from privet.tables.texts import HUGE, day_in, number_in, truth_in
+
+
+class RawColumn(NamedTuple):
+    """A column as it is held: its kind, its values, and which of them are missing.
+
+    >>> raw_column("a", [1, None]).missing.tolist()
+    [False, True]
+    """
+
+    kind: Raw
+    values: Array
+    missing: Array
+
+
+_KINDS: dict[str, Raw] = {"i": "int", "u": "int", "f": "float", "b": "bool", "M": "days", "U": "text", "T": "text"}
+
+
+def is_frame(data: Any) -> bool:
+    """Whether these are columns in memory.
+
+    >>> is_frame({"a": [1]}), is_frame("visits.parquet")
+    (True, False)
+    """
+    return isinstance(data, Mapping) or hasattr(data, "iloc") or is_arrow(data)
+
+
+def is_arrow(data: Any) -> bool:
+    """Whether a frame hands out Arrow: a table or a batch of Arrow, or a Polars frame.
+
+    >>> is_arrow({"a": [1]})
+    False
+    """
+    return hasattr(data, "__arrow_c_stream__") and (hasattr(data, "column_names") or hasattr(data, "to_arrow"))
+
+
+def frame_names(data: Any) -> list[str]:
+    """The names of the columns."""
+    schema = getattr(data, "schema", None)
+    names = schema.names if hasattr(data, "column_names") and schema is not None else None
+    if names is None:
+        names = list(data) if isinstance(data, Mapping) else list(data.columns)
+    if not all(isinstance(name, str) for name in names) or len(set(names)) != len(list(names)):
+        raise InvalidData("the columns of a table need names, which are texts and differ")
+    return list(names)
+
+
+def raw_columns(data: Any, wanted: Mapping[str, Column | None]) -> dict[str, RawColumn]:
+    """These columns of a frame; None for one that names persons.
+
+    >>> raw_columns({"a": np.array([1, 2])}, {"a": None})["a"].kind
+    'int'
+    """
+    made = {name: raw_column(name, data[name], column) for name, column in wanted.items()}
+    if len({len(each.values) for each in made.values()}) > 1:
+        raise InvalidData("the columns of a table must have one length")
+    return made
+
+
+def raw_kind(name: str, held: Any, column: Column | None = None) -> Raw:
+    """The kind of a column by its dtype, without a look at its values.
+
+    >>> raw_kind("a", np.array([1.5])), raw_kind("a", [1.5])
+    ('float', 'text')
+    """
+    return raw_column(name, held[:0], column).kind
+
+
+def raw_column(name: str, held: Any, column: Column | None = None) -> RawColumn:
+    """One column: an array, a list, a Series of pandas or Polars, or a column of Arrow.
+
+    >>> raw_column("name", ["ann", 3, None]).missing.tolist()
+    [False, False, True]
+    """
+    if isinstance(held, list | tuple):
+        objects = np.empty(len(held), dtype=object)
+        objects[:] = list(held)
+        return _objects(objects, column)
+    if hasattr(held, "to_arrow") or hasattr(held, "is_null"):
+        return _of_arrow(name, held.to_arrow() if hasattr(held, "to_arrow") else held, column)
+    if hasattr(held, "dtype") and not isinstance(held, np.ndarray):
+        return _of_pandas(name, held, column)
+    return _of_array(name, held if isinstance(held, np.ma.MaskedArray) else np.asarray(held), column)
+
+
+def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
+    if isinstance(column.dtype, np.dtype):
+        return _of_array(name, column.to_numpy(), declared)
+    if str(column.dtype) == "category":
+        return _of_pandas(name, column.astype(column.cat.categories.dtype), declared)
+    missing = np.asarray(column.isna(), dtype=bool)
+    kind = str(getattr(column.dtype, "kind", "O"))
+    if "str" in str(column.dtype):
+        return _texts(column.to_numpy(dtype=object).tolist())
+    if kind == "O":
+        return _objects(column.to_numpy(dtype=object), declared)
+    if kind == "M":
+        return _of_array(name, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), declared)
+    if kind not in "iufb":
+        return RawColumn("other", np.zeros(len(column)), missing)
+    dtype = {"b": np.bool_, "f": np.float64, "u": np.uint64, "i": np.int64}[kind]
+    plain = column.to_numpy(dtype=dtype, na_value=dtype(0)) if missing.any() else column.to_numpy(dtype=dtype)
+    return _of_array(name, plain, declared)._replace(missing=missing)
+
+
+def _of_arrow(name: str, column: Any, declared: Column | None) -> RawColumn:
+    if hasattr(column, "combine_chunks"):
+        column = column.combine_chunks()
+    kind, missing = str(column.type), np.asarray(column.is_null())
+    if kind.startswith("dictionary"):
+        return _of_arrow(name, column.dictionary_decode(), declared)
+    if "string" in kind or "utf8" in kind:
+        return _texts(column.to_pylist())
+    if kind.startswith(("date", "timestamp")):
+        unit = "D" if "day" in kind else kind.split("[")[1].split(",")[0].rstrip("]")
+        steps = column.cast("int32").cast("int64") if unit == "D" else column.cast("int64")
+        moments = steps.fill_null(0).to_numpy(zero_copy_only=False).astype(f"datetime64[{unit}]")
+        return _of_array(name, moments, declared)._replace(missing=missing)
+    if kind.startswith("decimal"):
+        if column.type.scale == 0:
+            return RawColumn("wide", np.array([int(each or 0) for each in column.to_pylist()], dtype=object), missing)
+        plain = column.cast("float64").fill_null(0.0).to_numpy(zero_copy_only=False)
+        return RawColumn("decimal", plain, missing)
+    if kind not in ("bool", "float", "double", "halffloat") and "int" not in kind:
+        return RawColumn("other", np.zeros(len(column)), missing)
+    values = column.fill_null(False if kind == "bool" else 0).to_numpy(zero_copy_only=False)
+    return _of_array(name, values, declared)._replace(missing=missing)
+
+
+def _of_array(name: str, column: Array, declared: Column | None) -> RawColumn:
+    if column.ndim != 1:
+        raise InvalidData(f"column {name!r} must have one dimension", column=name)
+    missing = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), dtype=bool)
+    plain = np.ma.getdata(column)
+    kind = plain.dtype.kind
+    if kind == "O":
+        held = plain.copy()
+        held[missing] = None
+        return _objects(held, declared)
+    if kind == "M":
+        absent = missing | np.isnat(plain)
+        return RawColumn("days", plain.astype("datetime64[D]").astype(np.int64), absent)
+    if kind in "UT":
+        return _texts([None if gone else each for each, gone in zip(plain.tolist(), missing, strict=True)])
+    if kind not in _KINDS:
+        return RawColumn("other", np.zeros(len(plain)), missing)
+    if kind == "f" and plain.dtype.itemsize not in (4, 8):
+        plain = plain.astype(np.float64)
+    if not plain.dtype.isnative:
+        plain = plain.astype(plain.dtype.newbyteorder("="))
+    if plain.strides[0] < 0:  # DuckDB reads forwards only
+        plain = np.ascontiguousarray(plain)
+    return RawColumn("wide" if plain.dtype == np.uint64 else _KINDS[kind], plain, missing)
+
+
+def _texts(values: list[Any]) -> RawColumn:
+    kept = np.empty(len(values), dtype=object)
+    kept[:] = [each if isinstance(each, str) and _is_unicode(each) else None for each in values]
+    return RawColumn("text", kept, np.array([each is None for each in kept], dtype=bool))
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it can be written in UTF-8: half of a surrogate pair cannot, and counts as missing."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _objects(values: Array, column: Column | None) -> RawColumn:
+    """Elements of unknown types, read as the declared column says."""
+    if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
+        return _texts(list(values))
+    if column is None:  # persons: whole numbers and texts, as texts
+        return _texts([_person_text(each) for each in values])
+    if isinstance(column, Date):
+        days = [_day(each) for each in values]
+        absent = np.array([each is None for each in days], dtype=bool)
+        return RawColumn("days", np.array([each or 0 for each in days], dtype=np.int64), absent)
+    numbers = np.array([_double(each, isinstance(column, Bool)) for each in values], dtype=np.float64)
+    return RawColumn("float", numbers, np.isnan(numbers))
+
+
+def _person_text(value: Any) -> str | None:
+    if isinstance(value, bool | np.bool_) or value is None:
+        return None
+    if isinstance(value, int | np.integer):
+        return str(int(value)) if abs(int(value)) < 10**100 else None
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if np.isfinite(value) and float(value).is_integer() else None
+    return value if isinstance(value, str) else None
+
+
+def _double(value: Any, truth: bool) -> float:
+    if isinstance(value, str):
+        read = truth_in(value) if truth else number_in(value)
+        return np.nan if read is None else read
+    try:
+        return float(value)
+    except OverflowError:
+        return -HUGE if value < 0 else HUGE
+    except Exception:  # whatever an object's own conversion raises: it is no number
+        return np.nan
+
+
+def _day(value: Any) -> int | None:
+    if isinstance(value, datetime):
+        try:
+            offset = value.utcoffset()
+            moment = value if offset is None else value - offset
+            return moment.toordinal() - EPOCH
+        except (OverflowError, ValueError):  # the edges of the calendar, and pandas' missing time
+            return None
+    if isinstance(value, date):
+        return value.toordinal() - EPOCH
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else int(value.astype("datetime64[D]").astype(np.int64))
+    return day_in(value)

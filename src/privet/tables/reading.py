@@ -1,0 +1,180 @@
+"""How a column that an engine holds is read: as a bounded whole number or double, a text, or missing."""
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from privet.errors import InvalidData
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.dialect import Dialect, Raw
+from privet.tables.person import Person
+from privet.tables.plan import Source
+from privet.tables.texts import NO, YES
+
+_FARTHEST = 2**53
+HELD: dict[str, str] = {
+    "int": "whole numbers",
+    "wide": "whole numbers",
+    "float": "numbers",
+    "decimal": "numbers",
+    "text": "texts",
+    "uuid": "identifiers",
+    "bool": "yes and no",
+    "date": "days",
+    "time": "times",
+    "days": "days",
+    "other": "values of another kind",
+}
+
+
+class Reading(NamedTuple):
+    """How an engine reaches a private table: what stands after FROM, and how it holds each column. `person` is the name
+    and the kind of the column that names persons, where that is read in another way than a column of values.
+
+    >>> Reading("visits", {"age": "int"}).sql
+    'visits'
+    """
+
+    sql: str
+    raw: Mapping[str, Raw]
+    person: tuple[str, Raw] | None = None
+
+
+def no_column(source: Source, name: str) -> InvalidData:
+    """The error that names a column which the data do not have.
+
+    >>> from privet.tables.person import Rows
+    >>> str(no_column(Source("visits", (), Rows()), "age"))
+    "the table 'visits' has no column 'age'"
+    """
+    return InvalidData(f"the table {source.name!r} has no column {name!r}", column=name)
+
+
+def wrong_kind(name: str, column: Column, raw: Raw) -> InvalidData:
+    """The error that names a column which the data hold in another kind.
+
+    >>> wrong_kind("age", Int(0, 110), "date").column
+    'age'
+    """
+    held = HELD[raw]
+    return InvalidData(f"column {name!r} is declared as {column.describe()}, and the table holds {held}", column=name)
+
+
+def no_person(name: str, raw: Raw) -> InvalidData:
+    """The error that names a column which cannot name persons.
+
+    >>> no_person("born", "date").column
+    'born'
+    """
+    return InvalidData(
+        f"column {name!r} cannot name a person: it holds {HELD[raw]}, not whole numbers or texts", column=name
+    )
+
+
+class Reader:
+    """The columns of a private table, in the SQL of one engine.
+
+    >>> from privet.tables.dialect import DuckDB
+    >>> Reader(DuckDB()).canonical("age", Text(), "text")
+    'CAST("age" AS VARCHAR)'
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def person(self, source: Source, reading: Reading) -> tuple[str, bool]:
+        """The person of a row, a whole number or a text, and whether it is a text; missing where there is none."""
+        assert isinstance(source.about, Person)
+        d, name = self.dialect, source.about.column
+        if reading.person is None and name not in reading.raw:
+            raise InvalidData(f"the table {source.name!r} has no column {name!r} that names a person", column=name)
+        at, raw = reading.person or (name, reading.raw[name])
+        sql = d.quote(at)
+        if raw in ("text", "uuid"):
+            return d.plain_text(sql), True
+        if raw in ("int", "wide"):
+            return d.whole(sql) if raw == "int" else d.wide(sql), False
+        if raw == "float":  # whole numbers beside missing ones, as data frames hold them
+            fits = f"{sql} = floor({sql}) AND {sql} > {-_FARTHEST} AND {sql} < {_FARTHEST}"
+            return f"CASE WHEN {fits} THEN {d.whole(sql)} END", False
+        raise no_person(name, raw)
+
+    def canonical(self, name: str, column: Column, raw: Raw, linking: bool = False) -> str:
+        """A column as it is compared and added up everywhere. What links rows to persons is not moved to a bound: values
+        outside would meet there, and link rows to other persons."""
+        sql, d = self.dialect.quote(name), self.dialect
+        if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
+            if raw in ("int", "wide", "uuid") and isinstance(column, Text):
+                return d.plain_text(sql)
+            if raw != "text":
+                raise wrong_kind(name, column, raw)
+            text = d.plain_text(sql)
+            if isinstance(column, Text):
+                return text
+            return f"CASE WHEN {text} IN ({', '.join(map(d.text, column.values))}) THEN {text} END"
+        if isinstance(column, Date):
+            if raw not in ("date", "time", "days", "text"):
+                raise wrong_kind(name, column, raw)
+            day = d.read_day(sql, raw)
+            return self._inside(day, column) if linking else self._clamped(day, *column.span)
+        if raw in ("date", "time", "days", "uuid", "other"):
+            raise wrong_kind(name, column, raw)
+        if isinstance(column, Bool):
+            return self._truth(sql, raw)
+        number = self._number(sql, raw)
+        if isinstance(column, Category):
+            return f"CASE WHEN {number} IN ({', '.join(map(str, column.values))}) THEN {d.whole(number)} END"
+        if isinstance(column, Int):
+            if linking:
+                return self._inside(number, column)
+            if raw in ("int", "wide", "bool"):
+                return d.whole(self._clamped(number, *column.span))
+            return rounded(d, self._clamped(number, *map(float, column.span)))
+        assert isinstance(column, Float)
+        return self._clamped(d.as_double(sql if raw == "float" else number), column.lower, column.upper)
+
+    def _truth(self, sql: str, raw: Raw) -> str:
+        d = self.dialect
+        one, zero = d.number(1), d.number(0)
+        if raw == "text":
+            yes, no = (", ".join(map(d.text, words)) for words in (YES, NO))
+            text = d.plain_text(sql)
+            return f"CASE WHEN {text} IN ({yes}) THEN {one} WHEN {text} IN ({no}) THEN {zero} END"
+        number = self._number(sql, raw)
+        return f"CASE WHEN {number} = 1 THEN {one} WHEN {number} = 0 THEN {zero} END"
+
+    def _number(self, sql: str, raw: Raw) -> str:
+        """A number as it is held: whole, or a double that is not NaN."""
+        d = self.dialect
+        if raw == "text":
+            return f"({d.read_double(d.plain_text(sql))})"
+        if raw in ("int", "wide"):
+            return sql if raw == "int" else d.wide(sql)
+        if raw == "bool":
+            return f"CAST({sql} AS INT)"
+        return d.present(d.as_double(sql))
+
+    def _clamped(self, sql: str, lower: int | float, upper: int | float) -> str:
+        """Moved into the bounds; what is missing, or NaN, stays missing. The usual case comes first, and is the fastest.
+        Not by `greatest`: of nothing and a bound that is the bound."""
+        low, high = self.dialect.number(lower), self.dialect.number(upper)
+        above = f"{sql} > {high}"
+        if isinstance(upper, float):  # engines put NaN above everything
+            above += f" AND {sql} <= {self.dialect.number(math.inf)}"
+        inside = f"{sql} >= {low} AND {sql} <= {high}"
+        return f"CASE WHEN {inside} THEN {sql} WHEN {above} THEN {high} WHEN {sql} < {low} THEN {low} END"
+
+    def _inside(self, value: str, column: Column) -> str:
+        low, high = map(self.dialect.number, column.span)
+        fits = f"{value} >= {low} AND {value} <= {high} AND {value} = floor({value})"
+        return f"CASE WHEN {fits} THEN {self.dialect.whole(value)} END"
+
+
+def rounded(dialect: Dialect, sql: str) -> str:
+    """A double rounded half up: the same on every engine, unlike their own rounding.
+
+    >>> from privet.tables.dialect import DuckDB
+    >>> rounded(DuckDB(), "x")
+    "CAST(floor(x + CAST('0.5' AS DOUBLE)) AS BIGINT)"
+    """
+    return dialect.whole(f"floor({sql} + {dialect.number(0.5)})")

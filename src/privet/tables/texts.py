@@ -1,0 +1,66 @@
+"""Numbers and days out of texts, by one grammar that every engine shares.
+
+What an engine's own casts take differs: underscores, hexadecimal digits, suffixes, `today`. A text is a number or a day
+where it is written as below, and counts as missing otherwise. The grammar leaves no number that a cast could fail on:
+its size is limited, so that none is beyond a double or vanishes in it.
+"""
+
+import re
+from datetime import date
+from typing import Any
+
+from privet.tables.columns import EPOCH
+
+NUMBER = r"[+-]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][+-]?[0-9]{1,2})?"
+YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+DAY = YEAR + "-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T][0-9:.]{0,40}(Z|[+]00(:?00)?)?)?"
+"""A day, alone or with a time of it in UTC; a time in another zone is none of these, and counts as missing."""
+
+INFINITE = tuple(word for stem in ("inf", "infinity") for word in (stem, stem.capitalize(), stem.upper()))
+HUGE = 1e300  # stands for infinity, beyond every bound
+YES, NO = ("true", "True", "TRUE", "t", "1"), ("false", "False", "FALSE", "f", "0")
+
+_NUMBER, _DAY = re.compile(NUMBER), re.compile(DAY)
+
+
+def number_in(text: Any) -> float | None:
+    """The number that a text is, or None.
+
+    >>> number_in(" 1e3 "), number_in("-inf"), number_in("1_000"), number_in("0x10")
+    (1000.0, -1e+300, None, None)
+    """
+    if not isinstance(text, str):
+        return None
+    plain = text.strip(" ")
+    if _NUMBER.fullmatch(plain):
+        return float(plain)
+    unsigned = plain[1:] if plain[:1] in ("+", "-") else plain
+    if unsigned in INFINITE:
+        return -HUGE if plain.startswith("-") else HUGE
+    return None
+
+
+def day_in(text: Any) -> int | None:
+    """Days since 1970 of the day that a text is, or None.
+
+    >>> day_in("1970-01-02"), day_in("1970-01-02T23:59:59Z"), day_in("2023-02-29"), day_in("today")
+    (1, 1, None, None)
+    """
+    if not isinstance(text, str):
+        return None
+    plain = text.strip(" ")
+    if not _DAY.fullmatch(plain):
+        return None
+    try:
+        return date.fromisoformat(plain[:10]).toordinal() - EPOCH
+    except ValueError:
+        return None
+
+
+def truth_in(text: Any) -> float | None:
+    """1 for yes, 0 for no, or None.
+
+    >>> truth_in("True"), truth_in("f"), truth_in("maybe")
+    (1.0, 0.0, None)
+    """
+    return 1.0 if text in YES else 0.0 if text in NO else None

@@ -1,0 +1,132 @@
+"""Expressions and conditions of a row in SQL, for any dialect."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from privet.tables.bounded import Ticks
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.dialect import Dialect
+from privet.tables.expressions import (
+    Bin,
+    Both,
+    Compare,
+    CompareColumns,
+    Condition,
+    Either,
+    Expression,
+    IsIn,
+    IsMissing,
+    Linear,
+    Negated,
+    Part,
+    Pattern,
+    Plus,
+    Ref,
+)
+from privet.tables.reading import rounded
+
+
+class Values:
+    """Values and conditions over columns that stand under aliases.
+
+    >>> from privet.tables.dialect import DuckDB
+    >>> Values(DuckDB()).expression(Ref("age"), {}, {"age": "c0"})
+    'c0'
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def expression(self, what: Expression, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        """A value for every row."""
+        d = self.dialect
+        if isinstance(what, Ref):
+            return aliases[what.name]
+        if isinstance(what, Linear):
+            inner = self.expression(what.of, columns, aliases)
+            if isinstance(what.column(columns), Float):
+                factor, shift = d.number(float(what.factor)), d.number(float(what.shift))
+                return d.settled(f"({d.settled(d.as_double(inner))} * {factor} + {shift})")
+            return f"({inner} * {d.number(what.factor)} + {d.number(what.shift)})"
+        if isinstance(what, Plus):
+            parts = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
+            if isinstance(what.column(columns), Float):
+                parts = [d.as_double(each) for each in parts]
+            return f"({parts[0]} {'+' if what.sign > 0 else '-'} {parts[1]})"
+        if isinstance(what, Bin):
+            return self._bin(what, columns, aliases)
+        if isinstance(what, Pattern):
+            told = [self.condition(each, columns, aliases) for each in what.conditions]
+            bits = [f"CASE WHEN {each} THEN {d.number(2**i)} ELSE {d.number(0)} END" for i, each in enumerate(told)]
+            return f"({' + '.join(bits)})"
+        assert isinstance(what, Part)
+        inner = self.expression(what.of, columns, aliases)
+        if what.part == "weekday":
+            return f"(({inner} + {d.number(7 * 2**20 + 3)}) % 7)"
+        return d.day_part(what.part, inner)
+
+    def _bin(self, what: Bin, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        end = what.start + what.width * what.count
+        whole = isinstance(what.start, int) and isinstance(what.width, int)
+        if whole and not isinstance(what.of.column(columns), Float):
+            start, stop, width = d.number(what.start), d.number(int(end)), d.number(what.width)
+            number = d.divided(f"({inner} - {start})", width)
+            inside = f"{inner} >= {start} AND {inner} < {stop}"
+            return f"CASE WHEN {inside} THEN {number} WHEN {inner} = {stop} THEN {d.number(what.count - 1)} END"
+        x = d.as_double(inner)
+        start, stop, width = d.number(float(what.start)), d.number(float(end)), d.number(float(what.width))
+        place = d.whole(f"floor(({d.divisible(x)} - {start}) / {width})")
+        last = d.number(what.count - 1)
+        inside = f"{x} >= {start} AND {x} <= {stop}"
+        return f"CASE WHEN {inside} THEN CASE WHEN {place} > {last} THEN {last} ELSE {place} END END"
+
+    def constant(self, column: Column, value: Any) -> str:
+        """A public value of a column; missing ones have the type of the column too."""
+        d = self.dialect
+        if value is None:
+            whole = isinstance(column, Int | Date | Bool) or (column.kind == "category" and not is_text(column))
+            return f"CAST(NULL AS {'BIGINT' if whole else d.double if isinstance(column, Float) else d.varchar})"
+        read = column.read(value)
+        return d.text(read) if isinstance(read, str) else d.number(read)
+
+    def condition(self, what: Condition, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        """A condition in the three-valued logic of SQL."""
+        if isinstance(what, Compare):
+            operator = "<>" if what.operator == "!=" else what.operator
+            constant = self.constant(what.of.column(columns), what.value)
+            return f"({self.expression(what.of, columns, aliases)} {operator} {constant})"
+        if isinstance(what, CompareColumns):
+            operator = "<>" if what.operator == "!=" else what.operator
+            sides = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
+            return f"({sides[0]} {operator} {sides[1]})"
+        if isinstance(what, IsIn):
+            column = what.of.column(columns)
+            listed = ", ".join(self.constant(column, value) for value in what.values)
+            return f"({self.expression(what.of, columns, aliases)} IN ({listed}))"
+        if isinstance(what, IsMissing):
+            return f"({self.expression(what.of, columns, aliases)} IS NULL)"
+        if isinstance(what, Negated):
+            return f"(NOT {self.condition(what.of, columns, aliases)})"
+        assert isinstance(what, Both | Either)
+        word = "AND" if isinstance(what, Both) else "OR"
+        sides = [self.condition(each, columns, aliases) for each in (what.left, what.right)]
+        return f"({sides[0]} {word} {sides[1]})"
+
+    def ticks(self, what: Ticks, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        """A column as whole steps."""
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        if what.tick == 1.0 and what.start.is_integer() and not isinstance(what.of.column(columns), Float):
+            return f"({inner} - {d.number(int(what.start))})"
+        double = d.divisible(d.as_double(inner))
+        shifted = double if what.start == 0.0 else f"({double} - {d.number(what.start)})"
+        return rounded(d, f"{shifted} * {d.number(1.0 / what.tick)}")  # a power of two: the same as to divide
+
+
+def is_text(column: Column) -> bool:
+    """Whether engines hold it as a text.
+
+    >>> is_text(Int(0, 1))
+    False
+    """
+    return isinstance(column, Text) or (isinstance(column, Category) and column.texts)

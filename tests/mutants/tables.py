@@ -1,0 +1,55 @@
+"""Bugs in tables: a reach that is too short, a bound that leaks, persons that are mixed up, an engine's own ideas."""
+
+from tests.mutants.mutant import Table
+
+TABLES = Table("tests/tables/test_reach.py", "tests/tables/test_engines.py -k 'duckdb_on_arrays'", "tests/tables")
+plant = TABLES.plant
+
+REACH, PLAN, EMIT, READING = "tables/reach.py", "tables/plan.py", "tables/emit.py", "tables/reading.py"
+plant("reach: the root of the rows", REACH, "return (r // p) * p * p + (r % p) ** 2", "return r")
+plant("reach: replace priced as add or remove", REACH, 'return 2 if unit.relation == "replace" else 1', "return 1")
+plant("reach: old and new sums never meet", REACH, "return (high * x + low * y) ** 2", "return (high * x) ** 2")
+plant("reach: partial groups never meet full ones", REACH, "            if rest:\n", "            if False:\n")
+plant("reach: rows that become many", REACH, "Reach(rows=factor * self.most_rows, repeated=True)", "self")
+plant(
+    "reach: a row as one person of a group",
+    REACH,
+    "self._squares if self.repeated else self.most_keys",
+    "self.most_keys",
+)
+plant("union: a source that is read twice", PLAN, "met.get(source.name, 0) + each.fan_out", "each.fan_out")
+plant("public join: values beyond their bounds", PLAN, "        self._read()  # a value", "        # a value")
+plant("public join: keys as they are written", PLAN, "for row in self._read():  # as", "for row in self.rows:  # as")
+plant("emit: one group too many", EMIT, "WHERE place <= {unit.max_groups}", "WHERE place <= {unit.max_groups} + 1")
+plant(
+    "emit: ties are all kept",
+    EMIT,
+    "row_number() OVER {window}) AS place",
+    "rank() OVER (PARTITION BY {person} ORDER BY h) AS place",
+)
+plant("emit: rows before it are forgotten", EMIT, "{unit.max_rows} - before_it", "{unit.max_rows}")
+plant("emit: sums cut by rows that are not kept", EMIT, 'n = f"least(n_{alias}, k)"', 'n = f"n_{alias}"')
+plant(
+    "emit: groups that are not listed take places",
+    EMIT,
+    "if plan.keys is None or not keys or _is_everything(plan):",
+    "if True:",
+)
+plant(
+    "reading: what links is moved to a bound",
+    READING,
+    "            if linking:\n                return self._inside(number, column)\n",
+    "",
+)
+plant(
+    "reading: NaN above all bounds",
+    READING,
+    'above += f" AND {sql} <= {self.dialect.number(math.inf)}"',
+    "pass",
+)
+plant(
+    "frames: bytes are one person",
+    "tables/frames.py",
+    '"other", np.zeros(len(plain)), missing',
+    '"int", np.zeros(len(plain), dtype=np.int64), missing',
+)

@@ -1,0 +1,101 @@
+"""Real engines for the tests of tables: a PostgreSQL server and a local Spark, each as long as the test session."""
+
+import importlib.util
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privet.tables.engines import PostgresTable
+from tests.ledger.conftest import postgres_url as postgres_url
+
+TYPES = {
+    "int": "bigint",
+    "wide": "numeric(20)",
+    "float": "double precision",
+    "text": "text",
+    "days": "date",
+    "bool": "boolean",
+}
+
+
+@pytest.fixture(scope="session")
+def clinic(postgres_url: str) -> Iterator[Any]:
+    """A connection to the server."""
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A local Spark with one worker thread; skipped with a reason where there is none."""
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("pyspark is not installed: pip install 'privet[spark]'")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java 17, and there is none")
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.memory": "1g",
+        "spark.sql.warehouse.dir": str(folder),
+        "spark.python.worker.reuse": "false",
+        "spark.sql.session.timeZone": "America/New_York",  # ours must not depend on it
+    }
+    builder = SparkSession.builder.master("local[2]").appName("privet tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("OFF")
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def put_postgres(connection: Any, tables: dict[str, dict[str, tuple[str, list[Any]]]], url: str) -> dict[str, Any]:
+    """The tables on the server, each under a name of its own."""
+    made = {}
+    for name, held in tables.items():
+        place = f"{name}_{uuid.uuid4().hex[:12]}"
+        columns = ", ".join(f'"{column}" {TYPES[kind]}' for column, (kind, _) in held.items())
+        connection.execute(f'CREATE TABLE "{place}" ({columns})')
+        with connection.cursor() as cursor, cursor.copy(f'COPY "{place}" FROM STDIN') as copy:
+            for row in zip(*(values for _, values in held.values()), strict=True):
+                copy.write_row(row)
+        made[name] = PostgresTable(url, f"public.{place}")
+    return made
+
+
+def put_arrow(tables: dict[str, dict[str, tuple[str, list[Any]]]]) -> dict[str, Any]:
+    """The tables as tables of Arrow."""
+    import pyarrow as pa
+
+    types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string(), "days": pa.date32(), "bool": pa.bool_()}
+    return {
+        name: pa.table({column: pa.array(values, types[kind]) for column, (kind, values) in held.items()})
+        for name, held in tables.items()
+    }
+
+
+def put_parquet(tables: dict[str, dict[str, tuple[str, list[Any]]]], folder: Path) -> dict[str, Any]:
+    """The tables as Parquet files."""
+    from pyarrow import parquet
+
+    made = {}
+    for name, held in put_arrow(tables).items():
+        made[name] = str(folder / f"{name}_{uuid.uuid4().hex[:12]}.parquet")
+        parquet.write_table(held, made[name])
+    return made
+
+
+def put_spark(session: Any, tables: dict[str, dict[str, tuple[str, list[Any]]]], folder: Path) -> dict[str, Any]:
+    """The tables as frames of Spark."""
+    return {name: session.read.parquet(place) for name, place in put_parquet(tables, folder).items()}

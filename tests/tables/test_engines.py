@@ -1,0 +1,145 @@
+"""The same exact aggregates, bit for bit, from numpy, DuckDB, PostgreSQL and Spark."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privet.tables import engines
+from privet.tables.bounded import Bounded, Signed, Ticks
+from privet.tables.columns import Float, Int
+from privet.tables.dialect import DuckDB, PostgreSQL, Spark
+from privet.tables.engines import duckdb, reference
+from privet.tables.expressions import Ref
+from privet.tables.person import Person
+from privet.tables.plan import Source
+from tests.tables.conftest import put_arrow, put_parquet, put_postgres, put_spark
+from tests.tables.random_plans import Case, random_case, same
+
+Put = Callable[[Case], dict[str, Any]]
+
+
+def disagreements(put: Put, seeds: range) -> list[int]:
+    """The cases on which an engine differs from numpy."""
+    wrong = []
+    for seed in seeds:
+        case = random_case(seed)
+        expected = reference.exact_aggregates(case.plan, case.frames(), case.salts)
+        sources = put(case)
+        engines.check_sources(case.plan, sources)
+        if not same(expected, engines.exact_aggregates(case.plan, sources, case.salts)):
+            wrong.append(seed)
+    return wrong
+
+
+def test_duckdb_on_arrays() -> None:
+    assert disagreements(Case.frames, range(60)) == []
+
+
+def test_duckdb_on_files_and_arrow(tmp_path: Path) -> None:
+    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(60, 75)) == []
+    assert disagreements(lambda case: put_arrow(case.tables), range(75, 90)) == []
+
+
+def test_postgres(clinic: Any, postgres_url: str) -> None:
+    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(60)) == []
+
+
+def test_spark(session: Any, tmp_path: Path) -> None:
+    """With and without adaptive execution, which may plan stages anew while they run."""
+    for adaptive, seeds in (("true", range(4)), ("false", range(2, 6))):
+        session.conf.set("spark.sql.adaptive.enabled", adaptive)
+        assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), seeds) == []
+
+
+@pytest.mark.slow
+def test_thousand_plans_on_duckdb(tmp_path: Path) -> None:
+    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(1000)) == []
+
+
+@pytest.mark.slow
+def test_thousand_plans_on_postgres(clinic: Any, postgres_url: str) -> None:
+    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(1000)) == []
+
+
+@pytest.mark.slow
+def test_thousand_plans_on_spark(session: Any, tmp_path: Path) -> None:
+    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), range(1000)) == []
+
+
+# --- golden rows -------------------------------------------------------------------------------------------------------
+
+SALTS = (12345, 67890, 13579, 24680, 11111)
+GOLDEN = {200_000: (198_306, 199_999, 5_460_801_580), 1_000_000: (960_303, 999_607, 27_380_579_428)}
+
+
+def golden_plan() -> Bounded:
+    columns = (("grp", Int(0, 999)), ("val", Float(0.0, 100.0, tick=2.0**-10)))
+    about = Person("user", max_groups=5, max_rows_per_group=3)
+    signed = (Signed(Ticks(Ref("val"), 0.0, 2.0**-10), 0, 102_400),)
+    return Bounded(Source("t", columns, about), ("grp",), None, (), (), signed)
+
+
+def golden_table(rows: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    user = rng.integers(0, 10**6, 10**7)
+    group = rng.zipf(1.3, 10**7) % 1000
+    value = np.clip(rng.lognormal(3, 0.8, 10**7), 0, 1e6)
+    return {"user": user[:rows], "grp": group[:rows], "val": value[:rows]}
+
+
+def golden(found: Any) -> tuple[int, int, int]:
+    return int(found.persons.sum()), int(found.rows.sum()), int(found.signed[0].sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", GOLDEN)
+def test_golden_rows_on_duckdb(rows: int) -> None:
+    assert golden(duckdb.exact_aggregates(golden_plan(), {"t": golden_table(rows)}, SALTS)) == GOLDEN[rows]
+
+
+@pytest.mark.slow
+def test_golden_rows_on_numpy_and_postgres(clinic: Any, postgres_url: str) -> None:
+    held = golden_table(200_000)
+    assert golden(reference.exact_aggregates(golden_plan(), {"t": held}, SALTS)) == GOLDEN[200_000]
+    kinds = {"user": "int", "grp": "int", "val": "float"}
+    tables = {"t": {name: (kinds[name], values.tolist()) for name, values in held.items()}}
+    found = engines.exact_aggregates(golden_plan(), put_postgres(clinic, tables, postgres_url), SALTS)
+    assert golden(found) == GOLDEN[200_000]
+
+
+@pytest.mark.slow
+def test_golden_rows_on_spark(session: Any, tmp_path: Path) -> None:
+    held = golden_table(1_000_000)
+    kinds = {"user": "int", "grp": "int", "val": "float"}
+    tables = {"t": {name: (kinds[name], values) for name, values in held.items()}}
+    found = engines.exact_aggregates(golden_plan(), put_spark(session, tables, tmp_path), SALTS)
+    assert golden(found) == GOLDEN[1_000_000]
+
+
+# --- planted twins -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "broken"),
+    [
+        ("whole", lambda self, sql: f"CAST(trunc({sql}) AS INTEGER)"),
+        ("digest", lambda self, sql: f"CAST(hash({sql}) % 1000 AS BIGINT)"),  # the engine's own hash
+    ],
+)
+def test_broken_primitives_are_caught(monkeypatch: pytest.MonkeyPatch, method: str, broken: Any) -> None:
+    monkeypatch.setattr(DuckDB, method, broken)
+
+    def failing(seed: int) -> bool:
+        try:
+            return disagreements(Case.frames, range(seed, seed + 1)) != []
+        except engines.choose.InvalidData:
+            return True
+
+    assert any(failing(seed) for seed in range(60))
+
+
+def test_dialects_name_themselves() -> None:
+    assert [each().name for each in (DuckDB, PostgreSQL, Spark)] == ["duckdb", "postgresql", "spark"]

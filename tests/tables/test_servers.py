@@ -1,0 +1,197 @@
+"""PostgreSQL and Spark: one snapshot, nothing written, no collation, no time zone of their own, nothing quoted."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privet.errors import InvalidData, InvalidParameter
+from privet.tables.bounded import Bounded, Signed, Ticks
+from privet.tables.columns import Column, Date, Float, Int, Text
+from privet.tables.engines import PostgresTable, check_sources, exact_aggregates, postgres, reference
+from privet.tables.engines.failing import FAILED
+from privet.tables.expressions import Linear, Ref
+from privet.tables.keys import KeySet
+from privet.tables.person import Person, Rows
+from privet.tables.plan import Derive, Source
+from tests.tables.random_plans import same
+
+SALTS = (1, 2, 3, 4, 5)
+ALL = KeySet((), ((),))
+
+
+def source(columns: dict[str, Column], about: Rows | Person | None = None) -> Source:
+    return Source("t", tuple(columns.items()), about or Rows())
+
+
+@pytest.fixture
+def place(clinic: Any, postgres_url: str) -> Any:
+    """Runs SQL in which {t} is a table of its own, and names that table."""
+    name = f"t_{uuid.uuid4().hex[:12]}"
+
+    def put(*statements: str) -> PostgresTable:
+        for each in statements:
+            clinic.execute(each.replace("{t}", name))
+        return PostgresTable(postgres_url, f"public.{name}")
+
+    return put
+
+
+def test_postgres_compares_texts_by_their_bytes(clinic: Any, place: Any) -> None:
+    """Under this collation two persons would be one, and displace each other's rows."""
+    clinic.execute(
+        "CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+    )
+    table = place(
+        "CREATE TABLE {t} (id text COLLATE loose, w varchar(9) COLLATE loose)",
+        "INSERT INTO {t} VALUES ('ann', 'x'), ('ANN', 'X'), ('Ann ', 'x')",
+    )
+    plan = Bounded(source({"w": Text()}, Person("id", max_rows=1)), ("w",), None)
+    found = exact_aggregates(plan, {"t": table}, SALTS)
+    assert found.found == (("X",), ("x",))
+    assert found.rows.tolist() == [1, 2]
+
+
+def test_postgres_counts_days_in_utc(clinic: Any, place: Any) -> None:
+    clinic.execute("ALTER ROLE CURRENT_USER SET TimeZone = 'America/New_York'")
+    table = place(
+        "CREATE TABLE {t} (d timestamptz, n timestamp)",
+        "INSERT INTO {t} VALUES ('2024-05-01 01:00+00', '2024-05-01 23:59'), ('infinity', '-infinity'), (NULL, NULL)",
+    )
+    column = Date("2024-01-01", "2024-12-31", null=True)
+    for name in ("d", "n"):
+        found = exact_aggregates(Bounded(source({name: column}), (name,), None), {"t": table}, SALTS)
+        assert [str(key) for (key,) in found.found or ()] == ["2024-05-01", "None"]
+        assert found.rows.tolist() == [1, 2]
+    clinic.execute("ALTER ROLE CURRENT_USER RESET TimeZone")
+
+
+def test_postgres_does_not_fail_on_numbers_that_vanish(place: Any) -> None:
+    """A product that is too small for a double is an error there: it must not be reached, whatever the data are."""
+    table = place(
+        "CREATE TABLE {t} (x double precision)", "INSERT INTO {t} VALUES (5e-324), (-1e-320), ('NaN'), (1e300), (3)"
+    )
+    rows = Derive(
+        Derive(source({"x": Float(0.0, 1e12)}), "y", Linear(Ref("x"), 1e-30, 0)), "z", Linear(Ref("y"), 1e-30, 0)
+    )
+    signed = (Signed(Ticks(Ref("x"), 0.0, 2.0**20), 0, 2**20), Signed(Ticks(Ref("z"), 0.0, 2.0**-180), 0, 2**24))
+    plan = Bounded(rows, (), ALL, (), (), signed)
+    values = {"x": np.array([5e-324, -1e-320, np.nan, 1e300, 3])}
+    expected = reference.exact_aggregates(plan, {"t": values}, SALTS)
+    assert same(expected, exact_aggregates(plan, {"t": table}, SALTS))
+
+
+def test_postgres_wide_numbers_domains_and_enums(clinic: Any, place: Any) -> None:
+    kind = f"k_{uuid.uuid4().hex[:8]}"
+    clinic.execute(f"CREATE TYPE {kind} AS ENUM ('x', 'y')")
+    clinic.execute(f"CREATE DOMAIN d_{kind} AS int CHECK (value > 0)")
+    table = place(
+        f"CREATE TABLE {{t}} (id numeric(30), w {kind}, a d_{kind}, u uuid)",
+        "INSERT INTO {t} VALUES (340282366920938463463, 'x', 3, gen_random_uuid()), (7, 'y', 9, NULL), (7, 'y', 1, NULL)",
+    )
+    columns: dict[str, Column] = {"a": Int(0, 5), "w": Text()}
+    plan = Bounded(source(columns, Person("id", max_rows=1)), ("w",), None)
+    assert exact_aggregates(plan, {"t": table}, SALTS).rows.tolist() == [1, 1]
+    plan = Bounded(source(columns, Person("u", max_rows=1)), (), ALL)
+    assert exact_aggregates(plan, {"t": table}, SALTS).rows.tolist() == [1]
+
+
+def test_postgres_reads_with_the_least_rights_and_writes_nothing(clinic: Any, place: Any, postgres_url: str) -> None:
+    table = place("CREATE TABLE {t} (a int)", "INSERT INTO {t} VALUES (1), (2)")
+    reader = f"r_{uuid.uuid4().hex[:8]}"
+    clinic.execute(f"CREATE ROLE {reader} LOGIN")
+    clinic.execute(f"GRANT SELECT ON {table.quoted} TO {reader}")
+    theirs = PostgresTable(postgres_url.replace("privet@", f"{reader}@"), table.table)
+    plan = Bounded(source({"a": Int(0, 9)}), (), ALL, (), (), (Signed(Ticks(Ref("a"), 0.0, 1.0), 0, 9),))
+    assert exact_aggregates(plan, {"t": theirs}, SALTS).signed[0].tolist() == [3]
+    clinic.execute(
+        f"CREATE FUNCTION f_{reader}() RETURNS int LANGUAGE sql AS 'INSERT INTO {table.table} VALUES (5) RETURNING 1'"
+    )
+    view = place(f"CREATE VIEW v_{reader} AS SELECT f_{reader}() AS a")
+    with pytest.raises(InvalidData) as caught:
+        exact_aggregates(plan, {"t": PostgresTable(view.address, f"v_{reader}")}, SALTS)
+    assert str(caught.value) == FAILED
+    assert clinic.execute(f"SELECT count(*) FROM {table.quoted}").fetchone() == (2,)
+
+
+def test_postgres_says_the_same_whatever_fails(place: Any) -> None:
+    table = place(
+        "CREATE TABLE {t} (a int)", "INSERT INTO {t} VALUES (0)", "CREATE VIEW v_{t} AS SELECT 1 / a AS a FROM {t}"
+    )
+    view = PostgresTable(table.address, table.table.replace("public.", "v_"))
+    plan = Bounded(source({"a": Int(0, 9)}), (), ALL, (), (), (Signed(Ticks(Ref("a"), 0.0, 1.0), 0, 9),))
+    check_sources(plan, {"t": view})  # from the schema there is nothing wrong
+    with pytest.raises(InvalidData) as caught:
+        exact_aggregates(plan, {"t": view}, SALTS)
+    assert str(caught.value) == FAILED
+    assert "zero" not in "".join(map(str, (caught.value, caught.value.__cause__)))
+
+
+def test_postgres_tables_that_are_not_there(clinic: Any, postgres_url: str, place: Any) -> None:
+    plan = Bounded(source({"a": Int(0, 9)}), (), ALL)
+    with pytest.raises(InvalidData, match=r"there is no table 'public\.none'"):
+        check_sources(plan, {"t": PostgresTable(postgres_url, "public.none")})
+    with pytest.raises(InvalidData, match="has no column 'a'"):
+        check_sources(plan, {"t": place("CREATE TABLE {t} (b int)")})
+    with pytest.raises(InvalidData) as caught:
+        check_sources(plan, {"t": PostgresTable("postgresql://ann:hunter2@127.0.0.1:1/x", "t")})
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(InvalidParameter):
+        PostgresTable(postgres_url, "a.b.c")
+
+
+def test_postgres_connections_are_left_as_they_were(clinic: Any, postgres_url: str, place: Any) -> None:
+    import psycopg
+
+    table = place("CREATE TABLE {t} (a int)", "INSERT INTO {t} VALUES (1)")
+    plan = Bounded(source({"a": Int(0, 9)}), (), ALL)
+    with psycopg.connect(postgres_url) as connection:
+        mine = PostgresTable(connection, table.table)
+        assert exact_aggregates(plan, {"t": mine}, SALTS).rows.tolist() == [1]
+        assert connection.autocommit is False
+        connection.execute("SELECT 1")
+        with pytest.raises(InvalidData, match="idle"):
+            exact_aggregates(plan, {"t": mine}, SALTS)
+
+
+def test_postgres_is_cancelled(clinic: Any, place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = place(
+        "CREATE TABLE {t} (a int)", "INSERT INTO {t} VALUES (1)", "CREATE VIEW v_{t} AS SELECT a FROM {t}, pg_sleep(60)"
+    )
+    view = PostgresTable(table.address, table.table.replace("public.", "v_"))
+
+    def interrupted(done: Any, progress: Any) -> None:
+        done.wait(0.3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("privet.tables.engines.failing._watched", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        postgres.exact_aggregates(Bounded(source({"a": Int(0, 9)}), (), ALL), {"t": view}, SALTS)
+    active = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    assert clinic.execute(active).fetchone() == (0,)
+
+
+def test_spark_has_settings_of_its_own(session: Any, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    day = pa.array(
+        [1714525200_000_000], pa.timestamp("us", "UTC")
+    )  # 2024-05-01 01:00 in UTC, the day before in New York
+    parquet.write_table(pa.table({"d": day, "a": [2]}), tmp_path / "x.parquet")
+    frame = session.read.parquet(str(tmp_path / "x.parquet"))
+    columns: dict[str, Column] = {"d": Date("2024-01-01", "2024-12-31"), "a": Int(0, 9)}
+    plan = Bounded(source(columns), ("d",), None, (), (), (Signed(Ticks(Ref("a"), 0.0, 1.0), 0, 9),))
+    found = exact_aggregates(plan, {"t": frame}, SALTS)
+    assert str(found.found) == "((datetime.date(2024, 5, 1),),)"
+    assert found.signed[0].tolist() == [2]
+    assert session.conf.get("spark.sql.session.timeZone") == "America/New_York"
+    assert not [each.name for each in session.catalog.listTables("global_temp") if "privet" in each.name]
+    with pytest.raises(InvalidData, match="has no column 'b'"):
+        check_sources(Bounded(source({"b": Int(0, 1)}), (), ALL), {"t": frame})
+    broken = frame.selectExpr("CAST(assert_true(a > 5, 'the-secret') AS STRING) AS w")
+    with pytest.raises(InvalidData) as caught:
+        exact_aggregates(Bounded(source({"w": Text(null=True)}), ("w",), None), {"t": broken}, SALTS)
+    assert str(caught.value) == FAILED
