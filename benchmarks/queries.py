@@ -1,17 +1,24 @@
 """Tables: exact bounded aggregates on DuckDB beside its raw GROUP BY and beside hand-written SQL that bounds persons.
 
-`python benchmarks/queries.py [--rows 10000000] [--repeats 3]`. Ten million rows, a million persons, a thousand groups
-with long tails; CPU time of all threads, the best of the repeats, data in memory as arrays. The hand-written SQL keeps
-five groups of a person by the engine's own hash, which is not portable and has no salt: a lower limit, not a rival.
+`python benchmarks/queries.py [--rows 10000000] [--repeats 3] [--opendp PYTHON] [--growth]`. Ten million rows, a million
+persons, a thousand groups with long tails; CPU time of all threads, the best of the repeats, data in memory as arrays. The
+hand-written SQL keeps five groups of a person by the engine's own hash, which is not portable and has no salt: a lower
+limit, not a rival. Then whole questions through `pv.Table`: planning, previewing, the fixed cost of a release, and the same
+Parquet file asked by privet and, with `--opendp` and an interpreter that has `opendp[polars]`, by OpenDP. `--growth`: time
+against rows.
 """
 
 import argparse
 import json
+import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import duckdb
 import numpy as np
 
+import privet as pv
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Float, Int
 from privet.tables.engines import exact_aggregates
@@ -66,13 +73,63 @@ def best(ask, repeats):
     return min(seconds)
 
 
+def whole_questions(held, repeats, opendp):
+    """Through the public door: what a user waits for."""
+    columns = {"grp": pv.Int(0, 999), "val": pv.Float(0, 100, tick=2.0**-10)}
+    limits = pv.Person("user", max_groups=5, max_rows_per_group=3)
+    few = {name: column[:100] for name, column in held.items()}
+    small = _asked(pv.Table(few, columns=columns, unit=limits))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e9), unit=limits.unit)
+    ledger.release(small, epsilon=1.0)
+    lines = [
+        _against("planning", best(lambda: small.for_budget(epsilon=1.0), 20), 0.005),
+        _against("preview", best(lambda: small.preview(epsilon=1.0), 20), 0.005),
+        _against("release of 100 rows", best(lambda: ledger.release(small, epsilon=1.0), 20), 0.02),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "held.parquet")
+        duckdb.connect().register("held", held).execute(f"COPY (SELECT * FROM held) TO '{path}' (FORMAT parquet)")
+        rival = {} if opendp is None else json.loads(_rival(opendp, path))
+        for name, unit, target in (("rows", pv.Rows(), None), ("persons", limits, 6.0)):
+            query = _asked(pv.Table(path, columns=columns, unit=unit))
+            paying = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e9), unit=unit.unit)
+            seconds = best(lambda query=query, paying=paying: paying.release(query, epsilon=1.0), repeats)
+            line = {"task": f"Parquet, {name}, released", "seconds": seconds}
+            if rival:
+                line |= {"beside": rival[name], "faster": rival[name] / seconds} | (
+                    {"target": target} if target else {}
+                )
+            lines.append(line)
+    return lines
+
+
+def _asked(table):
+    return table.group_by("grp").agg(n=pv.count(), s=pv.sum("val"))
+
+
+def _rival(python, path):
+    script = Path(__file__).parent / "rivals" / "opendp_tables.py"
+    return subprocess.run([python, str(script), path], check=True, capture_output=True, text=True).stdout.splitlines()[
+        -1
+    ]
+
+
+def _against(task, seconds, target):
+    return {"task": task, "seconds": seconds, "target": target}
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=10**7)
     arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--opendp", help="an interpreter that has opendp[polars]")
+    arguments.add_argument("--growth", action="store_true", help="time against the number of rows")
     arguments.add_argument("--json", action="store_true")
     chosen = arguments.parse_args()
     held = table(chosen.rows)
+    if chosen.growth:
+        growth(held, chosen.repeats)
+        return
     engine = duckdb.connect()
     engine.register("held", held)
     person = Person("user", max_groups=5, max_rows_per_group=3)
@@ -93,12 +150,43 @@ def main():
             "target": 1.3,
         },
     ]
-    if chosen.json:
-        print(json.dumps(lines, indent=1))
-        return
-    for line in lines:
-        mark = "met" if line["ratio"] <= line["target"] else "MISSED"
-        print(f"{line['task']:32} {line['seconds']:7.3f} s beside {line['beside']:7.3f} s: {line['ratio']:.2f}, {mark}")
+    lines += whole_questions(held, chosen.repeats, chosen.opendp)
+    print(json.dumps(lines, indent=1) if chosen.json else "\n".join(map(told, lines)))
+
+
+def told(line):
+    """One line of the table."""
+    text = f"{line['task']:32} {line['seconds']:8.4f} s"
+    if "beside" in line:
+        text += f" beside {line['beside']:8.4f} s"
+    if "ratio" in line:
+        met = line["ratio"] <= line["target"]
+        return f"{text}: {line['ratio']:.2f} of it, wish {line['target']}, {'met' if met else 'MISSED'}"
+    if "faster" in line:
+        wish = (
+            f", wish {line['target']}, {'met' if line['faster'] >= line['target'] else 'MISSED'}"
+            if "target" in line
+            else ""
+        )
+        return f"{text}: {line['faster']:.1f} times faster{wish}"
+    if "target" in line:
+        return f"{text}, wish {line['target']}, {'met' if line['seconds'] <= line['target'] else 'MISSED'}"
+    return text
+
+
+def growth(held, repeats):
+    """CPU seconds of the exact aggregates for ever more rows."""
+    person = Person("user", max_groups=5, max_rows_per_group=3)
+    print(f"{'rows':>12}{'by rows':>12}{'by persons':>12}")
+    size = 10**4
+    while size <= len(held["grp"]):
+        part = {"held": {name: column[:size] for name, column in held.items()}}
+        times = [
+            best(lambda part=part, about=about, mean=mean: exact_aggregates(plan(about, mean), part, SALTS), repeats)
+            for about, mean in ((Rows(), True), (person, False))
+        ]
+        print(f"{size:>12,}{times[0]:>12.4f}{times[1]:>12.4f}")
+        size *= 10
 
 
 if __name__ == "__main__":

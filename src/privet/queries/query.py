@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Unpack, final
 
 from privet import accounting
@@ -74,7 +75,7 @@ class Query:
         """Who is protected."""
         return self.rows.unit.unit
 
-    @property
+    @cached_property
     def _compiled(self) -> Compiled:
         asked = tuple(request for _, request in self.outputs)
         if self.keys is None:  # the noisy count that a key was selected by answers for persons

@@ -355,6 +355,8 @@ def _whole(name: str, value: object) -> int:
 
 
 def _number(value: object) -> int | float:
+    if type(value) is int and abs(value) < _FARTHEST:  # keys come by the thousand
+        return value
     number = exact("a number that a column is compared with", value)
     return int(number) if number.denominator == 1 and abs(number) < _FARTHEST else float(number)
 
