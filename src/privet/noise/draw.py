@@ -38,6 +38,7 @@ def draw(
     """What `size` asks for: `one(stream, *given)` draws a plain number, `sample(stream, count, *given)` an array.
 
     >>> from privet.noise import Seeded
+    >>> from privet.noise.entropy import Stream
     >>> draw(Stream.word, Stream.words, (2, 3), Seeded(1), np.uint64).shape
     (2, 3)
     """
