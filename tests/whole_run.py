@@ -19,7 +19,7 @@ BUDGET = {
     "audit": 480,
     "cli": 90,
     "docs": 120,
-    "laws": 300,
+    "laws": 360,
     "ledger": 420,
     "mechanisms": 200,
     "mutants": 30,
@@ -30,6 +30,7 @@ BUDGET = {
     "seams": 120,
     "oracles": 30,
     "src": 60,
+    "queries": 90,
     "tables": 90,
     "workloads": 90,
 }

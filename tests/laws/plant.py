@@ -19,9 +19,9 @@ from privet.privacy import (
     RdpCurve,
     Unit,
     composed as composed_module,
-    poisson_sampled as poisson_module,
 )
 from privet.privacy.composed import Total
+from privet.privacy.families import sampling as sampling_module
 from privet.privacy.families.normal import NormalVariable
 from privet.privacy.laplace import LaplaceVariable
 from privet.privacy.poisson_sampled import SampledVariable
@@ -360,8 +360,8 @@ def _(monkeypatch):
 
 @bug("check_enclosure", "q squared in the closed form", lambda: (sampled(),))
 def _(monkeypatch):
-    real = poisson_module.enclose_sampled
-    monkeypatch.setattr(poisson_module, "enclose_sampled", lambda of, q, epsilon: real(of, q * q, epsilon))
+    real = sampling_module.enclose_sampled
+    monkeypatch.setattr(sampling_module, "enclose_sampled", lambda of, q, epsilon: real(of, q * q, epsilon))
 
 
 @bug("check_enclosure", "rounding is not charged but made up", laplace)

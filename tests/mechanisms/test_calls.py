@@ -9,7 +9,8 @@ from privet._calls import called_by_name, made_by_name
 from privet.errors import InvalidCall, InvalidParameter
 from privet.mechanisms import registered_mechanisms
 
-KINDS = sorted(registered_mechanisms().items())
+# those that questions about tables make know no budget by themselves
+KINDS = sorted((name, kind) for name, kind in registered_mechanisms().items() if hasattr(kind, "for_budget"))
 OTHERS = {
     "Budget": Budget,
     "Guarantee": privacy.Guarantee,

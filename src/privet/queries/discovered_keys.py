@@ -155,12 +155,13 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         one = cls.for_budget(epsilon=1.0, delta=0.05, keys=1)
         left: dict[str, Any] = {"keys": ["a", "b"], "counts": np.array([4, 1])}
         right: dict[str, Any] = {"keys": ["a"], "counts": np.array([4])}
-        yield Example(
-            one, left, right, lengths="protected", detects=0.0
-        )  # often shown, so that an audit sees the chance
+        yield Example(one, left, right, lengths="protected")  # often shown, so that an audit sees the chance
         far = cls.for_budget(epsilon=1.0, delta=1e-6, keys=2)
-        more, less = ({**each, "counts": each["counts"] + 60 * (each["counts"] > 1)} for each in (left, right))
-        yield Example(far, more, less, Guarantee(1.0, 1e-6), lengths="protected", detects=0.0)
+        more, less = (
+            {"keys": ["a", "b"], "counts": np.array([64, 30])},
+            {"keys": ["a", "b"], "counts": np.array([63, 29])},
+        )
+        yield Example(far, more, less, Guarantee(1.0, 1e-6), lengths="protected")
 
 
 def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int | None = None) -> float:
