@@ -71,6 +71,8 @@ class TableAnswers(Algorithm[Data, Answer]):
 
     def __post_init__(self) -> None:
         self._check_kinds()
+        if self.about != self.plan.rows.unit.unit:
+            raise InvalidParameter("about must be the unit of the plan, whom its rows are about")
         if len(self.parts) != len(self.families):
             raise InvalidParameter("every one of the families needs a mechanism among the parts")
         for family, part in zip(self.families, self.parts, strict=True):
