@@ -140,6 +140,10 @@ class DuckDB(Dialect):
     def divided(self, a: str, b: str) -> str:
         return f"({a} // {b})"
 
+    def present(self, sql: str) -> str:
+        # not by a comparison: those are dropped where the statistics of a file, which know no NaN, seem to decide them
+        return f"CASE WHEN isnan({sql}) THEN NULL ELSE {sql} END"
+
     def wide(self, sql: str) -> str:
         return f"TRY_CAST({sql} AS HUGEINT)"
 

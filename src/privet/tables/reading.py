@@ -131,7 +131,7 @@ class Reader:
                 return d.whole(self._clamped(number, *column.span))
             return rounded(d, self._clamped(number, *map(float, column.span)))
         assert isinstance(column, Float)
-        return self._clamped(d.as_double(sql if raw == "float" else number), column.lower, column.upper)
+        return self._clamped(d.as_double(number), column.lower, column.upper)
 
     def _truth(self, sql: str, raw: Raw) -> str:
         d = self.dialect
