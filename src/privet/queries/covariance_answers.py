@@ -206,6 +206,8 @@ class CovarianceAnswers(Algorithm[Data, Covariance]):
         needed = self.design.sensitivity(self.about, norm)
         if not isinstance(self.part, DiscreteLaplace | Gaussian) or self.part.sensitivity.value < needed.value:
             raise InvalidParameter("the part has less noise than the reach of the plan needs")
+        if self.part.sensitivity.unit != about:
+            raise InvalidParameter("the part is priced for another unit than about=")
 
     @property
     def loss(self) -> PrivacyLoss:

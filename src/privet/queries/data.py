@@ -7,7 +7,7 @@ from typing import Any, final
 
 from privet.errors import InvalidParameter, PrivetError
 from privet.tables.bounded import Aggregates, Bounded, Salts
-from privet.tables.engines import check_sources, exact_aggregates
+from privet.tables.engines import check_sources, engine_of, exact_aggregates
 
 
 @final
@@ -59,6 +59,8 @@ def _same_source(one: Any, two: Any) -> bool:
 
 def _version(table: Any) -> Any:
     if not isinstance(table, str | Path):
+        if engine_of(table) != "DuckDB":
+            raise PrivetError("what a database holds changes under one name: only its custodian knows the version")
         return table
     from glob import glob
 

@@ -18,6 +18,7 @@ from privet.tables.columns import (
     Int as Int,
     Text as Text,
 )
+from privet.tables.engines import PostgresTable as PostgresTable
 from privet.tables.keys import KeySet as KeySet
 from privet.tables.person import Person as Person, Rows as Rows
 from privet.tables.plan import (

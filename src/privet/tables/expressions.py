@@ -4,6 +4,7 @@ Row by row and total: each has a value for every row, or is missing, and none ca
 within public bounds, which follow from the bounds of the columns.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -19,20 +20,20 @@ _FACTORS = 2.0**-100, 2.0**100
 PARTS = ("year", "month", "weekday")
 
 
-class Expression:
+class Expression(ABC):
     """A value for every row. `column(columns)` is what it may contain, or an error from public facts.
 
     >>> Ref("age").column({"age": Int(0, 110)})
     Int(lower=0, upper=110, null=False)
     """
 
+    @abstractmethod
     def column(self, columns: Columns) -> Column:
         """What the values may be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def names(self) -> frozenset[str]:
         """The columns that it reads."""
-        raise NotImplementedError
 
 
 @final
@@ -168,7 +169,7 @@ class Part(Expression):
         return self.of.names()
 
 
-class Condition:
+class Condition(ABC):
     """A condition on a row: it holds, it does not, or it is unknown since a value is missing. Only rows on which it
     holds are kept.
 
@@ -176,13 +177,13 @@ class Condition:
     True
     """
 
+    @abstractmethod
     def check(self, columns: Columns) -> None:
         """Refuse what makes no sense for these columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def names(self) -> frozenset[str]:
         """The columns that it reads."""
-        raise NotImplementedError
 
 
 @final
@@ -273,44 +274,39 @@ class IsMissing(Condition):
         return self.of.names()
 
 
+@dataclass(frozen=True)
+class _Two(Condition):
+    """What two conditions that are joined have in common."""
+
+    left: Condition
+    right: Condition
+
+    def check(self, columns: Columns) -> None:
+        self.left.check(columns)
+        self.right.check(columns)
+
+    def names(self) -> frozenset[str]:
+        return self.left.names() | self.right.names()
+
+
 @final
 @dataclass(frozen=True)
-class Both(Condition):
+class Both(_Two):
     """Two conditions at once.
 
     >>> Both(IsMissing(Ref("a")), IsMissing(Ref("b"))).names() == {"a", "b"}
     True
     """
 
-    left: Condition
-    right: Condition
-
-    def check(self, columns: Columns) -> None:
-        self.left.check(columns)
-        self.right.check(columns)
-
-    def names(self) -> frozenset[str]:
-        return self.left.names() | self.right.names()
-
 
 @final
 @dataclass(frozen=True)
-class Either(Condition):
+class Either(_Two):
     """One of two conditions, or both.
 
     >>> Either(IsMissing(Ref("a")), IsMissing(Ref("b"))).names() == {"a", "b"}
     True
     """
-
-    left: Condition
-    right: Condition
-
-    def check(self, columns: Columns) -> None:
-        self.left.check(columns)
-        self.right.check(columns)
-
-    def names(self) -> frozenset[str]:
-        return self.left.names() | self.right.names()
 
 
 @final

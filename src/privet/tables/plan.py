@@ -1,5 +1,6 @@
 """The plan of a query: a small frozen tree of what happens to rows. Public, hashable, and without any data."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,7 +14,7 @@ from privet.tables.reach import Reach
 MOST_ROWS = 2**31  # of a table, after joins: public, so that no sum can leave 64 bits
 
 
-class Node:
+class Node(ABC):
     """A step of a plan. `columns` are those of its rows, `unit` whom they are about, `fan_out` how many rows one row of a
     private source can become.
 
@@ -22,24 +23,24 @@ class Node:
     """
 
     @property
+    @abstractmethod
     def columns(self) -> dict[str, Column]:
         """The columns by name."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def unit(self) -> Rows | Person:
         """Whom the rows are about."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def fan_out(self) -> int:
         """How many rows of the result one private row can become."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def sources(self) -> tuple["Source", ...]:
         """The private tables that are read."""
-        raise NotImplementedError
 
     @property
     def reach(self) -> Reach:
