@@ -81,8 +81,8 @@ def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, f
     if bounds is None:
         if row_norm is None:
             raise InvalidParameter(
-                "give row_norm=, the public l2 length to which rows are clipped, or bounds=(low, high), public bounds of the "
-                "columns: read off the data they would tell about it"
+                "give row_norm=, the public l2 length to which rows are clipped, or bounds=(low, high), public bounds of "
+                "the columns: read off the data they would tell about it"
             )
         return None, None, above("row_norm", row_norm, 0.0)
     lows, highs = _ends(bounds, columns)

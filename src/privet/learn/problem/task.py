@@ -41,7 +41,7 @@ class Task:
     intercept: bool = True
     centers: tuple[float, ...] | None = None
     scales: tuple[float, ...] | None = None
-    target: Target = NoTarget()
+    target: Target = field(default=NoTarget())
     unit: Unit = field(default=Unit())
 
     def __post_init__(self) -> None:

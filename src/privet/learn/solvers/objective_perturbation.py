@@ -36,9 +36,10 @@ class ObjectivePerturbation(Solver):
     The strength of the regulariser, on the scale of unit rows and sums, is 1/epsilon up to epsilon 1/2, a quarter of that
     from epsilon 2 on, and in between 1/(2 epsilon^2), unless `strength` says otherwise.
 
-    >>> ObjectivePerturbation().plan(Task(features=2, row_norm=1.0, target=Classes((0, 1))), Logistic(), Guarantee(1.0, 1e-6))
-    ... # doctest: +ELLIPSIS
-    ObjectiveFit(task=..., sigma=4.6..., ...)
+    >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
+    >>> plan = ObjectivePerturbation().plan(task, Logistic(), Guarantee(1.0, 1e-6))
+    >>> plan.strength, round(plan.sigma, 1)
+    (0.5, 4.6)
     """
 
     strength: float | None = None
@@ -265,7 +266,7 @@ class PureObjectiveFit(_Fit):
 
 
 def strength_over(model: Loss, strength: float) -> float:
-    """The curvature of `ObjectivePerturbationLoss`, rounded up: 1/strength for the logistic loss, else smoothness over it."""
+    """The curvature of `ObjectivePerturbationLoss`, rounded up: 1/strength if logistic, else smoothness/strength."""
     whole = 1.0 if model.shape == "logistic" else model.smoothness
     return whole / strength * (1.0 + 2.0**-45)
 

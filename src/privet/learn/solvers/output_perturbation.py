@@ -54,10 +54,7 @@ class OutputPerturbation(Solver):
             set_frozen(self, rows=count("rows", self.rows, 1))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
-        if isinstance(self.strength, str):
-            strength = self._optimal(task, loss, target)
-        else:
-            strength = self.strength
+        strength = self._optimal(task, loss, target) if isinstance(self.strength, str) else self.strength
         moved = minimum_reach(loss, strength, self.tolerance, task.unit)
         pure = target.epsilon is not None and target.delta == 0.0
         made: Gaussian | Ball = (Ball if pure else Gaussian).for_budget(
