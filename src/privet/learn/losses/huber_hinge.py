@@ -16,7 +16,7 @@ class HuberHinge(Loss):
     """max(0, 1 - y m), quadratic within `half_width` of the corner; labels y of -1 and 1.
 
     >>> HuberHinge(0.5).slope(np.array([0.0, 1.0, 2.0]), np.ones(3)).tolist()
-    [-1.0, -0.5, 0.0]
+    [-1.0, -0.5, -0.0]
     """
 
     half_width: float = 0.5

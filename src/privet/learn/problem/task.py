@@ -33,7 +33,7 @@ class Task:
     >>> task = Task(features=2, row_norm=5.0)
     >>> chunk = next(task.unit_chunks(_example(np.array([[3.0, 4.0], [30.0, 40.0]]))))
     >>> np.linalg.norm(chunk.rows, axis=1).round(6).tolist()
-    [0.999999, 0.999999]
+    [0.999998, 0.999998]
     """
 
     features: int
