@@ -1,7 +1,7 @@
 """The public facts of a fit, and the rows as all solvers see them: none longer than 1."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -15,6 +15,7 @@ from privet.learn.problem.targets import Interval, NoTarget, Target
 from privet.privacy import Unit
 
 _SHRINK = 1.0 - 2.0**-20  # what rounding adds to a norm in float64 is far less
+_KEPT = 2**26  # numbers: half a gigabyte
 _INTERCEPT = 1.0 / 3.0  # the constant column, as a share of the row norm: 5% more noise buys the intercept
 
 
@@ -92,6 +93,19 @@ class Task:
             targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
             encoded, bad = self.target.encoded(targets)
             yield Chunk(self._unit_rows(chunk.rows, bad), encoded)
+
+    def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
+        """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and
+        made anew, chunk by chunk, where it does not. Not releasable.
+        """
+        kept: list[Chunk] = []
+        size = 0
+        for chunk in self.unit_chunks(records):
+            kept.append(chunk)
+            size += int(getattr(chunk.rows, "nnz", chunk.rows.size))
+            if size > _KEPT:
+                return lambda: self.unit_chunks(records)
+        return lambda: iter(kept)
 
     def _unit_rows(self, rows: Any, bad: Array) -> Any:
         if getattr(rows, "format", None) == "csr":
