@@ -91,8 +91,10 @@ class Task:
         """The unit rows and encoded targets, chunk by chunk: not releasable."""
         for chunk in records.chunks():
             targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
-            encoded, bad = self.target.encoded(targets)
-            yield Chunk(self._unit_rows(chunk.rows, bad), encoded)
+            with np.errstate(all="ignore"):  # a warning would tell about values
+                encoded, bad = self.target.encoded(targets)
+                made = Chunk(self._unit_rows(chunk.rows, bad), encoded)
+            yield made
 
     def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
         """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and
@@ -111,12 +113,11 @@ class Task:
         if getattr(rows, "format", None) == "csr":
             return self._unit_csr(rows, bad)
         values = np.array(rows, dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self.centers is not None:
-                values -= np.array(self.centers)
-            if self.scales is not None:
-                values /= np.array(self.scales)
-            lengths = _lengths(values)
+        if self.centers is not None:
+            values -= np.array(self.centers)
+        if self.scales is not None:
+            values /= np.array(self.scales)
+        lengths = _lengths(values)
         bad = bad | ~np.isfinite(lengths)
         values[bad] = 0.0
         factor = self._factors(np.where(bad, 0.0, lengths))
@@ -148,8 +149,7 @@ class Task:
 
     def _factors(self, lengths: Array) -> Array:
         longest = self.row_norm * _SHRINK
-        with np.errstate(divide="ignore"):
-            clip = np.where(lengths > longest, longest / lengths, 1.0)
+        clip = np.where(lengths > longest, longest / lengths, 1.0)
         return clip / (self.length / _SHRINK if self.intercept else self.length)
 
     def _constants(self, bad: Array) -> Array:
@@ -190,16 +190,14 @@ def _positive(name: str, value: object) -> float:
 def _lengths(values: Array) -> Array:
     """Row norms: not finite where an entry is not, and without overflow otherwise."""
     peaks = np.max(np.abs(values), axis=1, initial=0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)
+    scaled = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)
     lengths = peaks * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     return np.where(np.isfinite(peaks) & np.isfinite(values).all(axis=1), np.minimum(lengths, 1.7e308), np.inf)
 
 
 def _csr_lengths(values: Any, peaks: Array) -> Array:
     spread = np.repeat(peaks, np.diff(values.indptr))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.where(spread > 0.0, values.data / spread, 0.0)
+    scaled = np.where(spread > 0.0, values.data / spread, 0.0)
     squares = np.bincount(
         np.repeat(np.arange(values.shape[0]), np.diff(values.indptr)), weights=scaled**2, minlength=values.shape[0]
     )

@@ -139,7 +139,7 @@ class ObjectiveFit(_Fit):
     **Guarantee:** the composition of `ObjectivePerturbationLoss` and of the noise on the minimum.
     **Sensitivity:** the gradient of a record is at most the loss's `lipschitz`, its Hessian at most `smoothness`.
     **Reference:** Kifer, Smith & Thakurta 2012; Iyengar et al. 2019; Redberg, Koskela & Wang 2023.
-    **Proof:** docs/proofs/learn/objective_perturbation.md.
+    **Proof:** docs/proofs/learn/objective_fit.md.
     """
 
     name = "objective_fit"
@@ -204,7 +204,7 @@ class PureObjectiveFit(_Fit):
     **Guarantee:** pure epsilon: lipschitz/scale (twice under replace), what the Jacobian adds, and the output noise.
     **Sensitivity:** as of `ObjectiveFit`.
     **Reference:** Chaudhuri, Monteleoni & Sarwate 2011.
-    **Proof:** docs/proofs/learn/objective_perturbation.md.
+    **Proof:** docs/proofs/learn/objective_fit.md.
     """
 
     name = "pure_objective_fit"

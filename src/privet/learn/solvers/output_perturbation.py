@@ -97,7 +97,7 @@ class OutputFit(Mechanism[Any, Any]):
     **Sensitivity:** l2: L/strength under add/remove, twice that under replace, plus 2 tolerance/strength.
     **Error:** that of the noise, of the exact minimum; what the regulariser costs is not in it.
     **Reference:** Chaudhuri, Monteleoni & Sarwate 2011; Bassily, Smith & Thakurta 2014.
-    **Proof:** docs/proofs/learn/output_perturbation.md.
+    **Proof:** docs/proofs/learn/output_fit.md.
     """
 
     name = "output_fit"
