@@ -16,7 +16,7 @@ from privet.errors import LedgerBusy, LedgerError, LedgerUnavailable
 from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.verify import Auditor
 from privet.privacy import PureLoss
-from tests.ledger.hostile import nursery
+from tests.ledger.hostile import checks, nursery
 from tests.ledger.hostile.conftest import Fresh
 from tests.ledger.hostile.probe import Coin, check_books
 
@@ -139,17 +139,12 @@ def test_a_frozen_server_is_not_waited_for(fresh: Fresh, moment: str):
     ledger.close()
 
 
-# --- writers wait for each other, but not long -----------------------------------------------------------------------
+# --- writers take turns -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
-def test_nobody_waits_long(fresh: Fresh):
-    url = fresh()
-    pv.Ledger.create(url, budget=BUDGET).close()
-    told = nursery.run("waits", url=url, workers=8, seconds=2.0)
-    assert set(told["codes"]) == {0}
-    assert min(told["granted"]) >= max(told["granted"]) / 4, told
-    assert told["worst"] <= 2.0, told  # the machine may be busy; benchmarks/ledger.py measures
+def test_nobody_is_passed_over(fresh: Fresh):
+    checks.check_turns(fresh(), workers=8, seconds=200.0)
 
 
 @pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
