@@ -74,8 +74,8 @@ def storm(url: str, interrupts: int, seconds: float) -> Any:
     that takes; beside it another handle must get its turn all the time.
     """
     memory = url == "memory:"
-    ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=1000.0)) if memory else pv.Ledger.open(url, timeout=20.0)
-    other = ledger if memory else pv.Ledger.open(url, timeout=20.0)
+    ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=1000.0)) if memory else pv.Ledger.open(url, timeout=60.0)
+    other = ledger if memory else pv.Ledger.open(url, timeout=60.0)
     ended, stuck, returned, struck = threading.Event(), [0], [], [0]
     main, armed = os.getpid(), [False]
 
@@ -180,7 +180,7 @@ def waits(url: str, workers: int, least: int, seconds: float) -> Any:
     is passed over while the others go on, however fast they are.
     """
     context = multiprocessing.get_context("fork")
-    barrier, granted = context.Barrier(workers, timeout=60), context.Array("i", workers)
+    barrier, granted = context.Barrier(workers, timeout=200), context.Array("i", workers)
 
     def work(number: int) -> None:
         ledger = pv.Ledger.open(url)
