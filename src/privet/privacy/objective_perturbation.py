@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from privet._numerics import LARGEST_EXPONENT, TINY, Array, bisect, log_ndtr, ndtr, round_up, special
+from privet._numerics import LARGEST_EXPONENT, TINY, Array, log_ndtr, ndtr, round_up, special
 from privet._validate import above, at_least, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.curve import variable_of_curve, variable_of_symmetric_curve
@@ -23,7 +23,7 @@ _FARTHEST = 39.0  # standard deviations: beyond, the normal law has less than 1e
 _CELLS = 2**15
 _CURVE = 8_001
 _UP = 1.0 + 1e-9  # far above what rounding loses
-_TRAPEZOIDS = 1.0 + 1e-4  # above what cells of this width lose: compared with finer ones in the tests
+_SUMS = 1e-12  # above what sums of as many terms as there are cells lose, in parts of the mass
 
 
 @register
@@ -149,20 +149,38 @@ def _pair(loss: ObjectivePerturbationLoss) -> AtomicVariable:
 
 def _joint(epsilon: Array, a: float, kappa: float) -> Array:
     """The logistic loss, whose slope t and curvature t(1 - t) cannot both be worst: the integral of 1 - exp(epsilon - l(z))
-    over the normal law, where l(z) > epsilon, by trapezoids over cells.
+    over the normal law, where l(z) > epsilon, from above, cell by cell.
     """
-    masses, losses = _normal_cells(), _joint_losses(a, kappa)
-    with np.errstate(under="ignore"):
-        shrunk = np.exp(-losses)
-    rest = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0]))
-    weighted = np.concatenate((np.cumsum((masses * (shrunk[:-1] + shrunk[1:]) / 2.0)[::-1])[::-1], [0.0]))
+    losses, rest, weighted, bends, last = _joint_sums(a, kappa)
     first = np.searchsorted(losses, epsilon)  # they rise
-    at = np.minimum(first, len(masses))
+    at = np.minimum(first, len(losses) - 1)
     whole = rest[at] - np.exp(np.minimum(epsilon, LARGEST_EXPONENT)) * weighted[at]
     kink = np.maximum(at - 1, 0)
-    last = -np.expm1(np.minimum(epsilon - losses[np.minimum(at, len(losses) - 1)], 0.0))
-    cut = np.where((first > 0) & (first < len(losses)), masses[kink] * last / 2.0, 0.0)
-    return np.asarray(np.maximum(whole + cut, 0.0) * _TRAPEZOIDS + 2.0 * TINY)
+    risen = -np.expm1(np.minimum(epsilon - losses[at], 0.0))
+    cut = np.where((first > 0) & (first < len(losses)), last[kink] * np.minimum(risen, risen / 2.0 + bends[kink]), 0.0)
+    return np.asarray(np.maximum(whole + cut, 0.0) * _UP + _SUMS * rest[at] + 2.0 * TINY)
+
+
+@lru_cache(maxsize=64)
+def _joint_sums(a: float, kappa: float) -> tuple[Array, Array, Array, Array, Array]:
+    """The loss at the edges of cells; masses, and masses times exp(-loss) from below, from each edge on; how far the mean
+    over a cell can lie from that of its ends; the masses.
+
+    Over a cell the loss is convex, hence below its chord, and exp(-chord) is convex: above its own chord less
+    (rise^2/8) exp(-loss at the left). The mean position under the normal law is off the middle by less than |z| width/12
+    to the side of 0, in widths.
+    """
+    z, masses = _grid(), _normal_cells()
+    losses = np.maximum.accumulate(_worst_loss(z, a, kappa) * (1.0 + 1e-13))
+    with np.errstate(under="ignore"):
+        left, right = np.exp(-losses[:-1]), np.exp(-losses[1:])
+        rise = np.diff(losses)
+        fall = -np.expm1(-rise)
+        bends = rise * rise / 8.0 + fall * np.maximum(-z[:-1], 0.0) * (z[1] - z[0]) / 11.0
+        mean = np.maximum(right, (left + right) / 2.0 - bends * left) * masses
+    rest = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0]))
+    weighted = np.concatenate((np.cumsum(mean[::-1])[::-1], [0.0]))
+    return losses, rest, weighted, bends, masses
 
 
 @lru_cache(maxsize=1)
@@ -176,11 +194,6 @@ def _normal_cells() -> Array:
     z = _grid()
     low, high = np.asarray(ndtr(z)), np.asarray(ndtr(-z))
     return np.where(z[1:] <= 0.0, low[1:] - low[:-1], high[:-1] - high[1:])
-
-
-@lru_cache(maxsize=64)
-def _joint_losses(a: float, kappa: float) -> Array:
-    return np.maximum.accumulate(_worst_loss(_grid(), a, kappa))
 
 
 def _folded(epsilon: Array, m: float) -> Array:
@@ -213,58 +226,32 @@ def _rayleigh(epsilon: Array, a: float) -> Array:
 
 
 def _worst_loss(z: Array, a: float, kappa: float) -> Array:
-    """max over t in [0, 1] of a t z + a^2 t^2/2 + ln(1 + kappa t (1 - t)): rising in z.
+    """max over t in [0, 1] of a t z + a^2 t^2/2 + ln(1 + kappa t (1 - t)), from above: rising and convex in z.
 
-    As a function of t the bracket is concave near both ends, up to the same distance `edge`, and convex in between, or
-    concave everywhere: the maximum is at an end of [0, 1] or where the slope changes its sign in one of the concave parts.
+    The second derivative in t depends on u = t(1 - t) alone and grows with it: the function is concave up to some t0,
+    convex between t0 and 1 - t0, and concave again. So its largest value lies in one of the two outer parts (or they
+    meet), and in each of them bisection on the slope finds it.
     """
-    edge = _concave_until(a, kappa)
-    best = np.maximum(a * z + 0.5 * a * a, 0.0)  # t = 1, and t = 0
-    parts = ((0.0, 0.5), (0.5, 1.0)) if edge >= 0.5 else ((0.0, edge), (1.0 - edge, 1.0))
-    for low, high in parts:
-        t = _flat(z, a, kappa, low, high)
-        best = np.maximum(best, a * t * z + 0.5 * (a * t) ** 2 + np.log1p(kappa * t * (1.0 - t)))
-    return np.asarray(best)
+    found = np.maximum(0.0, a * z + 0.5 * a * a)
+    if a * a >= kappa * (2.0 + kappa):
+        return found  # convex throughout
+    half, square = 1.0 + kappa / (a * a), (2.0 * kappa + kappa * kappa) / (a * a) - 1.0
+    u = square / (half + math.sqrt(half * half + square)) / kappa
+    t0 = 0.5 if u >= 0.25 else 2.0 * u / (1.0 + math.sqrt(1.0 - 4.0 * u))
+    for start, end in ((0.0, min(1.0, t0 * _UP)), (max(0.0, 1.0 - t0 * _UP), 1.0)) if t0 < 0.5 else ((0.0, 1.0),):
+        found = np.maximum(found, _concave_peak(z, a, kappa, start, end))
+    return found
 
 
-def _concave_until(a: float, kappa: float) -> float:
-    """The t up to which a^2 (1 + kappa u)^2 <= kappa (2 + kappa - 2 kappa u), u = t(1 - t): the left side rises, the right
-    side falls. 0.5 where it holds throughout, 0 where it holds nowhere.
-    """
+def _concave_peak(z: Array, a: float, kappa: float, start: float, end: float) -> Array:
+    """The largest value between two ends where the function is concave: a tangent at the left of a narrow interval."""
 
-    def concave(t: float) -> bool:
-        u = t * (1.0 - t)
-        return (a * (1.0 + kappa * u)) ** 2 <= kappa * (2.0 + kappa - 2.0 * kappa * u)
+    def slope(t: Array) -> Array:
+        return a * (z + a * t) + kappa * (1.0 - 2.0 * t) / (1.0 + kappa * t * (1.0 - t))
 
-    if concave(0.5):
-        return 0.5
-    return bisect(concave, 0.5, 0.0) if concave(0.0) else 0.0
-
-
-def _flat(z: Array, a: float, kappa: float, low: float, high: float) -> Array:
-    """Where the slope in t changes its sign between low and high, in a concave part; else the end that it points to.
-
-    By halving on every 16th point, and Newton's steps from the line between them: an error of the second order is left
-    in t, and of the fourth in the loss.
-    """
-    few = z if len(z) < 256 else z[:: len(z) // 2048 or 1]
-    left, right = np.full(len(few), low), np.full(len(few), high)
-    for _ in range(52):
-        t = 0.5 * (left + right)
-        rises = _slope(t, few, a, kappa) > 0.0
-        left, right = np.where(rises, t, left), np.where(rises, right, t)
-    if few is z:
-        return np.asarray(0.5 * (left + right))
-    t = np.interp(z, few, 0.5 * (left + right))
-    for _ in range(2):
-        u = t * (1.0 - t)
-        bend = a * a * (1.0 + kappa * u) + (a * z + a * a * t) * kappa * (1.0 - 2.0 * t) - 2.0 * kappa
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moved = t - _slope(t, z, a, kappa) / bend
-        t = np.where(bend < 0.0, np.clip(moved, low, high), t)
-    return np.asarray(t)
-
-
-def _slope(t: Array, z: Array, a: float, kappa: float) -> Array:
-    """The derivative of the bracket in t, times 1 + kappa t(1 - t)."""
-    return (a * z + a * a * t) * (1.0 + kappa * t * (1.0 - t)) + kappa * (1.0 - 2.0 * t)
+    low, width = np.full(len(z), start), end - start
+    for _ in range(40):
+        width /= 2.0
+        low = np.where(slope(low + width) > 0.0, low + width, low)
+    value = a * low * z + 0.5 * (a * low) ** 2 + np.log1p(kappa * low * (1.0 - low))
+    return np.asarray(value + np.maximum(slope(low), 0.0) * width)
