@@ -4,6 +4,7 @@
     ├── InvalidParameter (also ValueError)      a public parameter is outside its domain
     │   └── InvalidCall (also TypeError)        a keyword that does not exist, or one that is missing
     ├── InvalidData (also ValueError)           data of a type or shape that cannot be taken
+    │   └── InvalidType (also TypeError)        of a type that is never taken
     ├── SerialisationError (also ValueError)    a text that is no price
     ├── MixedUnits                              prices about different neighbours meet
     ├── NoGuarantee                             a question without a finite answer
@@ -114,6 +115,14 @@ class InvalidData(PrivetError, ValueError):
     """
 
     column: str | None = None
+
+
+class InvalidType(InvalidData, TypeError):
+    """Data of a type that is never taken; the type is named, no value is."""
+
+
+class PrivacyWarning(UserWarning):
+    """Something beside a private release is not private, or costs more than it seems. It names classes, no values."""
 
 
 class NoEntropy(PrivetError):

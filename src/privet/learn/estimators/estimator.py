@@ -12,6 +12,7 @@ from privet import noise
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators.privacy import FitPrivacy
 from privet.learn.estimators.reading import read_rows, read_targets
+from privet.learn.estimators.surroundings import warn_about_callers
 from privet.learn.problem import ArrayRecords, Records
 from privet.ledger import Ledger, current, pay
 from privet.mechanisms import Mechanism
@@ -80,6 +81,7 @@ class PrivateEstimator(BaseEstimator):
                 self.privacy_ = FitPrivacy(None, None, None, None, "scikit-learn, without noise")
                 return self
             promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
+            warn_about_callers(self, paid=self.ledger is not None or current() is not None)
             plan = self._plan(rows.shape[1], self._unit(), promise)
             release = self._paid(plan, ArrayRecords(rows, targets), key)
             self._set(release.value, plan)
@@ -113,6 +115,8 @@ class PrivateEstimator(BaseEstimator):
             if not isinstance(self.unit, Unit):
                 raise InvalidParameter('unit must be a privacy.Unit, such as privacy.Unit("replace")')
             return self.unit
+        if self.ledger is not None and not isinstance(self.ledger, Ledger):
+            raise InvalidParameter("ledger must be a Ledger: pv.Ledger.open(...) or pv.Ledger.create(...)")
         payer = self.ledger if self.ledger is not None else current()
         return Unit() if payer is None else payer.unit
 

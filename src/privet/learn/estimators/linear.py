@@ -138,6 +138,6 @@ def check_labels(classes: Classes, targets: Array) -> None:
 def check_numbers(targets: Array) -> None:
     """Refuse targets that are no numbers, or not finite."""
     if targets.dtype.kind not in "biuf":
-        raise InvalidData("y must hold numbers alone")
+        raise InvalidData("Unknown label type: y must hold numbers alone")
     if not np.isfinite(targets.astype(np.float64)).all():
         raise InvalidData('y contains NaN or infinity; bad_rows="zero" counts such records as zero rows')

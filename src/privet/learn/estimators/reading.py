@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from privet._numerics import Array
-from privet.errors import InvalidData, PrivetError
+from privet.errors import InvalidData, InvalidType, PrivetError
 
 _VALUES = (
     "could not convert",
@@ -38,7 +38,11 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) ->
 def read_targets(targets: Any) -> Array:
     """y in one dimension, of whatever type."""
     try:
-        return np.asarray(column_or_1d(targets, warn=True))
+        read = np.asarray(column_or_1d(targets, warn=True))
+        if read.dtype.kind != "O":
+            return read
+        numbers = np.array(read.tolist())  # numbers in an array of objects are numbers
+        return numbers if numbers.dtype.kind in "biuf" and numbers.ndim == 1 else read
     except (ValueError, TypeError) as problem:
         raise _public(problem, "y") from None
 
@@ -46,6 +50,9 @@ def read_targets(targets: Any) -> Array:
 def _public(problem: Exception, name: str) -> InvalidData:
     """The same complaint, unless it may quote what is in the data."""
     said = str(problem)
+    if isinstance(problem, TypeError):
+        types_alone = "argument must be" in said or "sparse" in said.lower()
+        return InvalidType(said if types_alone else f"{name} is of a type that cannot be read as numbers")
     if any(word in said for word in _VALUES):
         return InvalidData(f"{name} must hold numbers alone: encode texts and dates with a public encoding first")
     return InvalidData(said)

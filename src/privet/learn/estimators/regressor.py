@@ -1,0 +1,32 @@
+"""What linear regressions share: public bounds of y, and predictions within them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from privet._numerics import Array
+from privet.learn.estimators.linear import LinearModel, check_numbers, known_interval
+from privet.learn.problem import Target
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearRegressor(RegressorMixin, LinearModel):
+    """Base of the linear regressions. `bounds_y` are public bounds of y; what lies outside is clipped."""
+
+    bounds_y: Any = None
+
+    def _target(self) -> Target:
+        return known_interval(self.bounds_y)
+
+    def _check_targets(self, targets: Array) -> None:
+        check_numbers(targets)
+
+    def _copy(self, plain: Any) -> None:
+        """The attributes of a fitted scikit-learn model."""
+        self.coef_, self.intercept_ = np.asarray(plain.coef_), np.asarray(plain.intercept_)[()]
+
+    def predict(self, X: Any) -> Array:
+        """The prediction for each row."""
+        return self._margins(X)

@@ -1,0 +1,78 @@
+"""scikit-learn's own checks, and equality with its models where nothing is promised.
+
+The checks know no public facts, so they run at `epsilon=inf`; what privacy adds is held by `test_estimators.py`.
+"""
+
+import numpy as np
+import pytest
+from sklearn import linear_model, svm
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from privet import learn
+
+INF = float("inf")
+EVERY = [
+    learn.LogisticRegression(epsilon=INF),
+    learn.LinearSVC(epsilon=INF),
+    learn.HuberRegressor(epsilon=INF),
+    learn.QuantileRegressor(epsilon=INF),
+    learn.PoissonRegressor(epsilon=INF),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(EVERY)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+TUMOURS, KINDS = load_breast_cancer(return_X_y=True)
+TUMOURS = (TUMOURS - TUMOURS.mean(axis=0)) / TUMOURS.std(axis=0)  # public data
+PATIENTS, PROGRESS = load_diabetes(return_X_y=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("ours", "theirs", "rows", "y"),
+    [
+        (
+            learn.LogisticRegression(epsilon=INF),
+            linear_model.LogisticRegression(tol=1e-10, max_iter=9_999),
+            TUMOURS,
+            KINDS,
+        ),
+        (
+            learn.LogisticRegression(epsilon=INF, C=0.1, fit_intercept=False),
+            linear_model.LogisticRegression(C=0.1, fit_intercept=False, tol=1e-10, max_iter=9_999),
+            TUMOURS,
+            KINDS,
+        ),
+        (
+            learn.LinearSVC(epsilon=INF, C=0.01),
+            svm.LinearSVC(loss="hinge", C=0.01, max_iter=100_000, random_state=0),
+            TUMOURS,
+            KINDS,
+        ),
+        (learn.HuberRegressor(epsilon=INF), linear_model.HuberRegressor(tol=1e-8, max_iter=9_999), PATIENTS, PROGRESS),
+        (
+            learn.QuantileRegressor(epsilon=INF, quantile=0.8, alpha=0.001),
+            linear_model.QuantileRegressor(quantile=0.8, alpha=0.001),
+            PATIENTS,
+            PROGRESS,
+        ),
+        (
+            learn.PoissonRegressor(epsilon=INF, alpha=0.1),
+            linear_model.PoissonRegressor(alpha=0.1, tol=1e-10, max_iter=9_999),
+            PATIENTS,
+            PROGRESS,
+        ),
+    ],
+    ids=lambda each: type(each).__name__ if hasattr(each, "fit") else None,
+)
+def test_without_privacy_it_is_scikit_learns_model(ours, theirs, rows, y):
+    ours.fit(rows, y)
+    theirs.fit(rows, y)
+    assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-6)
+    assert np.allclose(ours.intercept_, theirs.intercept_, rtol=1e-6, atol=1e-6)
+    assert np.allclose(ours.predict(rows), theirs.predict(rows), rtol=1e-6)
