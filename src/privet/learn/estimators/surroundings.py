@@ -11,7 +11,7 @@ _DEEP = 40  # frames
 
 def warn_about_callers(estimator: Any, *, paid: bool) -> None:
     """Name what stands in front of a private fit without being private, and say that a search pays for every fit."""
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     for _ in range(_DEEP):
         if frame is None:
             return
@@ -21,7 +21,7 @@ def warn_about_callers(estimator: Any, *, paid: bool) -> None:
             return
         if module.startswith("sklearn.model_selection"):
             _name_search(paid)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
 
 
 def _name_search(paid: bool) -> None:
