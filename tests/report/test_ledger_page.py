@@ -166,7 +166,15 @@ def test_every_text_of_a_certificate_is_escaped():
 
 def test_markup_and_quotes_do_not_leave_their_place():
     """Attacks on tags, attributes, the style sheet, the template language and the end of the page."""
-    attacks = ("</td><td>", '" onload="alert(1)', "{{ 7 * 7 }}", "{% for x in y %}", "</style><style>*{}", "</body>", "&lt;")
+    attacks = (
+        "</td><td>",
+        '" onload="alert(1)',
+        "{{ 7 * 7 }}",
+        "{% for x in y %}",
+        "</style><style>*{}",
+        "</body>",
+        "&lt;",
+    )
     made = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6), dataset="".join(attacks))
     for attack in attacks:
         made.reserve(PureLoss(0.1), purpose=attack, about=attack)
