@@ -116,6 +116,15 @@ def test_a_name_that_no_group_lists_comes_under_more():
     assert "LaplaceLoss" in more[2]
 
 
+def test_a_page_by_hand_gets_the_names_of_its_room(tmp_path):
+    (tmp_path / "noise.md").write_text("# Noise\n\nBy hand.\n\n::: privet.noise\n", encoding="utf-8")
+    reference.write(tmp_path)
+    made = (tmp_path / "noise.md").read_text(encoding="utf-8")
+    assert "By hand." in made
+    assert '"discrete_gaussian"' in made
+    assert (tmp_path / "privacy.md").read_text(encoding="utf-8").startswith("# privet.privacy\n")
+
+
 def test_common_parameters_are_described():
     """A parameter that many public calls of the first rooms take has a meaning that is written down."""
     known = docstrings.parameters()
