@@ -52,6 +52,10 @@ class Dialect(ABC):
         """A double."""
         return f"CAST({sql} AS {self.double})"
 
+    def decimal(self, sql: str) -> str:
+        """A double out of a decimal number of whatever size."""
+        return self.as_double(sql)
+
     def as_text(self, sql: str) -> str:
         """A text."""
         return f"CAST({sql} AS {self.varchar})"
@@ -180,6 +184,18 @@ class PostgreSQL(Dialect):
 
     def divisible(self, sql: str) -> str:
         return self.settled(sql)
+
+    def wide(self, sql: str) -> str:
+        return f"nullif({sql}, CAST('NaN' AS numeric))"
+
+    def decimal(self, sql: str) -> str:
+        # a cast of what is too large or too small for a double would fail, and tell that such a number is there
+        high, low, tiny = f"CAST('{HUGE}' AS numeric)", f"CAST('{-HUGE}' AS numeric)", f"CAST('{1 / HUGE}' AS numeric)"
+        return (
+            f"CASE WHEN {sql} = CAST('NaN' AS numeric) THEN NULL WHEN {sql} > {high} THEN {self.number(HUGE)} "
+            f"WHEN {sql} < {low} THEN {self.number(-HUGE)} WHEN abs({sql}) < {tiny} THEN {self.number(0.0)} "
+            f"ELSE {self.as_double(sql)} END"
+        )
 
     def plain_text(self, sql: str) -> str:
         return f'(CAST({sql} AS text) COLLATE "C")'

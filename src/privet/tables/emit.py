@@ -70,7 +70,8 @@ class Emitter:
         for name, alias in aliases.items():
             if name not in reading.raw:
                 raise no_column(node, name)
-            made = self.reader.canonical(name, columns[name], reading.raw[name], name == linking)
+            at = reading.called(name)
+            made = self.reader.canonical(name, columns[name], reading.raw[name], name == linking, at)
             picked.append(f"{made} AS {alias}")
         person, is_text = None, False
         if isinstance(node.about, Person):

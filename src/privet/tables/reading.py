@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from privet.errors import InvalidData
@@ -29,7 +30,9 @@ HELD: dict[str, str] = {
 
 class Reading(NamedTuple):
     """How an engine reaches a private table: what stands after FROM, and how it holds each column. `person` is the name
-    and the kind of the column that names persons, where that is read in another way than a column of values.
+    and the kind of the column that names persons, where that is read in another way than a column of values. `at` says
+    what a column is called there, where that is not its own name: an engine may take names that differ by upper and lower
+    case for one.
 
     >>> Reading("visits", {"age": "int"}).sql
     'visits'
@@ -38,6 +41,11 @@ class Reading(NamedTuple):
     sql: str
     raw: Mapping[str, Raw]
     person: tuple[str, Raw] | None = None
+    at: Mapping[str, str] = MappingProxyType({})
+
+    def called(self, name: str) -> str:
+        """What the column is called there."""
+        return self.at.get(name, name)
 
 
 def no_column(source: Source, name: str) -> InvalidData:
@@ -88,7 +96,7 @@ class Reader:
         d, name = self.dialect, source.about.column
         if reading.person is None and name not in reading.raw:
             raise InvalidData(f"the table {source.name!r} has no column {name!r} that names a person", column=name)
-        at, raw = reading.person or (name, reading.raw[name])
+        at, raw = reading.person or (reading.called(name), reading.raw[name])
         sql = d.quote(at)
         if raw in ("text", "uuid"):
             return d.plain_text(sql), True
@@ -99,10 +107,10 @@ class Reader:
             return f"CASE WHEN {fits} THEN {d.whole(sql)} END", False
         raise no_person(name, raw)
 
-    def canonical(self, name: str, column: Column, raw: Raw, linking: bool = False) -> str:
+    def canonical(self, name: str, column: Column, raw: Raw, linking: bool = False, at: str | None = None) -> str:
         """A column as it is compared and added up everywhere. What links rows to persons is not moved to a bound: values
-        outside would meet there, and link rows to other persons."""
-        sql, d = self.dialect.quote(name), self.dialect
+        outside would meet there, and link rows to other persons. `at` is what it is called in the engine."""
+        sql, d = self.dialect.quote(at or name), self.dialect
         if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
             if raw in ("int", "wide", "uuid") and isinstance(column, Text):
                 return d.plain_text(sql)
@@ -131,7 +139,7 @@ class Reader:
                 return d.whole(self._clamped(number, *column.span))
             return rounded(d, self._clamped(number, *map(float, column.span)))
         assert isinstance(column, Float)
-        return self._clamped(d.as_double(number), column.lower, column.upper)
+        return self._clamped(d.decimal(number) if raw == "wide" else d.as_double(number), column.lower, column.upper)
 
     def _truth(self, sql: str, raw: Raw) -> str:
         d = self.dialect
@@ -152,7 +160,7 @@ class Reader:
             return sql if raw == "int" else d.wide(sql)
         if raw == "bool":
             return f"CAST({sql} AS INT)"
-        return d.present(d.as_double(sql))
+        return d.present(d.decimal(sql) if raw == "decimal" else d.as_double(sql))
 
     def _clamped(self, sql: str, lower: int | float, upper: int | float) -> str:
         """Moved into the bounds; what is missing, or NaN, stays missing. The usual case comes first, and is the fastest.
