@@ -208,6 +208,17 @@ def test_postgres_does_not_fail_on_numbers_beyond_doubles(place: Any, type_: str
     assert (found.rows.tolist(), found.signed[0].tolist()) == ([6], [107])
 
 
+def test_postgres_numbers_persons_beyond_64_bits_as_arrays_do(place: Any) -> None:
+    """A quotient of such numbers has a fraction there, which would order the groups of a person by other numbers."""
+    ids = [3 * 10**18, 7 * 10**15, 2**62, 5, 10**19, 123456789012345678]
+    rows = [(who, group) for who in ids for group in range(12)]
+    listed = ", ".join(f"({who}, {group})" for who, group in rows)
+    table = place("CREATE TABLE {t} (id numeric(20), g int)", f"INSERT INTO {{t}} VALUES {listed}")
+    plan = Bounded(source({"g": Int(0, 11)}, Person("id", max_groups=3, max_rows_per_group=1)), ("g",), None)
+    held = {"id": np.array([who for who, _ in rows], dtype=np.uint64), "g": np.array([group for _, group in rows])}
+    assert same(exact_aggregates(plan, {"t": table}, SALTS), reference.exact_aggregates(plan, {"t": held}, SALTS))
+
+
 def test_postgres_sees_one_table_under_two_names(place: Any) -> None:
     table = place("CREATE TABLE {t} (x int)", "INSERT INTO {t} VALUES (1)")
     columns = (("x", Int(0, 9)),)

@@ -68,9 +68,13 @@ class Dialect(ABC):
         """A whole number beyond 64 bits."""
         return sql
 
+    def is_nan(self, sql: str) -> str:
+        """Whether a double is NaN, which is equal to itself in SQL."""
+        return f"{sql} = CAST('NaN' AS {self.double})"
+
     def present(self, sql: str) -> str:
         """A double, with NaN as missing."""
-        return f"nullif({sql}, CAST('NaN' AS {self.double}))"
+        return f"CASE WHEN {self.is_nan(sql)} THEN NULL ELSE {sql} END"
 
     def settled(self, sql: str) -> str:
         """A double without digits below 2^-892: no product by a public factor can then vanish, which PostgreSQL would take
@@ -144,9 +148,9 @@ class DuckDB(Dialect):
     def divided(self, a: str, b: str) -> str:
         return f"({a} // {b})"
 
-    def present(self, sql: str) -> str:
+    def is_nan(self, sql: str) -> str:
         # not by a comparison: those are dropped where the statistics of a file, which know no NaN, seem to decide them
-        return f"CASE WHEN isnan({sql}) THEN NULL ELSE {sql} END"
+        return f"isnan({sql})"
 
     def wide(self, sql: str) -> str:
         return f"TRY_CAST({sql} AS HUGEINT)"

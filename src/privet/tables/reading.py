@@ -1,6 +1,5 @@
 """How a column that an engine holds is read: as a bounded whole number or double, a text, or missing."""
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -137,9 +136,9 @@ class Reader:
                 return self._inside(number, column)
             if raw in ("int", "wide", "bool"):
                 return d.whole(self._clamped(number, *column.span))
-            return rounded(d, self._clamped(number, *map(float, column.span)))
+            return rounded(d, self._clamped_double(sql, raw, *map(float, column.span)))
         assert isinstance(column, Float)
-        return self._clamped(d.decimal(number) if raw == "wide" else d.as_double(number), column.lower, column.upper)
+        return self._clamped_double(sql, raw, column.lower, column.upper)
 
     def _truth(self, sql: str, raw: Raw) -> str:
         d = self.dialect
@@ -162,15 +161,21 @@ class Reader:
             return f"CAST({sql} AS INT)"
         return d.present(d.decimal(sql) if raw == "decimal" else d.as_double(sql))
 
-    def _clamped(self, sql: str, lower: int | float, upper: int | float) -> str:
-        """Moved into the bounds; what is missing, or NaN, stays missing. The usual case comes first, and is the fastest.
-        Not by `greatest`: of nothing and a bound that is the bound."""
+    def _clamped(self, sql: str, lower: int | float, upper: int | float, nan: str = "") -> str:
+        """Moved into the bounds; what is missing stays missing. Not by `greatest`: of nothing and a bound that is the
+        bound. `nan` comes before it."""
         low, high = self.dialect.number(lower), self.dialect.number(upper)
-        above = f"{sql} > {high}"
-        if isinstance(upper, float):  # engines put NaN above everything
-            above += f" AND {sql} <= {self.dialect.number(math.inf)}"
-        inside = f"{sql} >= {low} AND {sql} <= {high}"
-        return f"CASE WHEN {inside} THEN {sql} WHEN {above} THEN {high} WHEN {sql} < {low} THEN {low} END"
+        return f"CASE {nan}WHEN {sql} > {high} THEN {high} WHEN {sql} < {low} THEN {low} ELSE {sql} END"
+
+    def _clamped_double(self, sql: str, raw: Raw, lower: float, upper: float) -> str:
+        """A number as a double in the bounds. NaN is asked for first, since engines put it above everything, and only
+        where a column can hold it."""
+        d = self.dialect
+        if raw != "float":
+            number = self._number(sql, raw)
+            return self._clamped(d.decimal(number) if raw == "wide" else d.as_double(number), lower, upper)
+        double = d.as_double(sql)
+        return self._clamped(double, lower, upper, f"WHEN {d.is_nan(double)} THEN NULL ")
 
     def _inside(self, value: str, column: Column) -> str:
         low, high = map(self.dialect.number, column.span)

@@ -11,7 +11,8 @@ from privet.errors import InvalidData, PrivetError
 FAILED = (
     "the engine could not answer; whether that depends on the data is not said. Look into the table as its custodian"
 )
-_Given, _Made = ParamSpec("_Given"), TypeVar("_Made")
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
 _WAIT = 0.05  # seconds between two looks at a running query
 
 
