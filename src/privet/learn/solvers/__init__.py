@@ -1,6 +1,8 @@
 """Solvers: how a linear model is fitted privately, one algorithm a file."""
 
 from privet._face import face
+from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit
+from privet.learn.solvers.noisy_sgd import NoisySGD as NoisySGD, NoisySGDFit as NoisySGDFit
 from privet.learn.solvers.objective_perturbation import (
     ObjectiveFit as ObjectiveFit,
     ObjectivePerturbation as ObjectivePerturbation,
