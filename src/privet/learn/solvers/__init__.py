@@ -9,6 +9,7 @@ from privet.learn.solvers.objective_perturbation import (
     PureObjectiveFit as PureObjectiveFit,
 )
 from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, OutputPerturbation as OutputPerturbation
+from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
 from privet.learn.solvers.solver import Solver as Solver
 
 __all__, __dir__ = face(globals())
