@@ -94,6 +94,11 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         loose = _folded(epsilon - jacobian, a)
         return loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature))
 
+    def bound(self, epsilon: float) -> float:
+        """delta(epsilon) by the theorem itself, for calibration: never above `profile`, which connects such points."""
+        at = np.array([float(epsilon)])
+        return float(max(self._delta(at, "remove")[0], self._delta(at, "add")[0])) * _UP
+
     def variable(self, direction: Direction) -> LossVariable:
         """One pair that lies above the losses of the proof in both directions: for gamma >= 1 by the first of them, below
         by the mirror image of the other.
