@@ -24,6 +24,7 @@ _SPARSE_TILE = 2**13  # the same for CSR rows, which need no copy
 _FLUSH = 512  # tiles whose sums int64 surely holds
 _MOST = 2**62
 _HELD = 2**28  # entries that are kept as floats of 32 bits; more are read again for every sum
+_LONGEST = 2.0**300  # weights beyond it count as that
 _BELOW = 1.0 - 2.0**-40
 
 
@@ -167,9 +168,9 @@ def margin_weights(weights: Array) -> Array:
     >>> (margin_weights(np.array([0.75, 0.1])) * 2.0**31).tolist()
     [1610612736.0, 214748364.0]
     """
-    w = np.asarray(weights, dtype=np.float64)
-    length = float(np.sqrt((w * w).sum())) if w.size else 0.0
-    if not 0.0 < length < math.inf:
+    w = np.clip(np.nan_to_num(np.asarray(weights, dtype=np.float64)), -_LONGEST, _LONGEST)
+    length = float(np.sqrt((w * w).sum()))
+    if length < 1.0 / _LONGEST:
         return np.zeros_like(w)
     digits = 31 - math.frexp(length)[1]
     return np.asarray(np.ldexp(np.trunc(np.ldexp(w, digits)), -digits))

@@ -37,8 +37,9 @@ class Preconditioned(Solver):
     """A noisy Gram matrix of the rows, then noisy gradient steps that are scaled by its inverse.
 
     `share` of mu^2 buys the Gram matrix S, whose eigenvalues are floored at `floor` times the size of its noise. A step
-    multiplies by the inverse of smoothness S, and by `step_size`: no length has to be tuned, and the number of records is
-    not needed. The mean of the second half of the iterates is the answer.
+    multiplies by the inverse of smoothness S, and by `step_size` (1; for several classes 2, since the Hessian of a softmax
+    is far below its bound): no length has to be tuned, and the number of records is not needed. The mean of the second
+    half of the iterates is the answer.
 
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = Preconditioned().plan(task, Logistic(), Guarantee(1.0, 1e-6))
@@ -48,21 +49,23 @@ class Preconditioned(Solver):
 
     share: float = 0.2
     steps: int = 20
-    floor: float = 0.5
-    step_size: float = 2.0
+    floor: float = 1.0
+    step_size: float | None = None
     clip_norm: float | None = None
     strength: float = 0.0
 
     def __post_init__(self) -> None:
         set_frozen(self, share=open_fraction("share", self.share), steps=count("steps", self.steps, 1))
-        set_frozen(self, floor=above("floor", self.floor, 0.0), step_size=above("step_size", self.step_size, 0.0))
-        set_frozen(self, strength=at_least("strength", self.strength, 0.0))
-        if self.clip_norm is not None:
-            set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0))
+        set_frozen(self, floor=above("floor", self.floor, 0.0), strength=at_least("strength", self.strength, 0.0))
+        for name in ("clip_norm", "step_size"):
+            if getattr(self, name) is not None:
+                set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         mu = whole_mu(target, "Preconditioned")
         clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
+
+        size = (1.0 if loss.outputs == 1 else 2.0) if self.step_size is None else self.step_size
 
         def made(mu: float) -> PreconditionedFit:
             return PreconditionedFit(
@@ -71,7 +74,7 @@ class Preconditioned(Solver):
                 clip_norm=clip_norm,
                 steps=self.steps,
                 floor=self.floor,
-                step_size=self.step_size,
+                step_size=size,
                 strength=self.strength,
                 gram=Gaussian.for_budget(mu=mu * math.sqrt(self.share), sensitivity=gram_reach(task.unit)),
                 noise=gradient_noise(mu * math.sqrt((1.0 - self.share) / self.steps), clip_norm, task.unit),
@@ -160,6 +163,4 @@ class PreconditionedFit(Algorithm[Any, Any]):
         yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
         moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
         other = Preconditioned(steps=2).plan(moved, Logistic(), Guarantee(rho=0.5))
-        yield Example(
-            other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(rho=0.5), cost="dear", detects=0.25
-        )
+        yield Example(other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(rho=0.5), cost="dear", detects=0.25)
