@@ -88,7 +88,7 @@ class NoisyGD(Solver):
                 at=target.delta or None,
             )
 
-        return kept(made, target, mu)  # type: ignore[no-any-return]
+        return kept(made, target, mu)
 
     def _steps(self, time: float, longest: float) -> int:
         """As many as the time needs at the longest step."""

@@ -81,7 +81,7 @@ class Preconditioned(Solver):
                 at=target.delta or None,
             )
 
-        return kept(made, target, mu)  # type: ignore[no-any-return]
+        return kept(made, target, mu)
 
 
 @final
