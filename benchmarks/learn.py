@@ -1,8 +1,8 @@
 """Private linear models: accuracy with defaults alone, and times beside scikit-learn and diffprivlib in one run.
 
 `python benchmarks/learn.py [--sets adult,electricity] [--seeds 20] [--epsilons 0.1,1] [--times] [--diffprivlib PYTHON]`.
-delta is 1/n^2. Data sets lie under the directory in the variable PRIVET_DATA (see `learn_data.py`); nothing is tuned on them
-without privacy. `--diffprivlib` names an interpreter that has diffprivlib, which needs an older scikit-learn.
+delta is 1/n^2. Data sets lie under the directory in the variable PRIVET_DATA (see `learn_data.py`); nothing is tuned on
+them without privacy. `--diffprivlib` names an interpreter that has diffprivlib, which needs an older scikit-learn.
 """
 
 import argparse
@@ -13,10 +13,10 @@ import time
 import warnings
 from pathlib import Path
 
+import learn_data
 import numpy as np
 from sklearn import linear_model
 
-import learn_data
 from privet import learn, noise
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -43,7 +43,12 @@ print(json.dumps([float(np.median(scores)), (time.process_time() - start) / 3]))
 
 def fitted(rows, labels, norm, epsilon, seed):
     model = learn.LogisticRegression(
-        epsilon=epsilon, delta=1.0 / len(rows) ** 2, row_norm=norm, classes=[0, 1], source=noise.Seeded(seed)
+        epsilon=epsilon,
+        delta=1.0 / len(rows) ** 2,
+        row_norm=norm,
+        classes=[0, 1],
+        n_rows=len(rows),
+        source=noise.Seeded(seed),
     )
     return model.fit(rows, labels)
 

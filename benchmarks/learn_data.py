@@ -1,6 +1,7 @@
-"""Data sets for `benchmarks/learn.py`, encoded by public means alone: known categories, known bounds, known transformations."""
+"""Data sets for `benchmarks/learn.py`, encoded by public means alone: known categories, bounds and transformations."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,7 @@ def scaled(column, low, high):
 
 def binned(values, edges):
     """One column for each public bin."""
-    return np.stack([(values >= a) & (values < b) for a, b in zip(edges, edges[1:], strict=False)], axis=1).astype(
-        float
-    )
+    return np.stack([(values >= a) & (values < b) for a, b in pairwise(edges)], axis=1).astype(float)
 
 
 def adult():

@@ -62,7 +62,7 @@ class PrivateEstimator(BaseEstimator):
     def _check_targets(self, targets: Any) -> None:
         """Refuse targets that no record may have, where `bad_rows` is "error"."""
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self, plan: Any, promise: Guarantee) -> tuple[str, ...]:
         """Remarks for `privacy_`."""
         return ()
 
@@ -85,7 +85,7 @@ class PrivateEstimator(BaseEstimator):
             plan = self._plan(rows.shape[1], self._unit(), promise)
             release = self._paid(plan, ArrayRecords(rows, targets), key)
             self._set(release.value, plan)
-            self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(plan), self._notes())
+            self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(plan), self._notes(plan, promise))
             return self
         finally:
             del X, y  # frames outlive an error, and the data with them

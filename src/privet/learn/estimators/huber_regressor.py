@@ -6,9 +6,6 @@ from typing import Any, final
 from privet._validate import above
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Huber, Loss
-from privet.learn.problem import Task
-from privet.learn.solvers import ObjectivePerturbation, Solver
-from privet.privacy import Guarantee
 
 
 @final
@@ -35,9 +32,6 @@ class HuberRegressor(LinearRegressor):
 
     def _loss(self) -> Loss:
         return Huber(above("bend", self.bend, 0.0))
-
-    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        return ObjectivePerturbation()
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.linear_model import HuberRegressor as Plain

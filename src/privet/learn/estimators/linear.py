@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, finite
+from privet._validate import above, count, finite
 from privet.errors import InvalidData, InvalidParameter
+from privet.learn.estimators.choice import chosen_solver
 from privet.learn.estimators.estimator import PrivateEstimator
 from privet.learn.estimators.reading import read_rows
 from privet.learn.losses import Loss
@@ -24,13 +25,15 @@ class LinearModel(PrivateEstimator):
     """Base of the linear models. Rows are bounded by `row_norm`, the l2 length to which longer ones are clipped, or by
     `bounds`, (low, high) for all columns or a list of lows and a list of highs: then columns are moved and scaled to
     [-1, 1] first, and coefficients are told in the units of the data. One of them must be given: they are public facts,
-    and reading them off the data would tell about it.
+    and reading them off the data would tell about it. `n_rows`, the number of records where that is public or was paid
+    for, helps to choose the solver.
     """
 
     row_norm: float | None = None
     bounds: Any = None
     fit_intercept: bool = True
     solver: Solver | None = None
+    n_rows: int | None = None
 
     @abstractmethod
     def _target(self) -> Target:
@@ -40,9 +43,10 @@ class LinearModel(PrivateEstimator):
     def _loss(self) -> Loss:
         """The loss that is minimised, on targets as `_target` encodes them."""
 
-    @abstractmethod
-    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        """The solver for these public facts."""
+    def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
+        """The solver for these public facts, and why it is the one."""
+        n_rows = None if self.n_rows is None else count("n_rows", self.n_rows, 1)
+        return chosen_solver(task, self._loss(), promise, n_rows)
 
     def _task(self, columns: int, unit: Unit) -> Task:
         centers, scales, norm = facts_of_rows(self.row_norm, self.bounds, columns)
@@ -60,8 +64,13 @@ class LinearModel(PrivateEstimator):
         task = self._task(columns, unit)
         if self.solver is not None and not isinstance(self.solver, Solver):
             raise InvalidParameter("solver must be a solver object, such as learn.solvers.ObjectivePerturbation()")
-        solver = self._default_solver(task, promise) if self.solver is None else self.solver
+        solver = self._default_solver(task, promise)[0] if self.solver is None else self.solver
         return solver.plan(task, self._loss(), promise)
+
+    def _notes(self, plan: Any, promise: Guarantee) -> tuple[str, ...]:
+        if self.solver is not None:
+            return ("the solver was given",)
+        return (f"chosen because of {self._default_solver(plan.task, promise)[1]}",)
 
     def _set(self, value: Any, plan: Any) -> None:
         self.coef_, self.intercept_ = plan.task.raw(value)

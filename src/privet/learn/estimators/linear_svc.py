@@ -8,8 +8,6 @@ from privet.learn.estimators.classifier import LinearClassifier
 from privet.learn.estimators.linear import known_classes
 from privet.learn.losses import HuberHinge, Loss
 from privet.learn.problem import Target
-from privet.learn.solvers import ObjectivePerturbation, Solver
-from privet.privacy import Guarantee
 
 
 @final
@@ -41,9 +39,6 @@ class LinearSVC(LinearClassifier):
 
     def _loss(self) -> Loss:
         return HuberHinge(self.half_width)
-
-    def _default_solver(self, task: Any, promise: Guarantee) -> Solver:
-        return ObjectivePerturbation()
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.svm import LinearSVC as Plain

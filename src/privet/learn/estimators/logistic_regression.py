@@ -7,10 +7,8 @@ import numpy as np
 
 from privet._numerics import Array, special
 from privet.learn.estimators.classifier import LinearClassifier
-from privet.learn.losses import Logistic, Loss
-from privet.learn.problem import Task
-from privet.learn.solvers import ObjectivePerturbation, Solver
-from privet.privacy import Guarantee
+from privet.learn.estimators.linear import known_classes
+from privet.learn.losses import Logistic, Loss, Softmax
 
 
 @final
@@ -33,10 +31,8 @@ class LogisticRegression(LinearClassifier):
     """
 
     def _loss(self) -> Loss:
-        return Logistic()
-
-    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        return ObjectivePerturbation()
+        classes = known_classes(self.classes)
+        return Logistic() if len(classes.labels) == 2 else Softmax(len(classes.labels))
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.linear_model import LogisticRegression as Plain

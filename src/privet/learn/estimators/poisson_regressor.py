@@ -11,9 +11,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators.linear import known_interval
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import ClippedPoisson, Loss
-from privet.learn.problem import Counts, Target, Task
-from privet.learn.solvers import ObjectivePerturbation, Solver
-from privet.privacy import Guarantee
+from privet.learn.problem import Counts, Target
 
 
 @final
@@ -47,9 +45,6 @@ class PoissonRegressor(LinearRegressor):
     def _loss(self) -> Loss:
         largest = known_interval(self.bounds_y).high
         return ClippedPoisson(largest, largest / 2.0 if self.bend is None else above("bend", self.bend, 0.0))
-
-    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        return ObjectivePerturbation()
 
     def _check_targets(self, targets: Array) -> None:
         super()._check_targets(targets)

@@ -5,9 +5,6 @@ from typing import Any, final
 
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Loss, Pinball
-from privet.learn.problem import Task
-from privet.learn.solvers import ObjectivePerturbation, Solver
-from privet.privacy import Guarantee
 
 
 @final
@@ -35,9 +32,6 @@ class QuantileRegressor(LinearRegressor):
 
     def _loss(self) -> Loss:
         return Pinball(self.quantile, self.half_width)
-
-    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        return ObjectivePerturbation()
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.linear_model import QuantileRegressor as Plain
