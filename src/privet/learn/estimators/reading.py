@@ -1,5 +1,6 @@
 """Inputs of estimators as arrays, read through scikit-learn's public validation; errors quote no value."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ _VALUES = (
     "setting an array",
 )
 
+# scikit-learn shows the array itself in two of its complaints: of dimensions, and of complex numbers
+_QUOTED = re.compile(r"\narray=.*(?=\nReshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
+
 
 def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) -> Any:
     """X as float64 or float32, dense or CSR, with scikit-learn's checks of shape, type and feature names."""
@@ -31,7 +35,7 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) ->
         )
     except PrivetError:
         raise
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, OverflowError) as problem:
         raise _public(problem, "X") from None
 
 
@@ -43,13 +47,13 @@ def read_targets(targets: Any) -> Array:
             return read
         numbers = np.array(read.tolist())  # numbers in an array of objects are numbers
         return numbers if numbers.dtype.kind in "biuf" and numbers.ndim == 1 else read
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, OverflowError) as problem:
         raise _public(problem, "y") from None
 
 
 def _public(problem: Exception, name: str) -> InvalidData:
     """The same complaint, unless it may quote what is in the data."""
-    said = str(problem)
+    said = _QUOTED.sub("", str(problem))
     if isinstance(problem, TypeError):
         types_alone = "argument must be" in said or "sparse" in said.lower()
         return InvalidType(said if types_alone else f"{name} is of a type that cannot be read as numbers")
