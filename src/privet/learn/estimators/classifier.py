@@ -1,22 +1,26 @@
 """What linear classifiers share: public classes, and predictions from margins."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from privet._numerics import Array
-from privet.learn.estimators.linear import LinearModel, check_labels, known_classes
+from privet.learn.estimators.linear import check_labels, known_classes
 from privet.learn.problem import Target
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearClassifier(ClassifierMixin, LinearModel):
-    """Base of the linear classifiers. `classes` is the public list of labels: read off y it would tell about it."""
+class LinearClassifier(ClassifierMixin):
+    """What linear classifiers add to a `LinearModel`. `classes` is the public list of labels: read off y it would tell about it."""
 
     classes: Any = None
     C: float = 1.0
+
+    if TYPE_CHECKING:  # of LinearModel
+
+        def _margins(self, X: Any) -> Array: ...
 
     def _target(self) -> Target:
         return known_classes(self.classes)

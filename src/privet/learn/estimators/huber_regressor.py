@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from privet._validate import above
+from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Huber, Loss
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class HuberRegressor(LinearRegressor):
+class HuberRegressor(LinearRegressor, LinearModel):
     """Linear regression with Huber's loss and differential privacy: squares within `bend`, lines beyond.
 
     `bend` is on the scale on which `bounds_y` is [-1, 1]: 0.2 is a tenth of the width of the bounds. At `epsilon=inf` this

@@ -5,14 +5,14 @@ from typing import Any, final
 
 from privet.errors import InvalidParameter
 from privet.learn.estimators.classifier import LinearClassifier
-from privet.learn.estimators.linear import known_classes
+from privet.learn.estimators.linear import LinearModel, known_classes
 from privet.learn.losses import HuberHinge, Loss
 from privet.learn.problem import Target
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearSVC(LinearClassifier):
+class LinearSVC(LinearClassifier, LinearModel):
     """A linear support vector machine for two classes, with differential privacy. Its hinge is rounded off within
     `half_width` of the corner: with a corner, a fit would show single records, whatever the noise on its objective.
 

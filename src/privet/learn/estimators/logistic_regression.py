@@ -7,13 +7,13 @@ import numpy as np
 
 from privet._numerics import Array, special
 from privet.learn.estimators.classifier import LinearClassifier
-from privet.learn.estimators.linear import known_classes
+from privet.learn.estimators.linear import LinearModel, known_classes
 from privet.learn.losses import Logistic, Loss, Softmax
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(LinearClassifier, LinearModel):
     """Logistic regression with differential privacy.
 
     Public facts: `classes`, and `row_norm` or `bounds`. `C` is scikit-learn's inverse of the regulariser and counts at

@@ -8,7 +8,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import above
 from privet.errors import InvalidData, InvalidParameter
-from privet.learn.estimators.linear import known_interval
+from privet.learn.estimators.linear import LinearModel, known_interval
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import ClippedPoisson, Loss
 from privet.learn.problem import Counts, Target
@@ -16,7 +16,7 @@ from privet.learn.problem import Counts, Target
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PoissonRegressor(LinearRegressor):
+class PoissonRegressor(LinearRegressor, LinearModel):
     """Regression of counts with a logarithmic link and differential privacy. The slope of the loss, the prediction minus
     y, is clipped at `bend` (half of the upper bound of y unless it is given).
 

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Loss, Pinball
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class QuantileRegressor(LinearRegressor):
+class QuantileRegressor(LinearRegressor, LinearModel):
     """Linear regression of a quantile, with differential privacy. Its loss is rounded off within `half_width` of y (on the
     scale on which `bounds_y` is [-1, 1]): with a corner, a fit would show single records.
 

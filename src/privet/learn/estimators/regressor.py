@@ -1,21 +1,25 @@
 """What linear regressions share: public bounds of y, and predictions within them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from privet._numerics import Array
-from privet.learn.estimators.linear import LinearModel, check_numbers, known_interval
+from privet.learn.estimators.linear import check_numbers, known_interval
 from privet.learn.problem import Target
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegressor(RegressorMixin, LinearModel):
-    """Base of the linear regressions. `bounds_y` are public bounds of y; what lies outside is clipped."""
+class LinearRegressor(RegressorMixin):
+    """What linear regressions add to a `LinearModel`. `bounds_y` are public bounds of y; what lies outside is clipped."""
 
     bounds_y: Any = None
+
+    if TYPE_CHECKING:  # of LinearModel
+
+        def _margins(self, X: Any) -> Array: ...
 
     def _target(self) -> Target:
         return known_interval(self.bounds_y)
