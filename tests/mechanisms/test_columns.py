@@ -160,6 +160,7 @@ def test_the_first_gaussian_draw_loads_no_scipy():
     assert out.stdout.strip() == "False"
 
 
+@pytest.mark.system_coins
 def test_a_stuck_generator_raises(monkeypatch):
     monkeypatch.setattr("privet.noise.entropy.os.urandom", lambda count: bytes(count))
     for draw in (lambda: noise.discrete_laplace(scale=3), lambda: noise.rounded_gaussian(sigma=3, size=10_000)):
