@@ -117,7 +117,7 @@ def test_an_event_of_the_right_world_counts_the_right_world_first():
 # --- search and test on separate runs ---------------------------------------------------------------------------------
 
 
-NULL_AUDITS, NULL_LEVEL = 80, 0.3
+NULL_AUDITS, NULL_LEVEL = 40, 0.3
 
 
 def false_alarms() -> int:

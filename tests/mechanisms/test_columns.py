@@ -125,7 +125,8 @@ ODD = [None, "x", 10**400, -(10**400), 2**1000, Fraction(1, 3), Fraction(10**400
        Decimal("1e999999"), Decimal("1e-999999"), Decimal("1.5"), Decimal("sNaN"), np.float32(2.0), np.int64(3), [1], b"x",
        date(2020, 1, 1)]  # fmt: skip
 READERS = {
-    "sum": SUM, "count": COUNT, "vector": VECTOR, "median": m.Quantile.for_budget(epsilon=1.0, q=0.5, bounds=(0, 9), step=1),
+    "sum": SUM, "count": COUNT, "vector": VECTOR,
+    "median": m.Quantile.for_budget(epsilon=1.0, q=0.5, bounds=(0, 9), step=1),
     "mean": m.BoundedMean.for_budget(epsilon=1.0, bounds=(0, 9)), "best": m.NoisyMax.for_budget(epsilon=1.0, sensitivity=1),
     "bins": m.Histogram.for_budget(epsilon=1.0, edges=[0, 1, 2]),
 }  # fmt: skip
