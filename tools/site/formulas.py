@@ -11,8 +11,8 @@ from markdown.postprocessors import Postprocessor
 # What pymdownx.arithmatex makes of \(...\) and \[...\].
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
-# Two signs that fonts without a special form for scripts draw as dots: a prime, which is raised already and so stands beside
-# its letter instead of above it, and a lonely sign such as the + of a positive part. The style sheet gives them a size.
+# Two signs that fonts without a special form for scripts draw as dots: a prime, which is raised already and so stands
+# beside its letter instead of above it, and a lonely sign such as the + of a positive part, which the style sheet enlarges.
 PRIME = re.compile(r"<m([io])>(?:&#x0?2032;|′|&#x27;|')</m\1>")
 RAISED = re.compile(r'<msup>((?:(?!<msup>).)*?)<mo class="prime">′</mo></msup>')
 SIGN = re.compile(r"(</m\w+>)<mo([^>]*)>(&#x0002B;|\+|&#x02212;|−)</mo></msub>")
