@@ -13,7 +13,7 @@ from privet.learn.problem import Target
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(ClassifierMixin):
-    """What linear classifiers add to a `LinearModel`. `classes` is the public list of labels: read off y it would tell about it."""
+    """What linear classifiers add to a `LinearModel`. `classes` is the public list of labels: read off y it would leak."""
 
     classes: Any = None
     C: float = 1.0
