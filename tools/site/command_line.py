@@ -68,14 +68,9 @@ def section(path: tuple[str, ...], command: Any) -> str:
     listed = _rows(command, context)
     rows = "".join(f"| {_code(names)} | {_cell(about)} |\n" for names, about in listed)
     table = f"| option | meaning |\n|---|---|\n{rows}" if rows else ""
-<<<<<<< HEAD
-    lines = [line.strip() for line in (command.epilog or "").splitlines()]
-    calls = "\n".join(line.removeprefix("Example: ") for line in lines if "privet " in line)
-=======
     calls = "\n".join(
         line.strip().removeprefix("Example: ") for line in (command.epilog or "").splitlines() if "privet " in line
     )
->>>>>>> main
     shown = f"```sh\n{calls}\n```\n\n" if calls else ""
     return f"### `{' '.join(path[1:])}`\n\n```text\n{usage}\n```\n\n{_prose(told)}\n\n{shown}{table}\n"
 
