@@ -109,7 +109,7 @@ def answering(value: Any) -> Any:
     if isinstance(value, FunctionType):
         made = called_by_name(value)
         home = sys.modules.get(value.__module__)
-        if made is not value and getattr(home, value.__name__, None) is value:
+        if home is not None and made is not value and getattr(home, value.__name__, None) is value:
             setattr(home, value.__name__, made)  # where pickle looks for it
         return made
     if isinstance(value, type) and not issubclass(value, BaseException):
@@ -291,7 +291,7 @@ def _for_budget(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
     return f"; made for a budget, {kind.__name__}.for_budget(epsilon=...)" if by_hand and kind else ""
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str], alike: float = 0.55) -> str | None:
     """The one of `names` that was probably meant, by its letters or by what others call it.
 
     >>> nearest("treshold", ["scale", "threshold"]), nearest("eps", ["epsilon"]), nearest("colour", ["scale"])
@@ -305,7 +305,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     if known is not None:
         return known
     lowered = {each.lower(): each for each in reversed(listed)}
-    found = get_close_matches(name, listed, 1, 0.55) or get_close_matches(name.lower(), lowered, 1, 0.6)
+    found = get_close_matches(name, listed, 1, alike) or get_close_matches(name.lower(), lowered, 1, alike)
     return lowered.get(found[0].lower(), found[0]) if found else None
 
 

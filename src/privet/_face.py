@@ -58,7 +58,7 @@ def _suggestion(room: str, name: str, public: list[str]) -> str:
     for other in loaded:
         if other.__name__ != room and name in (getattr(other, "__all__", None) or ()):
             return f": it is {other.__name__.removeprefix('privet.')}.{name}"
-    near = nearest(name, public)
+    near = nearest(name, public, 0.7)
     return (
         f": did you mean {near}?" if near else f". It has {', '.join(public[:8])}{', ...' if len(public) > 8 else ''}"
     )

@@ -88,32 +88,40 @@ def _methods(accountant: Accountant | None) -> tuple[Accountant, Accountant]:
 def _promised(wanted: Guarantee, accountant: Accountant | None) -> _Goal:
     """A guarantee as a goal. rho and mu need no accountant: a loss says them itself."""
     if wanted.rho is not None:
-        return _Goal("rho", wanted.rho, *(_rho_of,) * 3, close=_CLOSED_FORM)
+        return _Goal("rho", wanted.rho, _rho_of, _rho_of, _rho_of, _CLOSED_FORM)
     if wanted.mu is not None:
-        return _Goal("mu", wanted.mu, *(lambda loss: loss.gdp(),) * 3, close=_CLOSED_FORM)
+        return _Goal("mu", wanted.mu, _mu_of, _mu_of, _mu_of, _CLOSED_FORM)
     assert wanted.epsilon is not None
     quick, judge = _methods(accountant)
     rough: Accountant = Rdp() if accountant is None and wanted.delta > 0.0 else quick
-    measures = [_epsilon_of(method, wanted.delta) for method in (rough, quick, judge)]
-    return _Goal("epsilon", wanted.epsilon, *measures, close=_CLOSE if wanted.delta > 0.0 else _CLOSED_FORM)
+    first, second, last = (_epsilon_of(method, wanted.delta) for method in (rough, quick, judge))
+    return _Goal("epsilon", wanted.epsilon, first, second, last, _CLOSE if wanted.delta > 0.0 else _CLOSED_FORM)
 
 
 def _attacked(name: str, value: float, fpr: float | None, accountant: Accountant | None) -> _Goal:
     """What no attack may exceed as a goal: an advantage, or a true-positive rate at a false-positive rate."""
     if name == "advantage":
-        measures = [_delta_of(method) for method in (PLD(1e-2), *_methods(accountant))]
-        return _Goal(name, open_fraction(name, value), *measures)
+        first, second, last = (_delta_of(method) for method in (PLD(1e-2), *_methods(accountant)))
+        return _Goal(name, open_fraction(name, value), first, second, last)
     if fpr is None:
         raise InvalidParameter("a target tpr needs the fpr at which it holds")
     rate = open_fraction("fpr", fpr)
     if not rate < open_fraction(name, value):
         raise InvalidParameter(f"every attack reaches tpr = fpr = {rate}; the target tpr must be larger")
-    return _Goal(name, value, *(lambda loss: tpr_at(loss, rate),) * 3)
+
+    def tpr_of(loss: PrivacyLoss) -> float:
+        return tpr_at(loss, rate)
+
+    return _Goal(name, value, tpr_of, tpr_of, tpr_of)
 
 
 def _rho_of(loss: PrivacyLoss) -> float:
     bound = loss.zcdp()
     return bound.rho if bound.delta0 == 0.0 else math.inf
+
+
+def _mu_of(loss: PrivacyLoss) -> float:
+    return loss.gdp()
 
 
 def _epsilon_of(accountant: Accountant, delta: float) -> Measure:

@@ -68,6 +68,7 @@ EXAMPLES = {
     "sensitivity": "1",
     "shape": "0.5",
     "sigma": "10",
+    "sign": "audit.key",
     "source": "backup.ledger",
     "sql": "'SELECT ward, COUNT(*) FROM visits GROUP BY ward'",
     "steps": "10000",
@@ -76,7 +77,6 @@ EXAMPLES = {
     "top": "500",
     "total": "1e-6",
     "tpr": "0.05",
-    "trusted": "d75a...",
     "variance": "100",
     "workload": "prefix",
 }

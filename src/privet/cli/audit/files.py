@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privet.audit import Coins
 
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
+FileArgument = Annotated[Path, typer.Argument(help="The file of the certificate, or of the key to be made.")]
 
 
 @audit_app.command(epilog="Example: privet audit verify laplace.json --key auditor.pub")
