@@ -28,7 +28,9 @@ def face(names: dict[str, Any], *rooms: str) -> tuple[list[str], Callable[[], li
     public = sorted(
         name
         for name, value in names.items()
-        if not name.startswith("_") and value is not face and (name in rooms or not isinstance(value, ModuleType))
+        if not name.startswith("_")
+        and getattr(value, "__module__", "") != __name__  # the tools of this file
+        and (name in rooms or not isinstance(value, ModuleType))
     )
     for name in public:
         names[name] = answering(names[name])
