@@ -1,6 +1,11 @@
 """Private learning in the shape of scikit-learn estimators."""
 
-from privet._face import face, not_in_this_version
+from privet._face import face
+from privet.learn import losses as losses, solvers as solvers
+from privet.learn.estimators import (
+    FitPrivacy as FitPrivacy,
+    LogisticRegression as LogisticRegression,
+    PrivateEstimator as PrivateEstimator,
+)
 
-__all__, __dir__ = face(globals())
-__getattr__ = not_in_this_version(__name__)
+__all__, __dir__ = face(globals(), "losses", "solvers")

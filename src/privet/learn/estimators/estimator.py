@@ -1,0 +1,139 @@
+"""The abstract estimator: a fit that checks public facts, plans, pays, and only then looks at the data."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from privet import noise
+from privet.errors import InvalidData, InvalidParameter
+from privet.learn.estimators.privacy import FitPrivacy
+from privet.learn.estimators.reading import read_rows, read_targets
+from privet.learn.problem import ArrayRecords, Records
+from privet.ledger import Ledger, current, pay
+from privet.mechanisms import Mechanism
+from privet.privacy import Guarantee, Unit
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateEstimator(BaseEstimator):
+    """Base of all private estimators: what a fit may cost, who is protected, who pays.
+
+    `epsilon` (with `delta`), `rho` or `mu` say what a fit may cost; `epsilon=inf` fits without privacy, as scikit-learn
+    does, and is refused while a ledger is in force. `unit` is who is protected: of the ledger, unless it is given. The fit
+    is paid by `ledger`, else by the ledger in force, else by nobody. Fitting again is paid again; `fit(X, y, key="May")`
+    answers the same fit of the same data from the ledger.
+
+    `bad_rows="error"` refuses rows with NaN or infinity and labels that are not among the classes. That tells whoever sees
+    the error that there is one; `"zero"` counts such records as rows of zeros instead, in silence.
+
+    `source` is for tests: `noise.Seeded(7)` gives the same noise again, and the model is marked as insecure.
+    """
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+    mu: float | None = None
+    unit: Unit | None = None
+    ledger: Ledger | None = None
+    bad_rows: Literal["error", "zero"] = "error"
+    source: noise.Source | None = None
+
+    # --- what an estimator answers ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        """The mechanism that fits, from public facts alone. What is missing among them is refused here."""
+
+    @abstractmethod
+    def _set(self, value: Any, plan: Any) -> None:
+        """Set the fitted attributes, from the released value and the plan alone."""
+
+    @abstractmethod
+    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+        """Fit without privacy, as scikit-learn does (`epsilon=inf`), and set the same attributes."""
+
+    _has_targets = True
+
+    def _check_targets(self, targets: Any) -> None:
+        """Refuse targets that no record may have, where `bad_rows` is "error"."""
+
+    def _notes(self) -> tuple[str, ...]:
+        """Remarks for `privacy_`."""
+        return ()
+
+    # --- the one way to fit --------------------------------------------------------------------------------------------
+
+    @final
+    def fit(self, X: Any, y: Any = None, *, key: str | None = None) -> Self:
+        """Fit, privately: check the public facts, plan, pay, and only then run.
+
+        `key` names the fit in the ledger: the same fit of the same data under that key is read back, free of charge.
+        """
+        try:
+            rows, targets = self._read(X, y)
+            if self._is_exact():
+                self._fit_exactly(rows, targets)
+                self.privacy_ = FitPrivacy(None, None, None, None, "scikit-learn, without noise")
+                return self
+            promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
+            plan = self._plan(rows.shape[1], self._unit(), promise)
+            release = self._paid(plan, ArrayRecords(rows, targets), key)
+            self._set(release.value, plan)
+            self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(plan), self._notes())
+            return self
+        finally:
+            del X, y  # frames outlive an error, and the data with them
+
+    def _solver_words(self, plan: Any) -> str:
+        return (type(plan).__doc__ or plan.name).splitlines()[0].rstrip(".")
+
+    def _paid(self, plan: Any, records: Records, key: str | None) -> Any:
+        if self.source is None:
+            return pay(plan, records, ledger=self.ledger, key=key)
+        if self.ledger is not None or key is not None:
+            raise InvalidParameter("a seeded source is for tests: leave ledger= and key= out")
+        return plan.release(records, source=self.source)
+
+    def _is_exact(self) -> bool:
+        epsilon = self.epsilon
+        if not (isinstance(epsilon, float | np.floating) and math.isinf(epsilon) and epsilon > 0):
+            return False
+        if self.rho is not None or self.mu is not None:
+            raise InvalidParameter("give exactly one of epsilon (with or without delta), rho or mu")
+        if self.ledger is not None or current() is not None:
+            raise InvalidParameter("epsilon=inf has no privacy at all, and a ledger is in force: nothing runs unpaid")
+        return True
+
+    def _unit(self) -> Unit:
+        if self.unit is not None:
+            if not isinstance(self.unit, Unit):
+                raise InvalidParameter('unit must be a privacy.Unit, such as privacy.Unit("replace")')
+            return self.unit
+        payer = self.ledger if self.ledger is not None else current()
+        return Unit() if payer is None else payer.unit
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if self.bad_rows not in ("error", "zero"):
+            raise InvalidParameter('bad_rows must be "error" or "zero"')
+        rows = read_rows(self, X, reset=True, finite=self.bad_rows == "error")
+        if not self._has_targets:
+            return rows, None
+        if y is None:
+            raise InvalidData(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        targets = read_targets(y)
+        if len(targets) != rows.shape[0]:
+            raise InvalidData("X and y must have the same number of records")
+        if self.bad_rows == "error":
+            self._check_targets(targets)
+        return rows, targets
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = self._has_targets
+        return tags

@@ -1,0 +1,143 @@
+"""What linear models share: public facts about rows, coefficients, and the choice of a solver."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import above, finite
+from privet.errors import InvalidData, InvalidParameter
+from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.reading import read_rows
+from privet.learn.losses import Loss
+from privet.learn.problem import Classes, Interval, Records, Target, Task
+from privet.learn.solvers import Solver
+from privet.mechanisms import Mechanism
+from privet.privacy import Guarantee, Unit
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearModel(PrivateEstimator):
+    """Base of the linear models. Rows are bounded by `row_norm`, the l2 length to which longer ones are clipped, or by
+    `bounds`, (low, high) for all columns or a list of lows and a list of highs: then columns are moved and scaled to
+    [-1, 1] first, and coefficients are told in the units of the data. One of them must be given: they are public facts,
+    and reading them off the data would tell about it.
+    """
+
+    row_norm: float | None = None
+    bounds: Any = None
+    fit_intercept: bool = True
+    solver: Solver | None = None
+
+    @abstractmethod
+    def _target(self) -> Target:
+        """What is predicted, from public facts."""
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """The loss that is minimised, on targets as `_target` encodes them."""
+
+    @abstractmethod
+    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
+        """The solver for these public facts."""
+
+    def _task(self, columns: int, unit: Unit) -> Task:
+        centers, scales, norm = facts_of_rows(self.row_norm, self.bounds, columns)
+        return Task(
+            features=columns,
+            row_norm=norm,
+            intercept=bool(self.fit_intercept),
+            centers=centers,
+            scales=scales,
+            target=self._target(),
+            unit=unit,
+        )
+
+    def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        task = self._task(columns, unit)
+        if self.solver is not None and not isinstance(self.solver, Solver):
+            raise InvalidParameter("solver must be a solver object, such as learn.solvers.ObjectivePerturbation()")
+        solver = self._default_solver(task, promise) if self.solver is None else self.solver
+        return solver.plan(task, self._loss(), promise)
+
+    def _set(self, value: Any, plan: Any) -> None:
+        self.coef_, self.intercept_ = plan.task.raw(value)
+
+    def _margins(self, X: Any) -> Array:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False)
+        return np.asarray(rows @ np.asarray(self.coef_).T + self.intercept_)
+
+
+def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, float]:
+    """Centres, scales and row norm from what the user says; neither is an error."""
+    if isinstance(row_norm, str):
+        raise InvalidParameter("row_norm must be a positive number")
+    if bounds is None:
+        if row_norm is None:
+            raise InvalidParameter(
+                "give row_norm=, the public l2 length to which rows are clipped, or bounds=(low, high), public bounds of "
+                "the columns: read off the data they would tell about it"
+            )
+        return None, None, above("row_norm", row_norm, 0.0)
+    lows, highs = _ends(bounds, columns)
+    centers = tuple((lows / 2.0 + highs / 2.0).tolist())
+    scales = tuple((highs / 2.0 - lows / 2.0).tolist())
+    return centers, scales, math.sqrt(columns) if row_norm is None else above("row_norm", row_norm, 0.0)
+
+
+def _ends(bounds: Any, columns: int) -> tuple[Array, Array]:
+    try:
+        low, high = bounds
+        ends = [np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in (low, high)]
+    except (TypeError, ValueError):
+        raise InvalidParameter("bounds must be (low, high), each a number or one number for each column") from None
+    for end in ends:
+        for each in end:
+            finite("bounds", float(each))
+    if not (ends[0] < ends[1]).all():
+        raise InvalidParameter("each low of the bounds must be below its high")
+    return ends[0], ends[1]
+
+
+def known_classes(classes: Any) -> Classes:
+    """The classes as given; missing ones are an error: reading them off y would tell about it."""
+    if classes is None:
+        raise InvalidParameter("give classes=, the public list of labels: read off y it would tell who is in the data")
+    if isinstance(classes, str):
+        raise InvalidParameter("classes must be a list of labels")
+    return Classes(tuple(classes) if not isinstance(classes, np.ndarray) else tuple(classes.tolist()))
+
+
+def known_interval(bounds_y: Any) -> Interval:
+    """The bounds of y as given; missing ones are an error."""
+    if bounds_y is None:
+        raise InvalidParameter(
+            "give bounds_y=(low, high), public bounds of y: read off the data they would tell about it"
+        )
+    try:
+        low, high = bounds_y
+    except (TypeError, ValueError):
+        raise InvalidParameter("bounds_y must be (low, high)") from None
+    return Interval(low, high)
+
+
+def check_labels(classes: Classes, targets: Array) -> None:
+    """Refuse labels that are not among the classes; which and how many is not said."""
+    if targets.dtype.kind not in classes.kinds or classes.encoded(targets)[1].any():
+        raise InvalidData(
+            'y holds labels that are not among classes=; bad_rows="zero" counts such records as zero rows'
+        )
+
+
+def check_numbers(targets: Array) -> None:
+    """Refuse targets that are no numbers, or not finite."""
+    if targets.dtype.kind not in "biuf":
+        raise InvalidData("y must hold numbers alone")
+    if not np.isfinite(targets.astype(np.float64)).all():
+        raise InvalidData('y contains NaN or infinity; bad_rows="zero" counts such records as zero rows')

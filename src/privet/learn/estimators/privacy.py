@@ -1,0 +1,82 @@
+"""What a fit cost and why: the `privacy_` of an estimator."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any, final
+
+from privet.mechanisms import Release
+from privet.privacy import Guarantee, PrivacyLoss, Unit
+
+
+@final
+@dataclass(frozen=True)
+class FitPrivacy:
+    """Price, relation, plan, analysis and proof of a fit. `epsilon=inf` promised nothing: then `loss` is None.
+
+    `plan` is what was run, as plain JSON values; `paid` says which ledger entry paid for it, or None.
+    """
+
+    promise: Guarantee | None
+    loss: PrivacyLoss | None
+    unit: Unit | None
+    plan: dict[str, Any] | None
+    solver: str
+    proof: str | None = None
+    paid: Any = None
+    insecure: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that was promised; infinite where nothing was, None-free where rho or mu was promised."""
+        if self.promise is None:
+            return float("inf")
+        return float("nan") if self.promise.epsilon is None else self.promise.epsilon
+
+    @property
+    def delta(self) -> float:
+        return 0.0 if self.promise is None else self.promise.delta
+
+    def __str__(self) -> str:
+        if self.promise is None or self.unit is None:
+            return f"not private (epsilon = inf): {self.solver}"
+        lines = [f"{self.promise.describe()} under {self.unit.describe()}", f"solver: {self.solver}"]
+        lines.append("paid by nobody: no ledger was in force" if self.paid is None else f"paid: {self.paid}")
+        if self.insecure:
+            lines.append("INSECURE: the noise came from a seed")
+        if self.proof:
+            lines.append(f"proof: {self.proof}")
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "promise": None if self.promise is None else self.promise.describe(),
+            "loss": None if self.loss is None else self.loss.to_dict(),
+            "unit": None if self.unit is None else self.unit.to_dict(),
+            "plan": self.plan,
+            "solver": self.solver,
+            "proof": self.proof,
+            "insecure": self.insecure,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def of(
+        cls, release: Release[Any], plan: Any, promise: Guarantee, solver: str, notes: tuple[str, ...]
+    ) -> "FitPrivacy":
+        proof = next((line for line in (type(plan).__doc__ or "").splitlines() if "**Proof:**" in line), "")
+        return cls(
+            promise=promise,
+            loss=release.loss,
+            unit=release.loss.unit,
+            plan=plan.to_dict(),
+            solver=solver,
+            proof=proof.split("**Proof:**")[-1].strip().rstrip(".") or None,
+            paid=release.paid,
+            insecure=release.insecure,
+            notes=notes,
+        )

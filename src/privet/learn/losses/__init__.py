@@ -1,0 +1,11 @@
+"""Losses of linear models, with the constants that privacy rests on."""
+
+from privet._face import face
+from privet.learn.losses.huber import Huber as Huber
+from privet.learn.losses.huber_hinge import HuberHinge as HuberHinge
+from privet.learn.losses.logistic import Logistic as Logistic
+from privet.learn.losses.loss import Loss as Loss
+from privet.learn.losses.pinball import Pinball as Pinball
+from privet.learn.losses.poisson import ClippedPoisson as ClippedPoisson
+
+__all__, __dir__ = face(globals())

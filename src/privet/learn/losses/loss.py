@@ -1,0 +1,43 @@
+"""The abstract loss of a linear model: a convex function of the margin x.w and the target of one record."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+from privet._numerics import Array
+
+Shape = Literal["logistic", "fixed_sign", "general"]
+
+
+class Loss(ABC):
+    """psi(m; y), convex in the margin m = x.w. Subclasses are frozen dataclasses of public parameters, one file each.
+
+    Solvers work on rows of length at most 1, so `lipschitz` bounds the gradient of one record and `smoothness` its
+    Hessian. They are what privacy rests on: a test holds them against the functions themselves.
+
+    `shape` is what is known of the slope: "logistic" (slope t and curvature t(1 - t) belong together), "fixed_sign" (for a
+    given target the slope never changes its sign), or "general".
+    """
+
+    shape: ClassVar[Shape] = "general"
+
+    @property
+    @abstractmethod
+    def lipschitz(self) -> float:
+        """The largest |psi'|."""
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """The largest psi''."""
+
+    @abstractmethod
+    def value(self, margins: Array, targets: Array) -> Array:
+        """psi, elementwise."""
+
+    @abstractmethod
+    def slope(self, margins: Array, targets: Array) -> Array:
+        """psi', elementwise; never beyond `lipschitz`, in floats too."""
+
+    @abstractmethod
+    def curvature(self, margins: Array, targets: Array) -> Array:
+        """psi'', elementwise (where psi' has a kink: either side)."""

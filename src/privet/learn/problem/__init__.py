@@ -1,0 +1,15 @@
+"""Private records and the public facts about them."""
+
+from privet._face import face
+from privet.learn.problem.array_records import ArrayRecords as ArrayRecords
+from privet.learn.problem.records import Chunk as Chunk, Records as Records
+from privet.learn.problem.targets import (
+    Classes as Classes,
+    Counts as Counts,
+    Interval as Interval,
+    NoTarget as NoTarget,
+    Target as Target,
+)
+from privet.learn.problem.task import Task as Task
+
+__all__, __dir__ = face(globals())

@@ -1,0 +1,72 @@
+"""Private records in memory: arrays and CSR matrices."""
+
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidData
+from privet.learn.problem.records import Chunk, Records
+
+CHUNK = 2**14
+
+
+@final
+class ArrayRecords(Records):
+    """Rows X (two dimensions, numbers) and targets y, one record each. What they hold is not shown and not pickled.
+
+    Only types and shapes are looked at here.
+
+    >>> ArrayRecords(np.zeros((3, 2)), np.zeros(3))
+    <private records with 2 columns>
+    """
+
+    __slots__ = ("_rows", "_targets")
+
+    def __init__(self, rows: Any, targets: Any = None) -> None:
+        if not _is_csr(rows):
+            rows = np.asarray(rows)
+        if rows.ndim != 2 or rows.dtype.kind not in "biuf" or rows.dtype.itemsize > 8:
+            raise InvalidData("the rows must be numbers in two dimensions, one row a record")
+        if targets is not None:
+            targets = np.asarray(targets)
+            if targets.ndim != 1 or len(targets) != rows.shape[0]:
+                raise InvalidData("there must be one target for each row, in one dimension")
+        self._rows, self._targets = rows, targets
+
+    @property
+    def columns(self) -> int:
+        return int(self._rows.shape[1])
+
+    @property
+    def target_kind(self) -> str | None:
+        return None if self._targets is None else str(self._targets.dtype.kind)
+
+    def chunks(self) -> Iterator[Chunk]:
+        for start in range(0, self._rows.shape[0], CHUNK):
+            piece = slice(start, start + CHUNK)
+            yield Chunk(self._rows[piece], None if self._targets is None else self._targets[piece])
+
+    def fingerprint(self) -> Any:
+        rows = self._rows
+        held = [rows.data, rows.indices, rows.indptr, list(rows.shape)] if _is_csr(rows) else [rows]
+        return [*held, self._targets]
+
+
+def _is_csr(rows: Any) -> bool:
+    return getattr(rows, "format", None) == "csr" and hasattr(rows, "indptr")
+
+
+def empty(columns: int) -> ArrayRecords:
+    """No records: for plans that are tried out.
+
+    >>> empty(2)
+    <private records with 2 columns>
+    """
+    return ArrayRecords(np.zeros((0, columns)), np.zeros(0))
+
+
+def dense(rows: Any) -> Array:
+    """A chunk's rows as a float64 array."""
+    return np.asarray(rows.toarray() if _is_csr(rows) else rows, dtype=np.float64)

@@ -1,0 +1,48 @@
+"""Private records, the rows and targets of a fit: the contract of whatever holds them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, final
+
+from privet.errors import InvalidParameter
+
+
+class Chunk(NamedTuple):
+    """Some of the records: rows (an array, or a CSR matrix), and their targets (None where a fit has none)."""
+
+    rows: Any
+    targets: Any
+
+
+class Records(ABC):
+    """Rows of numbers and their targets, one record each: in memory, or streamed from a table. What they hold is not
+    shown and not pickled.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def columns(self) -> int:
+        """How many columns there are: public, as a part of the schema."""
+
+    @property
+    @abstractmethod
+    def target_kind(self) -> str | None:
+        """The kind of numpy's dtype of the targets ("f", "i", "U", "O"...): public. None where there are none."""
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """The records in pieces, each time in the same order: not releasable."""
+
+    @abstractmethod
+    def fingerprint(self) -> Any:
+        """What tells two versions of the data apart, for the key of a fit."""
+
+    @final
+    def __repr__(self) -> str:
+        return f"<private records with {self.columns} columns>"
+
+    @final
+    def __reduce__(self) -> Any:
+        raise InvalidParameter("private records are not pickled")

@@ -1,0 +1,197 @@
+"""The public facts of a fit, and the rows as all solvers see them: none longer than 1."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import above, count, finite, flag, instance, items, set_frozen
+from privet.errors import InvalidData, InvalidParameter
+from privet.learn.problem.records import Chunk, Records
+from privet.learn.problem.targets import Interval, NoTarget, Target
+from privet.privacy import Unit
+
+_SHRINK = 1.0 - 2.0**-20  # what rounding adds to a norm in float64 is far less
+_KEPT = 2**26  # numbers: half a gigabyte
+_INTERCEPT = 1.0 / 3.0  # the constant column, as a share of the row norm: 5% more noise buys the intercept
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Everything about a fit that is public, and the map of raw records to unit rows.
+
+    A row is moved by `centers` and divided by `scales` (one each for every column, from public bounds; or none), clipped
+    to `row_norm`, given a constant column of row_norm/3 where there is an intercept, and divided by the length that it
+    can then have. So unit rows are never longer than 1, whatever the data; rows with NaN or infinity, or a target that is
+    none, become zero rows, the constant column too.
+
+    **Sensitivity:** a record is one unit row; its length is at most 1, in exact arithmetic on the floats.
+
+    >>> task = Task(features=2, row_norm=5.0)
+    >>> chunk = next(task.unit_chunks(_example(np.array([[3.0, 4.0], [30.0, 40.0]]))))
+    >>> np.linalg.norm(chunk.rows, axis=1).round(6).tolist()
+    [0.999998, 0.999998]
+    """
+
+    features: int
+    row_norm: float
+    intercept: bool = True
+    centers: tuple[float, ...] | None = None
+    scales: tuple[float, ...] | None = None
+    target: Target = field(default=NoTarget())
+    unit: Unit = field(default=Unit())
+
+    def __post_init__(self) -> None:
+        set_frozen(self, features=count("features", self.features, 1), row_norm=above("row_norm", self.row_norm, 0.0))
+        flag("intercept", self.intercept)
+        instance("target", self.target, Target)
+        instance("unit", self.unit, Unit)
+        if self.unit.relation not in ("add_remove", "replace"):
+            raise InvalidParameter('unit must be Unit("add_remove") or Unit("replace") for records')
+        for name, check in (("centers", finite), ("scales", _positive)):
+            given = getattr(self, name)
+            if given is not None:
+                values = tuple(check(name, each) for each in items(name, given))
+                if len(values) != self.features:
+                    raise InvalidParameter(f"{name} must hold a number for each of the columns")
+                set_frozen(self, **{name: values})
+
+    @property
+    def dimension(self) -> int:
+        """The length of a unit row."""
+        return self.features + self.intercept
+
+    @property
+    def length(self) -> float:
+        """B: how long a clipped row with its constant can be."""
+        return self.row_norm * math.hypot(1.0, _INTERCEPT) if self.intercept else self.row_norm
+
+    @property
+    def records_per_unit(self) -> int:
+        """How many records change between neighbours at most: 1 is added or removed, or exchanged for another one."""
+        return self.unit.group_size
+
+    def admit(self, records: Any) -> None:
+        """Refuse records of the wrong type, kind or number of columns: from public facts."""
+        if not isinstance(records, Records):
+            raise InvalidData("a plan is run on records: the estimator's fit(X, y) makes them")
+        if records.columns != self.features:
+            raise InvalidData(f"the rows must have {self.features} columns")
+        kind = records.target_kind
+        if (kind is None) != isinstance(self.target, NoTarget):
+            raise InvalidData("there must be a target for each record" if kind is None else "there must be no targets")
+        if kind is not None and kind not in self.target.kinds:
+            raise InvalidData("the targets are of another type than the classes or bounds say")
+
+    def unit_chunks(self, records: Records) -> Iterator[Chunk]:
+        """The unit rows and encoded targets, chunk by chunk: not releasable."""
+        for chunk in records.chunks():
+            targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
+            with np.errstate(all="ignore"):  # a warning would tell about values
+                encoded, bad = self.target.encoded(targets)
+                made = Chunk(self._unit_rows(chunk.rows, bad), encoded)
+            yield made
+
+    def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
+        """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and
+        made anew, chunk by chunk, where it does not. Not releasable.
+        """
+        kept: list[Chunk] = []
+        size = 0
+        for chunk in self.unit_chunks(records):
+            kept.append(chunk)
+            size += int(getattr(chunk.rows, "nnz", chunk.rows.size))
+            if size > _KEPT:
+                return lambda: self.unit_chunks(records)
+        return lambda: iter(kept)
+
+    def _unit_rows(self, rows: Any, bad: Array) -> Any:
+        if getattr(rows, "format", None) == "csr":
+            return self._unit_csr(rows, bad)
+        values = np.array(rows, dtype=np.float64)
+        if self.centers is not None:
+            values -= np.array(self.centers)
+        if self.scales is not None:
+            values /= np.array(self.scales)
+        peaks = np.max(np.abs(values), axis=1, initial=0.0)
+        bad = bad | ~np.isfinite(values).all(axis=1)
+        directions = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)  # squares of large numbers overflow
+        ratios = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+        values *= self._shares(np.ones(len(values)))[:, None]
+        long = peaks * ratios > self.row_norm * _SHRINK
+        values[long] = directions[long] * self._shares(self.row_norm * _SHRINK / ratios[long])[:, None]
+        values[bad] = 0.0
+        if not self.intercept:
+            return values
+        return np.concatenate([values, self._constants(bad)[:, None]], axis=1)
+
+    def _unit_csr(self, rows: Any, bad: Array) -> Any:
+        from scipy import sparse
+
+        if self.centers is not None and any(self.centers):
+            raise InvalidData("sparse rows are not moved by column bounds: give row_norm, or bounds that are symmetric")
+        made = rows.astype(np.float64, copy=True)
+        made.sum_duplicates()
+        if self.scales is not None:
+            made.data /= np.array(self.scales)[made.indices]
+        place, n = np.repeat(np.arange(made.shape[0]), np.diff(made.indptr)), made.shape[0]
+        peaks = np.zeros(n)
+        np.maximum.at(peaks, place, np.abs(made.data))
+        bad = bad | (np.bincount(place, weights=~np.isfinite(made.data), minlength=n) > 0)
+        directions = np.where(peaks[place] > 0.0, made.data / peaks[place], 0.0)
+        ratios = np.sqrt(np.bincount(place, weights=directions**2, minlength=n))
+        long = (peaks * ratios > self.row_norm * _SHRINK)[place]
+        clipped = directions * self._shares(self.row_norm * _SHRINK / np.where(ratios > 0.0, ratios, 1.0))[place]
+        made.data = np.where(long, clipped, made.data * self._shares(np.ones(1)))
+        made.data[bad[place]] = 0.0
+        if not self.intercept:
+            return made
+        return sparse.hstack([made, sparse.csr_array(self._constants(bad)[:, None])], format="csr")
+
+    def _shares(self, lengths: Array) -> Array:
+        """Lengths as a share of what a row with its constant can have."""
+        return lengths * (_SHRINK / self.length if self.intercept else 1.0 / self.length)
+
+    def _constants(self, bad: Array) -> Array:
+        return np.where(bad, 0.0, self.row_norm * _INTERCEPT / self.length * _SHRINK)
+
+    def raw(self, theta: Array) -> tuple[Array, Array]:
+        """Coefficients and intercept in the units of the data, from those for unit rows (the last axis)."""
+        theta = np.asarray(theta, dtype=np.float64)
+        slopes = theta[..., : self.features] / self.length
+        constant = (
+            theta[..., -1] * (self.row_norm * _INTERCEPT / self.length) if self.intercept else 0.0 * theta[..., 0]
+        )
+        if self.scales is not None:
+            slopes = slopes / np.array(self.scales)
+        if self.centers is not None:
+            constant = constant - slopes @ np.array(self.centers)
+        if isinstance(self.target, Interval):
+            return slopes * self.target.half, constant * self.target.half + self.target.middle
+        return slopes, constant
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as plain JSON values: what a ledger compares when a key is used again."""
+        return {
+            "features": self.features,
+            "row_norm": repr(self.row_norm),
+            "intercept": self.intercept,
+            "centers": None if self.centers is None else [repr(each) for each in self.centers],
+            "scales": None if self.scales is None else [repr(each) for each in self.scales],
+            "target": repr(self.target),
+            "unit": self.unit.to_dict(),
+        }
+
+
+def _positive(name: str, value: object) -> float:
+    return above(name, value, 0.0)
+
+
+def _example(rows: Array) -> Records:
+    from privet.learn.problem.array_records import ArrayRecords
+
+    return ArrayRecords(rows)

@@ -1,0 +1,304 @@
+"""Objective perturbation: the minimiser of the objective with a random linear term."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array, bisect
+from privet._validate import above, fraction, instance, open_fraction, set_frozen
+from privet.errors import InvalidParameter, NoGuarantee
+from privet.learn.losses import HuberHinge, Logistic, Loss
+from privet.learn.problem import ArrayRecords, Classes, Records, Task
+from privet.learn.solvers.minimise import Objective, minimiser
+from privet.learn.solvers.solver import Solver
+from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
+from privet.mechanisms.gaussian import analytic_noise_multiplier
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.noise import Grid
+from privet.privacy import Composed, Guarantee, ObjectivePerturbationLoss, PrivacyLoss, PureLoss, Unit
+
+_SHARE = 0.005  # of epsilon and of delta, for the noise that covers what separates a minimum from a computed one
+_TOLERANCE = 1e-7
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ObjectivePerturbation(Solver):
+    """Minimise the loss plus a regulariser plus a random linear term; then a little noise on the minimum.
+
+    The strength of the regulariser, on the scale of unit rows and sums, is 1/epsilon up to epsilon 1/2, a quarter of that
+    from epsilon 2 on, and in between 1/(2 epsilon^2), unless `strength` says otherwise.
+
+    >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
+    >>> plan = ObjectivePerturbation().plan(task, Logistic(), Guarantee(1.0, 1e-6))
+    >>> plan.strength, round(plan.sigma, 1)
+    (0.5, 4.6)
+    """
+
+    strength: float | None = None
+    tolerance: float = _TOLERANCE
+
+    def __post_init__(self) -> None:
+        if self.strength is not None:
+            set_frozen(self, strength=above("strength", self.strength, 0.0))
+        set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
+
+    def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        if target.epsilon is None:
+            raise InvalidParameter(
+                "objective perturbation is planned for epsilon (and delta); for rho or mu take NoisyGD()"
+            )
+        if task.unit.group_size != 1:
+            raise InvalidParameter("objective perturbation is priced for persons with one record each; take NoisyGD()")
+        strength = default_strength(target.epsilon) * loss.smoothness * 4.0 if self.strength is None else self.strength
+        if target.delta == 0.0:
+            return PureObjectiveFit.planned(task, loss, target.epsilon, strength, self.tolerance)
+        return ObjectiveFit.planned(task, loss, target, strength, self.tolerance)
+
+
+def default_strength(epsilon: float) -> float:
+    """The regulariser for unit rows and the logistic loss, from epsilon alone.
+
+    >>> [default_strength(epsilon) for epsilon in (0.1, 0.5, 1.0, 2.0, 8.0)]
+    [10.0, 2.0, 0.5, 0.125, 0.03125]
+    """
+    return min(1.0, max(0.25, 0.5 / epsilon)) / epsilon
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fit(Mechanism[Any, Any]):
+    """What both kinds of noise share: the objective, its minimum, and noise on that."""
+
+    task: Task
+    model: Loss
+    strength: float
+    tolerance: float
+    output: Gaussian | Ball
+    at: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        instance("model", self.model, Loss)
+        if self.task.unit.group_size != 1:
+            raise InvalidParameter("objective perturbation is priced for persons with one record each")
+        strength, tolerance = above("strength", self.strength, 0.0), above("tolerance", self.tolerance, 0.0)
+        set_frozen(self, strength=strength, tolerance=tolerance)
+        instance("output", self.output, Gaussian, Ball)
+        if self.output.sensitivity.value < Fraction(2) * Fraction(tolerance) / Fraction(strength):
+            raise InvalidParameter("the output noise must cover twice the tolerance over the strength")
+        if self.output.sensitivity.unit != self.task.unit:
+            raise InvalidParameter("the output noise is priced for another unit than the task")
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _prepare(self, value: Records) -> Records:
+        return value
+
+    def error(self, confidence: float = 0.95) -> ErrorBar | None:
+        """None: how far coefficients are off depends on the data; see the intervals of the estimators."""
+        open_fraction("confidence", confidence)
+        return None
+
+    @abstractmethod
+    def _linear(self, runs: int, source: Source) -> Array:
+        """The random linear terms, a row for each run, in steps of `_grid`."""
+
+    def _draw(self, prepared: Records, runs: int, source: Source) -> Array:
+        passes = self.task.passes(prepared)
+        terms = np.ldexp(np.asarray(self._linear(runs, source), dtype=np.float64), self._grid.exponent)
+        nearly = self.tolerance - self._rounding
+        minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]
+        return np.asarray(self.output._draw(self.output._prepare(np.array(minima)), 1, source))[0]
+
+    @property
+    def _grid(self) -> Grid:
+        """Fine enough that rounding the linear term is a thousandth of the tolerance."""
+        return Grid.finer_than(self.tolerance / math.sqrt(self.task.dimension), 10)
+
+    @property
+    def _rounding(self) -> float:
+        """How far the rounded linear term can be from the one that is priced: it counts against the tolerance."""
+        return float(2.0**self._grid.exponent) * math.sqrt(self.task.dimension)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveFit(_Fit):
+    """The minimum of the objective with a normal linear term of standard deviation `sigma`, plus noise for its rounding.
+
+    **Guarantee:** the composition of `ObjectivePerturbationLoss` and of the noise on the minimum.
+    **Sensitivity:** the gradient of a record is at most the loss's `lipschitz`, its Hessian at most `smoothness`.
+    **Reference:** Kifer, Smith & Thakurta 2012; Iyengar et al. 2019; Redberg, Koskela & Wang 2023.
+    **Proof:** docs/proofs/learn/objective_fit.md.
+    """
+
+    name = "objective_fit"
+    sigma: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_frozen(self, sigma=above("sigma", self.sigma, 0.0))
+
+    @classmethod
+    def planned(cls, task: Task, model: Loss, target: Guarantee, strength: float, tolerance: float) -> "ObjectiveFit":
+        """The least noise for the target: one in 200 of epsilon and delta goes to the output."""
+        assert target.epsilon is not None
+        main = target.epsilon * (1.0 - _SHARE), target.delta * (1.0 - _SHARE)
+        curvature = strength_over(model, strength)
+        multiplier = least_multiplier(*main, curvature, model.shape, task.unit)
+        moved = Sensitivity(Fraction(2) * Fraction(tolerance) / Fraction(strength), norm="l2", unit=task.unit)
+        output = Gaussian.for_budget(epsilon=target.epsilon * _SHARE, delta=target.delta * _SHARE, sensitivity=moved)
+        return cls(
+            task=task,
+            model=model,
+            strength=strength,
+            tolerance=tolerance,
+            sigma=multiplier * model.lipschitz * (1.0 + 2.0**-40),
+            output=output,
+            at=target.delta,
+        )
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        curvature = strength_over(self.model, self.strength)
+        multiplier = self.sigma / self.model.lipschitz * (1.0 - 2.0**-45)
+        first = ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)
+        return Composed((first, self.output.loss))
+
+    def _linear(self, runs: int, source: Source) -> Array:
+        size = runs, self.task.dimension
+        return np.asarray(noise.rounded_gaussian(sigma=self._grid.length(self.sigma), size=size, source=source))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        solver, two = ObjectivePerturbation(), Classes((0, 1))
+        rows = np.array([[0.6, -0.8], [0.0, 1.0], [1.0, 0.0]])
+        labels = np.array([0, 1, 1])
+        task = Task(features=2, row_norm=1.0, target=two)
+        made = solver.plan(task, Logistic(), Guarantee(1.0, 1e-5))
+        records = ArrayRecords(rows, labels), ArrayRecords(rows[:2], labels[:2])
+        yield Example(made, *records, Guarantee(1.0, 1e-5))
+        moved = Task(features=1, row_norm=2.0, intercept=False, target=two, unit=Unit("replace"))
+        other = solver.plan(moved, HuberHinge(), Guarantee(2.0, 1e-5))
+        one, label = np.array([[2.0]]), np.array([1])
+        yield Example(other, ArrayRecords(one, label), ArrayRecords(-one, label), Guarantee(2.0, 1e-5), detects=0.25)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class PureObjectiveFit(_Fit):
+    """The minimum of the objective with a random linear term of uniform direction and Gamma length, plus noise for its
+    rounding.
+
+    **Guarantee:** pure epsilon: lipschitz/scale (twice under replace), what the Jacobian adds, and the output noise.
+    **Sensitivity:** as of `ObjectiveFit`.
+    **Reference:** Chaudhuri, Monteleoni & Sarwate 2011.
+    **Proof:** docs/proofs/learn/objective_fit.md.
+    """
+
+    name = "pure_objective_fit"
+    scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_frozen(self, scale=above("scale", self.scale, 0.0))
+        if not isinstance(self.output, Ball):
+            raise InvalidParameter("a pure guarantee needs output noise of the kind Ball")
+
+    @classmethod
+    def planned(cls, task: Task, model: Loss, epsilon: float, strength: float, tolerance: float) -> "PureObjectiveFit":
+        """The least noise for epsilon; where the Jacobian alone costs more than half of it, a stronger regulariser."""
+        main = epsilon * (1.0 - _SHARE) * (1.0 - 2.0**-40)  # so that rounding up does not lead above epsilon
+        ends = 2.0 if task.unit.relation == "replace" else 1.0
+        while pure_price(model, 1e300, strength, ends) > main / 2.0:
+            strength *= 1.25
+        scale = bisect(lambda s: pure_price(model, s, strength, ends) <= main, 1e-9, 4.0 * ends / main * (1.0 + main))
+        moved = Sensitivity(Fraction(2) * Fraction(tolerance) / Fraction(strength), norm="l2", unit=task.unit)
+        output = Ball.for_budget(epsilon=epsilon * _SHARE, sensitivity=moved)
+        return cls(
+            task=task, model=model, strength=strength, tolerance=tolerance, output=output, scale=scale * model.lipschitz
+        )
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        ends = 2.0 if self.task.unit.relation == "replace" else 1.0
+        cost = pure_price(self.model, self.scale / self.model.lipschitz * (1.0 - 2.0**-45), self.strength, ends)
+        return Composed((PureLoss(cost * (1.0 + 2.0**-45), unit=self.task.unit), self.output.loss))
+
+    def _linear(self, runs: int, source: Source) -> Array:
+        scale, p = self._grid.length(self.scale), self.task.dimension
+        return np.asarray(noise.ball(scale=scale, dimension=p, size=runs, source=source)).reshape(runs, p)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        task = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1)))
+        made = ObjectivePerturbation().plan(task, Logistic(), Guarantee(1.0))
+        rows, labels = np.array([[1.0], [1.0]]), np.array([1, 0])
+        yield Example(
+            made,
+            ArrayRecords(rows, labels),
+            ArrayRecords(rows[:1], labels[:1]),
+            Guarantee(1.0),
+            detects=0.25,
+        )
+
+
+def strength_over(model: Loss, strength: float) -> float:
+    """The curvature of `ObjectivePerturbationLoss`, rounded up: 1/strength if logistic, else smoothness/strength."""
+    whole = 1.0 if model.shape == "logistic" else model.smoothness
+    return whole / strength * (1.0 + 2.0**-45)
+
+
+@lru_cache(maxsize=256)
+def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any, unit: Unit) -> float:
+    """The smallest sigma/L at which the price meets (epsilon, delta), to about 1e-4 and on the safe side."""
+    if fraction("delta", delta) == 0.0:
+        raise NoGuarantee("normal noise has no pure guarantee")
+    floor = analytic_noise_multiplier(epsilon, delta) * (1.0 if unit.relation == "add_remove" else 2.0)
+
+    def price(log_factor: float) -> ObjectivePerturbationLoss:
+        return ObjectivePerturbationLoss(floor * math.exp(log_factor), curvature, shape, unit=unit)
+
+    def enough(log_factor: float) -> bool:
+        return price(log_factor).bound(epsilon) <= delta
+
+    good = 0.0
+    while not enough(good):
+        good = 2.0 * good or 0.25
+        if good > 64.0:
+            raise NoGuarantee("the regulariser is too weak for this epsilon: the Jacobian costs more than all of it")
+    found = bisect(enough, good / 2.0 if good > 0.25 else 0.0, good, within=1e-3) if good else 0.0
+    while float(price(found).profile(epsilon)) > delta:  # what a ledger charges: a little above the theorem
+        found += 1e-4
+    return floor * math.exp(found)
+
+
+def pure_price(model: Loss, scale: float, strength: float, ends: float) -> float:
+    """Pure epsilon of the linear term with length Gamma(d, scale L): section 7 of the proof note."""
+    if model.shape != "logistic":
+        return ends / scale + math.log1p(model.smoothness / strength)
+    kappa, rate = 1.0 / strength, 1.0 / scale
+    # the maximum over t of rate t + ln(1 + kappa t(1 - t)): where rate (1 + kappa t - kappa t^2) + kappa (1 - 2t) = 0
+    best = _peak(rate, kappa)
+    inner = max(rate, rate * best + math.log1p(kappa * best * (1.0 - best)))
+    return inner + (ends - 1.0) * rate
+
+
+def _peak(rate: float, kappa: float) -> float:
+    """rate kappa t^2 + (2 kappa - rate kappa) t - (rate + kappa) = 0, its root within [0, 1]."""
+    a, b, c = rate * kappa, 2.0 * kappa - rate * kappa, -(rate + kappa)
+    if a == 0.0:
+        return min(1.0, max(0.0, -c / b)) if b else 1.0
+    root = (-b + math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a)
+    return min(1.0, max(0.0, root))
