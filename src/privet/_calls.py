@@ -107,10 +107,9 @@ def answering(value: Any) -> Any:
     privet.errors.InvalidCall: twice takes number as a number, got str
     """
     if isinstance(value, FunctionType):
-        made = called_by_name(value)
-        home = sys.modules.get(value.__module__)
-        if home is not None and made is not value and getattr(home, value.__name__, None) is value:
-            setattr(home, value.__name__, made)  # where pickle looks for it
+        made, name, home = called_by_name(value), value.__name__, sys.modules.get(value.__module__)
+        if made is not value and getattr(home, name, None) is value:
+            setattr(home, name, made)  # where pickle looks for it
         return made
     if isinstance(value, type) and not issubclass(value, BaseException):
         for kind in (*value.__mro__, *_subclasses(value)):
