@@ -209,8 +209,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     @final
     def _repr_html_(self) -> str:
-        known = [("epsilon", self.pure()), ("rho (zCDP)", self.zcdp().rho if self.zcdp().delta0 == 0.0 else math.inf)]
-        told = [(name, plain(value)) for name, value in known if math.isfinite(value)]
+        pure, mu = self.pure(), self.gaussian()
+        told = ([("epsilon", plain(pure))] if math.isfinite(pure) else []) + ([("mu (GDP)", plain(mu))] if mu else [])
         return facts("Price", [("release", self.describe()), *told, ("one person", self.unit.describe())])
 
     def __init_subclass__(cls, **keywords: Any) -> None:
