@@ -126,7 +126,7 @@ def _subclasses(kind: type[Any]) -> list[type[Any]]:
 
 def _answer_in(kind: Any) -> None:
     """Every public method of a class, what makes its objects, and how they are shown."""
-    if vars(kind).get(_MARK) is kind:
+    if vars(kind).get(_MARK) is kind or getattr(kind, "_is_protocol", False):  # its members are what others must have
         return
     for name, member in list(vars(kind).items()):
         if name == "__init__" or (not name.startswith("_") and isinstance(member, FunctionType)):
