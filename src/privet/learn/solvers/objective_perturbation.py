@@ -52,6 +52,8 @@ class ObjectivePerturbation(Solver):
         set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        if loss.outputs != 1:
+            raise InvalidParameter("this solver is for losses of one margin; for several classes take Preconditioned()")
         if target.epsilon is None:
             raise InvalidParameter(
                 "objective perturbation is planned for epsilon (and delta); for rho or mu take NoisyGD()"

@@ -54,6 +54,8 @@ class OutputPerturbation(Solver):
             set_frozen(self, rows=count("rows", self.rows, 1))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        if loss.outputs != 1:
+            raise InvalidParameter("this solver is for losses of one margin; for several classes take Preconditioned()")
         strength = self._optimal(task, loss, target) if isinstance(self.strength, str) else self.strength
         moved = minimum_reach(loss, strength, self.tolerance, task.unit)
         pure = target.epsilon is not None and target.delta == 0.0
