@@ -138,7 +138,7 @@ def _answer_in(kind: Any) -> None:
     if issubclass(kind, tuple) and "__new__" in vars(kind):
         kind.__new__ = staticmethod(called_by_name(vars(kind)["__new__"].__func__, kind))
     elif getattr(kind, "__abstractmethods__", None) and kind.__new__ is object.__new__:
-        kind.__new__ = staticmethod(_concrete)
+        kind.__new__ = staticmethod(_concrete_of(kind))
     if kind.__format__ is object.__format__:
         kind.__format__ = _formatted
     if not hasattr(kind, "_repr_html_") and kind.__str__ is not object.__str__:
@@ -158,13 +158,20 @@ def _in_a_notebook(thing: object) -> str:
     return lines(str(thing))
 
 
-def _concrete(kind: type[Any], *args: Any, **keywords: Any) -> Any:
-    missing = getattr(kind, "__abstractmethods__", None)
-    if missing:
-        known = [each.__name__ for each in type.__subclasses__(kind) if not each.__name__.startswith("_")]
-        instead = f": take {_listed(known[:4], 'or')}" if known else ""
-        raise InvalidCall(f"{kind.__name__} is abstract and cannot be made itself{instead}")
-    return object.__new__(kind)
+def _concrete_of(abstract: Any) -> Callable[..., Any]:
+    """What makes the objects of an abstract class: those of its subclasses, and none of its own."""
+
+    def __new__(kind: type[Any], *args: Any, **keywords: Any) -> Any:
+        if getattr(kind, "__abstractmethods__", None):
+            known = [each.__name__ for each in type.__subclasses__(kind) if not each.__name__.startswith("_")]
+            instead = f": take {_listed(known[:4], 'or')}" if known else ""
+            raise InvalidCall(f"{kind.__name__} is abstract and cannot be made itself{instead}")
+        return object.__new__(kind)
+
+    made = abstract.__init__
+    shown = inspect.Signature([inspect.Parameter("kind", inspect.Parameter.POSITIONAL_ONLY)])
+    __new__.__signature__ = shown if made is object.__init__ else inspect.signature(made)  # type: ignore[attr-defined]
+    return __new__
 
 
 def _takes_prices(function: Callable[..., Any]) -> Callable[[Any, Any], tuple[Any, Any]] | None:

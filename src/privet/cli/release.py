@@ -7,12 +7,13 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from privet._calls import nearest
 from privet.cli.app import COMPLETING, Commands
+from privet.cli.described import described
 from privet.cli.kinds import kinds
 from privet.cli.losses import RelationName, Release
 
@@ -158,4 +159,4 @@ def _typed(function: Command) -> Command:
     ]
     typed.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     typed.__annotations__ = arguments
-    return typed
+    return cast(Command, described(typed))
