@@ -111,11 +111,12 @@ class Mechanism(ABC, Generic[In, Out]):
 
     name: ClassVar[str]
     at: float | None = None  # a field of the mechanisms that can be made for a delta
+    _made_by: ClassVar[str] = "Count.for_budget(epsilon=1.0)"  # for words about a method that is asked of a class
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
-            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__))
+            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__), cls)
             cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
         price = vars(cls).get("loss")
         if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
