@@ -113,7 +113,9 @@ def last_reach(task: Task, loss: Loss, facts: Facts) -> Sensitivity:
             raise InvalidParameter("without a regulariser step_size must be above 0 and at most 2/smoothness")
         moved = 2 * facts.passes * lipschitz * Fraction(facts.step_size) / facts.batch
     largest = 1.0 / loss.smoothness if facts.step_size is None else facts.step_size
-    each = (task.dimension + facts.batch + 32) * (facts.radius * (1.0 + largest * loss.smoothness) + largest * loss.lipschitz)
+    each = (task.dimension + facts.batch + 32) * (
+        facts.radius * (1.0 + largest * loss.smoothness) + largest * loss.lipschitz
+    )
     rounding = Fraction(2.0 * facts.updates * each * _ROUNDING)
     return Sensitivity(task.unit.group_size * moved + rounding, norm="l2", unit=task.unit)
 
