@@ -29,7 +29,8 @@ class Newton(Solver):
     """Noisy Newton steps: noise on the clipped gradient, then noise on the direction (H + damping)^-1 gradient.
 
     `share` of mu^2 is for the directions. `damping`, which bounds what a record can do to a direction, follows from
-    public facts unless it is given. The mean of the second half of the iterates is the answer.
+    public facts (`rows`, the number of records where it is public, among them) unless it is given. The mean of the second
+    half of the iterates is the answer.
 
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = Newton().plan(task, Logistic(), Guarantee(1.0, 1e-6))
@@ -37,6 +38,7 @@ class Newton(Solver):
     (8, True)
     """
 
+    rows: int | None = None
     steps: int = 8
     share: float = 0.3
     damping: float | None = None
@@ -44,6 +46,8 @@ class Newton(Solver):
 
     def __post_init__(self) -> None:
         set_frozen(self, steps=count("steps", self.steps, 1), share=open_fraction("share", self.share))
+        if self.rows is not None:
+            set_frozen(self, rows=count("rows", self.rows, 1))
         for name in ("damping", "clip_norm"):
             if getattr(self, name) is not None:
                 set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
@@ -54,8 +58,8 @@ class Newton(Solver):
         mu = whole_mu(target, "Newton")
         clip_norm = 0.35 * loss.lipschitz if self.clip_norm is None else self.clip_norm
         damping = self.damping
-        if damping is None:  # so that the noise on a direction is about half as long as the direction
-            damping = 2.0 * loss.smoothness * math.sqrt(task.dimension * self.steps / self.share) / mu
+        if damping is None:
+            damping = self._damping(task, loss, mu)
 
         def made(mu: float) -> NewtonFit:
             return NewtonFit(
@@ -72,6 +76,13 @@ class Newton(Solver):
             )
 
         return kept(made, target, mu)
+
+    def _damping(self, task: Task, loss: Loss, mu: float) -> float:
+        """So that the noise on a direction is half as long as a direction whose eigenvalue is h = n smoothness/d:
+        damping^2/(damping + h) = a. Without a public n, h is taken for 100 a."""
+        a = 2.0 * loss.smoothness * math.sqrt(task.dimension * self.steps / self.share) / mu
+        h = 100.0 * a if self.rows is None else self.rows * loss.smoothness / task.dimension
+        return (a + math.sqrt(a * a + 4.0 * a * h)) / 2.0
 
 
 def direction_reach(unit: Unit) -> Sensitivity:
