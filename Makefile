@@ -64,7 +64,7 @@ clean:  ## remove environments, caches and builds
 $(CORE): pyproject.toml constraints.txt
 	@echo "installing into $(DEMO_VENV) (about a minute) ..."
 	@test -x $(DEMO_VENV)/bin/python || $(PYTHON) -m venv $(DEMO_VENV)
-	@$(DEMO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@$(DEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
 $(DEV): pyproject.toml constraints.txt

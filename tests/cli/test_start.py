@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -71,6 +72,11 @@ def test_the_demo_needs_the_core_only_and_fits_on_a_screen(privet, monkeypatch, 
     for expected in ("442 diabetes patients", "Spent 0.9 of 1.0", "was refused", "What that means for one patient"):
         assert expected in outcome.out
     assert str(page) in outcome.out
+    named = [words.split() for words in re.findall(r"privet ((?:[a-z]+ )+)", outcome.out.split("Where to go")[1])]
+    assert ["table", "draft"] in named
+    for words in named:
+        known = [word for word in words if word not in ("gaussian", "then")]
+        assert privet(*known, "--help").code == 0, known
     assert "{" not in outcome.out  # no JSON
     told = page.read_text(encoding="utf-8")
     assert "Privacy ledger of patients" in told

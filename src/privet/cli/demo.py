@@ -46,7 +46,7 @@ def demo(
     typer.secho("\nWhere to go", bold=True)
     typer.echo(f"  The page for a regulator     {page}")
     typer.echo(f"  The ledger in your terminal  privet ledger show {folder / 'patients.ledger'}")
-    typer.echo("  Your own table               privet table schema visits.csv, then privet query --help")
+    typer.echo("  Your own table               privet table draft visits.csv, then privet query --help")
     typer.echo("  The price of a training run  privet price gaussian --noise-multiplier 4 --steps 100 --delta 1e-5")
 
 
