@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above, count, instance, set_frozen
+from privet._validate import above, at_least, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
@@ -52,6 +52,10 @@ class BoltOn(Solver):
         set_frozen(self, passes=count("passes", self.passes, 1), batch=count("batch", self.batch, 1))
         if self.batch > self.rows:
             raise InvalidParameter("batch must be at most rows")
+        if self.strength is not None:
+            set_frozen(self, strength=at_least("strength", self.strength, 0.0))
+        if self.step_size is not None:
+            set_frozen(self, step_size=above("step_size", self.step_size, 0.0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if task.unit.relation != "replace":
@@ -93,6 +97,14 @@ class Facts:
     batch: int
     step_size: float | None
 
+    def __post_init__(self) -> None:
+        # below 0 a "regulariser" would push iterates apart, and nothing of the analysis would hold
+        set_frozen(self, strength=at_least("strength", self.strength, 0.0), radius=above("radius", self.radius, 0.0))
+        for name in ("rows", "passes", "batch"):
+            set_frozen(self, **{name: count(name, getattr(self, name), 1)})
+        if self.step_size is not None:
+            set_frozen(self, step_size=above("step_size", self.step_size, 0.0))
+
     @property
     def updates(self) -> int:
         return self.passes * math.ceil(self.rows / self.batch)
@@ -112,7 +124,7 @@ def last_reach(task: Task, loss: Loss, facts: Facts) -> Sensitivity:
         if facts.step_size is None or not 0.0 < facts.step_size <= 2.0 / loss.smoothness:
             raise InvalidParameter("without a regulariser step_size must be above 0 and at most 2/smoothness")
         moved = 2 * facts.passes * lipschitz * Fraction(facts.step_size) / facts.batch
-    largest = 1.0 / loss.smoothness if facts.step_size is None else facts.step_size
+    largest = 1.0 / loss.smoothness if facts.step_size is None or facts.strength > 0.0 else facts.step_size
     each = (task.dimension + facts.batch + 32) * (
         facts.radius * (1.0 + largest * loss.smoothness) + largest * loss.lipschitz
     )

@@ -123,9 +123,7 @@ class GridExponentialFit(Algorithm[Any, Any]):
             values = dense(rows)
             for start in range(0, len(targets), _TILE):
                 x, y = values[start : start + _TILE], targets[start : start + _TILE]
-                margins = x[:, :1] * places[None, :, 0]
-                if places.shape[1] == 2:
-                    margins = margins + x[:, 1:] * places[None, :, 1]
+                margins = np.asarray(sum(x[:, j : j + 1] * places[None, :, j] for j in range(places.shape[1])))
                 wide = np.broadcast_to(y[:, None], margins.shape)
                 gain = self.model.value(np.zeros_like(margins), wide) - self.model.value(margins, wide)
                 totals = totals + np.clip(np.trunc(gain / _GRID), -most, most).astype(np.int64).sum(axis=0)
