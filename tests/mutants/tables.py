@@ -44,8 +44,8 @@ plant(
 plant(
     "reading: NaN above all bounds",
     READING,
-    'self._clamped(double, lower, upper, f"WHEN {d.is_nan(double)} THEN NULL ")',
-    "self._clamped(double, lower, upper)",
+    'above = f"{x} > {high} AND {x} <= {d.number(math.inf)}"',
+    'above = f"{x} > {high}"; number = sql; x = d.as_double(sql)',
 )
 plant(
     "frames: bytes are one person",

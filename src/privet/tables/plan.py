@@ -373,7 +373,7 @@ def _limited(node: Node, person: Person) -> Node:
     if isinstance(node, PersonJoin):
         return replace(node, left=_limited(node.left, person), right=_limited(node.right, person))
     if isinstance(node, Linked):
-        return replace(node, link=_limited(node.link, person))
+        return replace(node, link=replace(node.link, about=person))
     if isinstance(node, Union):
         return replace(node, inputs=tuple(_limited(each, person) for each in node.inputs))
     assert isinstance(node, Where | Derive | PublicJoin)
