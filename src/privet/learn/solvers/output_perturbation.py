@@ -114,6 +114,7 @@ class OutputFit(Mechanism[Any, Any]):
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
+        self.task.one_margin()
         set_frozen(self, strength=above("strength", self.strength, 0.0))
         set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
         instance("noise", self.noise, Gaussian, Ball)
