@@ -1,15 +1,19 @@
 """Tables: exact bounded aggregates on DuckDB beside its raw GROUP BY and beside hand-written SQL that bounds persons.
 
-`python benchmarks/queries.py [--rows 10000000] [--repeats 3] [--opendp PYTHON] [--growth]`. Ten million rows, a million
+`python benchmarks/queries.py [--rows 10000000] [--repeats 3] [--opendp PYTHON] [--growth] [--postgres ADDRESS] [--spark]
+[--large ROWS]`. Ten million rows, a million
 persons, a thousand groups with long tails; CPU time of all threads, the best of the repeats, data in memory as arrays. The
 hand-written SQL keeps five groups of a person by the engine's own hash, which is not portable and has no salt: a lower
 limit, not a rival. Then whole questions through `pv.Table`: planning, previewing, the fixed cost of a release, and the same
 Parquet file asked by privet and, with `--opendp` and an interpreter that has `opendp[polars]`, by OpenDP. `--growth`: time
-against rows.
+against rows, persons and groups. `--postgres` and `--spark`: the same beside a server's own GROUP BY, in seconds of the
+wall clock, since the work is done in another process. `--large`: a generated Parquet file of so many rows, with 3 GB for
+DuckDB.
 """
 
 import argparse
 import json
+import resource
 import subprocess
 import tempfile
 import time
@@ -21,7 +25,7 @@ import numpy as np
 import privet as pv
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Float, Int
-from privet.tables.engines import exact_aggregates
+from privet.tables.engines import PostgresTable, exact_aggregates
 from privet.tables.expressions import Ref
 from privet.tables.keys import all_keys
 from privet.tables.person import Person, Rows
@@ -123,16 +127,27 @@ def main():
     arguments.add_argument("--rows", type=int, default=10**7)
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--opendp", help="an interpreter that has opendp[polars]")
-    arguments.add_argument("--growth", action="store_true", help="time against the number of rows")
+    arguments.add_argument("--growth", action="store_true", help="time against the number of rows, persons and groups")
+    arguments.add_argument("--postgres", help="the address of a PostgreSQL server in which a table may be made")
+    arguments.add_argument("--spark", action="store_true", help="a local Spark")
+    arguments.add_argument("--large", type=int, help="so many rows in a generated Parquet file")
     arguments.add_argument("--json", action="store_true")
     chosen = arguments.parse_args()
+    if chosen.large:
+        print("\n".join(map(told, large(chosen.large))))
+        return
     held = table(chosen.rows)
     if chosen.growth:
         growth(held, chosen.repeats)
         return
+    if chosen.postgres or chosen.spark:
+        lines = on_postgres(chosen.postgres, held, chosen.repeats) if chosen.postgres else []
+        lines += on_spark(held, chosen.repeats) if chosen.spark else []
+        print("\n".join(map(told, lines)))
+        return
     engine = duckdb.connect()
     engine.register("held", held)
-    person = Person("user", max_groups=5, max_rows_per_group=3)
+    person = PERSON
 
     def ours(about, mean):
         return best(lambda: exact_aggregates(plan(about, mean), {"held": held}, SALTS), chosen.repeats)
@@ -174,19 +189,108 @@ def told(line):
     return text
 
 
+PERSON = Person("user", max_groups=5, max_rows_per_group=3)
+
+
 def growth(held, repeats):
-    """CPU seconds of the exact aggregates for ever more rows."""
-    person = Person("user", max_groups=5, max_rows_per_group=3)
-    print(f"{'rows':>12}{'by rows':>12}{'by persons':>12}")
-    size = 10**4
-    while size <= len(held["grp"]):
-        part = {"held": {name: column[:size] for name, column in held.items()}}
+    """CPU seconds of the exact aggregates for ever more rows, persons and groups."""
+
+    def line(what, many, part):
         times = [
-            best(lambda part=part, about=about, mean=mean: exact_aggregates(plan(about, mean), part, SALTS), repeats)
-            for about, mean in ((Rows(), True), (person, False))
+            best(lambda about=about, mean=mean: exact_aggregates(plan(about, mean), {"held": part}, SALTS), repeats)
+            for about, mean in ((Rows(), True), (PERSON, False))
         ]
-        print(f"{size:>12,}{times[0]:>12.4f}{times[1]:>12.4f}")
+        print(f"{what:>10}{many:>12,}{times[0]:>12.4f}{times[1]:>12.4f}")
+
+    rows = len(held["grp"])
+    print(f"{'':>10}{'many':>12}{'by rows':>12}{'by persons':>12}")
+    size = 10**4
+    while size <= rows:
+        line("rows", size, {name: column[:size] for name, column in held.items()})
         size *= 10
+    for persons in (10, 10**3, 10**5, 10**6):
+        line("persons", persons, {**held, "user": held["user"] % persons})
+    for groups in (1, 10, 100, 1000):
+        line("groups", groups, {**held, "grp": held["grp"] % groups})
+
+
+def waited(ask, repeats):
+    """Seconds of the wall clock, the least of the repeats; the first one warms up."""
+    seconds = []
+    for _ in range(repeats + 1):
+        begin = time.perf_counter()
+        ask()
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds[1:])
+
+
+def beside(engine, raw, data, repeats, targets):
+    """Both units beside the engine's own GROUP BY."""
+    base, lines = waited(raw, repeats), []
+    for name, about, mean, target in (("rows", Rows(), True, targets[0]), ("persons", PERSON, False, targets[1])):
+        ours = waited(lambda about=about, mean=mean: exact_aggregates(plan(about, mean), data, SALTS), repeats)
+        line = {"task": f"{engine}, {name}", "seconds": ours, "beside": base, "ratio": ours / base, "target": target}
+        lines.append(line)
+    return lines
+
+
+def on_postgres(address, held, repeats):
+    """A table of the server that is dropped in the end."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS privet_held")
+        connection.execute('CREATE TABLE privet_held ("user" bigint, grp bigint, val double precision)')
+        try:
+            with connection.cursor() as cursor, cursor.copy("COPY privet_held FROM STDIN") as copy:
+                for row in zip(*(column.tolist() for column in held.values()), strict=True):
+                    copy.write_row(row)
+            connection.execute("ANALYZE privet_held")
+            raw = RAW.replace("held", "privet_held")
+            data = {"held": PostgresTable(address, "privet_held")}
+            return beside("PostgreSQL", lambda: connection.execute(raw).fetchall(), data, repeats, (20.0, 20.0))
+        finally:
+            connection.execute("DROP TABLE privet_held")
+
+
+def on_spark(held, repeats):
+    """A local Spark that reads a Parquet file."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "held.parquet")
+        duckdb.connect().register("held", held).execute(f"COPY (SELECT * FROM held) TO '{path}' (FORMAT parquet)")
+        frame = session.read.parquet(path)
+        frame.createOrReplaceTempView("held")
+        made = beside("Spark", lambda: session.sql(RAW).collect(), {"held": frame}, repeats, (1.3, 5.0))
+    session.stop()
+    return made
+
+
+def large(rows):
+    """A file that is generated, and read with little memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, engine = str(Path(folder) / "held.parquet"), duckdb.connect(config={"memory_limit": "3GB"})
+        mixed = "hash(range)"
+        made = (
+            f'SELECT CAST({mixed} % {max(rows // 10, 1)} AS BIGINT) AS "user", '
+            f"CAST({mixed} // 7919 % 1000 AS BIGINT) AS grp, "
+            f"CAST({mixed} // 104729 % 4000000 AS DOUBLE) / 30000 AS val FROM range({rows})"
+        )
+        engine.execute(f"COPY ({made}) TO '{path}' (FORMAT parquet)")
+        raw = best(lambda: engine.execute(RAW.replace("held", f"'{path}'")).fetchall(), 1)
+        engine.close()
+        lines = []
+        for name, about, mean in (("rows", Rows(), True), ("persons", PERSON, False)):
+            settings = {"memory_limit": "3GB", "temp_directory": folder}
+            begin, data = time.perf_counter(), {"held": path}
+            seconds = best(lambda: exact_aggregates(plan(about, mean), data, SALTS, **settings), 1)  # noqa: B023
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            task = f"{rows:,} rows, {name}, {peak:.1f} GB, {time.perf_counter() - begin:.0f} s waited"
+            lines.append({"task": task, "seconds": seconds, "beside": raw})
+        return lines
 
 
 if __name__ == "__main__":

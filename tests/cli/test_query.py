@@ -166,6 +166,9 @@ def test_a_draft_is_written_once_and_must_be_filled_in(privet, ask):
     assert "[columns.age]" in place.read_text(encoding="utf-8")
     assert privet("table", "draft", ask.folder / "visits.csv", "--out", place).code == 2
     assert "[columns.city]" in privet("table", "draft", ask.folder / "visits.csv").out
+    plain, looked = (privet("table", "draft", ask.folder / "visits.csv", *more).out for more in ((), ("--look",)))
+    assert 'kind = "int"' not in plain
+    assert 'kind = "int"' in looked
     assert "Rome" not in place.read_text(encoding="utf-8")
     assert privet("table", "draft", ask.folder / "none.csv").code == 2
     place.write_text('[columns.age]\nkind = "int"\nlower = "FILL IN"\nupper = 3\n', encoding="utf-8")

@@ -5,8 +5,9 @@ from tests.mutants.audit import AUDIT
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.privacy import PRIVACY
+from tests.mutants.queries import QUERIES
 from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
-ROOMS = (ADAPTIVE, AUDIT, MECHANISMS, NOISE, PRIVACY, TABLES, WORKLOADS)
+ROOMS = (ADAPTIVE, AUDIT, MECHANISMS, NOISE, PRIVACY, QUERIES, TABLES, WORKLOADS)
 MUTANTS = tuple(mutant for room in ROOMS for mutant in room.mutants)

@@ -44,12 +44,51 @@ plant(
 plant(
     "reading: NaN above all bounds",
     READING,
-    'self._clamped(double, lower, upper, f"WHEN {d.is_nan(double)} THEN NULL ")',
-    "self._clamped(double, lower, upper)",
+    'above = f"{x} > {high} AND {x} <= {d.number(math.inf)}"',
+    'above = f"{x} > {high}"; number = sql; x = d.as_double(sql)',
 )
 plant(
     "frames: bytes are one person",
     "tables/frames.py",
     '"other", np.zeros(len(plain)), missing',
     '"int", np.zeros(len(plain), dtype=np.int64), missing',
+)
+
+DUCKDB, FILES, FRAMES = "tables/engines/duckdb.py", "tables/engines/duckdb_files.py", "tables/frames.py"
+_HOSTILE = ("tests/tables/test_hostile_inputs.py",)
+plant("frames: a column takes the place of persons", DUCKDB, '_PERSON = "person"', '_PERSON = "c0"', *_HOSTILE)
+plant(
+    "frames: columns by their names",
+    DUCKDB,
+    'return Reading(name, kinds, person, {each: f"c{place}" for place, each in enumerate(held)})',
+    "return Reading(name, kinds, person)",
+    *_HOSTILE,
+)
+plant(
+    "same data: paths as they are written",
+    "tables/engines/same_data.py",
+    "_files(one) & _files(two)",
+    "one == two",
+    *_HOSTILE,
+)
+plant(
+    "same data: memory is not looked at",
+    "tables/engines/same_data.py",
+    "np.shares_memory(one, two)",
+    "False",
+    *_HOSTILE,
+)
+plant(
+    "files: persons are made one",
+    FILES,
+    "if _replaces(connection) and not named_by_text:",
+    "if _replaces(connection):",
+    *_HOSTILE,
+)
+plant(
+    "failing: the engine's words as a context",
+    "tables/engines/failing.py",
+    "        except Exception:\n            pass\n",
+    "        except Exception:\n            raise InvalidData(FAILED) from None\n",
+    *_HOSTILE,
 )

@@ -270,3 +270,27 @@ def test_top_values_are_not_monotonic_under_replace():
     added = TopK.for_budget(epsilon=1.0, sensitivity=1, monotonic=True, k=1)  # half the noise, for another unit
     with pytest.raises(InvalidParameter, match="the unit"):
         type(made)(plan=made.plan, choice=added, about=made.about)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("asked", ["ranges", "quantiles", "counts", "median"])
+def test_cells_of_a_question_without_groups_are_no_groups(asked, relation):
+    """A person with rows in many bins keeps as many of them as one group may have, and that is what is priced."""
+    unit = pv.Person("who", max_groups=2, max_rows_per_group=5, relation=relation)
+    data = {"who": [1] * 8 + [2], "age": [*range(10, 90, 10), 95]}
+    table = pv.Table(data, columns={"age": pv.Int(0, 110)}, unit=unit, name="t")
+    if asked == "median":
+        (part,) = table.agg(m=pv.median("age")).for_budget(epsilon=1.0).quantiles
+        plan, moved = part.plan, part.choice.sensitivity.value
+        assert moved == 5
+    else:
+        question = {
+            "ranges": lambda: table.ranges("age"),
+            "quantiles": lambda: table.quantiles("age", [0.5]),
+            "counts": lambda: table.counts(**{f"c{i}": table["age"] == 10 * i for i in range(1, 9)}),
+        }[asked]()
+        plan = question.plan
+        assert question.for_budget(epsilon=1.0).queries.max_rows == 5
+    kept = table.data.exact_aggregates(plan, (1, 2, 3, 4, 5)).rows
+    assert int(kept.sum()) == 5 + (asked != "counts")
+    assert plan.rows.unit.unit == unit.unit

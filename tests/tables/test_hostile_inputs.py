@@ -12,7 +12,7 @@ import pytest
 import privet as pv
 from privet.errors import InvalidData
 from privet.tables.bounded import Bounded, Signed, Ticks
-from privet.tables.columns import Category, Column, Int, Text
+from privet.tables.columns import Category, Column, Float, Int, Text
 from privet.tables.engines import check_sources, exact_aggregates, reference
 from privet.tables.engines.failing import FAILED, one_failure
 from privet.tables.expressions import Ref
@@ -198,3 +198,34 @@ def test_persons_may_be_read_under_two_names() -> None:
     plan = Bounded(Union((Source("one", columns, person), Source("two", columns, person))), (), ALL)
     held = {"a": np.array([1, 2]), "id": np.array([1, 2])}
     assert exact_aggregates(plan, {"one": held, "two": held}, SALTS).rows.tolist() == [2]
+
+
+def test_a_draft_looks_at_values_only_when_it_is_told_to(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    header, lines = (
+        "id,age,cost,day,urgent,flag,ward,none,code",
+        ["1,30,1.5,2024-05-01,true,0,A,,007", "2,,-2e3,2024-05-02,f,1,B,,x"],
+    )
+    path.write_text("\n".join([header, *lines]) + "\n")
+    plain, looked = pv.Table.draft(str(path)), pv.Table.draft(str(path), look=True)
+    kinds = [line.split('"')[1] for line in looked.splitlines() if line.startswith("kind =")][1:]
+    assert kinds == ["int", "int", "float", "date", "bool", "int", "text", "text", "text"]
+    assert plain.count('kind = "text"') == 9
+    assert not any(word in looked for word in ("30", "1.5", "2024", "007"))  # kinds alone, no value
+    assert 'kind = "date"' not in pv.Table.draft({"day": ["2024-05-01"]})
+    assert 'kind = "date"' in pv.Table.draft({"day": ["2024-05-01"]}, look=True)
+
+
+@pytest.mark.parametrize("others", [[1.0, 2.0], [-0.0], [200.0], [-5.0], [float("inf")], [1.0, None], []])
+@pytest.mark.parametrize("column", [Float(0.0, 100.0), Int(0, 100)], ids=["float", "int"])
+def test_nan_beside_the_statistics_of_a_file(others: list[Any], column: Column, tmp_path: Path) -> None:
+    """They know no NaN, and DuckDB drops what they seem to decide: NaN would be a bound, or make the query fail."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"x": pa.array([*others, float("nan")], pa.float64())}), tmp_path / "t.parquet")
+    signed = (Signed(Ticks(Ref("x"), 0.0, 1.0), 0, 100),)
+    plan = Bounded(Source("t", (("x", column),), Rows()), (), ALL, (), (), signed)
+    found = exact_aggregates(plan, {"t": str(tmp_path / "t.parquet")}, SALTS)
+    wanted = reference.exact_aggregates(plan, {"t": {"x": [*others, None]}}, SALTS)
+    assert (found.rows.tolist(), found.signed[0].tolist()) == (wanted.rows.tolist(), wanted.signed[0].tolist())

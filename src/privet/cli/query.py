@@ -219,11 +219,14 @@ def _typed(texts: list[str]) -> list[Any]:
 def draft(
     file: Annotated[str, typer.Argument(help="A Parquet or CSV file.")],
     out: Annotated[Path | None, typer.Option(help="Write to a file, which must not exist yet.", metavar="FILE")] = None,
+    look: Annotated[
+        bool, typer.Option("--look", help="Look at the values of a CSV file for their kinds: for its custodian alone.")
+    ] = False,
 ) -> None:
     """A schema with the names and kinds of the columns. Bounds are marked to be filled in, never read from the data."""
     from privet.queries import Table
 
-    text = Table.draft(file)
+    text = Table.draft(file, look=look)
     if out is None:
         typer.echo(text)
         return

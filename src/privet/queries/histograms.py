@@ -17,7 +17,7 @@ from privet.tables.bounded import Bounded
 from privet.tables.columns import Column, Float
 from privet.tables.expressions import Condition, Pattern
 from privet.tables.keys import KeySet, all_keys
-from privet.tables.plan import Derive, Node
+from privet.tables.plan import Derive, Node, in_one_group
 from privet.workloads import AllRanges, Marginals, Optimised, PIdentity, Prefix, Rows
 from privet.workloads.design import NoiseNorm
 from privet.workloads.plan import Plan, candidates, make_plan
@@ -94,7 +94,7 @@ def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) ->
     patterns = possible_patterns(asked, rows)
     if not len(patterns):
         raise InvalidParameter("no row can meet any of these conditions")
-    derived = Derive(rows, _PATTERN, Pattern(asked))
+    derived = Derive(in_one_group(rows), _PATTERN, Pattern(asked))
     codes = [int(sum(2**i for i, holds in enumerate(row) if holds)) for row in patterns]
     plan = Bounded(derived, (_PATTERN,), KeySet((_PATTERN,), tuple((code,) for code in codes)))
     return HistogramQuestion(plan, Rows(patterns.T.astype(float)), data, {"labels": tuple(conditions)})
@@ -104,7 +104,7 @@ def _over_bins(rows: Node, column: str, bins: int | None) -> tuple[Bounded, int,
     kind: Column | None = rows.columns.get(column)
     if kind is None or not (kind.numeric or kind.kind == "date"):
         raise InvalidParameter(f"ranges and quantiles are asked of columns of numbers or days; {column!r:.60} is none")
-    derived, cells, start, width = binned(rows, column, _BINS if bins is None else count("bins", bins, 1))
+    derived, cells, start, width = binned(in_one_group(rows), column, _BINS if bins is None else count("bins", bins, 1))
     name = next(reversed(derived.columns))
     plan = Bounded(derived, (name,), KeySet((name,), tuple((i,) for i in range(cells))))
     facts = {"start": start, "width": width, "whole": not isinstance(kind, Float), "days": kind.kind == "date"}

@@ -105,11 +105,16 @@ class Table:
         return write_schema(self.columns, self.rows.unit)
 
     @staticmethod
-    def draft(source: Any) -> str:
-        """A schema with the names and kinds of the columns; bounds are marked to be filled in, never read from the data."""
+    def draft(source: Any, *, look: bool = False) -> str:
+        """A schema with the names and kinds of the columns; bounds are marked to be filled in, never read from the data.
+
+        A CSV file holds texts alone. With `look=True` its values are looked at, and a column in which all of them are
+        whole numbers, numbers, days, or yes and no, is drafted as such. That is for the custodian, who may see the data:
+        the draft then depends on them, and belongs to nobody else before it has been read.
+        """
         from privet.tables.engines import draft_of
 
-        return draft_of(source)
+        return draft_of(source, look=look)
 
     def __getitem__(self, name: str) -> ColumnOf:
         if not isinstance(name, str):

@@ -283,7 +283,7 @@ class Emitter:
         numbers += [f"sum({self._cut(each, alias)})" for each, alias in zip(plan.signed, signed, strict=True)]
         picked = [*keys, *(f"{d.whole(f'coalesce({each}, 0)')} AS {self._alias()}" for each in numbers)]
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        whole = ", ".join(f"{name} AS {d.materialized}({sql})" for name, sql in steps)
+        whole = ", ".join(f"{name} AS ({sql}{d.fence})" for name, sql in steps)
         return f"WITH {whole} SELECT {', '.join(picked)} FROM kept WHERE k > 0{group}"
 
     def _mixed(
@@ -315,8 +315,8 @@ class Emitter:
         limbs = ("id", d.divided("id", str(P)), "key_number", "0")
         for i, (limb, salt) in enumerate(zip(limbs, salts[1:], strict=True)):
             steps.append((f"z{i}", f"SELECT {base}, ({h} + {limb} + {d.number(salt)}) % {P} AS z FROM {last}"))
-            steps.append((f"q{i}", f"SELECT {base}, z, z * z % {P} AS s FROM z{i}"))
-            steps.append((f"h{i}", f"SELECT {base}, s * s % {P} * z % {P} AS h FROM q{i}"))
+            square = f"(z * z % {P})"
+            steps.append((f"h{i}", f"SELECT {base}, {square} * {square} % {P} * z % {P} AS h FROM z{i}"))
             last, h = f"h{i}", "h"
         return last
 

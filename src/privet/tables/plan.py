@@ -1,7 +1,7 @@
 """The plan of a query: a small frozen tree of what happens to rows. Public, hashable, and without any data."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from privet._validate import instance
@@ -350,6 +350,34 @@ class Union(Node):
     @property
     def sources(self) -> tuple[Source, ...]:
         return _distinct(tuple(source for each in self.inputs for source in each.sources))
+
+
+def in_one_group(node: Node) -> Node:
+    """The same rows for a question that has no groups, however many cells it is answered from: of a person are kept as
+    many rows as one group may have, in whatever cells they lie.
+
+    >>> rows = in_one_group(Source("t", (), Person("id", max_groups=5, max_rows_per_group=3)))
+    >>> rows.reach.most_rows, rows.unit.max_groups
+    (3, None)
+    """
+    unit = node.unit
+    if not isinstance(unit, Person):
+        return node
+    return _limited(node, Person(unit.column, max_rows=node.reach.within(1).most_rows, relation=unit.relation))
+
+
+def _limited(node: Node, person: Person) -> Node:
+    """The same plan with other limits of a person."""
+    if isinstance(node, Source):
+        return replace(node, about=person) if isinstance(node.about, Person) else node
+    if isinstance(node, PersonJoin):
+        return replace(node, left=_limited(node.left, person), right=_limited(node.right, person))
+    if isinstance(node, Linked):
+        return replace(node, link=replace(node.link, about=person))
+    if isinstance(node, Union):
+        return replace(node, inputs=tuple(_limited(each, person) for each in node.inputs))
+    assert isinstance(node, Where | Derive | PublicJoin)
+    return replace(node, input=_limited(node.input, person))
 
 
 def _texts(column: Column) -> bool:

@@ -28,10 +28,11 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
         return Preconditioned(), "several classes: preconditioned noisy steps on the softmax loss, all classes at once"
     if not pure and n_rows is not None and few_records(task, promise, n_rows):
         return NoisyGD(rows=n_rows), "few records for so many columns and so small a budget: noisy gradient descent"
+    steps: Solver = Preconditioned() if task.dimension <= _WIDE else NoisyGD(rows=n_rows)
     if promise.epsilon is None:
-        return NoisyGD(rows=n_rows), "a promise of rho or mu: normal noise composes in it exactly"
-    if task.unit.group_size > 1:
-        return NoisyGD(rows=n_rows), "several records a person: their clipped gradients are added up"
+        return steps, "a promise of rho or mu: noisy steps, whose normal noise composes in it exactly"
+    if task.unit.group_size > 1 and not pure:
+        return steps, "several records a person: noisy steps on the sums of their clipped gradients"
     return ObjectivePerturbation(), "a loss with bounded slope and curvature: objective perturbation"
 
 

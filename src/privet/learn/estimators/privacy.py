@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, final
 
+from privet.learn.estimators.ladder import ladder
 from privet.mechanisms import Release
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
@@ -37,6 +38,10 @@ class FitPrivacy:
     def delta(self) -> float:
         return 0.0 if self.promise is None else self.promise.delta
 
+    def ladder(self) -> dict[str, float]:
+        """Epsilon of the plan at the promised delta by four ways of adding up its steps; nothing where there are none."""
+        return {} if self.loss is None else ladder(self.loss, self.delta)
+
     def __str__(self) -> str:
         if self.promise is None or self.unit is None:
             return f"not private (epsilon = inf): {self.solver}"
@@ -44,6 +49,9 @@ class FitPrivacy:
         lines.append("paid by nobody: no ledger was in force" if self.paid is None else f"paid: {self.paid}")
         if self.insecure:
             lines.append("INSECURE: the noise came from a seed")
+        rungs = ", ".join(f"{name} {value:.4g}" for name, value in self.ladder().items())
+        if rungs:
+            lines.append(f"epsilon of its steps at that delta, from naive to tight: {rungs}")
         if self.proof:
             lines.append(f"proof: {self.proof}")
         return "\n".join([*lines, *self.notes])

@@ -110,6 +110,25 @@ class GridRows:
         first, second = np.triu_indices(size)
         return np.clip(total.exact()[first, second] * np.where(first == second, 5, 7), -_MOST, _MOST).astype(np.int64)
 
+    def hessian(self, loss: Loss, weights: Array) -> Array:
+        """The sum of c x x^T at `weights`, for a loss of one margin, of entries rounded once: not releasable.
+
+        c is the mean curvature between margin 0 and the margin of the record, (psi'(m) - psi'(0))/m: with it a Newton step
+        does not overshoot (for the logistic loss it is the quadratic upper bound). It has 14 digits below the loss's
+        `smoothness`, coordinates have 14, so that sums are exact; 0 <= c <= smoothness and |x| <= 1.
+        """
+        w, size = margin_weights(weights), self._task.dimension
+        total = _Total((size, size))
+        for piece in self._pieces():
+            for rows, _, targets in _tiles(piece, _TILE):
+                margins = np.asarray(rows @ w)
+                apart = np.where(np.abs(margins) > 1e-3, margins, 1e-3)
+                means = (loss.slope(apart, targets) - loss.slope(np.zeros_like(apart), targets)) / apart
+                curves = np.clip(means / loss.smoothness, 0.0, 1.0)
+                whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**14)
+                total.add((np.trunc(curves * 2.0**14)[:, None] * whole).T @ whole)
+        return np.asarray(total.exact().astype(np.float64) * (loss.smoothness * 2.0**-42))
+
 
 def gradient_grid(clip_norm: float) -> Grid:
     """The grid of `GridRows.gradient`.
@@ -214,9 +233,9 @@ def _on_grid(rows: Any, targets: Array) -> _Piece:
     return _Piece(values.astype(np.float32), np.sqrt(np.einsum("ij,ij->i", values, values)), targets)
 
 
-def _tiles(piece: _Piece) -> Iterator[_Piece]:
+def _tiles(piece: _Piece, largest: int | None = None) -> Iterator[_Piece]:
     sparse = _is_csr(piece.rows)
-    size = _SPARSE_TILE if sparse else _TILE
+    size = (_SPARSE_TILE if largest is None else largest) if sparse else _TILE
     buffer = None if sparse else np.empty((min(_TILE, len(piece.targets)), piece.rows.shape[1]))
     for start in range(0, len(piece.targets), size):
         end = min(start + size, len(piece.targets))

@@ -1,6 +1,12 @@
 """Solvers: how a linear model is fitted privately, one algorithm a file."""
 
 from privet._face import face
+from privet.learn.solvers.bolt_on import BoltOn as BoltOn, BoltOnFit as BoltOnFit
+from privet.learn.solvers.exponential import (
+    GridExponential as GridExponential,
+    GridExponentialFit as GridExponentialFit,
+)
+from privet.learn.solvers.newton import Newton as Newton, NewtonFit as NewtonFit
 from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit
 from privet.learn.solvers.noisy_sgd import NoisySGD as NoisySGD, NoisySGDFit as NoisySGDFit
 from privet.learn.solvers.objective_perturbation import (
@@ -10,6 +16,7 @@ from privet.learn.solvers.objective_perturbation import (
 )
 from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, OutputPerturbation as OutputPerturbation
 from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
+from privet.learn.solvers.projected_sgd import ProjectedSGD as ProjectedSGD, ProjectedSGDFit as ProjectedSGDFit
 from privet.learn.solvers.solver import Solver as Solver
 
 __all__, __dir__ = face(globals())

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from privet._validate import flag
 from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.engines import duckdb, postgres, spark
@@ -55,8 +56,9 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     return _ENGINES[_engine(plan, sources)].exact_aggregates(plan, sources, salts, **settings)
 
 
-def draft_of(data: Any) -> str:
-    """A schema with the names and kinds of the columns of a table; bounds are never read from the data.
+def draft_of(data: Any, *, look: bool = False) -> str:
+    """A schema with the names and kinds of the columns of a table; bounds are never read from the data. With `look` the
+    values of texts, as CSV files have them, are looked at for their kind: a tool of the custodian, who may see the data.
 
     >>> print(draft_of({"ward": ["A"]}).strip().splitlines()[-1])
     kind = "text"
@@ -64,7 +66,10 @@ def draft_of(data: Any) -> str:
     if engine_of(data) != "DuckDB":
         raise InvalidData("a schema is drafted from a file or from data in memory; write that of a database by hand")
     names = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
-    return draft({name: names.get(kind, "text") for name, kind in duckdb.kinds(data).items()})
+    kinds = {name: names.get(kind, "text") for name, kind in duckdb.kinds(data).items()}
+    if flag("look", look):
+        kinds |= duckdb.exact_kinds(data, [name for name, kind in kinds.items() if kind == "text"])
+    return draft(kinds)
 
 
 def _engine(plan: Bounded, sources: Sources) -> str:

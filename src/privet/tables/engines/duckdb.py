@@ -14,7 +14,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
-from privet.tables.columns import Column
+from privet.tables.columns import Column, Text
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
 from privet.tables.engines.duckdb_files import file_reading, raw_kind
@@ -24,6 +24,7 @@ from privet.tables.keys import plain_key
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
+from privet.tables.texts import NO, YES
 
 SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
 _PERSON = "person"  # what the persons of a data frame are called there; its columns are c0, c1, ...
@@ -234,6 +235,31 @@ def _provide_frame(connection: Any, reading: Reading, source: Source, data: Any,
 
 def _array(column: RawColumn) -> Array:
     return np.ma.MaskedArray(column.values, column.missing) if column.missing.any() else column.values
+
+
+@one_failure
+def exact_kinds(data: Any, names: list[str]) -> dict[str, str]:
+    """What the texts of these columns are, read off their values: not releasable. A column is of the narrowest kind that
+    all of its values have; one without values is of texts."""
+    source, d = Source("table", tuple((name, Text()) for name in names), Rows()), DuckDB()
+    with _connected({}) as connection:
+        reading = _reading(connection, "privet_schema", source, data)
+        _provide(connection, reading, source, data, set(names))
+        made: dict[str, str] = {}
+        for name in names:
+            text = f"trim({d.plain_text(d.quote(reading.called(name)))})"
+            number = d.read_double(text)
+            forms = {
+                "int": f"({number}) = floor({number}) AND abs({number}) < {2**53}",
+                "float": f"({number}) IS NOT NULL",
+                "date": f"({d.read_day(text, 'text')}) IS NOT NULL",
+                "bool": f"{text} IN ({', '.join(map(d.text, (*YES, *NO)))})",
+            }
+            counted = ", ".join(f"count(*) FILTER (WHERE {form})" for form in forms.values())
+            row = connection.execute(f"SELECT count({text}), {counted} FROM {reading.sql}").fetchone()
+            fits = [kind for kind, many in zip(forms, row[1:], strict=True) if many == row[0] > 0]
+            made[name] = fits[0] if fits else "text"
+    return made
 
 
 @one_failure

@@ -1,0 +1,131 @@
+"""Bugs in queries: a condition of SQL that means something else, a batch that pays for less, sums that move further."""
+
+from tests.mutants.mutant import Table
+
+QUERIES = Table("tests/queries/test_sql.py", "tests/queries")
+plant = QUERIES.plant
+
+SQL, WORDS = "queries/sql.py", "queries/sql_words.py"
+_SQL = ("tests/queries/test_sql_beside_duckdb.py", "tests/queries/test_sql.py")
+plant("sql: IS NOT NULL is IS NULL", SQL, "return Negated(missing) if opposite else missing", "return missing", *_SQL)
+plant("sql: a constant on the left is not turned", SQL, "_COMPARED[_TURNED.get(sign, sign)]", "_COMPARED[sign]", *_SQL)
+plant("sql: NOT is forgotten before IN", SQL, "return Negated(made) if opposite else made", "return made", *_SQL)
+plant("sql: NOT takes what AND follows", SQL, "Negated(self.opposite())", "Negated(self.both())", *_SQL)
+plant(
+    "sql: BETWEEN leaves out its end",
+    SQL,
+    'Compare(Ref(name), "<=", self.constant())',
+    'Compare(Ref(name), "<", self.constant())',
+    *_SQL,
+)
+plant(
+    "sql: a sign is lost",
+    SQL,
+    'sign = -1 if self.words.took("-") else 1',
+    'sign = 1 if self.words.took("-") else 1',
+    *_SQL,
+)
+plant(
+    "sql: the condition is forgotten",
+    SQL,
+    "self.table = self.table.where(self.either())",
+    "self.either()",
+    *_SQL,
+)
+plant(
+    "sql: any column is counted as persons",
+    SQL,
+    "if self.within(item.about, [unit.column]) is None:",
+    "if False:",
+    "tests/queries/test_sql.py",
+)
+plant(
+    "sql: rows are shown",
+    SQL,
+    "        if name not in keys:\n",
+    "        if False:\n",
+    "tests/queries/test_sql.py",
+)
+plant(
+    "sql: HAVING is passed over",
+    SQL,
+    'self.words.took(";")\n        if self.words.next.kind != "end":',
+    'self.words.took(";")\n        if False:',
+    "tests/queries/test_sql.py",
+)
+plant("sql: a doubled quote ends a text", WORDS, "'(?:[^']|'')*')", "'[^']*')", "tests/queries/test_sql.py")
+
+BATCH, ANSWERS = "queries/batches.py", "queries/batch_answers.py"
+_BATCH = ("tests/queries/test_batches.py", "tests/laws -k batch_answers")
+plant(
+    "batch: only the first query is paid",
+    ANSWERS,
+    "return losses[0] if len(losses) == 1 else Composed(losses)",
+    "return losses[0]",
+    *_BATCH,
+)
+plant("batch: two units", ANSWERS, "if len({part.unit for part in self.parts}) > 1:", "if False:", *_BATCH)
+plant(
+    "batch: two units are asked", BATCH, "if len({query.unit for _, query in self.queries}) > 1:", "if False:", *_BATCH
+)
+plant(
+    "batch: everybody gets the whole budget",
+    BATCH,
+    "return [each / math.fsum(held) for each in held]",
+    "return [1.0 for each in held]",
+    *_BATCH,
+)
+plant("batch: delta is given to each", BATCH, "target.delta / many * safe", "target.delta", *_BATCH)
+plant("batch: mu is shared as epsilon is", BATCH, '{"mu": mu * math.sqrt(each)}', '{"mu": mu * each**0.25}', *_BATCH)
+
+COVARIANCES, COVARIANCE = "queries/covariance_answers.py", ("tests/queries/test_covariances.py",)
+plant(
+    "covariances: one pair is priced",
+    COVARIANCES,
+    "Fraction(sum(tops) * reach.l1(unit))",
+    "Fraction(max(tops) * reach.l1(unit))",
+    *COVARIANCE,
+)
+plant("covariances: squares are not squared", COVARIANCES, "sum(top * top for top in tops)", "sum(tops)", *COVARIANCE)
+plant(
+    "covariances: rows of a person count once",
+    COVARIANCES,
+    "Fraction(sum(tops) * reach.l1(unit))",
+    "Fraction(sum(tops))",
+    *COVARIANCE,
+)
+plant(
+    "covariances: a corner is too large",
+    COVARIANCES,
+    "((one, 2 * n), (square, -2))",
+    "((one, 2 * n), (square, -1))",
+    *COVARIANCE,
+)
+plant(
+    "covariances: a missing value is a zero",
+    COVARIANCES,
+    "Term((each,), present) for each",
+    "Term((each,), ()) for each",
+    *COVARIANCE,
+)
+plant(
+    "covariances: any noise will do",
+    COVARIANCES,
+    "or self.part.sensitivity.value < needed.value:",
+    "or False:",
+    *COVARIANCE,
+)
+plant(
+    "covariances: priced for another unit",
+    COVARIANCES,
+    "if self.part.sensitivity.unit != about:",
+    "if False:",
+    *COVARIANCE,
+)
+plant(
+    "covariances: another plan is run",
+    COVARIANCES,
+    "if design != design_of(rows, self.columns) or about != rows.unit.unit:",
+    "if False:",
+    *COVARIANCE,
+)
