@@ -4,8 +4,10 @@ from privet._face import face
 from privet.learn import losses as losses, solvers as solvers
 from privet.learn.estimators import (
     FitPrivacy as FitPrivacy,
+    LinearRegression as LinearRegression,
     LogisticRegression as LogisticRegression,
     PrivateEstimator as PrivateEstimator,
+    Ridge as Ridge,
 )
 
 __all__, __dir__ = face(globals(), "losses", "solvers")

@@ -2,7 +2,9 @@
 
 from privet._face import face
 from privet.learn.estimators.estimator import PrivateEstimator as PrivateEstimator
+from privet.learn.estimators.linear_regression import LinearRegression as LinearRegression
 from privet.learn.estimators.logistic_regression import LogisticRegression as LogisticRegression
 from privet.learn.estimators.privacy import FitPrivacy as FitPrivacy
+from privet.learn.estimators.ridge import Ridge as Ridge
 
 __all__, __dir__ = face(globals())

@@ -1,6 +1,8 @@
 """Solvers: how a linear model is fitted privately, one algorithm a file."""
 
 from privet._face import face
+from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
+from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
 from privet.learn.solvers.objective_perturbation import (
     ObjectiveFit as ObjectiveFit,
     ObjectivePerturbation as ObjectivePerturbation,
@@ -8,5 +10,10 @@ from privet.learn.solvers.objective_perturbation import (
 )
 from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, OutputPerturbation as OutputPerturbation
 from privet.learn.solvers.solver import Solver as Solver
+from privet.learn.solvers.sufficient_statistics import (
+    StatisticsFit as StatisticsFit,
+    SufficientStatistics as SufficientStatistics,
+)
+from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian as SymmetricGaussian
 
 __all__, __dir__ = face(globals())
