@@ -2,9 +2,9 @@
 
     python benchmarks/learn_regression.py [--seeds 3] [--peer]
 
-Features are uniform on [-1, 1], the coefficients point in a random direction and move y within its bounds (-1, 1), and normal
-noise on y is such that least squares without privacy explain .361 of 100 columns and .828 of 10. delta is 1/n^2. The peer runs
-in an interpreter of its own choosing: `--peer` times it here, in one process with ours.
+Features are uniform on [-1, 1], the coefficients point in a random direction and move y within its bounds (-1, 1), and
+normal noise on y is such that least squares without privacy explain .361 of 100 columns and .828 of 10. delta is 1/n^2.
+`--peer` times diffprivlib in one process with ours.
 """
 
 import argparse
@@ -56,8 +56,11 @@ def main() -> None:
                 times.append(time.process_time() - begun)
                 fresh = uniform(n, d, share, seed)  # the direction follows the seed, so the same rows: scored in sample
                 scores.append(float(model.score(*fresh)))  # type: ignore[attr-defined]
-            print(f"n={n} d={d} epsilon={epsilon}: R2 median {np.median(scores):.4f} min {min(scores):.4f} of {share}; ",
-                  f"{np.median(times):.3f} s CPU", flush=True)
+            print(
+                f"n={n} d={d} epsilon={epsilon}: R2 median {np.median(scores):.4f} min {min(scores):.4f} of {share}; ",
+                f"{np.median(times):.3f} s CPU",
+                flush=True,
+            )
     if chosen.peer:
         rows, y = uniform(100_000, 100, 0.361, 0)
         ours, theirs = [], []
@@ -65,7 +68,9 @@ def main() -> None:
             begun = time.process_time()
             model = fit(rows, y, 1.0)
             spent.append(time.process_time() - begun)
-        print(f"100k x 100: ours {min(ours):.3f} s, diffprivlib {min(theirs):.3f} s, {min(theirs) / min(ours):.1f} times")
+        print(
+            f"100k x 100: ours {min(ours):.3f} s, diffprivlib {min(theirs):.3f} s, {min(theirs) / min(ours):.1f} times"
+        )
 
 
 if __name__ == "__main__":

@@ -46,7 +46,12 @@ class Regression(LinearModel):
         self.intercept_ = float(intercept)
 
     def confidence_intervals(
-        self, level: float = 0.95, *, method: Literal["normal", "bootstrap"] = "normal", draws: int = 2_000, seed: int = 0
+        self,
+        level: float = 0.95,
+        *,
+        method: Literal["normal", "bootstrap"] = "normal",
+        draws: int = 2_000,
+        seed: int = 0,
     ) -> Array:
         """An interval (low, high) for every coefficient, and for the intercept last if there is one: computed from what was
         released, so free of charge.

@@ -17,8 +17,8 @@ from privet.learn.solvers import BoostedSSP, Solver, SufficientStatistics
 class Ridge(RegressorMixin, Regression):
     """Least squares with `alpha` times the squared length of the coefficients added, with differential privacy.
 
-    Public facts as of `LinearRegression`. `alpha` is scikit-learn's, in the units of the data; the intercept is free of it. A
-    `solver` has a ridge of its own, and then `alpha` does not count.
+    Public facts as of `LinearRegression`. `alpha` is scikit-learn's, in the units of the data; the intercept is free of it.
+    A `solver` has a ridge of its own, and then `alpha` does not count.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Wang 2018; Tang et al. 2023.

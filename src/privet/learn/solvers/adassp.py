@@ -13,7 +13,7 @@ from privet.errors import InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.equations import check_squared, reach, total_mu
-from privet.learn.solvers.exact_totals import STEPS, exact_cross, exact_gram
+from privet.learn.solvers.exact_totals import STEPS, exact_gram
 from privet.learn.solvers.solver import Solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
@@ -29,8 +29,8 @@ _COLUMNS = 2_000
 @final
 @dataclass(frozen=True, kw_only=True)
 class AdaSSP(Solver):
-    """Adaptive sufficient statistics (Wang 2018): thirds of the budget for the smallest eigenvalue, the Gram and its product
-    with the targets, composed as normal noise; then a ridge that is as strong as the noise needs and no stronger.
+    """Adaptive sufficient statistics (Wang 2018): thirds of the budget for the smallest eigenvalue, the Gram and its
+    product with the targets, composed as normal noise; then a ridge that is as strong as the noise needs and no stronger.
 
     `miss` is the probability with which the noise may be larger than the ridge allows for.
 
@@ -73,7 +73,7 @@ class AdaSSPFit(Algorithm[Any, Any]):
     **Guarantee:** the composition of the three normal releases.
     **Sensitivity:** smallest eigenvalue 1 under both relations; Gram 1 (sqrt2 under replace); product 1 (2).
     **Reference:** Wang 2018.
-    **Proof:** docs/proofs/learn/sufficient_statistics.md.
+    **Proof:** docs/proofs/learn/adassp.md.
     """
 
     name = "adassp_fit"
@@ -108,13 +108,14 @@ class AdaSSPFit(Algorithm[Any, Any]):
 
     def _run(self, prepared: Records, source: Source) -> Any:
         size = self.task.dimension
-        exact = exact_gram(self.task, prepared)
+        moments = exact_gram(self.task, prepared, targets=True)
+        exact = moments[:-1, :-1]
         low = float(np.linalg.eigvalsh(exact.astype(np.float64) / STEPS**2)[0])
         # beyond this trace rounding could exceed its allowance; one record moves the trace by at most 1, as the eigenvalue
         low = min(max(low, 0.0), max(0.0, float(_LARGEST - Fraction(int(np.trace(exact)), STEPS**2))))
         seen = float(self.smallest.release(low, source=source).value)
         gram = np.asarray(self.gram.release(exact, source=source).value)
-        totals = [Fraction(each, STEPS**2) for each in exact_cross(self.task, prepared, lambda _, goals: goals)]
+        totals = [Fraction(int(each), STEPS**2) for each in moments[:-1, -1]]
         cross = np.asarray(self.cross.release(totals, source=source).value)
         sure = max(seen - self.smallest.sigma * math.sqrt(2.0 * math.log(2.0 / self.miss)), 0.0)
         wanted = self.gram.sigma * math.sqrt(size * math.log(2.0 * size**2 / self.miss))

@@ -14,7 +14,7 @@ from privet.errors import InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved, total_mu
-from privet.learn.solvers.exact_totals import STEPS, Factors, exact_cross, exact_gram, exact_margins, exact_squares
+from privet.learn.solvers.exact_totals import STEPS, Factors, exact_cross, exact_gram, exact_margins
 from privet.learn.solvers.shrinkage import Noise, shrunk
 from privet.learn.solvers.solver import Solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
@@ -25,7 +25,7 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
 _SHARES = {"gram": 0.4, "first": 0.25, "spread": 0.05, "second": 0.3}
 _WIDTH = 3.0  # residuals are clipped at so many of their standard deviations
-_LEAST = 2.0**-10
+_CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # all are tried in one pass; one of them is released
 
 
 @final
@@ -73,7 +73,7 @@ class BoostedFit(Algorithm[Any, Any]):
     **Sensitivity:** on unit rows and targets in [-1, 1]: Gram 1 (sqrt2 under replace, Frobenius), products 1 (2), squared
     residuals and the number of records sqrt2 (1).
     **Reference:** Wang 2018; Tang et al. 2023.
-    **Proof:** docs/proofs/learn/sufficient_statistics.md.
+    **Proof:** docs/proofs/learn/boosted_ssp.md.
     """
 
     name = "boosted_ssp_fit"
@@ -95,7 +95,11 @@ class BoostedFit(Algorithm[Any, Any]):
                 raise InvalidParameter(f"{part} was made for a smaller reach, or another unit, than this plan has")
         bound = reach(1, 2, unit)
         made = instance("gram", self.gram, SymmetricGaussian).noise
-        if made.sensitivity.value < bound.value or made.sensitivity.unit != unit or self.gram.size != self.task.dimension:
+        if (
+            made.sensitivity.value < bound.value
+            or made.sensitivity.unit != unit
+            or self.gram.size != self.task.dimension
+        ):
             raise InvalidParameter("gram was made for a smaller reach, another unit or size than this plan has")
 
     @property
@@ -111,14 +115,17 @@ class BoostedFit(Algorithm[Any, Any]):
 
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         task = self.task
-        gram = np.asarray(self.gram.release(exact_gram(task, prepared), source=source).value)
-        cross = _released(self.first, exact_cross(task, prepared, lambda _, goals: goals), source)
+        moments = exact_gram(task, prepared, targets=True)
+        gram = np.asarray(self.gram.release(moments[:-1, :-1], source=source).value)
+        cross = _released(self.first, moments[:-1, -1], source)
         ridged = gram + np.diag(penalties(task, self.ridge))
         start = shrunk(ridged, cross, Noise(self.gram.sigma, self.first.sigma), constant=task.intercept)
-        squares, many = _released(self.spread, exact_squares(task, prepared, residuals(start, 1.0)), source)
+        products, others = exact_cross(task, prepared, residuals(start), _CLIPS)
+        squares, many = _released(self.spread, others, source)
         variance = max(float(squares) + self.spread.sigma, self.spread.sigma) / max(float(many), 1.0)
-        clip = min(1.0, max(_LEAST, _WIDTH * math.sqrt(variance)))
-        rest = clip * _released(self.second, exact_cross(task, prepared, residuals(start, clip)), source)
+        place = max(i for i, each in enumerate(_CLIPS) if i == 0 or each >= _WIDTH * math.sqrt(variance))
+        clip = _CLIPS[place]
+        rest = clip * _released(self.second, products[place], source)
         noise = Noise(self.gram.sigma, clip * self.second.sigma, max(float(squares), 0.0) / max(float(many), 1.0))
         return solved(task, gram, rest, start, noise, self.gram.edge, self.ridge)
 
@@ -137,14 +144,10 @@ class BoostedFit(Algorithm[Any, Any]):
         )
 
 
-def residuals(weights: Array, clip: float) -> Factors:
-    """(y - x.w)/clip of every record by itself, for rows in whole steps: not releasable."""
-
-    def factors(rows: Array, goals: Array) -> Array:
-        return np.asarray((goals - exact_margins(rows, weights)) / clip)
-
-    return factors
+def residuals(weights: Array) -> Factors:
+    """y - x.w of every record by itself, for rows in whole steps: not releasable."""
+    return lambda rows, goals: np.asarray(goals - exact_margins(rows, weights))
 
 
-def _released(part: Gaussian, totals: list[int], source: Source) -> Array:
-    return np.asarray(part.release([Fraction(each, STEPS**2) for each in totals], source=source).value)
+def _released(part: Gaussian, totals: Any, source: Source) -> Array:
+    return np.asarray(part.release([Fraction(int(each), STEPS**2) for each in totals], source=source).value)

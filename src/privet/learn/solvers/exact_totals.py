@@ -1,7 +1,8 @@
 """Exact sums over unit rows, in integers: whatever the order of the records, and whatever the others are.
 
-A unit row becomes whole steps of 2^-21 towards zero, which never lengthens it. Products of two such numbers are whole steps of
-2^-42, and so few of them are added up at a time that doubles hold every partial sum exactly, in whatever order a library adds.
+A unit row becomes whole steps of 2^-21 towards zero, which never lengthens it. Products of two such numbers are whole
+steps of 2^-42, and so few of them are added up at a time that doubles hold every partial sum exactly, in whatever order a
+library adds.
 """
 
 import math
@@ -81,24 +82,20 @@ def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
     return total.exact_sum()
 
 
-def exact_cross(task: Task, records: Records, factors: Factors) -> list[int]:
-    """The sum of factor times unit row in steps of `GRID`, for factors(rows in steps, targets) within [-1, 1]: not
-    releasable. Factors must come from each record alone, in floats too: see `exact_margins`.
+def exact_cross(task: Task, records: Records, factors: Factors, clips: tuple[float, ...]) -> tuple[Any, list[int]]:
+    """In steps of `GRID`: for each clip the sum of factor/clip (within [-1, 1]) times unit row, as the rows of an array;
+    the sum of squared factors within [-1, 1], and the number of records. Not releasable.
+
+    `factors(rows in steps, targets)` must come from each record alone, in floats too: see `exact_margins`.
     """
-    total = Total((task.dimension,))
+    total, others = Total((len(clips), task.dimension)), Total((2,))
     for rows, goals in tiles(task, records):
-        total.add(rows.T @ whole(factors(rows, goals)))
-    return [int(each) for each in total.exact_sum()]
-
-
-def exact_squares(task: Task, records: Records, factors: Factors) -> list[int]:
-    """The sum of squared factors, and the number of records, in steps of `GRID`: not releasable."""
-    total = Total((2,))
-    for rows, goals in tiles(task, records):
-        steps = whole(factors(rows, goals))
-        total.add(np.array([steps @ steps, float(len(goals))]))
-    squares, many = total.exact_sum()
-    return [int(squares), int(many) * STEPS**2]
+        made = factors(rows, goals)
+        total.add(np.stack([whole(made / clip) for clip in clips]) @ rows)
+        steps = whole(made)
+        others.add(np.array([steps @ steps, float(len(goals))]))
+    squares, many = others.exact_sum()
+    return total.exact_sum(), [int(squares), int(many) * STEPS**2]
 
 
 def exact_margins(rows: Array, weights: Array) -> Array:

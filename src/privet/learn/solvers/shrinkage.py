@@ -7,7 +7,10 @@ import numpy as np
 
 from privet._numerics import Array
 
-_LENGTHS = (0.0, *np.logspace(-4.0, 4.0, 17).tolist())  # squared lengths of coefficients on unit rows that are weighed up
+_LENGTHS = (
+    0.0,
+    *np.logspace(-4.0, 4.0, 17).tolist(),
+)  # squared lengths of coefficients on unit rows that are weighed up
 _CONSTANTS = (0.0, *np.logspace(-4.0, 1.0, 6).tolist())
 
 
@@ -29,8 +32,8 @@ def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
 
     >>> shrunk(np.diag([100.0, 100.0]), np.array([50.0, 0.0]), Noise(1e-3, 1e-3), constant=False).round(3).tolist()
     [0.5, 0.0]
-    >>> shrunk(np.diag([1.0, -1.0]), np.array([0.5, 0.2]), Noise(50.0, 50.0), constant=False).round(3).tolist()
-    [0.0, 0.0]
+    >>> bool(np.abs(shrunk(np.diag([1.0, -1.0]), np.array([0.5, 0.2]), Noise(50.0, 50.0), constant=False)).max() < 1e-3)
+    True
     """
     slopes = len(cross) - constant
     squared, turn = np.linalg.eigh(gram[:, :slopes] @ gram[:, :slopes].T)

@@ -30,8 +30,8 @@ _ROOT = Fraction(root_up(2))
 class SufficientStatistics(Solver):
     """Linear regression from the Gram of (x, y), released once with noise that is the same in all directions.
 
-    How far the equations are trusted is read off the released matrix itself, at no cost. A pure epsilon has noise of the kind
-    `Ball`: far more of it, since its length grows with the number of entries. `ridge` is scikit-learn's alpha.
+    How far the equations are trusted is read off the released matrix itself, at no cost. A pure epsilon has noise of the
+    kind `Ball`: far more of it, since its length grows with the number of entries. `ridge` is scikit-learn's alpha.
 
     >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = SufficientStatistics().plan(task, Squared(), Guarantee(1.0, 1e-6))
@@ -106,10 +106,8 @@ class StatisticsFit(Algorithm[Any, Any]):
         gram, cross = moments[:size, :size], moments[:size, size]
         sigma = self.noise.sigma if isinstance(self.noise, SymmetricGaussian) else _sigma(self.noise, size + 1)
         edge = sigma * (2.0 * size) ** 0.5
-        first = solved(
-            self.task, gram, cross, np.zeros(size), Noise(sigma, sigma * 0.5**0.5), edge, self.ridge
-        )
-        w, many = first["center"], _records(self.task, gram)
+        first = solved(self.task, gram, cross, np.zeros(size), Noise(sigma, sigma * 0.5**0.5), edge, self.ridge)
+        w, many = first["coefficients"], _records(self.task, gram)
         left = float(moments[size, size] - 2.0 * w @ cross + w @ gram @ w)
         residual = min(1.0, max(left, 0.0) / max(many, 1.0))
         noise = Noise(sigma, sigma * 0.5**0.5, residual)
@@ -143,9 +141,7 @@ def _half(gram: Any) -> list[Fraction]:
     """The upper half as a vector whose length is the Frobenius norm: entries off the diagonal times sqrt2 (rounded up)."""
     unit = Fraction(2) ** GRID.exponent
     size = len(gram)
-    return [
-        int(gram[i, j]) * unit * (1 if i == j else _ROOT) for i in range(size) for j in range(i, size)
-    ]
+    return [int(gram[i, j]) * unit * (1 if i == j else _ROOT) for i in range(size) for j in range(i, size)]
 
 
 def _from_half(vector: Any, size: int) -> Array:

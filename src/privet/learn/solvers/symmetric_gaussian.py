@@ -37,7 +37,7 @@ class SymmetricGaussian(Mechanism[Any, Any]):
 
     >>> noisy = SymmetricGaussian.for_budget(mu=1.0, size=2, sensitivity=1.0)
     >>> released = noisy.release(np.array([[2**42, 0], [0, 2**42]])).value
-    >>> bool(released[0, 1] == released[1, 0]), noisy.sigma
+    >>> bool(released[0, 1] == released[1, 0]), round(noisy.sigma, 9)
     (True, 1.0)
     """
 
@@ -53,7 +53,12 @@ class SymmetricGaussian(Mechanism[Any, Any]):
 
     @classmethod
     def for_budget(
-        cls, *, size: int, sensitivity: float | Fraction | Sensitivity, unit: Unit | None = None, **promise: Unpack[Promise]
+        cls,
+        *,
+        size: int,
+        sensitivity: float | Fraction | Sensitivity,
+        unit: Unit | None = None,
+        **promise: Unpack[Promise],
     ) -> "SymmetricGaussian":
         """The least noise within the budget, for a bound on the Frobenius norm."""
         made = Gaussian.for_budget(**promise, sensitivity=sensitivity, unit=unit)
@@ -103,7 +108,9 @@ class SymmetricGaussian(Mechanism[Any, Any]):
         yield Example(plain, nothing, corner, Guarantee(1.0, 1e-5))
         moved = cls.for_budget(rho=0.5, size=2, sensitivity=math.sqrt(2.0) * (1 + 2.0**-50), unit=Unit("replace"))
         yield Example(moved, corner, corner[::-1, ::-1], Guarantee(rho=0.5), detects=0.4)
-        side = np.array([[2**41, 2**41], [2**41, 2**41]])  # of (1, 1)/sqrt2, where the noise is smaller off the diagonal
+        side = np.array(
+            [[2**41, 2**41], [2**41, 2**41]]
+        )  # of (1, 1)/sqrt2, where the noise is smaller off the diagonal
         yield Example(cls.for_budget(mu=1.0, size=2, sensitivity=1.0), nothing, side, Guarantee(mu=1.0), detects=0.4)
 
 
