@@ -318,3 +318,15 @@ def test_a_missing_fact_is_an_error_and_a_fit_is_paid_once():
     assert (model.coef_ == again.coef_).all()
     assert len([entry for entry in ledger.entries() if entry.kind == "reserve"]) == 1
     assert isinstance(model.privacy_.loss, privacy.Composed)
+
+
+def test_a_replay_measures_exact_sums():
+    from privet import audit
+
+    part = Gaussian.for_budget(mu=1.0, sensitivity=1.0)
+
+    def run(records):
+        return part.release([Fraction(each) for each in records]).value
+
+    assert not audit.replay(run, [1, 2], [Fraction(8, 5), Fraction(6, 5)]).refuted
+    assert audit.replay(run, [1, 2], [2, 3]).refuted

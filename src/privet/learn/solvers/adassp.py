@@ -87,6 +87,7 @@ class AdaSSPFit(Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
+        set_frozen(self, miss=open_fraction("miss", self.miss))
         unit = self.task.unit
         parts = (
             (instance("smallest", self.smallest, Gaussian), _eigen_reach(unit)),

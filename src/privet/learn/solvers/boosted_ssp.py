@@ -88,6 +88,7 @@ class BoostedFit(Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
+        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         unit = self.task.unit
         for part, bound in (("first", reach(1, 4, unit)), ("spread", reach(2, 1, unit)), ("second", reach(1, 4, unit))):
             made = instance(part, getattr(self, part), Gaussian)

@@ -78,6 +78,7 @@ class StatisticsFit(Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
+        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         instance("noise", self.noise, SymmetricGaussian, Ball)
         bound = reach(4, 8, self.task.unit).value
         if isinstance(self.noise, Ball):

@@ -70,6 +70,11 @@ class SymmetricGaussian(Mechanism[Any, Any]):
         return self.noise.scale
 
     @property
+    def sensitivity(self) -> Sensitivity:
+        """In the Frobenius norm."""
+        return self.noise.sensitivity
+
+    @property
     def loss(self) -> GaussianLoss:
         return self.noise.loss
 
@@ -85,6 +90,10 @@ class SymmetricGaussian(Mechanism[Any, Any]):
     def _prepare(self, value: Any) -> tuple[list[int], list[int]]:
         upper = value[np.triu_indices(self.size, 1)]
         return [int(each) for each in np.diagonal(value)], [int(each) for each in upper]
+
+    def _measured_of(self, value: Any) -> list[Fraction]:
+        """All entries: their l2 length is the Frobenius norm."""
+        return [GRID.times(int(each)) for each in value.flat]
 
     def _draw(self, prepared: tuple[list[int], list[int]], runs: int, source: Source) -> Array:
         made = np.empty((runs, self.size, self.size))
