@@ -8,13 +8,17 @@ from sklearn.base import RegressorMixin
 
 from privet._numerics import Array
 from privet._validate import at_least
-from privet.learn.estimators.regression import Regression
-from privet.learn.solvers import BoostedSSP, Solver, SufficientStatistics
+from privet.learn.estimators.linear import LinearModel, check_numbers, known_interval
+from privet.learn.estimators.regression import Method, intervals, set_coefficients, usual_solver
+from privet.learn.losses import Loss, Squared
+from privet.learn.problem import Target, Task
+from privet.learn.solvers import Solver
+from privet.privacy import Guarantee
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class Ridge(RegressorMixin, Regression):
+class Ridge(RegressorMixin, LinearModel):
     """Least squares with `alpha` times the squared length of the coefficients added, with differential privacy.
 
     Public facts as of `LinearRegression`. `alpha` is scikit-learn's, in the units of the data; the intercept is free of it.
@@ -29,11 +33,23 @@ class Ridge(RegressorMixin, Regression):
     True
     """
 
+    bounds_y: Any = None
     alpha: float = 1.0
 
-    def _statistics(self, pure: bool) -> Solver:
-        ridge = at_least("alpha", self.alpha, 0.0)
-        return SufficientStatistics(ridge=ridge) if pure else BoostedSSP(ridge=ridge)
+    def _target(self) -> Target:
+        return known_interval(self.bounds_y)
+
+    def _loss(self) -> Loss:
+        return Squared()
+
+    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
+        return usual_solver(promise, at_least("alpha", self.alpha, 0.0))
+
+    def _check_targets(self, targets: Array) -> None:
+        check_numbers(targets)
+
+    def _set(self, value: Any, plan: Any) -> None:
+        set_coefficients(self, value, plan)
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.linear_model import Ridge as Plain
@@ -44,3 +60,13 @@ class Ridge(RegressorMixin, Regression):
     def predict(self, X: Any) -> Array:
         """The expected target of each row."""
         return self._margins(X)
+
+    def confidence_intervals(self, level: float = 0.95, *, method: Method = "normal", draws: int = 500) -> Array:
+        """An interval (low, high) for every coefficient, and for the intercept last if there is one: computed from what
+        was released, so free of charge.
+
+        **Error:** each holds its coefficient with probability about `level`: the variance is that of sampling and of the
+        noise, to first order. Where the data do not stand out of the noise, an interval is the whole line. "bootstrap"
+        repeats noise and sampling around the released values instead, `draws` times.
+        """
+        return intervals(self, level, method, draws)

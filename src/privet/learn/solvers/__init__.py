@@ -3,12 +3,15 @@
 from privet._face import face
 from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
 from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
+from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit
+from privet.learn.solvers.noisy_sgd import NoisySGD as NoisySGD, NoisySGDFit as NoisySGDFit
 from privet.learn.solvers.objective_perturbation import (
     ObjectiveFit as ObjectiveFit,
     ObjectivePerturbation as ObjectivePerturbation,
     PureObjectiveFit as PureObjectiveFit,
 )
 from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, OutputPerturbation as OutputPerturbation
+from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
 from privet.learn.solvers.solver import Solver as Solver
 from privet.learn.solvers.sufficient_statistics import (
     StatisticsFit as StatisticsFit,
