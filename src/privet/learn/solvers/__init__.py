@@ -3,7 +3,10 @@
 from privet._face import face
 from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
 from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
+from privet.learn.solvers.column_moments import ColumnMoments as ColumnMoments
 from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit
+from privet.learn.solvers.noisy_gram import NoisyGram as NoisyGram
+from privet.learn.solvers.noisy_lloyd import NoisyLloyd as NoisyLloyd
 from privet.learn.solvers.noisy_sgd import NoisySGD as NoisySGD, NoisySGDFit as NoisySGDFit
 from privet.learn.solvers.objective_perturbation import (
     ObjectiveFit as ObjectiveFit,

@@ -46,13 +46,13 @@ def total_mu(target: Guarantee) -> float:
     return mu * (1.0 - 2.0**-40)
 
 
-def reach(add: int, replace: int, unit: Unit) -> Sensitivity:
+def reach(add: int | Fraction, replace: int | Fraction, unit: Unit) -> Sensitivity:
     """The l2 sensitivity sqrt(add) under add/remove, sqrt(replace) under replace, times the records of a unit.
 
     >>> float(reach(1, 2, Unit("replace", group_size=3))) >= 3 * 2**0.5
     True
     """
-    root = Fraction(root_up(replace if unit.relation == "replace" else add))
+    root = Fraction(root_up(Fraction(replace if unit.relation == "replace" else add)))
     return Sensitivity(root * unit.group_size, norm="l2", unit=unit)
 
 
