@@ -59,7 +59,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         start: Any = "k-means++"
         if self.row_norm is not None or self.bounds is not None:
             task = row_task(self.row_norm, self.bounds, rows.shape[1], Unit(), intercept=False)
-            start = _in_units(spread_points(clusters * (1 + self.rounds), rows.shape[1])[:clusters], task)
+            start = _in_units(spread_points(clusters, rows.shape[1]), task)
         made = Plain(n_clusters=clusters, init=start, n_init=1, random_state=0).fit(rows)
         self.cluster_centers_ = made.cluster_centers_
 

@@ -19,7 +19,8 @@ from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Repeated, Unit
 
-_CANDIDATES = 64  # public points for each cluster, of which well-spread ones are taken
+_CANDIDATES = 64  # public points for each cluster
+_ROUNDS = 20
 
 
 @final
@@ -78,8 +79,8 @@ class NoisyLloyd(Algorithm[Any, Any]):
 
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = self.task.features
-        public = spread_points(self.clusters * (1 + self.rounds), columns)
-        centers, unused = public[: self.clusters].copy(), list(public[self.clusters :])
+        centers = spread_points(self.clusters, columns)
+        unused = list(spread_points(self.clusters * (1 + self.rounds), columns)[self.clusters :])
         size = self.clusters * (1 + columns)
         blur = self.noise.scale * (1.0 if isinstance(self.noise, Gaussian) else math.sqrt(size + 1.0))
         for _ in range(self.rounds):
@@ -117,20 +118,25 @@ def exact_clusters(task: Task, records: Records, centers: Array) -> Any:
 
 
 def spread_points(many: int, columns: int) -> Array:
-    """Public points in the unit ball, far from each other: one after the other the farthest of an even sequence.
+    """Public points in the unit ball, far from each other: centres of the clusters of an even sequence in the box inside.
 
-    >>> spread_points(2, 1).round(2).tolist()
-    [[0.0], [1.0]]
+    >>> spread_points(2, 1).round(1).tolist()
+    [[0.5], [-0.5]]
     """
-    root = _root(columns)
-    steps = np.power(root, -(1.0 + np.arange(columns)))
+    steps = np.power(_root(columns), -(1.0 + np.arange(columns)))
     points = 2.0 * np.modf(0.5 + np.outer(np.arange(_CANDIDATES * many), steps))[0] - 1.0
     points /= math.sqrt(columns)
-    chosen, nearest = [0], np.square(points - points[0]).sum(axis=1)
+    chosen, nearest = [1], np.square(points - points[1]).sum(axis=1)
     while len(chosen) < many:
         chosen.append(int(nearest.argmax()))
         nearest = np.minimum(nearest, np.square(points - points[chosen[-1]]).sum(axis=1))
-    return points[chosen]
+    centers = points[chosen]
+    for _ in range(_ROUNDS):
+        places = (points @ centers.T - 0.5 * np.square(centers).sum(axis=1)).argmax(axis=1)
+        centers = np.stack(
+            [points[places == k].mean(axis=0) if (places == k).any() else centers[k] for k in range(many)]
+        )
+    return centers
 
 
 def _root(columns: int) -> float:
