@@ -326,10 +326,12 @@ def _form(value: Any) -> str:
 
 def _numeric(value: Any) -> bool:
     try:
-        kind = np.asarray(value).dtype.kind
+        made = np.asarray(value)
     except ValueError:  # ragged
         return False
-    return kind in "biuf"
+    if made.dtype.kind != "O":
+        return made.dtype.kind in "biuf"
+    return all(isinstance(each, int | float | Fraction) for each in made.flat)  # sums that are exact
 
 
 def _items(value: Any) -> list[Any]:

@@ -3,13 +3,19 @@
 from privet._face import face
 from privet.learn import losses as losses, solvers as solvers
 from privet.learn.estimators import (
+    PCA as PCA,
     FitPrivacy as FitPrivacy,
+    GaussianNB as GaussianNB,
     HuberRegressor as HuberRegressor,
+    KMeans as KMeans,
+    LinearRegression as LinearRegression,
     LinearSVC as LinearSVC,
     LogisticRegression as LogisticRegression,
     PoissonRegressor as PoissonRegressor,
     PrivateEstimator as PrivateEstimator,
     QuantileRegressor as QuantileRegressor,
+    Ridge as Ridge,
+    StandardScaler as StandardScaler,
 )
 
 __all__, __dir__ = face(globals(), "losses", "solvers")

@@ -92,14 +92,18 @@ class Task:
         if kind is not None and kind not in self.target.kinds:
             raise InvalidData("the targets are of another type than the classes or bounds say")
 
-    def unit_chunks(self, records: Records) -> Iterator[Chunk]:
-        """The unit rows and encoded targets, chunk by chunk: not releasable."""
+    def unit_chunks(self, records: Records, *, rows: int | None = None) -> Iterator[Chunk]:
+        """The unit rows and encoded targets, chunk by chunk (of at most `rows` rows each): not releasable."""
         for chunk in records.chunks():
-            targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
-            with np.errstate(all="ignore"):  # a warning would tell about values
-                encoded, bad = self.target.encoded(targets)
-                made = Chunk(self._unit_rows(chunk.rows, bad), encoded)
-            yield made
+            many = chunk.rows.shape[0]
+            targets = np.zeros(many) if chunk.targets is None else chunk.targets
+            step = max(1, many if rows is None else rows)
+            for start in range(0, many, step):
+                piece = slice(start, start + step)
+                with np.errstate(all="ignore"):  # a warning would tell about values
+                    encoded, bad = self.target.encoded(targets[piece])
+                    made = Chunk(self._unit_rows(chunk.rows[piece], bad), encoded)
+                yield made
 
     def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
         """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and
@@ -122,17 +126,27 @@ class Task:
             values -= np.array(self.centers)
         if self.scales is not None:
             values /= np.array(self.scales)
+        made = np.empty((len(values), self.dimension))
+        unit, lengths = made[:, : self.features], np.sqrt(np.einsum("ij,ij->i", values, values))
+        clip = np.minimum(1.0, self.row_norm * _SHRINK / lengths)
+        np.multiply(values, self._shares(clip)[:, None], out=unit)
+        odd = ~((lengths > 1e-100) & (lengths < 1e100))  # squares of small and large numbers leave the doubles
+        if odd.any():
+            unit[odd] = self._odd_rows(values[odd])
+            bad = bad | ~np.isfinite(values).all(axis=1)
+        unit[bad] = 0.0
+        if self.intercept:
+            made[:, -1] = self._constants(bad)
+        return made
+
+    def _odd_rows(self, values: Array) -> Array:
         peaks = np.max(np.abs(values), axis=1, initial=0.0)
-        bad = bad | ~np.isfinite(values).all(axis=1)
-        directions = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)  # squares of large numbers overflow
+        directions = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)
         ratios = np.sqrt(np.einsum("ij,ij->i", directions, directions))
-        values *= self._shares(np.ones(len(values)))[:, None]
+        unit = values * self._shares(np.ones(len(values)))[:, None]
         long = peaks * ratios > self.row_norm * _SHRINK
-        values[long] = directions[long] * self._shares(self.row_norm * _SHRINK / ratios[long])[:, None]
-        values[bad] = 0.0
-        if not self.intercept:
-            return values
-        return np.concatenate([values, self._constants(bad)[:, None]], axis=1)
+        unit[long] = directions[long] * self._shares(self.row_norm * _SHRINK / ratios[long])[:, None]
+        return np.asarray(unit)
 
     def _unit_csr(self, rows: Any, bad: Array) -> Any:
         from scipy import sparse

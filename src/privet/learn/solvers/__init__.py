@@ -1,13 +1,18 @@
 """Solvers: how a linear model is fitted privately, one algorithm a file."""
 
 from privet._face import face
+from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
 from privet.learn.solvers.bolt_on import BoltOn as BoltOn, BoltOnFit as BoltOnFit
+from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
+from privet.learn.solvers.column_moments import ColumnMoments as ColumnMoments
 from privet.learn.solvers.exponential import (
     GridExponential as GridExponential,
     GridExponentialFit as GridExponentialFit,
 )
 from privet.learn.solvers.newton import Newton as Newton, NewtonFit as NewtonFit
 from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit
+from privet.learn.solvers.noisy_gram import NoisyGram as NoisyGram
+from privet.learn.solvers.noisy_lloyd import NoisyLloyd as NoisyLloyd
 from privet.learn.solvers.noisy_sgd import NoisySGD as NoisySGD, NoisySGDFit as NoisySGDFit
 from privet.learn.solvers.objective_perturbation import (
     ObjectiveFit as ObjectiveFit,
@@ -18,5 +23,10 @@ from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, Out
 from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
 from privet.learn.solvers.projected_sgd import ProjectedSGD as ProjectedSGD, ProjectedSGDFit as ProjectedSGDFit
 from privet.learn.solvers.solver import Solver as Solver
+from privet.learn.solvers.sufficient_statistics import (
+    StatisticsFit as StatisticsFit,
+    SufficientStatistics as SufficientStatistics,
+)
+from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian as SymmetricGaussian
 
 __all__, __dir__ = face(globals())

@@ -1,0 +1,90 @@
+"""Private Gaussian naive Bayes."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from privet._numerics import Array, special
+from privet._validate import above
+from privet.learn.estimators.columns import column_task, moments
+from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.linear import check_labels, known_classes
+from privet.learn.estimators.reading import read_rows
+from privet.learn.problem import Records
+from privet.learn.solvers import ColumnMoments
+from privet.mechanisms import Mechanism
+from privet.privacy import Guarantee, Unit
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class GaussianNB(ClassifierMixin, PrivateEstimator):
+    """Naive Bayes with normal columns, with differential privacy: counts, sums and squares of all classes in one release.
+
+    Public facts: `classes` and `bounds`. `var_smoothing` is the least variance, as a share of the squared public range.
+
+    **Guarantee:** that of the plan, in `privacy_`.
+    **Reference:** Vaidya, Shafiq, Basu & Hong 2013.
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(0, 2, size=4_000)
+    >>> rows = np.clip(rng.normal(size=(4_000, 2)) + 2 * labels[:, None] - 1, -4, 4)
+    >>> model = GaussianNB(epsilon=1.0, delta=1e-6, bounds=(-4, 4), classes=[0, 1]).fit(rows, labels)
+    >>> bool(model.score(rows, labels) > 0.88)
+    True
+    """
+
+    classes: Any = None
+    bounds: Any = None
+    var_smoothing: float = 1e-4
+
+    def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        above("var_smoothing", self.var_smoothing, 0.0)
+        return ColumnMoments.planned(column_task(self.bounds, columns, unit, known_classes(self.classes)), promise)
+
+    def _set(self, value: Any, plan: Any) -> None:
+        counts, self.theta_, self.var_ = moments(np.asarray(value), plan.task, self.var_smoothing)
+        self.class_count_ = counts
+        self.class_prior_ = np.maximum(counts, 1.0) / np.maximum(counts, 1.0).sum()
+        self.classes_ = plan.task.target.array
+
+    def _check_targets(self, targets: Array) -> None:
+        if self.classes is not None:
+            check_labels(known_classes(self.classes), targets)
+
+    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+        from sklearn.naive_bayes import GaussianNB as Plain
+
+        plain = Plain().fit(_dense(rows), targets)
+        self.theta_, self.var_, self.class_prior_ = plain.theta_, plain.var_, plain.class_prior_
+        self.class_count_, self.classes_ = plain.class_count_, plain.classes_
+
+    def _likelihoods(self, X: Any) -> Array:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        rows = _dense(read_rows(self, X, reset=False))
+        made = [
+            np.log(prior) - 0.5 * (np.log(2.0 * np.pi * var).sum() + ((rows - mean) ** 2 / var).sum(axis=1))
+            for prior, mean, var in zip(self.class_prior_, self.theta_, self.var_, strict=True)
+        ]
+        return np.column_stack(made)
+
+    def predict(self, X: Any) -> Array:
+        """The likeliest class of each row."""
+        return np.asarray(self.classes_[self._likelihoods(X).argmax(axis=1)])
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`."""
+        made = self._likelihoods(X)
+        return np.asarray(made - special().logsumexp(made, axis=1, keepdims=True))
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class."""
+        return np.exp(self.predict_log_proba(X))
+
+
+def _dense(rows: Any) -> Array:
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)

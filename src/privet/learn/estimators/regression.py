@@ -1,0 +1,81 @@
+"""What regressions by squares share: their usual solver, and intervals of coefficients from what it released."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array, ndtri
+from privet._validate import count, open_fraction
+from privet.errors import InvalidParameter
+from privet.learn.problem import Task
+from privet.learn.solvers import BoostedSSP, Solver, SufficientStatistics
+from privet.privacy import Guarantee
+
+_FINE = 2.0**24
+
+Method = Literal["normal", "bootstrap"]
+
+
+def usual_solver(promise: Guarantee, ridge: float) -> Solver:
+    """Boosted statistics; for a pure epsilon those with pure noise.
+
+    >>> usual_solver(Guarantee(1.0), 0.0)
+    SufficientStatistics(ridge=0.0)
+    """
+    pure = promise.epsilon is not None and promise.delta == 0.0
+    return SufficientStatistics(ridge=ridge) if pure else BoostedSSP(ridge=ridge)
+
+
+def set_coefficients(model: Any, value: Any, plan: Any) -> None:
+    """Coefficients, and what intervals need, from the released value."""
+    released = value if isinstance(value, dict) else None
+    model._released, model._facts = released, plan.task
+    coef, intercept = plan.task.raw(np.asarray(value if released is None else released["coefficients"]))
+    model.coef_, model.intercept_ = coef, float(intercept)
+
+
+def intervals(model: Any, level: float, method: Method, draws: int) -> Array:
+    """(low, high) for every coefficient, and for the intercept last: from what was released."""
+    tail = (1.0 - open_fraction("level", level)) / 2.0
+    released = getattr(model, "_released", None)
+    if released is None:
+        raise InvalidParameter("intervals need a private fit by BoostedSSP() or SufficientStatistics()")
+    if method not in ("normal", "bootstrap"):
+        raise InvalidParameter('method must be "normal" or "bootstrap"')
+    center, spread = np.asarray(released["center"]), np.asarray(released["covariance"])
+    size, task = len(center), model._facts
+    if not np.isfinite(spread).all():
+        return np.tile([-np.inf, np.inf], (size, 1))
+    zero, middle = _raw(task, np.zeros(size)), _raw(task, center)
+    change = np.column_stack([_raw(task, each) - zero for each in np.eye(size)])
+    if method == "bootstrap":
+        errors = _repeated(released, count("draws", draws, 100)) @ change.T
+        low, high = np.quantile(errors, [tail, 1.0 - tail], axis=0)
+        return np.column_stack([middle - high, middle - low])
+    reach = -ndtri(tail) * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", change, spread, change), 0.0))
+    return np.column_stack([middle - reach, middle + reach])
+
+
+def _raw(task: Task, theta: Array) -> Array:
+    slopes, constant = task.raw(theta)
+    return np.append(slopes, constant) if task.intercept else np.asarray(slopes)
+
+
+def _repeated(released: dict[str, Any], draws: int) -> Array:
+    """Errors of the solution when noise and sampling are repeated around the released values."""
+    gram = np.asarray(released["gram"])
+    sigma_a, sigma_b, residual = (float(each) for each in np.asarray(released["noise"])[:3])
+    size = len(gram)
+    moved = np.asarray(released["center"]) - np.asarray(released["start"])
+    values, turn = np.linalg.eigh(gram)
+    root = turn * np.sqrt(np.maximum(values, 0.0) * residual)
+    errors = np.empty((draws, size))
+    for i in range(draws):
+        drawn = noise.rounded_gaussian(sigma=_FINE, size=size * (size + 2)) / _FINE
+        square, rest = drawn[: size * size].reshape(size, size), drawn[size * size :]
+        half = np.triu(square * sigma_a * 0.5**0.5, 1)
+        again = gram + half + half.T + np.diag(np.diagonal(square) * sigma_a)
+        cross = gram @ moved + root @ rest[:size] + sigma_b * rest[size:]
+        errors[i] = np.linalg.solve(again, cross) - moved
+    return errors

@@ -1,0 +1,71 @@
+"""Private scaling of columns."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+
+from privet._numerics import Array
+from privet.learn.estimators.columns import column_task, moments
+from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.reading import read_rows
+from privet.learn.problem import Records
+from privet.learn.solvers import ColumnMoments
+from privet.mechanisms import Mechanism
+from privet.privacy import Guarantee, Unit
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
+    """Columns less their mean, divided by their standard deviation, with differential privacy: one release for all columns.
+
+    Public facts: `bounds`, which means and deviations are kept within. Deviations are at least a hundredth of the range.
+
+    **Guarantee:** that of the plan, in `privacy_`.
+    **Reference:** the joint vector of queries of means and variances.
+
+    >>> rows = np.random.default_rng(0).uniform(0, 10, size=(20_000, 2))
+    >>> model = StandardScaler(epsilon=1.0, delta=1e-6, bounds=(0, 10)).fit(rows)
+    >>> bool(np.abs(model.transform(rows).std(axis=0) - 1.0).max() < 0.05)
+    True
+    """
+
+    bounds: Any = None
+    with_mean: bool = True
+    with_std: bool = True
+
+    _has_targets = False
+
+    def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        return ColumnMoments.planned(column_task(self.bounds, columns, unit), promise)
+
+    def _set(self, value: Any, plan: Any) -> None:
+        _, means, variances = moments(np.asarray(value), plan.task, 1e-4)
+        self.mean_, self.var_ = means[0], variances[0]
+        self.scale_ = np.sqrt(self.var_)
+
+    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+        from sklearn.preprocessing import StandardScaler as Plain
+
+        plain = Plain().fit(_dense(rows))
+        self.mean_, self.var_, self.scale_ = plain.mean_, plain.var_, plain.scale_
+
+    def transform(self, X: Any) -> Array:
+        """Rows on the common scale."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        rows = _dense(read_rows(self, X, reset=False))
+        moved = rows - self.mean_ if self.with_mean else rows
+        return np.asarray(moved / self.scale_ if self.with_std else moved)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Rows in the units of the data."""
+        values = np.asarray(X) * self.scale_ if self.with_std else np.asarray(X)
+        return np.asarray(values + self.mean_ if self.with_mean else values)
+
+
+def _dense(rows: Any) -> Array:
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)

@@ -1,0 +1,37 @@
+"""Half the squared residual."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.learn.losses.loss import Loss
+
+
+@final
+@dataclass(frozen=True)
+class Squared(Loss):
+    """(m - y)^2/2. Its slope is unbounded: solvers from sufficient statistics take it, others take `Huber`.
+
+    >>> Squared().slope(np.array([3.0]), np.array([1.0])).tolist()
+    [2.0]
+    """
+
+    @property
+    def lipschitz(self) -> float:
+        return math.inf
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0
+
+    def value(self, margins: Array, targets: Array) -> Array:
+        return 0.5 * np.square(margins - targets)
+
+    def slope(self, margins: Array, targets: Array) -> Array:
+        return np.asarray(margins - targets)
+
+    def curvature(self, margins: Array, targets: Array) -> Array:
+        return np.ones_like(margins)

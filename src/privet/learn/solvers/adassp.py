@@ -1,0 +1,139 @@
+"""AdaSSP: a ridge that the smallest eigenvalue, bought for a third of the budget, decides."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from privet._validate import instance, open_fraction, set_frozen
+from privet.errors import InvalidParameter
+from privet.learn.losses import Loss, Squared
+from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.solvers.equations import check_squared, reach, total_mu
+from privet.learn.solvers.exact_totals import STEPS, exact_gram
+from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
+from privet.mechanisms import Algorithm, Gaussian, Mechanism
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
+
+_ROUNDING = Fraction(1, 2**10)  # of the smallest eigenvalue: see the proof note
+_LARGEST = 2**28  # the trace up to which eigenvalues are computed to half of that
+_COLUMNS = 2_000
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AdaSSP(Solver):
+    """Adaptive sufficient statistics (Wang 2018): thirds of the budget for the smallest eigenvalue, the Gram and its
+    product with the targets, composed as normal noise; then a ridge that is as strong as the noise needs and no stronger.
+
+    `miss` is the probability with which the noise may be larger than the ridge allows for.
+
+    >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
+    >>> round(AdaSSP().plan(task, Squared(), Guarantee(1.0, 1e-6)).cross.sigma, 3)
+    7.317
+    """
+
+    miss: float = 0.05
+
+    def __post_init__(self) -> None:
+        set_frozen(self, miss=open_fraction("miss", self.miss))
+
+    def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
+        check_squared(task, loss)
+        if task.dimension > _COLUMNS:
+            raise InvalidParameter(f"AdaSSP is for at most {_COLUMNS} columns: take BoostedSSP()")
+        third, unit = total_mu(target) / math.sqrt(3.0), task.unit
+        return AdaSSPFit(
+            task=task,
+            miss=self.miss,
+            smallest=Gaussian.for_budget(mu=third, sensitivity=_eigen_reach(unit)),
+            gram=SymmetricGaussian.for_budget(mu=third, size=task.dimension, sensitivity=reach(1, 2, unit)),
+            cross=Gaussian.for_budget(mu=third, sensitivity=reach(1, 4, unit)),
+            at=target.delta or None,
+        )
+
+
+def _eigen_reach(unit: Unit) -> Sensitivity:
+    """1 under both relations (a record adds a matrix between 0 and I), and what rounding may do to a computed one."""
+    return Sensitivity(unit.group_size + _ROUNDING, norm="l2", unit=unit)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class AdaSSPFit(Algorithm[Any, Any]):
+    """Noisy smallest eigenvalue, noisy Gram, noisy product with targets: coefficients of unit rows.
+
+    **Guarantee:** the composition of the three normal releases.
+    **Sensitivity:** smallest eigenvalue 1 under both relations; Gram 1 (sqrt2 under replace); product 1 (2).
+    **Reference:** Wang 2018.
+    **Proof:** docs/proofs/learn/adassp.md.
+    """
+
+    name = "adassp_fit"
+
+    task: Task
+    miss: float
+    smallest: Gaussian
+    gram: SymmetricGaussian
+    cross: Gaussian
+    at: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        set_frozen(self, miss=open_fraction("miss", self.miss))
+        unit = self.task.unit
+        parts = (
+            (instance("smallest", self.smallest, Gaussian), _eigen_reach(unit)),
+            (instance("gram", self.gram, SymmetricGaussian).noise, reach(1, 2, unit)),
+            (instance("cross", self.cross, Gaussian), reach(1, 4, unit)),
+        )
+        for made, bound in parts:
+            if made.sensitivity.value < bound.value or made.sensitivity.unit != unit:
+                raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+        if self.gram.size != self.task.dimension:
+            raise InvalidParameter("the noise was made for a matrix of another size")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return Composed((self.smallest.loss, self.gram.loss, self.cross.loss))
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> Any:
+        size = self.task.dimension
+        moments = exact_gram(self.task, prepared, targets=True)
+        exact = moments[:-1, :-1]
+        low = float(np.linalg.eigvalsh(exact.astype(np.float64) / STEPS**2)[0])
+        # beyond this trace rounding could exceed its allowance; one record moves the trace by at most 1, as the eigenvalue
+        low = min(max(low, 0.0), max(0.0, float(_LARGEST - Fraction(int(np.trace(exact)), STEPS**2))))
+        seen = float(self.smallest.release(low, source=source).value)
+        gram = np.asarray(self.gram.release(exact, source=source).value)
+        totals = [Fraction(int(each), STEPS**2) for each in moments[:-1, -1]]
+        cross = np.asarray(self.cross.release(totals, source=source).value)
+        sure = max(seen - self.smallest.sigma * math.sqrt(2.0 * math.log(2.0 / self.miss)), 0.0)
+        wanted = self.gram.sigma * math.sqrt(size * math.log(2.0 * size**2 / self.miss))
+        ridge = max(0.0, wanted - sure)
+        values, turn = np.linalg.eigh(gram)
+        return turn @ ((turn.T @ cross) / np.maximum(values + ridge, 0.5 * self.gram.sigma))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        rows, goals = np.array([[0.6, -0.8], [0.0, 1.0], [1.0, 0.0]]), np.array([0.2, 1.0, -1.0])
+        task = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0))
+        made = AdaSSP().plan(task, Squared(), Guarantee(1.0, 1e-5))
+        left, right = ArrayRecords(rows, goals), ArrayRecords(rows[:2], goals[:2])
+        yield Example(made, left, right, Guarantee(1.0, 1e-5), cost="dear")
+        moved = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0), unit=Unit("replace"))
+        other = AdaSSP().plan(moved, Squared(), Guarantee(mu=1.0))
+        one = np.array([[1.0]])
+        yield Example(
+            other, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(mu=1.0), cost="dear"
+        )

@@ -1,0 +1,85 @@
+"""What solvers from sufficient statistics share: the target, the ridge, and the form of their answers."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array, root_up
+from privet.errors import InvalidParameter
+from privet.learn.losses import Loss, Squared
+from privet.learn.problem import Interval, Task
+from privet.learn.solvers.shrinkage import Noise, covariance, plain, shrunk
+from privet.mechanisms.form import Form, Numbers, Record
+from privet.mechanisms.gaussian import analytic_noise_multiplier
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.privacy import Guarantee, Unit
+
+FORM: Form = Record(dict.fromkeys(("coefficients", "center", "covariance", "gram", "noise", "start"), Numbers()))
+
+
+def check_squared(task: Task, loss: Loss) -> None:
+    """Refuse what is no regression by squares."""
+    if not isinstance(loss, Squared):
+        raise InvalidParameter(
+            "sufficient statistics are those of the squared loss: take ObjectivePerturbation() for others"
+        )
+    if not isinstance(task.target, Interval):
+        raise InvalidParameter("the squared loss needs a target with bounds: give bounds_y=")
+
+
+def total_mu(target: Guarantee) -> float:
+    """The mu of normal noise that meets the target, rounded down.
+
+    >>> total_mu(Guarantee(mu=0.5)) <= 0.5
+    True
+    """
+    if target.mu is not None:
+        mu = target.mu
+    elif target.rho is not None:
+        mu = math.sqrt(2.0 * target.rho)
+    elif target.epsilon is None or target.delta == 0.0:
+        raise InvalidParameter("normal noise has no pure guarantee: give a delta, or take SufficientStatistics()")
+    else:
+        mu = 1.0 / analytic_noise_multiplier(target.epsilon, target.delta)
+    return mu * (1.0 - 2.0**-40)
+
+
+def reach(add: int | Fraction, replace: int | Fraction, unit: Unit) -> Sensitivity:
+    """The l2 sensitivity sqrt(add) under add/remove, sqrt(replace) under replace, times the records of a unit.
+
+    >>> float(reach(1, 2, Unit("replace", group_size=3))) >= 3 * 2**0.5
+    True
+    """
+    root = Fraction(root_up(Fraction(replace if unit.relation == "replace" else add)))
+    return Sensitivity(root * unit.group_size, norm="l2", unit=unit)
+
+
+def penalties(task: Task, ridge: float) -> Array:
+    """A ridge in the units of the data, for the coefficients of unit rows; none for the constant."""
+    scales = np.ones(task.features) if task.scales is None else np.array(task.scales)
+    slopes = ridge / (task.length * scales) ** 2
+    return np.append(slopes, 0.0) if task.intercept else np.asarray(slopes)
+
+
+def solved(
+    task: Task, gram: Array, cross: Array, start: Array, noise: Noise, edge: float, ridge: float
+) -> dict[str, Any]:
+    """The answer of a fit: `start` moved by what the equation gram d = cross says, with and without shrinkage."""
+    penalty = penalties(task, ridge)
+    whole, rest = gram + np.diag(penalty), cross - penalty * start
+    moved = shrunk(whole, rest, noise, constant=task.intercept)
+    free = plain(whole, rest, edge)
+    if free is None:
+        center, spread = start + moved, np.full_like(gram, np.inf)
+    else:
+        center, spread = start + free, covariance(whole, free, noise, penalty)
+    return {
+        "coefficients": start + moved,
+        "center": center,
+        "covariance": spread,
+        "gram": whole,
+        "noise": np.array([*noise, edge]),
+        "start": start,
+    }

@@ -1,0 +1,84 @@
+"""The noisy Gram of unit rows, by itself."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import instance
+from privet.errors import InvalidParameter
+from privet.learn.problem import ArrayRecords, NoTarget, Records, Task
+from privet.learn.solvers.equations import reach
+from privet.learn.solvers.exact_totals import exact_gram
+from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
+from privet.mechanisms import Algorithm
+from privet.mechanisms.form import Form, Numbers
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.privacy import Guarantee, PrivacyLoss, Unit
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class NoisyGram(Algorithm[Any, Any]):
+    """The sum of x x^T over unit rows, the constant column included where there is one, with normal noise.
+
+    **Guarantee:** that of the one release.
+    **Sensitivity:** Frobenius: 1 under add/remove, sqrt2 under replace.
+    **Reference:** Dwork, Talwar, Thakurta & Zhang 2014.
+    **Proof:** docs/proofs/learn/symmetric_gaussian.md.
+    """
+
+    name = "noisy_gram"
+
+    task: Task
+    noise: SymmetricGaussian
+    at: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        instance("noise", self.noise, SymmetricGaussian)
+        bound, made = reach(1, 2, self.task.unit), self.noise.sensitivity
+        if not isinstance(self.task.target, NoTarget):
+            raise InvalidParameter("the Gram is that of rows alone: a task without target")
+        if made.value < bound.value or made.unit != self.task.unit or self.noise.size != self.task.dimension:
+            raise InvalidParameter("the noise was made for a smaller reach, another unit or size than this plan has")
+
+    @classmethod
+    def planned(cls, task: Task, target: Guarantee) -> "NoisyGram":
+        """The least normal noise for the target."""
+        made = SymmetricGaussian.for_budget(
+            size=task.dimension,
+            sensitivity=reach(1, 2, task.unit),
+            epsilon=target.epsilon,
+            delta=target.delta,
+            rho=target.rho,
+            mu=target.mu,
+        )
+        return cls(task=task, noise=made, at=made.at)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.noise.loss
+
+    @property
+    def form(self) -> Form:
+        return Numbers()
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> Array:
+        return np.asarray(self.noise.release(exact_gram(self.task, prepared), source=source).value)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        rows = np.array([[0.6, -0.8], [0.0, 1.0]])
+        task = Task(features=2, row_norm=1.0)
+        made = cls.planned(task, Guarantee(1.0, 1e-5))
+        yield Example(made, ArrayRecords(rows), ArrayRecords(rows[:1]), Guarantee(1.0, 1e-5), cost="dear")
+        moved = cls.planned(Task(features=2, row_norm=1.0, intercept=False, unit=Unit("replace")), Guarantee(mu=1.0))
+        far = np.eye(2)
+        yield Example(moved, ArrayRecords(far[:1]), ArrayRecords(far[1:]), Guarantee(mu=1.0), cost="dear")

@@ -1,0 +1,86 @@
+"""Coefficients from noisy normal equations: post-processing of what was released."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from privet._numerics import Array
+
+_LENGTHS = (
+    0.0,
+    *np.logspace(-4.0, 4.0, 17).tolist(),
+)  # squared lengths of coefficients on unit rows that are weighed up
+_CONSTANTS = (0.0, *np.logspace(-4.0, 1.0, 6).tolist())
+
+
+class Noise(NamedTuple):
+    """Standard deviations: of the Gram (diagonal; off it 1/sqrt2 of that), of its product with the targets; the variance
+    of residuals."""
+
+    gram: float
+    cross: float
+    residual: float = 0.0
+
+
+def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
+    """The mean of w given cross = gram w + noise, for normal priors of w that the released numbers themselves weigh up.
+
+    The Gram need not be positive: a direction counts as far as its eigenvalue stands out of the noise, so that with too
+    little data the answer tends to 0 instead of running away. The last coefficient has a prior of its own if it belongs to
+    a constant column.
+
+    >>> shrunk(np.diag([100.0, 100.0]), np.array([50.0, 0.0]), Noise(1e-3, 1e-3), constant=False).round(3).tolist()
+    [0.5, 0.0]
+    >>> bool(np.abs(shrunk(np.diag([1.0, -1.0]), np.array([0.5, 0.2]), Noise(50.0, 50.0), constant=False)).max() < 1e-3)
+    True
+    """
+    slopes = len(cross) - constant
+    squared, turn = np.linalg.eigh(gram[:, :slopes] @ gram[:, :slopes].T)
+    squared = np.maximum(squared, 0.0)
+    beta, alpha = turn.T @ cross, turn.T @ gram[:, -1] if constant else np.zeros(len(cross))
+    sampled = noise.residual * np.sqrt(squared)
+    scores, flat, level = [], [], []
+    for length in _LENGTHS if slopes else (0.0,):
+        for own in _CONSTANTS if constant else (0.0,):
+            variance = noise.cross**2 + 0.5 * noise.gram**2 * (length + own)
+            prior = length / slopes if slopes else 0.0
+            spread = prior * squared + variance + sampled
+            ab, aa = float(alpha @ (beta / spread)), float(alpha @ (alpha / spread))
+            pull = own * ab / (1.0 + own * aa)
+            solved = (beta - pull * alpha) / spread
+            fit = float(beta @ (beta / spread)) - pull * ab
+            scores.append(-0.5 * (fit + float(np.log(spread).sum()) + math.log1p(own * aa)))
+            flat.append(prior * solved)
+            level.append(own * float(alpha @ solved))
+    weights = np.exp(np.array(scores) - max(scores))
+    weights /= weights.sum()
+    slope = gram[:, :slopes].T @ (turn @ (weights @ np.array(flat)))
+    return np.append(slope, weights @ np.array(level)) if constant else np.asarray(slope)
+
+
+def plain(gram: Array, cross: Array, edge: float) -> Array | None:
+    """The solution as it is, or None where an eigenvalue of the Gram does not stand out of the noise.
+
+    >>> plain(np.diag([2.0, 4.0]), np.array([2.0, 2.0]), 1.0).tolist()
+    [1.0, 0.5]
+    >>> plain(np.diag([0.5, 4.0]), np.array([2.0, 2.0]), 1.0) is None
+    True
+    """
+    if float(np.linalg.eigvalsh(gram)[0]) <= edge:
+        return None
+    return np.asarray(np.linalg.solve(gram, cross))
+
+
+def covariance(gram: Array, moved: Array, noise: Noise, ridge: Array) -> Array:
+    """Of gram^-1 cross: S^-1 [ s^2 X + sigma_b^2 I + (sigma_A^2/2)(|w|^2 I + w w^T) ] S^-1 with S = X + ridge, and w the
+    part of the coefficients that this equation found.
+
+    >>> float(covariance(np.eye(1) * 2.0, np.zeros(1), Noise(1.0, 3.0, 1.0), np.zeros(1))[0, 0])  # (2 + 9)/4
+    2.75
+    """
+    size = len(moved)
+    inverse = np.linalg.inv(gram)
+    middle = noise.residual * (gram - np.diag(ridge)) + noise.cross**2 * np.eye(size)
+    middle += 0.5 * noise.gram**2 * (float(moved @ moved) * np.eye(size) + np.outer(moved, moved))
+    return np.asarray(inverse @ middle @ inverse)

@@ -1,0 +1,164 @@
+"""Linear regression from one noisy Gram of rows and targets together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array, root_up
+from privet._validate import at_least, instance, set_frozen
+from privet.errors import InvalidParameter
+from privet.learn.losses import Loss, Squared
+from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.solvers.equations import FORM, check_squared, reach, solved
+from privet.learn.solvers.exact_totals import GRID, exact_gram
+from privet.learn.solvers.shrinkage import Noise
+from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
+from privet.mechanisms import Algorithm, Ball, Mechanism
+from privet.mechanisms.form import Form
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.privacy import Guarantee, PrivacyLoss, Unit
+
+_ROOT = Fraction(root_up(2))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SufficientStatistics(Solver):
+    """Linear regression from the Gram of (x, y), released once with noise that is the same in all directions.
+
+    How far the equations are trusted is read off the released matrix itself, at no cost. A pure epsilon has noise of the
+    kind `Ball`: far more of it, since its length grows with the number of entries. `ridge` is scikit-learn's alpha.
+
+    >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
+    >>> plan = SufficientStatistics().plan(task, Squared(), Guarantee(1.0, 1e-6))
+    >>> round(plan.noise.sigma, 2)  # twice 4.22: the squared length of (x, y) is at most 2
+    8.45
+    """
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
+
+    def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
+        check_squared(task, loss)
+        bound, size = reach(4, 8, task.unit), task.dimension + 1
+        made: SymmetricGaussian | Ball
+        if target.epsilon is not None and target.delta == 0.0:
+            made = Ball.for_budget(epsilon=target.epsilon, sensitivity=bound.times(_slack()))
+        else:
+            made = SymmetricGaussian.for_budget(
+                size=size, sensitivity=bound, epsilon=target.epsilon, delta=target.delta, rho=target.rho, mu=target.mu
+            )
+        return StatisticsFit(task=task, ridge=self.ridge, noise=made, at=made.at)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class StatisticsFit(Algorithm[Any, Any]):
+    """The noisy Gram of (x, y), and the coefficients that follow from it.
+
+    **Guarantee:** that of the one release.
+    **Sensitivity:** Frobenius: |z|^2 <= 2 for z = (x, y) with |x|, |y| <= 1 under add/remove; 2 sqrt2 under replace.
+    **Reference:** Vu & Slavkovic 2009; Foulds et al. 2016; Wang 2018.
+    **Proof:** docs/proofs/learn/sufficient_statistics.md.
+    """
+
+    name = "sufficient_statistics_fit"
+
+    task: Task
+    ridge: float
+    noise: SymmetricGaussian | Ball
+    at: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
+        instance("noise", self.noise, SymmetricGaussian, Ball)
+        bound = reach(4, 8, self.task.unit).value
+        if isinstance(self.noise, Ball):
+            made, bound = self.noise.sensitivity, bound * _slack()
+        else:
+            made = self.noise.noise.sensitivity
+            if self.noise.size != self.task.dimension + 1:
+                raise InvalidParameter("the noise was made for a matrix of another size")
+        if made.value < bound or made.unit != self.task.unit:
+            raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.noise.loss
+
+    @property
+    def form(self) -> Form:
+        return FORM
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
+        size = self.task.dimension
+        moments = self._released(exact_gram(self.task, prepared, targets=True), source)
+        gram, cross = moments[:size, :size], moments[:size, size]
+        sigma = self.noise.sigma if isinstance(self.noise, SymmetricGaussian) else _sigma(self.noise, size + 1)
+        edge = sigma * (2.0 * size) ** 0.5
+        first = solved(self.task, gram, cross, np.zeros(size), Noise(sigma, sigma * 0.5**0.5), edge, self.ridge)
+        w, many = first["coefficients"], _records(self.task, gram)
+        left = float(moments[size, size] - 2.0 * w @ cross + w @ gram @ w)
+        residual = min(1.0, max(left, 0.0) / max(many, 1.0))
+        noise = Noise(sigma, sigma * 0.5**0.5, residual)
+        return solved(self.task, gram, cross, np.zeros(size), noise, edge, self.ridge)
+
+    def _released(self, gram: Any, source: Source) -> Array:
+        if isinstance(self.noise, SymmetricGaussian):
+            return np.asarray(self.noise.release(gram, source=source).value)
+        return _from_half(self.noise.release(_half(gram), source=source).value, len(gram))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        rows, goals = np.array([[0.6, -0.8], [0.0, 1.0], [1.0, 0.0]]), np.array([0.2, 1.0, -1.0])
+        task = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0))
+        made = SufficientStatistics().plan(task, Squared(), Guarantee(1.0, 1e-5))
+        yield Example(
+            made, ArrayRecords(rows, goals), ArrayRecords(rows[:2], goals[:2]), Guarantee(1.0, 1e-5), cost="dear"
+        )
+        moved = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0), unit=Unit("replace"))
+        pure = SufficientStatistics().plan(moved, Squared(), Guarantee(1.0))
+        one = np.array([[1.0]])
+        yield Example(pure, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(1.0), cost="dear")
+
+
+def _slack() -> Fraction:
+    """How much the double above sqrt2 is above it, rounded up."""
+    return _ROOT * _ROOT / 2
+
+
+def _half(gram: Any) -> list[Fraction]:
+    """The upper half as a vector whose length is the Frobenius norm: entries off the diagonal times sqrt2 (rounded up)."""
+    unit = Fraction(2) ** GRID.exponent
+    size = len(gram)
+    return [int(gram[i, j]) * unit * (1 if i == j else _ROOT) for i in range(size) for j in range(i, size)]
+
+
+def _from_half(vector: Any, size: int) -> Array:
+    made, root = np.zeros((size, size)), float(_ROOT)
+    upper = np.triu_indices(size)
+    made[upper] = np.where(upper[0] == upper[1], vector, np.asarray(vector) / root)
+    return np.asarray(np.triu(made) + np.triu(made, 1).T)
+
+
+def _sigma(noise: Ball, size: int) -> float:
+    """Standard deviation of a coordinate of the noise."""
+    return float(noise.scale * (size * (size + 1) / 2.0 + 1.0) ** 0.5)
+
+
+def _records(task: Task, gram: Array) -> float:
+    """About how many records there are: from the constant column, or from rows as long as they may be."""
+    if not task.intercept:
+        return float(np.trace(gram))
+    return float(gram[-1, -1]) / (1.0 - (task.row_norm / task.length) ** 2)
