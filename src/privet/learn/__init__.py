@@ -3,7 +3,9 @@
 from privet._face import face
 from privet.learn import losses as losses, solvers as solvers
 from privet.learn.estimators import (
+    ElasticNet as ElasticNet,
     FitPrivacy as FitPrivacy,
+    Lasso as Lasso,
     LogisticRegression as LogisticRegression,
     PrivateEstimator as PrivateEstimator,
 )

@@ -1,6 +1,13 @@
 """Solvers: how a linear model is fitted privately, one algorithm a file."""
 
 from privet._face import face
+from privet.learn.solvers.columns import Penalty as Penalty
+from privet.learn.solvers.coordinate import CoordinateDescent as CoordinateDescent, CoordinateFit as CoordinateFit
+from privet.learn.solvers.frank_wolfe import FrankWolfe as FrankWolfe, FrankWolfeFit as FrankWolfeFit
+from privet.learn.solvers.greedy_coordinate import (
+    GreedyCoordinateDescent as GreedyCoordinateDescent,
+    GreedyCoordinateFit as GreedyCoordinateFit,
+)
 from privet.learn.solvers.objective_perturbation import (
     ObjectiveFit as ObjectiveFit,
     ObjectivePerturbation as ObjectivePerturbation,
