@@ -20,6 +20,7 @@ BUDGET = {
     "cli": 90,
     "docs": 120,
     "laws": 360,
+    "learn": 90,
     "ledger": 420,
     "mechanisms": 200,
     "mutants": 30,

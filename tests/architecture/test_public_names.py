@@ -47,6 +47,10 @@ def declares_all(module: Module) -> bool:
 # those that users reach by name
 SUB_ROOMS = {
     "privet.accounting.filters",
+    "privet.learn.estimators",
+    "privet.learn.losses",
+    "privet.learn.problem",
+    "privet.learn.solvers",
     "privet.workloads.adaptive",
     "privet.workloads.inference",
     "privet.workloads.strategies",

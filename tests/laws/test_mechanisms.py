@@ -2,6 +2,7 @@
 
 import random
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -18,7 +19,19 @@ from privet.privacy import Guarantee
 from tests.seams import toy
 
 EXAMPLES = list(testing.example_mechanisms())
-IDS = [f"{example.mechanism.name}-{i}" for i, example in enumerate(EXAMPLES)]
+
+
+def _ids(examples: list[Example]) -> list[str]:
+    """Each mechanism counts its own examples: the names stay when another mechanism joins."""
+    seen: Counter[str] = Counter()
+    named = []
+    for example in examples:
+        named.append(f"{example.mechanism.name}-{seen[example.mechanism.name]}")
+        seen[example.mechanism.name] += 1
+    return named
+
+
+IDS = _ids(EXAMPLES)
 
 
 @pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)

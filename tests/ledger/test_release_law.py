@@ -35,9 +35,9 @@ def fixed_bytes(monkeypatch):
 
 def memory(mechanism):
     """A ledger that pays for everything: by (epsilon, delta), or in zCDP where a price needs that."""
-    budget = (
-        Budget(rho=1e9) if mechanism.loss.pure() == math.inf and mechanism.loss.zcdp()[1] == 0.0 else Budget(1e6, 0.9)
-    )
+    rho, delta = mechanism.loss.zcdp()
+    in_zcdp = mechanism.loss.pure() == math.inf and delta == 0.0 and rho < math.inf
+    budget = Budget(rho=1e9) if in_zcdp else Budget(1e6, 0.9)
     return Ledger.create("memory:", dataset="made up", budget=budget, unit=mechanism.unit)
 
 

@@ -155,7 +155,7 @@ def test_a_million_equal_scores_and_the_clock():
         start = time.process_time()
         assert 0 <= mechanism.release(scores).value < 10**6
         seconds.append(time.process_time() - start)
-    assert min(seconds) < 0.3  # 0.03 on a quiet core
+    assert min(seconds) < 1.0  # 0.04 on a quiet core
 
 
 @pytest.mark.parametrize("container", [list, np.array])

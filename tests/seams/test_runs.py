@@ -44,7 +44,7 @@ def elsewhere(job: str, *, twin: bool = False, **arguments: Any) -> Any:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -197,7 +197,7 @@ class Strays(Toy):
     def _run(self, prepared: Any, source: Any) -> Any:
         done: SimpleQueue = SimpleQueue()
         _thread.start_new_thread(lambda: done.put(self.count.release(len(prepared), source=source)), ())
-        return {**super()._run(prepared, source), "more": done.get(timeout=20).value}
+        return {**super()._run(prepared, source), "more": done.get(timeout=200).value}
 
 
 class Seeding(Toy):

@@ -9,20 +9,36 @@ from privet.privacy.variable import AtomicVariable, LossVariable
 def lower_hull(x: Array, y: Array) -> Array:
     """Indices of the lower convex hull of points with increasing x.
 
-    Vertices where the polyline bends the wrong way are dropped all at once, again and again: a chord over a concave run
-    lies below the run, so no dropped vertex can belong to the hull.
+    Vertices where the polyline bends the wrong way are dropped all at once, a few times: a chord over a concave run lies
+    below the run, so no dropped vertex can belong to the hull. Where two convex runs meet, each such round would drop one
+    vertex of either: what is left is walked once from the left (Andrew 1979).
 
     >>> lower_hull(np.array([0.0, 1.0, 2.0]), np.array([0.0, 5.0, 0.0])).tolist()
     [0, 2]
     """
     keep = np.arange(len(x))
-    while len(keep) > 2:
+    for _ in range(8):
+        if len(keep) <= 2:
+            return keep
         slope = np.diff(y[keep]) / np.diff(x[keep])
         convex = np.concatenate(([True], np.diff(slope) >= 0.0, [True]))
         if convex.all():
-            break
+            return keep
         keep = keep[convex]
-    return keep
+    return keep[_walked(x[keep].tolist(), y[keep].tolist())]
+
+
+def _walked(x: list[float], y: list[float]) -> list[int]:
+    hull, slopes = [0], [-np.inf]
+    for i in range(1, len(x)):
+        slope = (y[i] - y[hull[-1]]) / (x[i] - x[hull[-1]])
+        while slope < slopes[-1]:
+            hull.pop()
+            slopes.pop()
+            slope = (y[i] - y[hull[-1]]) / (x[i] - x[hull[-1]])
+        hull.append(i)
+        slopes.append(slope)
+    return hull
 
 
 def variable_of_curve(epsilons: Array, deltas: Array) -> AtomicVariable:

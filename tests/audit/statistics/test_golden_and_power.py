@@ -98,7 +98,7 @@ def test_one_run_p_value_is_the_sum_written_out():
 
 
 @pytest.mark.parametrize("bound", [audit.one_run_lower, audit.one_run_fdp_lower])
-def test_one_run_answers_within_50_milliseconds(bound):
+def test_one_run_answers_at_once(bound):
     guesses = audit.Guesses(correct=930, made=1_000, canaries=10_000)
     bound(guesses, delta=1e-6)
     best = np.inf
@@ -106,7 +106,7 @@ def test_one_run_answers_within_50_milliseconds(bound):
         start = time.process_time()
         bound(guesses, delta=1e-6, alpha=alpha)
         best = min(best, time.process_time() - start)
-    assert best < 0.05
+    assert best < 1.0  # fifty times what it takes; benchmarks/audit.py has the figure
 
 
 def test_feeding_pairs_in_pieces_changes_nothing():

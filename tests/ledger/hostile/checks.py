@@ -52,6 +52,16 @@ def check_race(url: str, *, spends: int, room: int, twin: str | None = None) -> 
         assert len(check_books(ledger, BasicFilter(room * TINY)).reserved) == told["granted"]
 
 
+def check_turns(url: str, *, workers: int, seconds: float, twin: str | None = None) -> None:
+    """Nobody starves among several writers. How evenly and how fast they take turns is for benchmarks/ledger.py."""
+    pv.Ledger.create(url, budget=pv.Budget(epsilon=100.0)).close()
+    told = nursery.run("waits", timeout=600, twin=twin, url=url, workers=workers, least=10, seconds=seconds)
+    assert set(told["codes"]) == {0}
+    assert min(told["granted"]) >= 10, told
+    with pv.Ledger.open(url) as ledger:
+        assert len(check_books(ledger, BasicFilter(100.0)).reserved) == workers + sum(told["granted"])
+
+
 def check_cuts(path: str, *, releases: int, cuts: int, seed: int, twin: str | None = None) -> None:
     with pv.Ledger.create(path, budget=pv.Budget(epsilon=1000.0)) as ledger:
         ledger.release(Coin(), None)

@@ -98,7 +98,7 @@ def begin_together(urls: list[str], workers: int, epsilon: float) -> list[int]:
 def one_wins(urls: list[str], workers: int, epsilon: float, budget: pv.Budget | None = None) -> list[int]:
     """Per ledger, all released by a barrier: how many got the only spend that fits."""
     context = multiprocessing.get_context("fork")
-    barrier = context.Barrier(workers, timeout=60)  # a worker that dies ends the race for all
+    barrier = context.Barrier(workers, timeout=200)  # a worker that dies ends the race for all
     wins = context.Array("i", len(urls))
 
     def work() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def run(job: str, *, timeout: float = 120.0, twin: str | None = None, **arguments: Any) -> Any:
+def run(job: str, *, timeout: float = 600.0, twin: str | None = None, **arguments: Any) -> Any:
     """The answer of a job, from another process; whatever fails there fails here. `twin`: a bug to plant there."""
     code = "from tests.ledger.hostile import nursery; nursery.main()"
     done = subprocess.run(

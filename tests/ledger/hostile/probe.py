@@ -3,7 +3,8 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,11 +103,31 @@ def check_seen(books: Books, seen: Iterable[float]) -> None:
     assert all(count == 1 for count in books.values.values())
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 200.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.002)
+
+
+@contextmanager
+def impatient(ledger: pv.Ledger, seconds: float = 0.5) -> Iterator[None]:
+    """Within, this handle waits no longer. One that is opened so might meet a slow moment of the machine before."""
+    patience = ledger._store._timeout
+    _wait_at_most(ledger._store, seconds)
+    try:
+        yield
+    finally:
+        _wait_at_most(ledger._store, patience)
+
+
+def _wait_at_most(store: Any, seconds: float) -> None:
+    store._timeout = seconds
+    connection = getattr(store, "_connection", None)
+    if connection is not None and hasattr(connection, "limit"):  # a server has limits of its own for each connection
+        connection.limit = seconds
+        for limit in ("lock_timeout", "statement_timeout"):
+            connection.execute("SELECT set_config(%s, %s, false)", (limit, f"{int(1000 * seconds)}ms"))
 
 
 def forge_head(path: str | Path) -> Path:

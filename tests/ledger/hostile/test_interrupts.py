@@ -18,7 +18,7 @@ from privet.ledger.signals import HeldSignals, give_way
 from privet.privacy import PureLoss
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import Fresh
-from tests.ledger.hostile.probe import Coin, check_books
+from tests.ledger.hostile.probe import Coin, check_books, impatient
 from tests.ledger.hostile.test_unavailable import another_writer
 
 STEP = PureLoss(0.001)
@@ -40,30 +40,30 @@ def pressed(after: float) -> Iterator[None]:
 @DURABLE
 def test_ctrl_c_while_waiting_for_another_writer(fresh: Fresh):
     url = fresh()
-    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0), timeout=20.0)) as ledger:
+    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0), timeout=200.0)) as ledger:
         start = time.monotonic()
         with another_writer(url), pytest.raises(KeyboardInterrupt), pressed(0.3):
             ledger.reserve(STEP)
-        assert time.monotonic() - start < 10.0, "it waited for the lock, not for Ctrl-C"
+        assert time.monotonic() - start < 100.0, "it waited for the lock, not for Ctrl-C"
         ledger.reserve(STEP)  # the handle is whole
-        with closing(pv.Ledger.open(url, timeout=5.0)) as other:
+        with closing(pv.Ledger.open(url)) as other:
             other.reserve(STEP)  # and holds nothing
         assert len(check_books(ledger, BasicFilter(1.0)).reserved) == 2
 
 
 @EVERY
 def test_ctrl_c_while_another_thread_writes(fresh: Fresh):
-    with closing(pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0), timeout=20.0)) as ledger:
+    with closing(pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=1.0), timeout=200.0)) as ledger:
         held, done = threading.Event(), threading.Event()
 
         def hold() -> None:
             with ledger._store.transaction():
                 held.set()
-                done.wait(20)
+                done.wait(200)
 
         holder = threading.Thread(target=hold)
         holder.start()
-        held.wait(20)
+        held.wait(200)
         with pytest.raises(KeyboardInterrupt), pressed(0.2):
             ledger.reserve(STEP)
         done.set()
@@ -82,7 +82,7 @@ def break_a_transaction(ledger: pv.Ledger, kind: type[BaseException]) -> None:
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, RuntimeError])
 def test_what_breaks_a_transaction_rolls_it_back(fresh: Fresh, kind: type[BaseException]):
     url = fresh()
-    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0), timeout=5.0)) as ledger:
+    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0))) as ledger:
         with pytest.raises(kind):
             break_a_transaction(ledger, kind)
         ledger.reserve(STEP)
@@ -137,9 +137,9 @@ def test_a_long_storm(fresh: Fresh):
 def test_the_check_sees_a_transaction_that_stays_open(fresh: Fresh):
     """The broken twin: somebody's transaction that nobody ends makes everybody else wait in vain."""
     url = fresh()
-    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0), timeout=1.0)) as ledger:
+    with closing(pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0))) as ledger:
         with closing(sqlite3.connect(url, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(LedgerBusy):
+            with pytest.raises(LedgerBusy), impatient(ledger):
                 ledger.reserve(Coin().loss)
         ledger.reserve(Coin().loss)

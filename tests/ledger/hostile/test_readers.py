@@ -16,9 +16,9 @@ from privet.errors import LedgerBusy, LedgerError, LedgerUnavailable
 from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.verify import Auditor
 from privet.privacy import PureLoss
-from tests.ledger.hostile import nursery
+from tests.ledger.hostile import checks, nursery
 from tests.ledger.hostile.conftest import Fresh
-from tests.ledger.hostile.probe import Coin, check_books
+from tests.ledger.hostile.probe import Coin, check_books, impatient
 
 BUDGET = pv.Budget(epsilon=100.0)
 STEP = PureLoss(0.001)
@@ -80,7 +80,7 @@ def test_readers_of_a_server(fresh: Fresh):
 @EVERY
 def test_verify_reads_a_snapshot_and_blocks_nobody(fresh: Fresh, monkeypatch: pytest.MonkeyPatch):
     url = fresh()
-    ledger = pv.Ledger.create(url, budget=BUDGET, timeout=25.0)  # a writer that had to wait would wait for all of it
+    ledger = pv.Ledger.create(url, budget=BUDGET, timeout=60.0)  # a writer that had to wait would fail then
     for _ in range(20):
         ledger.reserve(STEP)
     reading, go = threading.Event(), threading.Event()
@@ -90,21 +90,19 @@ def test_verify_reads_a_snapshot_and_blocks_nobody(fresh: Fresh, monkeypatch: py
         real(self, entry)
         if entry.seq == 10:
             reading.set()
-            assert go.wait(30)
+            assert go.wait(300)
 
     monkeypatch.setattr(Auditor, "read", slowly)
     found: list[int] = []
     thread = threading.Thread(target=lambda: found.append(ledger.verify().entries))
     thread.start()
-    assert reading.wait(30)
+    assert reading.wait(300)
     try:
-        start = time.monotonic()
         for _ in range(5):
             ledger.release(Coin(), None)
         if url != "memory:":
-            with closing(pv.Ledger.open(url, timeout=25.0)) as other:
+            with closing(pv.Ledger.open(url, timeout=60.0)) as other:
                 other.reserve(STEP)
-        assert time.monotonic() - start < 20.0
     finally:
         go.set()
         thread.join()
@@ -122,34 +120,30 @@ def test_verify_reads_a_snapshot_and_blocks_nobody(fresh: Fresh, monkeypatch: py
 def test_a_frozen_server_is_not_waited_for(fresh: Fresh, moment: str):
     url = fresh()
     pv.Ledger.create(url, budget=BUDGET).close()
-    ledger = pv.Ledger.open(url, timeout=1.0)
+    ledger = pv.Ledger.open(url)
     ledger.reserve(STEP)
     (pid,) = ledger._store._connection.execute("SELECT pg_backend_pid()").fetchone()
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        for use in (lambda: ledger.reserve(STEP),) if moment == "lock" else (ledger._store.head,):
-            start = time.monotonic()
+    use = (lambda: ledger.reserve(STEP)) if moment == "lock" else ledger._store.head
+    start = time.monotonic()
+    with impatient(ledger, 1.0):
+        os.kill(pid, signal.SIGSTOP)
+        try:
             with pytest.raises((LedgerUnavailable, LedgerBusy)):
                 use()
-            assert time.monotonic() - start < 20.0
-    finally:
-        os.kill(pid, signal.SIGCONT)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+    assert time.monotonic() - start < 50.0  # sixty are what this handle would have waited
     ledger.reserve(STEP)
     assert len(check_books(ledger, BasicFilter(100.0)).reserved) == 2
     ledger.close()
 
 
-# --- writers wait for each other, but not long -----------------------------------------------------------------------
+# --- writers take turns -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
-def test_nobody_waits_long(fresh: Fresh):
-    url = fresh()
-    pv.Ledger.create(url, budget=BUDGET).close()
-    told = nursery.run("waits", url=url, workers=8, seconds=2.0)
-    assert set(told["codes"]) == {0}
-    assert min(told["granted"]) >= max(told["granted"]) / 4, told
-    assert told["worst"] <= 2.0, told  # the machine may be busy; benchmarks/ledger.py measures
+def test_nobody_is_passed_over(fresh: Fresh):
+    checks.check_turns(fresh(), workers=8, seconds=200.0)
 
 
 @pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)

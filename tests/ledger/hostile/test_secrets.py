@@ -161,8 +161,8 @@ def test_two_threads_leave_the_filters_as_they_were():
         before = list(warnings.filters)
 
         def both(data):
-            begun.wait(10)
-            going.wait(10)
+            begun.wait(200)
+            going.wait(200)
 
         threads = [threading.Thread(target=ledger.release, args=(Coin(0.1, before=both), 1)) for _ in range(2)]
         for thread in threads:

@@ -81,6 +81,13 @@ def test_the_race_sees_a_lock_that_is_taken_with_the_read(fresh: Fresh):
         checks.check_race(fresh(), spends=15, room=60, twin="lock and read in one statement")
 
 
+@pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
+def test_the_writers_see_a_lock_that_lets_some_starve(fresh: Fresh):
+    with pytest.raises(MISSED):
+        checks.check_turns(fresh(), workers=3, seconds=0.4, twin="who finds the lock taken comes back later")
+
+
 def test_every_twin_is_tried():
-    assert {*CHECKS, "lock and read in one statement"} == set(PLANTS)
+    in_processes = {"lock and read in one statement", "who finds the lock taken comes back later"}
+    assert CHECKS.keys() | in_processes == set(PLANTS)
     assert sqlite3.sqlite_version_info >= (3, 37)  # STRICT tables

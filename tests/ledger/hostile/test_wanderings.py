@@ -33,7 +33,7 @@ class Wanderer:
         self.refused = 0
 
     def _opened(self) -> pv.Ledger:
-        return pv.Ledger.open(self.dice.choice([self.path, self.folder / "symlink.ledger"]), timeout=5.0)
+        return pv.Ledger.open(self.dice.choice([self.path, self.folder / "symlink.ledger"]), timeout=60.0)
 
     def spend(self) -> None:
         """Granted by the real ledger, until its cap."""

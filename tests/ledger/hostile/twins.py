@@ -17,7 +17,7 @@ from privet.ledger.account import FilterAccount, add_sums
 from privet.ledger.entry import DATASET
 from privet.ledger.ledger import Ledger
 from privet.ledger.policy import read_balance
-from privet.ledger.stores import postgres as postgres_module, sqlite as sqlite_module, sqlite_file
+from privet.ledger.stores import postgres as postgres_module, sqlite as sqlite_module, sqlite_file, turn as turn_module
 from privet.ledger.verify import Auditor
 
 Plant = Callable[[Any, str, Any], None]
@@ -149,3 +149,24 @@ def _(put: Plant) -> None:
 
     put(store, "_begin", begin)
     put(txn, "head", head)
+
+
+@twin("who finds the lock taken comes back later")
+def _(put: Plant) -> None:
+    class Later(Exception):
+        pass
+
+    real = turn_module.Turn._try
+
+    def leave(turn: Any, deadline: float) -> None:
+        raise Later
+
+    def poll(self: Any, deadline: float) -> bool:
+        try:
+            return real(self, deadline)
+        except Later:
+            time.sleep(0.6)
+            return False
+
+    put(turn_module, "_wait", leave)
+    put(turn_module.Turn, "_try", poll)

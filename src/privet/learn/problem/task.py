@@ -1,7 +1,7 @@
 """The public facts of a fit, and the rows as all solvers see them: none longer than 1."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -15,6 +15,7 @@ from privet.learn.problem.targets import Interval, NoTarget, Target
 from privet.privacy import Unit
 
 _SHRINK = 1.0 - 2.0**-20  # what rounding adds to a norm in float64 is far less
+_KEPT = 2**26  # numbers: half a gigabyte
 _INTERCEPT = 1.0 / 3.0  # the constant column, as a share of the row norm: 5% more noise buys the intercept
 
 
@@ -90,23 +91,40 @@ class Task:
         """The unit rows and encoded targets, chunk by chunk: not releasable."""
         for chunk in records.chunks():
             targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
-            encoded, bad = self.target.encoded(targets)
-            yield Chunk(self._unit_rows(chunk.rows, bad), encoded)
+            with np.errstate(all="ignore"):  # a warning would tell about values
+                encoded, bad = self.target.encoded(targets)
+                made = Chunk(self._unit_rows(chunk.rows, bad), encoded)
+            yield made
+
+    def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
+        """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and
+        made anew, chunk by chunk, where it does not. Not releasable.
+        """
+        kept: list[Chunk] = []
+        size = 0
+        for chunk in self.unit_chunks(records):
+            kept.append(chunk)
+            size += int(getattr(chunk.rows, "nnz", chunk.rows.size))
+            if size > _KEPT:
+                return lambda: self.unit_chunks(records)
+        return lambda: iter(kept)
 
     def _unit_rows(self, rows: Any, bad: Array) -> Any:
         if getattr(rows, "format", None) == "csr":
             return self._unit_csr(rows, bad)
         values = np.array(rows, dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self.centers is not None:
-                values -= np.array(self.centers)
-            if self.scales is not None:
-                values /= np.array(self.scales)
-            lengths = _lengths(values)
-        bad = bad | ~np.isfinite(lengths)
+        if self.centers is not None:
+            values -= np.array(self.centers)
+        if self.scales is not None:
+            values /= np.array(self.scales)
+        peaks = np.max(np.abs(values), axis=1, initial=0.0)
+        bad = bad | ~np.isfinite(values).all(axis=1)
+        directions = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)  # squares of large numbers overflow
+        ratios = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+        values *= self._shares(np.ones(len(values)))[:, None]
+        long = peaks * ratios > self.row_norm * _SHRINK
+        values[long] = directions[long] * self._shares(self.row_norm * _SHRINK / ratios[long])[:, None]
         values[bad] = 0.0
-        factor = self._factors(np.where(bad, 0.0, lengths))
-        values *= factor[:, None]
         if not self.intercept:
             return values
         return np.concatenate([values, self._constants(bad)[:, None]], axis=1)
@@ -116,27 +134,27 @@ class Task:
 
         if self.centers is not None and any(self.centers):
             raise InvalidData("sparse rows are not moved by column bounds: give row_norm, or bounds that are symmetric")
-        values = rows.astype(np.float64, copy=True)
-        values.sum_duplicates()
+        made = rows.astype(np.float64, copy=True)
+        made.sum_duplicates()
         if self.scales is not None:
-            values.data /= np.array(self.scales)[values.indices]
-        peaks = np.maximum.reduceat(np.append(np.abs(values.data), 0.0), values.indptr[:-1]) if values.nnz else None
-        lengths = np.zeros(values.shape[0])
-        if peaks is not None:
-            lengths = _csr_lengths(values, np.where(np.diff(values.indptr) > 0, peaks, 0.0))
-        bad = bad | ~np.isfinite(lengths)
-        factor = np.where(bad, 0.0, self._factors(np.where(bad, 0.0, lengths)))
-        per_entry = np.repeat(factor, np.diff(values.indptr))
-        values.data = np.where(per_entry > 0.0, values.data, 0.0) * per_entry
+            made.data /= np.array(self.scales)[made.indices]
+        place, n = np.repeat(np.arange(made.shape[0]), np.diff(made.indptr)), made.shape[0]
+        peaks = np.zeros(n)
+        np.maximum.at(peaks, place, np.abs(made.data))
+        bad = bad | (np.bincount(place, weights=~np.isfinite(made.data), minlength=n) > 0)
+        directions = np.where(peaks[place] > 0.0, made.data / peaks[place], 0.0)
+        ratios = np.sqrt(np.bincount(place, weights=directions**2, minlength=n))
+        long = (peaks * ratios > self.row_norm * _SHRINK)[place]
+        clipped = directions * self._shares(self.row_norm * _SHRINK / np.where(ratios > 0.0, ratios, 1.0))[place]
+        made.data = np.where(long, clipped, made.data * self._shares(np.ones(1)))
+        made.data[bad[place]] = 0.0
         if not self.intercept:
-            return values
-        return sparse.hstack([values, sparse.csr_array(self._constants(bad)[:, None])], format="csr")
+            return made
+        return sparse.hstack([made, sparse.csr_array(self._constants(bad)[:, None])], format="csr")
 
-    def _factors(self, lengths: Array) -> Array:
-        longest = self.row_norm * _SHRINK
-        with np.errstate(divide="ignore"):
-            clip = np.where(lengths > longest, longest / lengths, 1.0)
-        return clip / (self.length / _SHRINK if self.intercept else self.length)
+    def _shares(self, lengths: Array) -> Array:
+        """Lengths as a share of what a row with its constant can have."""
+        return lengths * (_SHRINK / self.length if self.intercept else 1.0 / self.length)
 
     def _constants(self, bad: Array) -> Array:
         return np.where(bad, 0.0, self.row_norm * _INTERCEPT / self.length * _SHRINK)
@@ -171,25 +189,6 @@ class Task:
 
 def _positive(name: str, value: object) -> float:
     return above(name, value, 0.0)
-
-
-def _lengths(values: Array) -> Array:
-    """Row norms: not finite where an entry is not, and without overflow otherwise."""
-    peaks = np.max(np.abs(values), axis=1, initial=0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)
-    lengths = peaks * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-    return np.where(np.isfinite(peaks) & np.isfinite(values).all(axis=1), np.minimum(lengths, 1.7e308), np.inf)
-
-
-def _csr_lengths(values: Any, peaks: Array) -> Array:
-    spread = np.repeat(peaks, np.diff(values.indptr))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.where(spread > 0.0, values.data / spread, 0.0)
-    squares = np.bincount(
-        np.repeat(np.arange(values.shape[0]), np.diff(values.indptr)), weights=scaled**2, minlength=values.shape[0]
-    )
-    return np.where(np.isfinite(peaks) & np.isfinite(squares), np.minimum(peaks * np.sqrt(squares), 1.7e308), np.inf)
 
 
 def _example(rows: Array) -> Records:

@@ -1,6 +1,7 @@
 """Objective perturbation: the minimiser of the objective with a random linear term."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,7 +25,7 @@ from privet.mechanisms.sensitivity import Sensitivity
 from privet.noise import Grid
 from privet.privacy import Composed, Guarantee, ObjectivePerturbationLoss, PrivacyLoss, PureLoss, Unit
 
-_SHARE = 0.01  # of epsilon and of delta, for the noise that covers what separates a minimum from a computed one
+_SHARE = 0.005  # of epsilon and of delta, for the noise that covers what separates a minimum from a computed one
 _TOLERANCE = 1e-7
 
 
@@ -72,11 +73,6 @@ def default_strength(epsilon: float) -> float:
     return min(1.0, max(0.25, 0.5 / epsilon)) / epsilon
 
 
-def _relation(task: Task) -> Unit:
-    """The unit of the objective's price."""
-    return task.unit
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Fit(Mechanism[Any, Any]):
     """What both kinds of noise share: the objective, its minimum, and noise on that."""
@@ -95,6 +91,7 @@ class _Fit(Mechanism[Any, Any]):
             raise InvalidParameter("objective perturbation is priced for persons with one record each")
         strength, tolerance = above("strength", self.strength, 0.0), above("tolerance", self.tolerance, 0.0)
         set_frozen(self, strength=strength, tolerance=tolerance)
+        instance("output", self.output, Gaussian, Ball)
         if self.output.sensitivity.value < Fraction(2) * Fraction(tolerance) / Fraction(strength):
             raise InvalidParameter("the output noise must cover twice the tolerance over the strength")
         if self.output.sensitivity.unit != self.task.unit:
@@ -111,19 +108,16 @@ class _Fit(Mechanism[Any, Any]):
         open_fraction("confidence", confidence)
         return None
 
-    def _linear(self, source: Source) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def _linear(self, runs: int, source: Source) -> Array:
+        """The random linear terms, a row for each run, in steps of `_grid`."""
 
     def _draw(self, prepared: Records, runs: int, source: Source) -> Array:
-        chunks = list(self.task.unit_chunks(prepared))
-        made = []
-        for _ in range(runs):
-            objective = Objective(lambda: iter(chunks), self.model, self.strength, self._linear(source))
-            made.append(self._noisy(minimiser(objective, self.tolerance - self._rounding), source))
-        return np.array(made)
-
-    def _noisy(self, minimum: Array, source: Source) -> Array:
-        return np.asarray(self.output._draw(self.output._prepare(minimum), 1, source))[0]
+        passes = self.task.passes(prepared)
+        terms = np.ldexp(np.asarray(self._linear(runs, source), dtype=np.float64), self._grid.exponent)
+        nearly = self.tolerance - self._rounding
+        minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]
+        return np.asarray(self.output._draw(self.output._prepare(np.array(minima)), 1, source))[0]
 
     @property
     def _grid(self) -> Grid:
@@ -145,7 +139,7 @@ class ObjectiveFit(_Fit):
     **Guarantee:** the composition of `ObjectivePerturbationLoss` and of the noise on the minimum.
     **Sensitivity:** the gradient of a record is at most the loss's `lipschitz`, its Hessian at most `smoothness`.
     **Reference:** Kifer, Smith & Thakurta 2012; Iyengar et al. 2019; Redberg, Koskela & Wang 2023.
-    **Proof:** docs/proofs/learn/objective_perturbation.md.
+    **Proof:** docs/proofs/learn/objective_fit.md.
     """
 
     name = "objective_fit"
@@ -157,7 +151,7 @@ class ObjectiveFit(_Fit):
 
     @classmethod
     def planned(cls, task: Task, model: Loss, target: Guarantee, strength: float, tolerance: float) -> "ObjectiveFit":
-        """The least noise for the target: a hundredth of epsilon and delta goes to the output."""
+        """The least noise for the target: one in 200 of epsilon and delta goes to the output."""
         assert target.epsilon is not None
         main = target.epsilon * (1.0 - _SHARE), target.delta * (1.0 - _SHARE)
         curvature = strength_over(model, strength)
@@ -181,10 +175,9 @@ class ObjectiveFit(_Fit):
         first = ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)
         return Composed((first, self.output.loss))
 
-    def _linear(self, source: Source) -> Array:
-        grid, p = self._grid, self.task.dimension
-        drawn = noise.rounded_gaussian(sigma=grid.length(self.sigma), size=p, source=source)
-        return np.ldexp(np.asarray(drawn, dtype=np.float64), grid.exponent)
+    def _linear(self, runs: int, source: Source) -> Array:
+        size = runs, self.task.dimension
+        return np.asarray(noise.rounded_gaussian(sigma=self._grid.length(self.sigma), size=size, source=source))
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -194,13 +187,11 @@ class ObjectiveFit(_Fit):
         task = Task(features=2, row_norm=1.0, target=two)
         made = solver.plan(task, Logistic(), Guarantee(1.0, 1e-5))
         records = ArrayRecords(rows, labels), ArrayRecords(rows[:2], labels[:2])
-        yield Example(made, *records, Guarantee(1.0, 1e-5), cost="dear")
+        yield Example(made, *records, Guarantee(1.0, 1e-5))
         moved = Task(features=1, row_norm=2.0, intercept=False, target=two, unit=Unit("replace"))
         other = solver.plan(moved, HuberHinge(), Guarantee(2.0, 1e-5))
         one, label = np.array([[2.0]]), np.array([1])
-        yield Example(
-            other, ArrayRecords(one, label), ArrayRecords(-one, label), Guarantee(2.0, 1e-5), cost="dear", detects=0.25
-        )
+        yield Example(other, ArrayRecords(one, label), ArrayRecords(-one, label), Guarantee(2.0, 1e-5), detects=0.25)
 
 
 @final
@@ -213,7 +204,7 @@ class PureObjectiveFit(_Fit):
     **Guarantee:** pure epsilon: lipschitz/scale (twice under replace), what the Jacobian adds, and the output noise.
     **Sensitivity:** as of `ObjectiveFit`.
     **Reference:** Chaudhuri, Monteleoni & Sarwate 2011.
-    **Proof:** docs/proofs/learn/objective_perturbation.md.
+    **Proof:** docs/proofs/learn/objective_fit.md.
     """
 
     name = "pure_objective_fit"
@@ -228,7 +219,7 @@ class PureObjectiveFit(_Fit):
     @classmethod
     def planned(cls, task: Task, model: Loss, epsilon: float, strength: float, tolerance: float) -> "PureObjectiveFit":
         """The least noise for epsilon; where the Jacobian alone costs more than half of it, a stronger regulariser."""
-        main = epsilon * (1.0 - _SHARE)
+        main = epsilon * (1.0 - _SHARE) * (1.0 - 2.0**-40)  # so that rounding up does not lead above epsilon
         ends = 2.0 if task.unit.relation == "replace" else 1.0
         while pure_price(model, 1e300, strength, ends) > main / 2.0:
             strength *= 1.25
@@ -245,10 +236,9 @@ class PureObjectiveFit(_Fit):
         cost = pure_price(self.model, self.scale / self.model.lipschitz * (1.0 - 2.0**-45), self.strength, ends)
         return Composed((PureLoss(cost * (1.0 + 2.0**-45), unit=self.task.unit), self.output.loss))
 
-    def _linear(self, source: Source) -> Array:
-        grid, p = self._grid, self.task.dimension
-        drawn = noise.ball(scale=grid.length(self.scale), dimension=p, source=source)
-        return np.ldexp(np.asarray(drawn, dtype=np.float64).reshape(p), grid.exponent)
+    def _linear(self, runs: int, source: Source) -> Array:
+        scale, p = self._grid.length(self.scale), self.task.dimension
+        return np.asarray(noise.ball(scale=scale, dimension=p, size=runs, source=source)).reshape(runs, p)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -260,7 +250,6 @@ class PureObjectiveFit(_Fit):
             ArrayRecords(rows, labels),
             ArrayRecords(rows[:1], labels[:1]),
             Guarantee(1.0),
-            cost="dear",
             detects=0.25,
         )
 
@@ -278,18 +267,21 @@ def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any,
         raise NoGuarantee("normal noise has no pure guarantee")
     floor = analytic_noise_multiplier(epsilon, delta) * (1.0 if unit.relation == "add_remove" else 2.0)
 
-    def enough(log_factor: float) -> bool:
-        price = ObjectivePerturbationLoss(floor * math.exp(log_factor), curvature, shape, unit=unit)
-        return float(price.profile(epsilon)) <= delta
+    def price(log_factor: float) -> ObjectivePerturbationLoss:
+        return ObjectivePerturbationLoss(floor * math.exp(log_factor), curvature, shape, unit=unit)
 
-    if enough(0.0):
-        return floor
-    high = 0.25
-    while not enough(high):
-        high *= 2.0
-        if high > 64.0:
+    def enough(log_factor: float) -> bool:
+        return price(log_factor).bound(epsilon) <= delta
+
+    good = 0.0
+    while not enough(good):
+        good = 2.0 * good or 0.25
+        if good > 64.0:
             raise NoGuarantee("the regulariser is too weak for this epsilon: the Jacobian costs more than all of it")
-    return floor * math.exp(bisect(enough, high / 2.0 if high > 0.25 else 0.0, high, within=1e-4))
+    found = bisect(enough, good / 2.0 if good > 0.25 else 0.0, good, within=1e-3) if good else 0.0
+    while float(price(found).profile(epsilon)) > delta:  # what a ledger charges: a little above the theorem
+        found += 1e-4
+    return floor * math.exp(found)
 
 
 def pure_price(model: Loss, scale: float, strength: float, ends: float) -> float:

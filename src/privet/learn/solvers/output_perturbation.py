@@ -97,7 +97,7 @@ class OutputFit(Mechanism[Any, Any]):
     **Sensitivity:** l2: L/strength under add/remove, twice that under replace, plus 2 tolerance/strength.
     **Error:** that of the noise, of the exact minimum; what the regulariser costs is not in it.
     **Reference:** Chaudhuri, Monteleoni & Sarwate 2011; Bassily, Smith & Thakurta 2014.
-    **Proof:** docs/proofs/learn/output_perturbation.md.
+    **Proof:** docs/proofs/learn/output_fit.md.
     """
 
     name = "output_fit"
@@ -127,9 +127,8 @@ class OutputFit(Mechanism[Any, Any]):
         self.task.admit(value)
 
     def _prepare(self, value: Records) -> Array:
-        chunks = list(self.task.unit_chunks(value))
         nothing = np.zeros(self.task.dimension)
-        return minimiser(Objective(lambda: iter(chunks), self.model, self.strength, nothing), self.tolerance)
+        return minimiser(Objective(self.task.passes(value), self.model, self.strength, nothing), self.tolerance)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         return np.asarray(self.noise._draw(self.noise._prepare(prepared), runs, source))
@@ -146,7 +145,7 @@ class OutputFit(Mechanism[Any, Any]):
         solver = OutputPerturbation(strength=4.0)
         pair = ArrayRecords(rows, label), ArrayRecords(rows[:1], label[:1])
         made = solver.plan(task, Logistic(), Guarantee(1.0, 1e-5))
-        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), detects=0.25)
         moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
         pure = solver.plan(moved, Logistic(), Guarantee(1.0))
-        yield Example(pure, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(1.0), cost="dear", detects=0.25)
+        yield Example(pure, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(1.0), detects=0.25)

@@ -1,0 +1,98 @@
+"""Raw records to unit rows: never longer than 1 in exact arithmetic, whatever is thrown at them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from privet.errors import InvalidData, InvalidParameter
+from privet.learn.problem import ArrayRecords, Classes, Interval, Task
+
+RNG = np.random.default_rng(16)
+HOSTILE = np.concatenate(
+    [
+        RNG.normal(size=(40, 3)) * 10.0 ** RNG.integers(-320, 300, size=(40, 1)).astype(float),
+        [[np.nan, 1, 2], [np.inf, 0, 0], [0, 0, 0], [1e308, 1e308, 1e308], [-0.0, 5e-324, 0], [3, 4, 0], [2, 2, 1]],
+    ]
+)
+
+
+def _single(rows):
+    with np.errstate(over="ignore", under="ignore"):
+        return rows.astype(np.float32)
+
+
+def exact_square(row):
+    return sum(Fraction(float(x)) ** 2 for x in row)
+
+
+def unit(task, rows, targets=None):
+    return np.concatenate(
+        [c.rows.toarray() if sparse.issparse(c.rows) else c.rows for c in task.unit_chunks(ArrayRecords(rows, targets))]
+    )
+
+
+@pytest.mark.parametrize("norm", [1e-3, 0.5, 1.0, 5.0, 50.0])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_unit_rows_are_never_longer_than_one(norm, intercept, scaled):
+    more = {"centers": (1.0, -2.0, 0.0), "scales": (0.5, 3.0, 1e-9)} if scaled else {}
+    task = Task(features=3, row_norm=norm, intercept=intercept, **more)
+    for rows in (HOSTILE, _single(HOSTILE)):
+        made = unit(task, rows)
+        assert np.isfinite(made).all()
+        assert all(exact_square(row) <= 1 for row in made)
+    assert max(exact_square(row) for row in unit(task, HOSTILE)) > Fraction(99, 100)  # and it is used up
+
+
+def test_rows_that_are_not_finite_and_unknown_labels_count_as_zero_rows():
+    task = Task(features=2, row_norm=1.0, target=Classes(("a", "b")))
+    made = unit(task, np.array([[np.nan, 1.0], [1.0, 0.0], [1.0, 0.0]]), np.array(["a", "b", "?"]))
+    assert (made[0] == 0).all()
+    assert (made[2] == 0).all()
+    assert made[1, 2] > 0
+
+
+def test_sparse_and_dense_rows_are_the_same_rows_and_duplicates_are_added_up():
+    dense = np.array([[3.0, 0.0, 4.0], [0.0, 0.0, 0.0], [0.1, 0.0, 0.0]])
+    task = Task(features=3, row_norm=2.0)
+    assert np.allclose(unit(task, sparse.csr_array(dense)), unit(task, dense), atol=1e-15)
+    doubled = sparse.csr_array((np.array([2.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 3))
+    made = unit(task, doubled)
+    assert exact_square(made[0]) <= 1
+    assert made[0, 0] > 0.9
+
+
+def test_coefficients_lead_back_to_the_units_of_the_data():
+    task = Task(features=2, row_norm=9.0, centers=(10.0, -5.0), scales=(2.0, 0.5), target=Interval(0.0, 100.0))
+    rows = RNG.uniform([8, -5.5], [12, -4.5], size=(50, 2))  # inside the bounds: nothing is clipped
+    theta = np.array([0.3, -0.7, 0.2])
+    coefficients, intercept = task.raw(theta)
+    scaled = unit(task, rows, np.zeros(50)) @ theta
+    assert np.allclose(rows @ coefficients + intercept, 50.0 + 50.0 * scaled, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"row_norm": 0.0},
+        {"row_norm": float("nan")},
+        {"features": 0},
+        {"scales": (1.0, 0.0)},
+        {"centers": (1.0,)},
+        {"unit": "replace"},
+    ],
+)
+def test_wrong_facts_are_refused(facts):
+    with pytest.raises(InvalidParameter):
+        Task(**({"features": 2, "row_norm": 1.0} | facts))
+
+
+def test_records_are_admitted_by_type_and_shape_alone():
+    task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
+    for wrong in (np.zeros((3, 2)), ArrayRecords(np.zeros((3, 3)), np.zeros(3)), ArrayRecords(np.zeros((3, 2)))):
+        with pytest.raises(InvalidData):
+            task.admit(wrong)
+    with pytest.raises(InvalidData):
+        task.admit(ArrayRecords(np.zeros((2, 2)), np.array(["x", "y"])))
