@@ -9,5 +9,6 @@ from privet.learn.estimators import (
     LogisticRegression as LogisticRegression,
     PrivateEstimator as PrivateEstimator,
 )
+from privet.learn.search import PrivateSearchCV as PrivateSearchCV, SearchFit as SearchFit
 
 __all__, __dir__ = face(globals(), "losses", "solvers")

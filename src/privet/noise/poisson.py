@@ -41,6 +41,10 @@ class PoissonTails(RatioTails):
 
     mean: Fraction
 
+    @property
+    def guess(self) -> int:
+        return int(self.mean)
+
     def ratio(self, k: int) -> tuple[int, int]:
         return self.mean.numerator, self.mean.denominator * (k + 1)
 

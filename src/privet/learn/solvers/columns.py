@@ -211,13 +211,13 @@ def gaussian_mu(target: Guarantee, name: str) -> float:
     0.236704
     """
     if target.mu is not None:
-        return target.mu * (1.0 - 1e-12)
+        return target.mu * (1.0 - 1e-9)
     if target.rho is not None:
-        return math.sqrt(2.0 * target.rho) * (1.0 - 1e-12)
+        return math.sqrt(2.0 * target.rho) * (1.0 - 1e-9)
     assert target.epsilon is not None
     if target.delta == 0.0:
         raise NoGuarantee(f"{name} has normal noise, which has no pure guarantee: give a delta > 0")
-    return (1.0 - 1e-12) / analytic_noise_multiplier(target.epsilon, target.delta)
+    return (1.0 - 1e-9) / analytic_noise_multiplier(target.epsilon, target.delta)
 
 
 @final
@@ -225,17 +225,20 @@ def gaussian_mu(target: Guarantee, name: str) -> float:
 class Curvatures:
     """What is known about the columns when steps are taken: safe second moments, and how many records there are.
 
-    >>> Curvatures.released(np.array([50.0, 1.0, 49.0]), 1.0).moments.tolist()
-    [52.0, 4.0]
+    >>> Curvatures.released(np.array([50.0, 1.0, 49.0]), 1.0, np.array([1.0, 0.1])).moments.round(2).tolist()
+    [52.0, 1.02]
     """
 
     moments: Array
     records: float
 
     @classmethod
-    def released(cls, noisy: Array, sigma: float) -> "Curvatures":
-        """From the released sums: two standard deviations above, and at least four, so that no step is far too long."""
-        return cls(np.maximum(noisy[:-1] + 2.0 * sigma, 4.0 * sigma), max(1.0, float(noisy.sum())))
+    def released(cls, noisy: Array, sigma: float, largest: Array) -> "Curvatures":
+        """From the released sums: two standard deviations above, and at least four, so that no step is far too long; but
+        no more than that many records can add up to whose entries are bounded by `largest`."""
+        records = max(1.0, float(noisy.sum()))
+        most = (records + sigma * math.sqrt(len(noisy))) * largest**2
+        return cls(np.minimum(np.maximum(noisy[:-1] + 2.0 * sigma, 4.0 * sigma), most), records)
 
 
 def clip_bounds(moments: Array, clip: float, rule: str, largest: Array) -> Array:

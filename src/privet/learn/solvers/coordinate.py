@@ -65,7 +65,7 @@ class CoordinateDescent(Solver):
     rounds: int = 4
     steps: int | None = None
     clipping: Clipping = "lipschitz"
-    clip: float = 1.0
+    clip: float = 0.5
     choice: Choice = "random"
     penalty: Penalty = NO_PENALTY
     share: float = 0.1
@@ -135,7 +135,7 @@ class CoordinateFit(Algorithm[Any, Any]):
     **Guarantee:** exact GDP: the column moments, every step, and every quantile where clipping is adaptive.
     **Sensitivity:** of a step: the clipped slope along j over C_j, at most 1 (2 under replace), as whole numbers.
     **Reference:** Mangold, Bellet, Salmon & Tommasi 2022.
-    **Proof:** docs/proofs/learn/solvers/coordinate.md.
+    **Proof:** docs/proofs/learn/coordinate_fit.md.
     """
 
     name = "coordinate_fit"
@@ -146,7 +146,7 @@ class CoordinateFit(Algorithm[Any, Any]):
     steps: int
     step: Gaussian
     clipping: Clipping = "lipschitz"
-    clip: float = 1.0
+    clip: float = 0.5
     choice: Choice = "random"
     penalty: Penalty = NO_PENALTY
     curvatures: Gaussian | None = None
@@ -225,7 +225,7 @@ class CoordinateFit(Algorithm[Any, Any]):
             assert self.records is not None
             return Curvatures(np.array(self.moments), self.records)
         released = self.curvatures.release(columns.moments(), source=source).value
-        return Curvatures.released(np.asarray(released), self.curvatures.sigma)
+        return Curvatures.released(np.asarray(released), self.curvatures.sigma, largest_entries(self.task))
 
     def _bounds(self, moments: Array, clip: float) -> Array:
         rule = "uniform" if self.clipping == "uniform" else "lipschitz"

@@ -91,7 +91,7 @@ class FrankWolfeFit(Algorithm[Any, Any]):
     **Guarantee:** that of `steps` choices by the exponential mechanism.
     **Sensitivity:** of a score: the clipped slope over the clip, at most 1 (2 under replace), as whole numbers.
     **Reference:** Talwar, Thakurta & Zhang 2015.
-    **Proof:** docs/proofs/learn/solvers/frank_wolfe.md.
+    **Proof:** docs/proofs/learn/frank_wolfe_fit.md.
     """
 
     name = "frank_wolfe_fit"

@@ -55,7 +55,7 @@ class GreedyCoordinateDescent(Solver):
     """
 
     steps: int = 16
-    clip: float = 1.0
+    clip: float = 0.5
     penalty: Penalty = NO_PENALTY
     share: float = 0.1
     moments: tuple[float, ...] | None = None
@@ -131,7 +131,7 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
     normal release.
     **Sensitivity:** of a sum over C_j: at most 1 (2 under replace); of a score the same, with an allowance for rounding.
     **Reference:** Mangold, Bellet, Salmon & Tommasi 2023.
-    **Proof:** docs/proofs/learn/solvers/greedy_coordinate.md.
+    **Proof:** docs/proofs/learn/greedy_coordinate_fit.md.
     """
 
     name = "greedy_coordinate_fit"
@@ -141,7 +141,7 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
     steps: int
     best: Exponential
     step: Gaussian
-    clip: float = 1.0
+    clip: float = 0.5
     penalty: Penalty = NO_PENALTY
     curvatures: Gaussian | None = None
     moments: tuple[float, ...] | None = None
@@ -189,7 +189,7 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
             known = Curvatures(np.array(self.moments), self.records)
         else:
             released = self.curvatures.release(columns.moments(), source=source).value
-            known = Curvatures.released(np.asarray(released), self.curvatures.sigma)
+            known = Curvatures.released(np.asarray(released), self.curvatures.sigma, largest_entries(self.task))
         bounds = clip_bounds(known.moments, self.clip, "lipschitz", self.model.lipschitz * largest_entries(self.task))
         weights = self.model.smoothness * known.moments
         # coefficients in the units of a clipped contribution, in which a step is the sum itself

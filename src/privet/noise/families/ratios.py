@@ -17,6 +17,11 @@ class RatioTails(Tails):
 
     symmetric = False
 
+    @property
+    def guess(self) -> int:
+        """Where inversion begins to look."""
+        return 0
+
     @abstractmethod
     def ratio(self, k: int) -> tuple[int, int]:
         """Pr[X = k+1]/Pr[X = k] as numerator and denominator."""
@@ -68,4 +73,4 @@ def _weights(law: RatioTails, guard: int) -> tuple[list[int], list[int], int, in
 
 def one_of(stream: Stream, law: RatioTails) -> int:
     """One draw: the least k with U < Pr[X <= k], with as many bits of U as that takes."""
-    return invert(Refined(stream, stream.word(), 64), law.cdf, 0)
+    return invert(Refined(stream, stream.word(), 64), law.cdf, law.guess)
