@@ -6,12 +6,17 @@ DEMO_VENV ?= .venv-demo
 JOBS      ?= 2
 EXTRAS    ?=  # more of pyproject's extras for the tests, such as ",spark" (half a gigabyte)
 
-BIN  := $(VENV)/bin
-CORE := $(DEMO_VENV)/.stamp-core
-DEV  := $(VENV)/.stamp-dev
+BIN    := $(VENV)/bin
+CORE   := $(DEMO_VENV)/.stamp-core
+DEV    := $(VENV)/.stamp-dev
+SITE   := $(VENV)/.stamp-docs
+LOWEST := .venv-lowest/.stamp
+NEWEST := .venv-newest/.stamp
+# What must work with every version of a dependency: the package itself, commands, first calls, a sample of the laws.
+WITH_ALL_VERSIONS := tests/package tests/newcomer tests/cli tests/report tests/laws/test_losses.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow mutate lint format docs bench clean
+.PHONY: help demo test test-slow test-lowest test-newest mutate lint format docs bench clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -24,6 +29,12 @@ test: $(DEV)  ## every test but the slow ones
 
 test-slow: $(DEV)  ## the slow tests
 	$(BIN)/pytest -n $(JOBS) -rs -m slow
+
+test-lowest: $(LOWEST)  ## first calls, commands and laws with the oldest dependencies that are allowed
+	.venv-lowest/bin/pytest -q $(wildcard $(WITH_ALL_VERSIONS))
+
+test-newest: $(NEWEST)  ## the same with the newest dependencies there are (PYTHON=python3.13 chooses a Python)
+	.venv-newest/bin/pytest -q $(wildcard $(WITH_ALL_VERSIONS))
 
 mutate: $(DEV)  ## plant privacy bugs one at a time and name those that no test notices
 	$(BIN)/python -m tests.mutants --jobs $(JOBS)
@@ -39,16 +50,17 @@ format: $(DEV)  ## let ruff repair what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(DEV)  ## build the documentation, strictly, into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+docs: $(SITE)  ## build the documentation into build/site/html, and refuse it where it is broken
+	$(BIN)/python -m tools.site
 
 bench: $(DEV)  ## run every benchmark; tables on screen, JSON in benchmarks/results/
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script; done
 
 clean:  ## remove environments, caches and builds
-	rm -rf $(VENV) $(DEMO_VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(DEMO_VENV) .venv-lowest .venv-newest build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-# A venv survives a change of the stamp's dependencies; only the install is repeated.
+# A venv survives a change of the stamp's dependencies; only the install is repeated. Groups of dependencies need pip 25.1,
+# which a fresh venv may not have.
 $(CORE): pyproject.toml constraints.txt
 	test -x $(DEMO_VENV)/bin/python || $(PYTHON) -m venv $(DEMO_VENV)
 	$(DEMO_VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable .
@@ -56,5 +68,22 @@ $(CORE): pyproject.toml constraints.txt
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev$(strip $(EXTRAS))]'
+	$(BIN)/python -m pip install --quiet 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[plot,postgres$(strip $(EXTRAS))]'
+	touch $@
+
+$(SITE): $(DEV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	touch $@
+
+$(LOWEST): pyproject.toml constraints-lowest.txt
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet 'pip>=25.1'
+	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt --group test --editable .
+	touch $@
+
+$(NEWEST): pyproject.toml
+	test -x .venv-newest/bin/python || $(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet 'pip>=25.1'
+	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --group test --editable .
 	touch $@

@@ -16,11 +16,12 @@ FENCE = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, its code without indentation, and the line its code starts on."""
+    """One fenced block: its language, its code without indentation, the line its code starts on, and its first line."""
 
     language: str
     code: str
     line: int
+    info: str = ""
 
     def commands(self) -> list[str]:
         """The lines that a reader would type."""
@@ -36,4 +37,4 @@ def blocks(text: str) -> Iterator[Block]:
     for match in FENCE.finditer(text):
         words = match["info"].split()
         line = text.count("\n", 0, match.start("code")) + 1
-        yield Block(words[0] if words else "", textwrap.dedent(match["code"]), line)
+        yield Block(words[0] if words else "", textwrap.dedent(match["code"]), line, match["info"].strip())

@@ -371,8 +371,8 @@ def test_a_wide_grid_of_settings(name):
 def test_a_wide_grid_in_two_dimensions():
     rng = np.random.default_rng(16)
     at = np.array([-2.0, 0.0, 0.3, 1.0, 3.0])
-    for psi, penalty, sigma in product(LOSSES.values(), (3e-3, 0.1, 3.0), (0.5, 2.0, 8.0)):
-        for _ in range(3):
+    for psi, penalty, sigma in product(LOSSES.values(), (3e-3, 1.0), (0.5, 8.0)):
+        for _ in range(2):
             rows = rng.normal(size=(4, 2))
             rows /= np.maximum(1.0, np.linalg.norm(rows, axis=1))[:, None]
             labels = rng.choice([-1.0, 1.0], size=4)
@@ -385,9 +385,9 @@ def test_a_wide_grid_in_two_dimensions():
                 (common, first, "add_remove", "add"),
                 (first, second, "replace", "remove"),
             ):
-                exact = two_dimensions(p, q, sigma * psi.lipschitz, at)
+                exact = two_dimensions(p, q, sigma * psi.lipschitz, at, points=301)
                 allowed = priced(psi, 1.0, penalty, sigma * psi.lipschitz, relation).profile(at, direction)
-                assert np.all(exact <= allowed * (1.0 + 5e-3) + 1e-7)
+                assert np.all(exact <= allowed * (1.0 + 1e-2) + 1e-7)
 
 
 def test_the_masses_of_the_plane_add_up():

@@ -44,8 +44,8 @@ plant(
 plant(
     "reading: NaN above all bounds",
     READING,
-    'above += f" AND {sql} <= {self.dialect.number(math.inf)}"',
-    "pass",
+    'self._clamped(double, lower, upper, f"WHEN {d.is_nan(double)} THEN NULL ")',
+    "self._clamped(double, lower, upper)",
 )
 plant(
     "frames: bytes are one person",

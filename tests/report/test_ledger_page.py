@@ -4,12 +4,14 @@ import csv
 import html.parser
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
 import privet as pv
 from privet import report
 from privet.privacy import GaussianLoss, LaplaceLoss, PureLoss, Unit
+from privet.report import page
 
 NASTY = '<script>alert("x")</script>'
 
@@ -93,7 +95,8 @@ def test_the_page_runs_nothing_and_loads_nothing(ledger):
 
 
 def test_twin_without_escaping_is_caught(ledger, monkeypatch):
-    monkeypatch.setattr(report.ledger_page.__globals__["html"], "escape", lambda text, quote=True: text)
+    templates = page._templates()
+    monkeypatch.setattr(page, "_templates", lambda: templates.overlay(autoescape=False))
     assert NASTY in report.ledger_page(ledger)
 
 
@@ -147,3 +150,38 @@ def test_a_person_is_named_as_the_unit():
     unit = Unit(person="patient_id")
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0), unit=unit)
     assert "patient_id" in report.ledger_page(ledger)
+
+
+def test_every_text_of_a_certificate_is_escaped():
+    counted = pv.audit.mechanism(pv.mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), runs=2000)
+    sound = pv.audit.certify(counted)
+    texts = [name for name in ("name", "left", "right", "event", "selection", "created") if hasattr(sound, name)]
+    broken = replace(sound, **dict.fromkeys(texts, NASTY), notes=(NASTY,), versions={NASTY: NASTY})
+    made = Tags(report.audit_page(broken))
+    assert len(texts) >= 5
+    assert made.open == []
+    assert not {"script", "img", "b"} & {tag for tag, _ in made.seen}
+    assert NASTY not in report.audit_page(broken)
+
+
+def test_markup_and_quotes_do_not_leave_their_place():
+    """Attacks on tags, attributes, the style sheet, the template language and the end of the page."""
+    attacks = (
+        "</td><td>",
+        '" onload="alert(1)',
+        "{{ 7 * 7 }}",
+        "{% for x in y %}",
+        "</style><style>*{}",
+        "</body>",
+        "&lt;",
+    )
+    made = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6), dataset="".join(attacks))
+    for attack in attacks:
+        made.reserve(PureLoss(0.1), purpose=attack, about=attack)
+    text = report.ledger_page(made)
+    tags = Tags(text)
+    assert tags.open == []
+    assert not [name for _, attributes in tags.seen for name in attributes if name.startswith("on")]
+    assert "49" not in re.findall(r"<td>(\d+)</td>", text)
+    assert "{{ 7 * 7 }}" in text
+    assert text.count("</body>") == text.count("</style>") == 1

@@ -15,7 +15,7 @@ from privet.tables.engines.failing import FAILED
 from privet.tables.expressions import Linear, Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
-from privet.tables.plan import Derive, Source
+from privet.tables.plan import Derive, Source, Union
 from tests.tables.random_plans import same
 
 SALTS = (1, 2, 3, 4, 5)
@@ -195,3 +195,35 @@ def test_spark_has_settings_of_its_own(session: Any, tmp_path: Path) -> None:
     with pytest.raises(InvalidData) as caught:
         exact_aggregates(Bounded(source({"w": Text(null=True)}), ("w",), None), {"t": broken}, SALTS)
     assert str(caught.value) == FAILED
+
+
+@pytest.mark.parametrize("type_", ["numeric", "numeric(1000, 0)", "numeric(999, 500)"])
+@pytest.mark.parametrize("column", [Float(0.0, 100.0), Int(0, 100)], ids=["float", "int"])
+def test_postgres_does_not_fail_on_numbers_beyond_doubles(place: Any, type_: str, column: Column) -> None:
+    """A cast of such a number to a double is an error there: one row would make every query fail."""
+    listed = ", ".join(f"('{each}')" for each in ("1e400", "-1e400", "1e-400", "-1e-400", "NaN", "7"))
+    table = place(f"CREATE TABLE {{t}} (x {type_})", f"INSERT INTO {{t}} VALUES {listed}")
+    plan = Bounded(source({"x": column}), (), ALL, (), (), (Signed(Ticks(Ref("x"), 0.0, 1.0), 0, 100),))
+    found = exact_aggregates(plan, {"t": table}, SALTS)
+    assert (found.rows.tolist(), found.signed[0].tolist()) == ([6], [107])
+
+
+def test_postgres_numbers_persons_beyond_64_bits_as_arrays_do(place: Any) -> None:
+    """A quotient of such numbers has a fraction there, which would order the groups of a person by other numbers."""
+    ids = [3 * 10**18, 7 * 10**15, 2**62, 5, 10**19, 123456789012345678]
+    rows = [(who, group) for who in ids for group in range(12)]
+    listed = ", ".join(f"({who}, {group})" for who, group in rows)
+    table = place("CREATE TABLE {t} (id numeric(20), g int)", f"INSERT INTO {{t}} VALUES {listed}")
+    plan = Bounded(source({"g": Int(0, 11)}, Person("id", max_groups=3, max_rows_per_group=1)), ("g",), None)
+    held = {"id": np.array([who for who, _ in rows], dtype=np.uint64), "g": np.array([group for _, group in rows])}
+    assert same(exact_aggregates(plan, {"t": table}, SALTS), reference.exact_aggregates(plan, {"t": held}, SALTS))
+
+
+def test_postgres_sees_one_table_under_two_names(place: Any) -> None:
+    table = place("CREATE TABLE {t} (x int)", "INSERT INTO {t} VALUES (1)")
+    columns = (("x", Int(0, 9)),)
+    plan = Bounded(Union((Source("one", columns, Rows()), Source("two", columns, Rows()))), (), ALL)
+    short = PostgresTable(table.address, table.table.split(".")[1])
+    for other in (PostgresTable(table.address, table.table), short):
+        with pytest.raises(InvalidData, match="the same data"):
+            check_sources(plan, {"one": table, "two": other})

@@ -1,6 +1,5 @@
 """An audit for a reader: the page of one certificate, and the score card of the zoo."""
 
-import html
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from privet.audit import Certificate
 from privet.audit.statistics import rate_above
 from privet.privacy import PrivacyLoss, from_json
 from privet.report.figure import accent, muted, strong
+from privet.report.page import render
 from privet.report.price import describe
 
 if TYPE_CHECKING:
@@ -25,16 +25,6 @@ _MODEST = (
 )
 _ALARM = "#b3541e"
 _SIDE, _LEFT, _TOP = 300, 54, 34  # of a drawing, in pixels
-_STYLE = f"""
-body {{ font: 16px/1.5 system-ui, sans-serif; color: {strong}; max-width: 780px; margin: 2.5em auto; padding: 0 1em }}
-h1 {{ font-size: 1.5em; margin-bottom: .2em }} h2 {{ font-size: 1.1em; margin-top: 2em }}
-.verdict {{ border-left: 6px solid {muted}; padding: .6em 1em; background: #f5f6f7; font-size: 1.1em }}
-.violated {{ border-color: {_ALARM}; background: #fbf1ec }}
-table {{ border-collapse: collapse }} td {{ padding: .25em 1.2em .25em 0; vertical-align: top }}
-td:first-child {{ color: #555b61; white-space: nowrap }} code, pre {{ font-size: .85em; overflow-wrap: anywhere }}
-figure {{ margin: 1em 0; display: flex; flex-wrap: wrap; gap: 1em }} figcaption {{ color: #555b61; font-size: .9em }}
-svg text {{ font: 12px system-ui, sans-serif; fill: #3c4147 }}
-"""
 
 
 def audit_facts(certificate: Certificate) -> list[tuple[str, str]]:
@@ -109,44 +99,22 @@ def audit_page(certificate: Certificate) -> str:
     >>> page.count("<svg"), "is not “private”" in page
     (2, True)
     """
-    rows = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
-        for name, value in audit_facts(certificate)
+    drawn = "tp" in certificate.counts and certificate.price() is not None
+    return render(
+        "audit.html",
+        muted=muted,
+        strong=strong,
+        alarm=_ALARM,
+        certificate=certificate,
+        versions=", ".join(f"{name} {version}" for name, version in certificate.versions.items()),
+        sentence=_sentence(certificate),
+        modest=_MODEST,
+        # Rates beside the claim's region, where an event was counted in two worlds.
+        drawings=[_drawing(certificate, zoom=zoom) for zoom in (False, True)] if drawn else [],
+        level=f"{_side(certificate):g}",
+        facts=audit_facts(certificate),
+        written=certificate.to_json(),
     )
-    written = html.escape(certificate.to_json())
-    versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
-    kind = "verdict violated" if certificate.verdict == "violated" else "verdict"
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Audit of {html.escape(certificate.name)}</title><style>{_STYLE}</style></head><body>
-<h1>Audit of {html.escape(certificate.name)}</h1>
-<p>{html.escape(certificate.created)}, {html.escape(versions)}</p>
-<p class="{kind}"><strong>{html.escape(certificate.verdict.capitalize())}.</strong> {_sentence(certificate)}</p>
-<p>{_MODEST}</p>
-{_figure(certificate)}
-<h2>Facts</h2><table>{rows}</table>
-<h2>Check it yourself</h2>
-<p>The test follows from the counts and the claim alone. Save the text below as <code>audit.json</code>; reading it
-recomputes everything and refuses a changed certificate. Whoever can compute can also invent counts: only a signature by
-a key that you trust says where they come from.</p>
-<pre>privet audit verify audit.json --key KEY</pre>
-<pre>from privet import audit
-print(audit.Certificate.from_json(open("audit.json").read()).verdict)</pre>
-<details><summary>Certificate (SHA-256 {certificate.digest[:16]}…)</summary><pre>{written}</pre></details>
-</body></html>
-"""
-
-
-def _figure(certificate: Certificate) -> str:
-    """Rates beside the claim's region, where an event was counted in two worlds."""
-    if "tp" not in certificate.counts or certificate.price() is None:
-        return ""
-    return f"""<h2>What was seen, and what the claim allows</h2>
-<figure>{_drawing(certificate, zoom=False)}{_drawing(certificate, zoom=True)}
-<figcaption>Across: how often the event happened in the world where it should be rare. Up: how often it happened in the
-other world. The claim allows the shaded region. Each side of the box is a confidence bound at level
-{_side(certificate):g}; the claim is refuted when the lower right corner of the box lies outside
-the region.</figcaption></figure>"""
 
 
 def _sentence(certificate: Certificate) -> str:
@@ -183,7 +151,7 @@ def _window(claim: PrivacyLoss, across: Array, up: Array, zoom: bool) -> Array:
     return np.clip(np.stack((low, high), axis=1), 0.0, 1.0)
 
 
-def _drawing(certificate: Certificate, *, zoom: bool) -> str:
+def _drawing(certificate: Certificate, *, zoom: bool) -> dict[str, Any]:
     across, up = _box(certificate)
     claim = from_json(certificate.claim)
     window = _window(claim, across, up, zoom)
@@ -198,19 +166,22 @@ def _drawing(certificate: Certificate, *, zoom: bool) -> str:
     colour = _ALARM if certificate.verdict == "violated" else accent
     corner, opposite = _place(window, across[0], up[1]), _place(window, across[1], up[0])
     point = _place(window, across.mean(), up.mean())
-    name = "clip-near" if zoom else "clip-all"
     width, height = (max(opposite[i] - corner[i], 2.0) for i in (0, 1))
-    total = _SIDE + _LEFT + 16, _SIDE + _TOP + 44
-    return f"""
-<svg width="{total[0]}" height="{total[1]}" role="img" aria-label="observed rates and claimed region">
-<clipPath id="{name}"><rect x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}"/></clipPath>
-<text x="{_LEFT}" y="20" font-weight="bold">{"Near the box" if zoom else "All rates"}</text>
-<g clip-path="url(#{name})"><polygon points="{_points(window, outline)}" fill="{muted}" fill-opacity="0.25"
- stroke="{muted}" stroke-width="1.5"/>
-<rect x="{corner[0]:.1f}" y="{corner[1]:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}"
- fill-opacity="0.35" stroke="{colour}" stroke-width="2"/>
-<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="{3 if zoom else 5}" fill="{colour}"/></g>
-<rect x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" fill="none" stroke="#c9cdd1"/>{_ticks(window)}</svg>"""
+    return {
+        "name": "clip-near" if zoom else "clip-all",
+        "title": "Near the box" if zoom else "All rates",
+        "left": _LEFT,
+        "top": _TOP,
+        "side": _SIDE,
+        "width": _SIDE + _LEFT + 16,
+        "height": _SIDE + _TOP + 44,
+        "region": _points(window, outline),
+        "box": [f"{x:.1f}" for x in (*corner, width, height)],
+        "point": [f"{x:.1f}" for x in point],
+        "dot": 3 if zoom else 5,
+        "colour": colour,
+        "ticks": _ticks(window),
+    }
 
 
 def _place(window: Array, x: float, y: float) -> tuple[float, float]:
@@ -223,15 +194,16 @@ def _points(window: Array, outline: Array) -> str:
     return " ".join("{:.1f},{:.1f}".format(*_place(window, x, y)) for x, y in outline)
 
 
-def _ticks(window: Array) -> str:
+def _ticks(window: Array) -> list[tuple[str, str, str, str]]:
+    """Place, anchor and text of the numbers at the axes."""
     marks = []
     for share in (0.0, 0.5, 1.0):
         x, y = (low + share * (high - low) for low, high in window)
         here = _LEFT + _SIDE * share, _TOP + _SIDE * (1.0 - share)
         anchor = {0.0: "start", 0.5: "middle", 1.0: "end"}[share]
-        marks.append(f'<text x="{here[0]:.0f}" y="{_TOP + _SIDE + 18}" text-anchor="{anchor}">{x:.3g}</text>')
-        marks.append(f'<text x="{_LEFT - 6}" y="{here[1] + 4:.0f}" text-anchor="end">{y:.3g}</text>')
-    return "".join(marks)
+        marks.append((f"{here[0]:.0f}", f"{_TOP + _SIDE + 18}", anchor, f"{x:.3g}"))
+        marks.append((f"{_LEFT - 6}", f"{here[1] + 4:.0f}", "end", f"{y:.3g}"))
+    return marks
 
 
 def zoo_table(card: "ScoreCard") -> "Table":

@@ -1,8 +1,8 @@
 """A ledger for a regulator, or for the people in the data: one web page that loads nothing."""
 
-import html
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 from privet.errors import LedgerTampered
 from privet.ledger import Ledger
@@ -11,23 +11,11 @@ from privet.report.ledger import LedgerStatus, ledger_status
 from privet.report.ledger_log import LogRow, ledger_log
 from privet.report.meaning import posterior
 from privet.report.numbers import percent_up, plain, round_up
+from privet.report.page import render
 
 _ALARM = "#b3541e"
 _MOST = 1000  # rows of a table; the CSV has all
 _WIDE, _HIGH = 700, 150  # of the picture, in pixels
-_STYLE = f"""
-body {{ font: 16px/1.5 system-ui, sans-serif; color: {strong}; max-width: 860px; margin: 2.5em auto; padding: 0 1em }}
-h1 {{ font-size: 1.5em; margin-bottom: .2em }} h2 {{ font-size: 1.1em; margin-top: 2em }}
-.verdict {{ border-left: 6px solid {accent}; padding: .6em 1em; background: #f5f6f7; font-size: 1.1em }}
-.alarm {{ border-color: {_ALARM}; background: #fbf1ec }}
-table {{ border-collapse: collapse; width: 100% }} td, th {{ padding: .25em .9em .25em 0; vertical-align: top;
- text-align: left; overflow-wrap: anywhere }} th {{ color: #555b61; font-weight: normal; border-bottom: 1px solid #c9cdd1 }}
-.facts td:first-child {{ color: #555b61; white-space: nowrap; width: 9em }} .small td, .small th {{ font-size: .85em }}
-td.when, .small th, .small td:nth-child(-n+3) {{ white-space: nowrap }}
-code, pre {{ font-size: .85em; overflow-wrap: anywhere; white-space: pre-wrap }}
-figcaption, .quiet {{ color: #555b61; font-size: .9em }} figure {{ margin: 1em 0 }}
-svg text {{ font: 12px system-ui, sans-serif; fill: #3c4147 }}
-"""
 _PROOFS = {
     "any of": "docs/proofs/ledger/any-of.md and docs/proofs/ledger/charging-at-a-delta.md",
     "odometer": "docs/proofs/ledger/odometer.md",
@@ -55,30 +43,36 @@ def ledger_page(ledger: Ledger) -> str:
     True
     """
     status, rows = ledger_status(ledger), ledger_log(ledger)
-    name = html.escape(status.dataset)
-    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    checked, alarm = _checked(ledger)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Privacy ledger of {name}</title><style>{_STYLE}</style></head><body>
-<h1>Privacy ledger of {name}</h1>
-<p class="quiet">{made}; {status.entries:,} entries, {status.reservations:,} charges</p>
-<p class="verdict{" alarm" if alarm else ""}"><strong>{html.escape(_capital(status.headline))}.</strong>
-{html.escape(_sentence(ledger, status))}</p>
-{_meaning(ledger)}
-<h2>The budget over time</h2>{_picture(ledger, rows)}
-<h2>Promise</h2>{_facts(_promise(ledger, status))}
-<h2>Accounts</h2>{_accounts(status)}
-<h2>Releases</h2>{_releases(ledger, rows)}
-<h2>Raises, acts and failures</h2>{_acts(status, rows)}
-<h2>Trust model</h2>{_trust(ledger)}
-<h2>What is not covered</h2><ul>{"".join(f"<li>{html.escape(line)}</li>" for line in _NOT_COVERED)}</ul>
-<h2>Versions and noise</h2>{_facts(_versions(rows))}
-<h2>Anchor and verification</h2>{_facts([("Anchor", status.anchor), ("Verification", checked)])}
-<h2>Recompute it yourself</h2>{_recompute(ledger)}
-</body></html>
-"""
+    checked, failed = _checked(ledger)
+    rule, caps = _rule_of(ledger)
+    charges = [row for row in rows if row.kind == "reserve"]
+    acts = [row for row in rows if row.kind not in ("reserve", "checkpoint")]
+    return render(
+        "ledger.html",
+        accent=accent,
+        muted=muted,
+        strong=strong,
+        alarm=_ALARM,
+        status=status,
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        failed=failed,
+        checked=checked,
+        headline=_capital(status.headline),
+        sentence=_sentence(ledger, status),
+        meaning=_meaning(ledger),
+        capped=ledger.budget is not None,
+        rule=rule,
+        picture=_picture(caps, charges) if charges and ledger.budget is not None else None,
+        promise=_promise(ledger, status),
+        charges=charges,
+        shown=[_line(row, caps) for row in charges[-_MOST:]],
+        acts=[(row.seq, _when(row), row.what) for row in acts[-_MOST:]],
+        lost=_lost(rows),
+        trust=_trust(ledger),
+        not_covered=_NOT_COVERED,
+        versions=_versions(rows),
+        last=ledger.entries()[-1],
+    )
 
 
 def _capital(text: str) -> str:
@@ -96,30 +90,14 @@ def _sentence(ledger: Ledger, status: LedgerStatus) -> str:
     )
 
 
-def _meaning(ledger: Ledger) -> str:
+def _meaning(ledger: Ledger) -> dict[str, str] | None:
     """What the promise means for one person, at the full budget: the promise holds at every moment, spent or not."""
     budget = ledger.budget
     if budget is None or budget.epsilon is None:
-        return ""
+        return None
     even, rare = (percent_up(posterior(budget.epsilon, prior=prior)) for prior in (0.5, 0.01))
-    delta = plain(round_up(budget.delta, 3))
-    failing = (
-        f" That is as if everything were revealed with probability {delta}, and these figures held otherwise."
-        if budget.delta
-        else ""
-    )
-    return (
-        f"<h2>What it means for one person</h2><p>Protected is {html.escape(ledger.unit.describe())}, against everybody "
-        f"who sees all releases together, whatever else they know. Somebody who thinks it is even odds (50%) that a "
-        f"person's data are in this data set can be at most <strong>{even}</strong> sure after seeing everything that "
-        f"this budget will ever release; somebody who thinks 1%, at most {rare}.{failing} These are the worst cases of the "
-        "whole budget, not of what was spent so far.</p>"
-    )
-
-
-def _facts(pairs: list[tuple[str, str]]) -> str:
-    rows = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>" for name, value in pairs)
-    return f'<table class="facts">{rows}</table>'
+    delta = plain(round_up(budget.delta, 3)) if budget.delta else ""
+    return {"unit": ledger.unit.describe(), "even": even, "rare": rare, "delta": delta}
 
 
 def _promise(ledger: Ledger, status: LedgerStatus) -> list[tuple[str, str]]:
@@ -128,28 +106,6 @@ def _promise(ledger: Ledger, status: LedgerStatus) -> list[tuple[str, str]]:
     pairs += [("Theorem", status.theorem), ("Proof", proof)]
     pairs += [("Parts", line) for line in status.partitions]
     return pairs + [("Note", line) for line in status.notes]
-
-
-def _accounts(status: LedgerStatus) -> str:
-    rows = "".join(
-        f"<tr><td>{html.escape(scope.replace(':', ' ', 1))}</td><td>{html.escape(standing.headline)}</td>"
-        f"<td>{_rule_bars(standing.used) if standing.capped else ''}</td><td>{html.escape(standing.promise)}</td></tr>"
-        for scope, standing in status.accounts.items()
-    )
-    return f"<table><tr><th>account</th><th>standing</th><th></th><th>promise</th></tr>{rows}</table>"
-
-
-def _rule_bars(used: dict[str, float]) -> str:
-    return "" if not used else _bar(min(used.values()), 90)
-
-
-def _bar(share: float, wide: int = 60) -> str:
-    filled = wide * min(max(share, 0.0), 1.0)
-    return (
-        f'<svg width="{wide}" height="10" role="img" aria-label="{100 * share:.1f}%">'
-        f'<rect width="{wide}" height="10" fill="{muted}" fill-opacity="0.25"/>'
-        f'<rect width="{max(filled, 1.0 if share > 0 else 0.0):.1f}" height="10" fill="{accent}"/></svg>'
-    )
 
 
 def _rule_of(ledger: Ledger) -> tuple[str, dict[str, float]]:
@@ -165,25 +121,19 @@ def _share(row: LogRow, caps: dict[str, float]) -> float:
     return min(max(shares, default=0.0), 1.0)
 
 
-def _releases(ledger: Ledger, rows: list[LogRow]) -> str:
-    charges = [row for row in rows if row.kind == "reserve"]
-    if not charges:
-        return "<p>Nothing has been asked yet.</p>"
-    rule, caps = _rule_of(ledger)
-    shown = charges[-_MOST:]
-    lines = "".join(
-        f'<tr><td>{row.seq}</td><td class="when">{html.escape(row.time[:16].replace("T", " "))}</td>'
-        f"<td>{html.escape(row.analyst or 'custodian')}</td><td>{html.escape(_question(row))}</td>"
-        f"<td>{html.escape(row.mechanism or row.loss)}</td><td>{html.escape(_price(row))}</td>"
-        f"<td>{_bar(_share(row, caps))}</td></tr>"
-        for row in shown
-    )
-    more = "" if len(shown) == len(charges) else f" The newest {len(shown):,} of {len(charges):,}; the CSV has all."
-    return (
-        f'<p class="quiet">A bar is the part of the cap that one release took, by the rule {html.escape(rule)}.{more}</p>'
-        '<table class="small"><tr><th>entry</th><th>date</th><th>analyst</th><th>purpose</th><th>mechanism</th>'
-        f"<th>price</th><th></th></tr>{lines}</table>"
-    )
+def _line(row: LogRow, caps: dict[str, float]) -> dict[str, Any]:
+    """What is told of one charge."""
+    return {
+        "row": row,
+        "when": _when(row),
+        "question": _question(row),
+        "price": _price(row),
+        "share": _share(row, caps),
+    }
+
+
+def _when(row: LogRow) -> str:
+    return row.time[:16].replace("T", " ")
 
 
 def _question(row: LogRow) -> str:
@@ -196,29 +146,14 @@ def _price(row: LogRow) -> str:
     return row.price + (f" at delta {row.at}" if row.at else "")
 
 
-def _acts(status: LedgerStatus, rows: list[LogRow]) -> str:
-    acts = [row for row in rows if row.kind not in ("reserve", "checkpoint")]
-    lines = "".join(
-        f'<tr><td>{row.seq}</td><td class="when">{html.escape(row.time[:16].replace("T", " "))}</td>'
-        f"<td>{html.escape(row.what)}</td></tr>"
-        for row in acts[-_MOST:]
-    )
+def _lost(rows: list[LogRow]) -> str:
+    """Which charges have no release."""
     failed = [str(row.seq) for row in rows if row.kind == "reserve" and row.recorded is None]
-    listed = ", ".join(failed[:50]) + (", …" if len(failed) > 50 else "")
-    lost = f": entries {listed}" if failed else ""
-    return (
-        f'<table class="small"><tr><th>entry</th><th>date</th><th>act</th></tr>{lines}</table>'
-        f"<p>{status.orphans:,} paid without a recorded release{lost}. A failed release has been paid for; why it failed "
-        "is not recorded, since the reason may depend on private data.</p>"
-    )
+    return ": entries " + ", ".join(failed[:50]) + (", …" if len(failed) > 50 else "") if failed else ""
 
 
-def _picture(ledger: Ledger, rows: list[LogRow]) -> str:
+def _picture(caps: dict[str, float], charges: list[LogRow]) -> dict[str, Any]:
     """How much of the headline's rule was used after each charge, by the order of entries."""
-    charges = [row for row in rows if row.kind == "reserve"]
-    if not charges or ledger.budget is None:
-        return "<p>Nothing to draw yet.</p>" if ledger.budget is not None else "<p>An odometer has no cap.</p>"
-    rule, caps = _rule_of(ledger)
     sums = dict.fromkeys(caps, 0.0)
     points, step = [(0.0, 0.0)], max(1, len(charges) // 2000)
     for i, row in enumerate(charges, 1):
@@ -228,20 +163,20 @@ def _picture(ledger: Ledger, rows: list[LogRow]) -> str:
         if i % step == 0 or i == len(charges):
             points += [(i / len(charges), points[-1][1]), (i / len(charges), min(share, 1.0))]
     left, top = 44, 10
-    drawn = " ".join(f"{left + _WIDE * x:.1f},{top + _HIGH * (1.0 - y):.1f}" for x, y in points)
-    marks = "".join(
-        f'<text x="{left - 6}" y="{top + _HIGH * (1.0 - y) + 4:.0f}" text-anchor="end">{100 * y:.0f}%</text>'
-        for y in (0.0, 0.5, 1.0)
-    )
-    return f"""<figure><svg viewBox="0 0 {left + _WIDE + 20} {top + _HIGH + 30}" width="100%" role="img"
- aria-label="share of the budget that is used, after each charge"><rect x="{left}" y="{top}" width="{_WIDE}"
- height="{_HIGH}" fill="none" stroke="#c9cdd1"/><polyline points="{drawn}" fill="none" stroke="{accent}"
- stroke-width="2"/>{marks}<text x="{left}" y="{top + _HIGH + 20}">charge 1</text><text x="{left + _WIDE}"
- y="{top + _HIGH + 20}" text-anchor="end">charge {len(charges):,}</text></svg>
-<figcaption>Share of the cap that is used after each charge, by the rule {html.escape(rule)}.</figcaption></figure>"""
+    return {
+        "left": left,
+        "top": top,
+        "wide": _WIDE,
+        "high": _HIGH,
+        "width": left + _WIDE + 20,
+        "height": top + _HIGH + 30,
+        "below": top + _HIGH + 20,
+        "points": " ".join(f"{left + _WIDE * x:.1f},{top + _HIGH * (1.0 - y):.1f}" for x, y in points),
+        "marks": [(f"{top + _HIGH * (1.0 - y) + 4:.0f}", f"{100 * y:.0f}%") for y in (0.0, 0.5, 1.0)],
+    }
 
 
-def _trust(ledger: Ledger) -> str:
+def _trust(ledger: Ledger) -> list[str]:
     policy = ledger.policy
     custodian = (
         "Whoever can spend can also raise a cap: no custodian's key is appointed."
@@ -260,7 +195,7 @@ def _trust(ledger: Ledger) -> str:
             "That a release on a part saw that part only, and that a person is in as many parts as declared, is the word "
             "of the caller: the ledger cannot check it."
         )
-    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
+    return lines
 
 
 def _versions(rows: list[LogRow]) -> list[tuple[str, str]]:
@@ -280,14 +215,3 @@ def _checked(ledger: Ledger) -> tuple[str, bool]:
     except LedgerTampered as problem:
         return f"FAILED: {problem}", True
     return str(found), bool(found.underpriced)
-
-
-def _recompute(ledger: Ledger) -> str:
-    last = ledger.entries()[-1]
-    head = f"entry {last.seq}, <code>{last.hash.hex()}</code>"
-    return (
-        "<p>Every entry carries its loss, its charge and the sums after it. An export can be checked without the store, by "
-        "another version or another program: hashes are SHA-256 over canonical JSON.</p>"
-        "<pre>privet ledger export LEDGER --out ledger.json\nprivet ledger verify ledger.json\n"
-        f"privet ledger log LEDGER --csv\nprivet ledger show LEDGER --total 1e-6</pre><p>Head of the chain: {head}</p>"
-    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor, frexp, isfinite
 from typing import Any, final
 
@@ -123,7 +124,7 @@ class Bounded:
             if self.keys.names != self.names:
                 raise InvalidParameter("the keys must have the columns that are grouped by, in their order")
             self.keys.fits(self.rows.columns)
-            if len(set(self.keys.plain_rows(self.rows.columns))) != len(self.keys):
+            if len(self.places) != len(self.keys):
                 raise InvalidParameter("the keys of a set must differ")
         for cell in self.cells:
             if cell.top * MOST_ROWS >= _LIMIT:
@@ -134,6 +135,12 @@ class Bounded:
             low, high = each.ticks.ends(self.rows.columns)
             if low < each.lower or high > each.upper:
                 raise InvalidParameter("a signed sum must state what a row can add: its ends do not hold its column")
+
+    @cached_property
+    def places(self) -> dict[tuple[Any, ...], int]:
+        """Where each public key stands, by the form in which engines give it back."""
+        rows = () if self.keys is None else self.keys.plain_rows(self.rows.columns)
+        return {row: place for place, row in enumerate(rows)}
 
     @property
     def reach(self) -> Reach:
@@ -178,7 +185,7 @@ def arranged(plan: Bounded, columns: list[list[Any]], numbers: list[Array]) -> A
         made = [each[order] if len(order) else each for each in numbers]
     else:
         found = None
-        places = {row: place for place, row in enumerate(plan.keys.plain_rows(plan.rows.columns))}
+        places = plan.places
         kept = [(i, places[group]) for i, group in enumerate(groups) if group in places]
         taken = np.array([i for i, _ in kept], dtype=np.int64)
         put = np.array([place for _, place in kept], dtype=np.int64)

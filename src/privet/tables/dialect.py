@@ -52,6 +52,10 @@ class Dialect(ABC):
         """A double."""
         return f"CAST({sql} AS {self.double})"
 
+    def decimal(self, sql: str) -> str:
+        """A double out of a decimal number of whatever size."""
+        return self.as_double(sql)
+
     def as_text(self, sql: str) -> str:
         """A text."""
         return f"CAST({sql} AS {self.varchar})"
@@ -64,9 +68,13 @@ class Dialect(ABC):
         """A whole number beyond 64 bits."""
         return sql
 
+    def is_nan(self, sql: str) -> str:
+        """Whether a double is NaN, which is equal to itself in SQL."""
+        return f"{sql} = CAST('NaN' AS {self.double})"
+
     def present(self, sql: str) -> str:
         """A double, with NaN as missing."""
-        return f"nullif({sql}, CAST('NaN' AS {self.double}))"
+        return f"CASE WHEN {self.is_nan(sql)} THEN NULL ELSE {sql} END"
 
     def settled(self, sql: str) -> str:
         """A double without digits below 2^-892: no product by a public factor can then vanish, which PostgreSQL would take
@@ -140,9 +148,9 @@ class DuckDB(Dialect):
     def divided(self, a: str, b: str) -> str:
         return f"({a} // {b})"
 
-    def present(self, sql: str) -> str:
+    def is_nan(self, sql: str) -> str:
         # not by a comparison: those are dropped where the statistics of a file, which know no NaN, seem to decide them
-        return f"CASE WHEN isnan({sql}) THEN NULL ELSE {sql} END"
+        return f"isnan({sql})"
 
     def wide(self, sql: str) -> str:
         return f"TRY_CAST({sql} AS HUGEINT)"
@@ -180,6 +188,18 @@ class PostgreSQL(Dialect):
 
     def divisible(self, sql: str) -> str:
         return self.settled(sql)
+
+    def wide(self, sql: str) -> str:
+        return f"nullif({sql}, CAST('NaN' AS numeric))"
+
+    def decimal(self, sql: str) -> str:
+        # a cast of what is too large or too small for a double would fail, and tell that such a number is there
+        high, low, tiny = f"CAST('{HUGE}' AS numeric)", f"CAST('{-HUGE}' AS numeric)", f"CAST('{1 / HUGE}' AS numeric)"
+        return (
+            f"CASE WHEN {sql} = CAST('NaN' AS numeric) THEN NULL WHEN {sql} > {high} THEN {self.number(HUGE)} "
+            f"WHEN {sql} < {low} THEN {self.number(-HUGE)} WHEN abs({sql}) < {tiny} THEN {self.number(0.0)} "
+            f"ELSE {self.as_double(sql)} END"
+        )
 
     def plain_text(self, sql: str) -> str:
         return f'(CAST({sql} AS text) COLLATE "C")'

@@ -70,7 +70,8 @@ class Emitter:
         for name, alias in aliases.items():
             if name not in reading.raw:
                 raise no_column(node, name)
-            made = self.reader.canonical(name, columns[name], reading.raw[name], name == linking)
+            at = reading.called(name)
+            made = self.reader.canonical(name, columns[name], reading.raw[name], name == linking, at)
             picked.append(f"{made} AS {alias}")
         person, is_text = None, False
         if isinstance(node.about, Person):
@@ -305,12 +306,13 @@ class Emitter:
         for each in numbers[1:]:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
         first = ", ".join(
-            [person, *carried, f"{self._number(person, person_is_text)} AS id", f"{folded} AS key_number"]
+            [person, *carried, f"{self._present_number(person, person_is_text)} AS id", f"{folded} AS key_number"]
         )
         steps.append(("numbered", f"SELECT {first} FROM pairs"))
         base = ", ".join([person, *carried, "id", "key_number"])
         last, h = "numbered", d.number(salts[0] % P)
-        limbs = (f"id % {P}", f"{d.divided('id', str(P))} % {P}", f"key_number % {P}", "0")
+        # both numbers are below 2^60 and leave room for two more below 2^31: one remainder does for all three
+        limbs = ("id", d.divided("id", str(P)), "key_number", "0")
         for i, (limb, salt) in enumerate(zip(limbs, salts[1:], strict=True)):
             steps.append((f"z{i}", f"SELECT {base}, ({h} + {limb} + {d.number(salt)}) % {P} AS z FROM {last}"))
             steps.append((f"q{i}", f"SELECT {base}, z, z * z % {P} AS s FROM z{i}"))
@@ -319,12 +321,16 @@ class Emitter:
         return last
 
     def _number(self, sql: str, is_text: bool) -> str:
+        made = self._present_number(sql, is_text)
+        return f"CASE WHEN {sql} IS NULL THEN {self.dialect.number(MISSING)} ELSE {made} END"
+
+    def _present_number(self, sql: str, is_text: bool) -> str:
+        """A value that is not missing as a number below 2^60."""
         d = self.dialect
         if is_text:
-            made = d.digest(sql)
-        else:
-            made = f"CASE WHEN {sql} >= 0 AND {sql} < {LIMIT} THEN {sql} ELSE {d.digest(d.as_text(sql))} END"
-        return f"CASE WHEN {sql} IS NULL THEN {d.number(MISSING)} ELSE {made} END"
+            return d.digest(sql)
+        # as 64 bits: PostgreSQL holds longer numbers as decimals, whose quotients have fractions
+        return d.whole(f"CASE WHEN {sql} >= 0 AND {sql} < {LIMIT} THEN {sql} ELSE {d.digest(d.as_text(sql))} END")
 
     def _scaled(self, plan: Bounded, terms: list[str], which: int) -> str:
         """floor(cell * k / c), without leaving 64 bits."""

@@ -101,7 +101,7 @@ def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
     if isinstance(column.dtype, np.dtype):
         return _of_array(name, column.to_numpy(), declared)
     if str(column.dtype) == "category":
-        return _of_pandas(name, column.astype(column.cat.categories.dtype), declared)
+        return _of_categories(name, column, declared)
     missing = np.asarray(column.isna(), dtype=bool)
     kind = str(getattr(column.dtype, "kind", "O"))
     if "str" in str(column.dtype):
@@ -115,6 +115,17 @@ def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
     dtype = {"b": np.bool_, "f": np.float64, "u": np.uint64, "i": np.int64}[kind]
     plain = column.to_numpy(dtype=dtype, na_value=dtype(0)) if missing.any() else column.to_numpy(dtype=dtype)
     return _of_array(name, plain, declared)._replace(missing=missing)
+
+
+def _of_categories(name: str, column: Any, declared: Column | None) -> RawColumn:
+    """Each row's category; not by a cast, which fails where one is missing."""
+    listed, codes = column.cat.categories, column.cat.codes.to_numpy()
+    one = _of_pandas(name, listed.to_series(), declared)
+    missing = codes < 0
+    if not len(one.values):
+        return RawColumn(one.kind, np.zeros(len(codes), dtype=one.values.dtype), np.ones(len(codes), dtype=bool))
+    places = np.where(missing, 0, codes)
+    return RawColumn(one.kind, one.values[places], missing | one.missing[places])
 
 
 def _of_arrow(name: str, column: Any, declared: Column | None) -> RawColumn:

@@ -1,7 +1,7 @@
 """How a column that an engine holds is read: as a bounded whole number or double, a text, or missing."""
 
-import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from privet.errors import InvalidData
@@ -29,7 +29,9 @@ HELD: dict[str, str] = {
 
 class Reading(NamedTuple):
     """How an engine reaches a private table: what stands after FROM, and how it holds each column. `person` is the name
-    and the kind of the column that names persons, where that is read in another way than a column of values.
+    and the kind of the column that names persons, where that is read in another way than a column of values. `at` says
+    what a column is called there, where that is not its own name: an engine may take names that differ by upper and lower
+    case for one.
 
     >>> Reading("visits", {"age": "int"}).sql
     'visits'
@@ -38,6 +40,11 @@ class Reading(NamedTuple):
     sql: str
     raw: Mapping[str, Raw]
     person: tuple[str, Raw] | None = None
+    at: Mapping[str, str] = MappingProxyType({})
+
+    def called(self, name: str) -> str:
+        """What the column is called there."""
+        return self.at.get(name, name)
 
 
 def no_column(source: Source, name: str) -> InvalidData:
@@ -88,7 +95,7 @@ class Reader:
         d, name = self.dialect, source.about.column
         if reading.person is None and name not in reading.raw:
             raise InvalidData(f"the table {source.name!r} has no column {name!r} that names a person", column=name)
-        at, raw = reading.person or (name, reading.raw[name])
+        at, raw = reading.person or (reading.called(name), reading.raw[name])
         sql = d.quote(at)
         if raw in ("text", "uuid"):
             return d.plain_text(sql), True
@@ -99,10 +106,10 @@ class Reader:
             return f"CASE WHEN {fits} THEN {d.whole(sql)} END", False
         raise no_person(name, raw)
 
-    def canonical(self, name: str, column: Column, raw: Raw, linking: bool = False) -> str:
+    def canonical(self, name: str, column: Column, raw: Raw, linking: bool = False, at: str | None = None) -> str:
         """A column as it is compared and added up everywhere. What links rows to persons is not moved to a bound: values
-        outside would meet there, and link rows to other persons."""
-        sql, d = self.dialect.quote(name), self.dialect
+        outside would meet there, and link rows to other persons. `at` is what it is called in the engine."""
+        sql, d = self.dialect.quote(at or name), self.dialect
         if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
             if raw in ("int", "wide", "uuid") and isinstance(column, Text):
                 return d.plain_text(sql)
@@ -129,9 +136,9 @@ class Reader:
                 return self._inside(number, column)
             if raw in ("int", "wide", "bool"):
                 return d.whole(self._clamped(number, *column.span))
-            return rounded(d, self._clamped(number, *map(float, column.span)))
+            return rounded(d, self._clamped_double(sql, raw, *map(float, column.span)))
         assert isinstance(column, Float)
-        return self._clamped(d.as_double(number), column.lower, column.upper)
+        return self._clamped_double(sql, raw, column.lower, column.upper)
 
     def _truth(self, sql: str, raw: Raw) -> str:
         d = self.dialect
@@ -152,17 +159,23 @@ class Reader:
             return sql if raw == "int" else d.wide(sql)
         if raw == "bool":
             return f"CAST({sql} AS INT)"
-        return d.present(d.as_double(sql))
+        return d.present(d.decimal(sql) if raw == "decimal" else d.as_double(sql))
 
-    def _clamped(self, sql: str, lower: int | float, upper: int | float) -> str:
-        """Moved into the bounds; what is missing, or NaN, stays missing. The usual case comes first, and is the fastest.
-        Not by `greatest`: of nothing and a bound that is the bound."""
+    def _clamped(self, sql: str, lower: int | float, upper: int | float, nan: str = "") -> str:
+        """Moved into the bounds; what is missing stays missing. Not by `greatest`: of nothing and a bound that is the
+        bound. `nan` comes before it."""
         low, high = self.dialect.number(lower), self.dialect.number(upper)
-        above = f"{sql} > {high}"
-        if isinstance(upper, float):  # engines put NaN above everything
-            above += f" AND {sql} <= {self.dialect.number(math.inf)}"
-        inside = f"{sql} >= {low} AND {sql} <= {high}"
-        return f"CASE WHEN {inside} THEN {sql} WHEN {above} THEN {high} WHEN {sql} < {low} THEN {low} END"
+        return f"CASE {nan}WHEN {sql} > {high} THEN {high} WHEN {sql} < {low} THEN {low} ELSE {sql} END"
+
+    def _clamped_double(self, sql: str, raw: Raw, lower: float, upper: float) -> str:
+        """A number as a double in the bounds. NaN is asked for first, since engines put it above everything, and only
+        where a column can hold it."""
+        d = self.dialect
+        if raw != "float":
+            number = self._number(sql, raw)
+            return self._clamped(d.decimal(number) if raw == "wide" else d.as_double(number), lower, upper)
+        double = d.as_double(sql)
+        return self._clamped(double, lower, upper, f"WHEN {d.is_nan(double)} THEN NULL ")
 
     def _inside(self, value: str, column: Column) -> str:
         low, high = map(self.dialect.number, column.span)

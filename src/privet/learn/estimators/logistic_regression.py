@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from privet._numerics import Array, special
+from privet.learn.estimators.choice import chosen_solver
 from privet.learn.estimators.linear import LinearModel, check_labels, known_classes
-from privet.learn.losses import Logistic, Loss
+from privet.learn.losses import Logistic, Loss, Softmax
 from privet.learn.problem import Target, Task
-from privet.learn.solvers import ObjectivePerturbation, Solver
+from privet.learn.solvers import Solver
 from privet.privacy import Guarantee
 
 
@@ -40,10 +41,11 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return known_classes(self.classes)
 
     def _loss(self) -> Loss:
-        return Logistic()
+        classes = known_classes(self.classes)
+        return Logistic() if len(classes.labels) == 2 else Softmax(len(classes.labels))
 
     def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        return ObjectivePerturbation()
+        return chosen_solver(task, self._loss(), promise)[0]
 
     def _check_targets(self, targets: Array) -> None:
         if self.classes is not None:

@@ -1,5 +1,6 @@
 """Inputs of estimators as arrays, read through scikit-learn's public validation; errors quote no value."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ _VALUES = (
     "setting an array",
 )
 
+# scikit-learn shows the array itself in two of its complaints: of dimensions, and of complex numbers
+_QUOTED = re.compile(r"\narray=.*(?=\nReshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
+
 
 def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) -> Any:
     """X as float64 or float32, dense or CSR, with scikit-learn's checks of shape, type and feature names."""
@@ -31,7 +35,7 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) ->
         )
     except PrivetError:
         raise
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, OverflowError) as problem:
         raise _public(problem, "X") from None
 
 
@@ -39,13 +43,13 @@ def read_targets(targets: Any) -> Array:
     """y in one dimension, of whatever type."""
     try:
         return np.asarray(column_or_1d(targets, warn=True))
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, OverflowError) as problem:
         raise _public(problem, "y") from None
 
 
 def _public(problem: Exception, name: str) -> InvalidData:
     """The same complaint, unless it may quote what is in the data."""
-    said = str(problem)
+    said = _QUOTED.sub("", str(problem))
     if any(word in said for word in _VALUES):
         return InvalidData(f"{name} must hold numbers alone: encode texts and dates with a public encoding first")
     return InvalidData(said)

@@ -7,5 +7,6 @@ from privet.learn.losses.logistic import Logistic as Logistic
 from privet.learn.losses.loss import Loss as Loss
 from privet.learn.losses.pinball import Pinball as Pinball
 from privet.learn.losses.poisson import ClippedPoisson as ClippedPoisson
+from privet.learn.losses.softmax import Softmax as Softmax
 
 __all__, __dir__ = face(globals())

@@ -36,14 +36,14 @@ class HuberHinge(Loss):
     def _share(self, margins: Array, targets: Array) -> Array:
         """-y psi', between 0 and 1."""
         h = self.half_width
-        return np.clip((1.0 + h - targets * margins) / (2.0 * h), 0.0, 1.0)
+        return np.clip((1.0 + h - np.sign(targets) * margins) / (2.0 * h), 0.0, 1.0)
 
     def value(self, margins: Array, targets: Array) -> Array:
         share, h = self._share(margins, targets), self.half_width
-        return np.where(share < 1.0, h * share * share, 1.0 - targets * margins)
+        return np.where(share < 1.0, h * share * share, 1.0 - np.sign(targets) * margins)
 
     def slope(self, margins: Array, targets: Array) -> Array:
-        return -targets * self._share(margins, targets)
+        return -np.sign(targets) * self._share(margins, targets)  # a label beyond 1 would count for more than is paid
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         share = self._share(margins, targets)

@@ -29,10 +29,11 @@ class Logistic(Loss):
         return 0.25
 
     def value(self, margins: Array, targets: Array) -> Array:
-        return np.logaddexp(0.0, -targets * margins)
+        return np.logaddexp(0.0, -np.sign(targets) * margins)
 
     def slope(self, margins: Array, targets: Array) -> Array:
-        return np.asarray(-targets * special().expit(-targets * margins))
+        signs = np.sign(targets)  # a label beyond 1 would make a record count for more than is paid
+        return np.asarray(-signs * special().expit(-signs * margins))
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         t = np.asarray(special().expit(-np.abs(margins)))

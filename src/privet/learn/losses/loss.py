@@ -21,6 +21,11 @@ class Loss(ABC):
     shape: ClassVar[Shape] = "general"
 
     @property
+    def outputs(self) -> int:
+        """How many margins a record has: 1, or one for each class; then margins and slopes have that many columns."""
+        return 1
+
+    @property
     @abstractmethod
     def lipschitz(self) -> float:
         """The largest |psi'|."""

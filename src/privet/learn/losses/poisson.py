@@ -34,13 +34,19 @@ class ClippedPoisson(Loss):
     def smoothness(self) -> float:
         return self.largest + self.bend  # exp(m) where the slope is not clipped
 
+    def _counts(self, targets: Array) -> Array:
+        """Within 0 and `largest`, on which the smoothness rests."""
+        return np.clip(targets, 0.0, self.largest)
+
     def _ends(self, targets: Array) -> tuple[Array, Array]:
         """The margins between which the slope is not clipped."""
+        targets = self._counts(targets)
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(targets - self.bend, 0.0)), np.log(targets + self.bend)
 
     def value(self, margins: Array, targets: Array) -> Array:
         low, high = self._ends(targets)
+        targets = self._counts(targets)
         inside = np.clip(margins, low, high)
         with np.errstate(over="ignore"):
             curve = np.exp(inside) - targets * inside
@@ -52,9 +58,9 @@ class ClippedPoisson(Loss):
 
     def slope(self, margins: Array, targets: Array) -> Array:
         with np.errstate(over="ignore"):
-            return np.clip(np.exp(margins) - targets, -self.bend, self.bend)
+            return np.clip(np.exp(margins) - self._counts(targets), -self.bend, self.bend)
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         with np.errstate(over="ignore"):
             rate = np.exp(margins)
-        return np.where(np.abs(rate - targets) <= self.bend, np.minimum(rate, self.smoothness), 0.0)
+        return np.where(np.abs(rate - self._counts(targets)) <= self.bend, np.minimum(rate, self.smoothness), 0.0)

@@ -2,6 +2,13 @@
 
 from privet._face import face
 from privet.learn.problem.array_records import ArrayRecords as ArrayRecords
+from privet.learn.problem.grid_rows import (
+    GridRows as GridRows,
+    gradient_grid as gradient_grid,
+    gradient_reach as gradient_reach,
+    gram_matrix as gram_matrix,
+    gram_reach as gram_reach,
+)
 from privet.learn.problem.records import Chunk as Chunk, Records as Records
 from privet.learn.problem.targets import (
     Classes as Classes,

@@ -11,7 +11,7 @@ from privet._numerics import Array
 from privet._validate import above, count, finite, flag, instance, items, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.problem.records import Chunk, Records
-from privet.learn.problem.targets import Interval, NoTarget, Target
+from privet.learn.problem.targets import Classes, Interval, NoTarget, Target
 from privet.privacy import Unit
 
 _SHRINK = 1.0 - 2.0**-20  # what rounding adds to a norm in float64 is far less
@@ -74,6 +74,11 @@ class Task:
     def records_per_unit(self) -> int:
         """How many records change between neighbours at most: 1 is added or removed, or exchanged for another one."""
         return self.unit.group_size
+
+    def one_margin(self) -> None:
+        """Refuse several classes: one margin tells two apart."""
+        if isinstance(self.target, Classes) and len(self.target.labels) > 2:
+            raise InvalidParameter("this loss tells two classes apart, and classes= holds more")
 
     def admit(self, records: Any) -> None:
         """Refuse records of the wrong type, kind or number of columns: from public facts."""

@@ -8,12 +8,15 @@ from privet.learn.solvers.greedy_coordinate import (
     GreedyCoordinateDescent as GreedyCoordinateDescent,
     GreedyCoordinateFit as GreedyCoordinateFit,
 )
+from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit
+from privet.learn.solvers.noisy_sgd import NoisySGD as NoisySGD, NoisySGDFit as NoisySGDFit
 from privet.learn.solvers.objective_perturbation import (
     ObjectiveFit as ObjectiveFit,
     ObjectivePerturbation as ObjectivePerturbation,
     PureObjectiveFit as PureObjectiveFit,
 )
 from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, OutputPerturbation as OutputPerturbation
+from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
 from privet.learn.solvers.solver import Solver as Solver
 
 __all__, __dir__ = face(globals())

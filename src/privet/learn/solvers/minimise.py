@@ -137,8 +137,9 @@ def certified(objective: Objective, w: Array) -> float:
             piece = slice(start, start + _TILE)
             total += rows[piece].T @ computed[piece]
     total += objective.strength * w.astype(np.longdouble) + objective.linear
-    # a margin is off by size |w| units, hence a slope by smoothness times that, and by a few units of its own
-    each = loss.smoothness * 1.01 * size * length + 16.0 * loss.lipschitz
+    # a margin is off by size |w| units, its distance from the target by a few more, hence a slope by smoothness times
+    # that, and by a few units of its own
+    each = loss.smoothness * (1.01 * size * length + 4.0) + 16.0 * loss.lipschitz
     tiles = (_TILE + 2.0) * 1.01 * slopes
     sums = (records / _TILE + 4.0) * float(np.finfo(np.longdouble).eps) / _UNIT * slopes
     rest = 8.0 * (objective.strength * length + float(np.linalg.norm(objective.linear)) + slopes * 2.0**-10)

@@ -52,6 +52,8 @@ class ObjectivePerturbation(Solver):
         set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        if loss.outputs != 1:
+            raise InvalidParameter("this solver is for losses of one margin; for several classes take Preconditioned()")
         if target.epsilon is None:
             raise InvalidParameter(
                 "objective perturbation is planned for epsilon (and delta); for rho or mu take NoisyGD()"
@@ -87,6 +89,7 @@ class _Fit(Mechanism[Any, Any]):
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
+        self.task.one_margin()
         if self.task.unit.group_size != 1:
             raise InvalidParameter("objective perturbation is priced for persons with one record each")
         strength, tolerance = above("strength", self.strength, 0.0), above("tolerance", self.tolerance, 0.0)
@@ -221,14 +224,17 @@ class PureObjectiveFit(_Fit):
         """The least noise for epsilon; where the Jacobian alone costs more than half of it, a stronger regulariser."""
         main = epsilon * (1.0 - _SHARE) * (1.0 - 2.0**-40)  # so that rounding up does not lead above epsilon
         ends = 2.0 if task.unit.relation == "replace" else 1.0
-        while pure_price(model, 1e300, strength, ends) > main / 2.0:
+        while math.log1p(model.smoothness / strength) > main / 2.0:
             strength *= 1.25
         scale = bisect(lambda s: pure_price(model, s, strength, ends) <= main, 1e-9, 4.0 * ends / main * (1.0 + main))
         moved = Sensitivity(Fraction(2) * Fraction(tolerance) / Fraction(strength), norm="l2", unit=task.unit)
         output = Ball.for_budget(epsilon=epsilon * _SHARE, sensitivity=moved)
-        return cls(
+        made = cls(
             task=task, model=model, strength=strength, tolerance=tolerance, output=output, scale=scale * model.lipschitz
         )
+        if made.loss.pure() > epsilon:
+            raise NoGuarantee("no length of the linear term keeps this promise; raise epsilon or the strength")
+        return made
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -297,8 +303,8 @@ def pure_price(model: Loss, scale: float, strength: float, ends: float) -> float
 
 def _peak(rate: float, kappa: float) -> float:
     """rate kappa t^2 + (2 kappa - rate kappa) t - (rate + kappa) = 0, its root within [0, 1]."""
-    a, b, c = rate * kappa, 2.0 * kappa - rate * kappa, -(rate + kappa)
-    if a == 0.0:
-        return min(1.0, max(0.0, -c / b)) if b else 1.0
-    root = (-b + math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a)
-    return min(1.0, max(0.0, root))
+    a, b, c = rate * kappa, 2.0 * kappa - rate * kappa, rate + kappa
+    root = math.sqrt(b * b + 4.0 * a * c)
+    if b > 0.0:  # whichever form subtracts nothing: a small rate must not lose the Jacobian
+        return min(1.0, 2.0 * c / (b + root))
+    return min(1.0, (root - b) / (2.0 * a)) if a > 0.0 else 1.0

@@ -54,6 +54,8 @@ class OutputPerturbation(Solver):
             set_frozen(self, rows=count("rows", self.rows, 1))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        if loss.outputs != 1:
+            raise InvalidParameter("this solver is for losses of one margin; for several classes take Preconditioned()")
         strength = self._optimal(task, loss, target) if isinstance(self.strength, str) else self.strength
         moved = minimum_reach(loss, strength, self.tolerance, task.unit)
         pure = target.epsilon is not None and target.delta == 0.0
@@ -112,6 +114,7 @@ class OutputFit(Mechanism[Any, Any]):
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
+        self.task.one_margin()
         set_frozen(self, strength=above("strength", self.strength, 0.0))
         set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
         instance("noise", self.noise, Gaussian, Ball)

@@ -5,6 +5,7 @@ from typing import Any
 from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.engines import duckdb, postgres, spark
+from privet.tables.engines.same_data import same_data
 from privet.tables.person import Rows
 from privet.tables.schema import draft
 
@@ -84,8 +85,7 @@ def _refuse_twins(names: list[str], sources: Sources) -> None:
     """One row of data under two names would count as two, and the reach of a row would be understated."""
     for place, one in enumerate(names):
         for other in names[:place]:
-            a, b = sources[one], sources[other]
-            if a is b or (isinstance(a, str) and isinstance(b, str) and a == b):
+            if same_data(sources[one], sources[other]):
                 raise InvalidData(
                     f"the tables {other!r} and {one!r} are the same data: give them one name, so that a row counts once"
                 )

@@ -26,7 +26,7 @@ from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 
 SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
-PERSON = "the person"  # of a data frame, beside the column of that name
+_PERSON = "person"  # what the persons of a data frame are called there; its columns are c0, c1, ...
 _PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false")
 _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
 
@@ -40,12 +40,14 @@ def takes(data: Any) -> bool:
     return isinstance(data, str | Path) or _is_relation(data) or is_frame(data)
 
 
+@one_failure
 def check(plan: Bounded, sources: Sources) -> None:
     """Refuse what the schema of the data does not fit, without a look at a row."""
-    with one_failure(), _connected({}) as connection:
+    with _connected({}) as connection:
         Emitter(DuckDB(), _readings(connection, plan, sources)).query(plan, (0, 0, 0, 0, 0))
 
 
+@one_failure
 def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
     """The exact sums of every group, bounded for every person: not releasable.
 
@@ -60,7 +62,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
     [3]
     """
-    with one_failure(), _connected(settings) as connection:
+    with _connected(settings) as connection:
         readings = _readings(connection, plan, sources)
         emitter = Emitter(DuckDB(), readings)
         sql = emitter.query(plan, salts)
@@ -168,7 +170,9 @@ def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
         connection.register(name, (data[:0] if hasattr(data, "column_names") else data.head(0)).__arrow_c_stream__())
         described = connection.execute(f"DESCRIBE {name}").fetchall()
         connection.unregister(name)
-        reading = Reading(name, {row[0]: raw_kind(row[1]) for row in described})
+        named = frame_names(data)
+        kinds = {each: raw_kind(row[1]) for each, row in zip(named, described, strict=True)}
+        reading = Reading(name, kinds, at={each: f"c{place}" for place, each in enumerate(named)})
     else:
         reading = _frame_reading(name, source, data)
     for column in source.columns:
@@ -184,8 +188,8 @@ def _frame_reading(name: str, source: Source, data: Any) -> Reading:
             kinds[each] = frame_kind(each, data[each], column)
     person = None
     if isinstance(source.about, Person) and source.about.column in held:
-        person = PERSON, frame_kind(source.about.column, data[source.about.column])
-    return Reading(name, kinds, person)
+        person = _PERSON, frame_kind(source.about.column, data[source.about.column])
+    return Reading(name, kinds, person, {each: f"c{place}" for place, each in enumerate(held)})
 
 
 def _is_relation(data: Any) -> bool:
@@ -198,41 +202,45 @@ def _provide(connection: Any, reading: Reading, source: Source, data: Any, used:
         return
     name, about = reading.sql, source.about
     if not _is_relation(data) and not is_arrow(data):
-        _provide_frame(connection, name, source, data, used)
+        _provide_frame(connection, reading, source, data, used)
         return
     wanted = [*used, *([about.column] if isinstance(about, Person) and about.column not in used else [])]
     wanted = wanted or list(reading.raw)[:1]
     if hasattr(data, "column_names"):
-        connection.register(name, data.select(wanted))
+        connection.register(name, data.select(wanted).rename_columns([reading.called(each) for each in wanted]))
         return
-    data = data.project(", ".join(map(DuckDB().quote, wanted))) if _is_relation(data) else data.select(wanted)
+    if _is_relation(data):
+        data = data.project(", ".join(map(DuckDB().quote, wanted)))
+    else:
+        data = data.select(wanted).rename({each: reading.called(each) for each in wanted})
     stream = f"{name}_stream"  # such a stream is read once, and a query may read it twice
     connection.register(stream, data.__arrow_c_stream__())
     connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {stream}")
     connection.unregister(stream)
 
 
-def _provide_frame(connection: Any, name: str, source: Source, data: Any, used: set[str]) -> None:
+def _provide_frame(connection: Any, reading: Reading, source: Source, data: Any, used: set[str]) -> None:
     wanted: dict[str, Column | None] = {each: source.columns[each] for each in source.columns if each in used}
-    columns = raw_columns(data, wanted)
+    columns = {reading.called(each): column for each, column in raw_columns(data, wanted).items()}
     if isinstance(source.about, Person):
-        columns[PERSON] = raw_columns(data, {source.about.column: None})[source.about.column]
+        columns[_PERSON] = raw_columns(data, {source.about.column: None})[source.about.column]
     if len({len(each.values) for each in columns.values()}) > 1:
         raise InvalidData("the columns of a table must have one length")
     arrays = {each: _array(column) for each, column in columns.items()}
     if not arrays:
         arrays["one"] = np.ones(len(data[frame_names(data)[0]]), dtype=np.int8)
-    connection.register(name, arrays)
+    connection.register(reading.sql, arrays)
 
 
 def _array(column: RawColumn) -> Array:
     return np.ma.MaskedArray(column.values, column.missing) if column.missing.any() else column.values
 
 
+@one_failure
 def kinds(data: Any) -> Mapping[str, Raw]:
     """How each column is held, from the schema alone."""
     source = Source("table", (), Rows())
-    with one_failure(), _connected({}) as connection:
+    with _connected({}) as connection:
         if isinstance(data, str | Path) or _is_relation(data) or is_arrow(data):
             return _reading(connection, "privet_schema", source, data).raw
     return {name: frame_kind(name, data[name]) for name in frame_names(data)}

@@ -2,16 +2,20 @@
 
 import csv
 import gzip
+from collections.abc import Iterator
+from contextlib import suppress
 from glob import glob, has_magic
-from io import TextIOBase
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from privet.errors import InvalidData
 from privet.tables.dialect import DuckDB, Raw
+from privet.tables.person import Person
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 
+_LONGEST_HEADER = 2**20
+_REPLACES: dict[str, bool] = {}  # by the version of DuckDB
 _TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
@@ -52,14 +56,31 @@ def file_reading(connection: Any, source: Source, path: str | Path) -> Reading:
     if any(texts):
         raise InvalidData(f"{str(path)!r} names files of both kinds, Parquet and CSV: give one kind")
     more = ", union_by_name = true" if len(files) > 1 else ""
-    sql = f"read_parquet([{', '.join(map(_named, files))}]{more}, hive_types_autocast = false)"
+    listed = f"[{', '.join(map(_named, files))}]{more}, hive_types_autocast = false"
     import duckdb
 
-    try:
-        described = connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()
-    except duckdb.Error:
-        raise InvalidData(f"{str(path)!r} is no Parquet file (nor .csv), or is damaged") from None
-    return Reading(sql, {row[0]: raw_kind(row[1]) for row in described})
+    described = None
+    with suppress(duckdb.Error):
+        described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({listed})").fetchall()
+    if described is None:
+        raise InvalidData(f"{str(path)!r} is no Parquet file (nor .csv), or is damaged")
+    kinds = {row[0]: raw_kind(row[1]) for row in described}
+    # A text that is no UTF-8 would make the whole query fail, and tell that it is there. Two persons whose names differ in
+    # such bytes alone would become one: where texts name persons, it fails.
+    named_by_text = isinstance(source.about, Person) and kinds.get(source.about.column) == "text"
+    if _replaces(connection) and not named_by_text:
+        listed += ", utf8_validation = 'replace'"
+    return Reading(f"read_parquet({listed})", kinds)
+
+
+def _replaces(connection: Any) -> bool:
+    """Whether this DuckDB can read texts that are no UTF-8 (from version 2 on)."""
+    import duckdb
+
+    if duckdb.__version__ not in _REPLACES:
+        asked = "SELECT list_contains(parameters, 'utf8_validation') FROM duckdb_functions() WHERE function_name = "
+        _REPLACES[duckdb.__version__] = any(row[0] for row in connection.execute(f"{asked}'read_parquet'").fetchall())
+    return _REPLACES[duckdb.__version__]
 
 
 def files_of(path: str | Path) -> list[str]:
@@ -100,13 +121,17 @@ def _csv(source: Source, files: list[str]) -> Reading:
     alike: dict[tuple[str, ...], list[str]] = {}
     for each, header in headers.items():
         alike.setdefault((*header, _separator(each)), []).append(each)
-    picked = ", ".join(map(DuckDB().quote, names))
-    parts = [f"SELECT {picked} FROM {_read_csv(list(key[:-1]), key[-1], same)}" for key, same in alike.items()]
-    return Reading(f"({' UNION ALL '.join(parts)})", dict.fromkeys(names, "text"))
+    parts = []
+    for (*header, separator), same in alike.items():
+        # by their places: DuckDB takes names that differ by upper and lower case for one
+        picked = ", ".join(f"f{header.index(name)} AS c{place}" for place, name in enumerate(names))
+        parts.append(f"SELECT {picked} FROM {_read_csv(len(header), separator, same)}")
+    at = {name: f"c{place}" for place, name in enumerate(names)}
+    return Reading(f"({' UNION ALL '.join(parts)})", dict.fromkeys(names, "text"), at=at)
 
 
-def _read_csv(header: list[str], separator: str, files: list[str]) -> str:
-    columns = ", ".join(f"{DuckDB().text(name)}: 'VARCHAR'" for name in header)
+def _read_csv(many: int, separator: str, files: list[str]) -> str:
+    columns = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(many))
     listed = ", ".join(map(_named, files))
     return f"read_csv([{listed}], columns = {{{columns}}}, delim = {DuckDB().text(separator)}, {_CSV})"
 
@@ -116,17 +141,23 @@ def _separator(path: str) -> str:
 
 
 def _header(path: str) -> list[str]:
-    try:
-        with _opened(path) as file:
-            names = next(csv.reader(cast(TextIOBase, file), delimiter=_separator(path)), [])
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error):
-        raise InvalidData(f"the first line of {path!r} cannot be read") from None
+    names: list[str] | None = None
+    opened = gzip.open if path.lower().endswith(".gz") else open
+    with suppress(OSError, EOFError, UnicodeDecodeError, csv.Error), opened(path, "rb") as file:
+        names = next(csv.reader(_first_lines(file), delimiter=_separator(path)), [])
+    if names is None:  # out of the reach of what went wrong, which may hold a piece of the file
+        raise InvalidData(f"the first line of {path!r} cannot be read")
     if not names or not all(names) or len(set(names)) != len(names):
         raise InvalidData(f"the first line of {path!r} must name the columns, each once")
     return names
 
 
-def _opened(path: str) -> IO[str]:
-    if path.lower().endswith(".gz"):
-        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8-sig"))
-    return open(path, encoding="utf-8-sig")
+def _first_lines(file: Any) -> Iterator[str]:
+    """The lines of the names, and nothing beyond them: whether the rows below are texts is private."""
+    marked = file.readline(_LONGEST_HEADER).decode("utf-8-sig")
+    yield marked
+    quotes = marked.count('"')
+    while quotes % 2 and marked:  # a name in quotes goes on in the next line
+        marked = file.readline(_LONGEST_HEADER).decode("utf-8")
+        quotes += marked.count('"')
+        yield marked

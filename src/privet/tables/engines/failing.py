@@ -1,9 +1,9 @@
 """What is said when an engine fails: always the same, since its own words may quote data."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from threading import Event, Thread
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from privet._progress import track
 from privet.errors import InvalidData, PrivetError
@@ -11,24 +11,33 @@ from privet.errors import InvalidData, PrivetError
 FAILED = (
     "the engine could not answer; whether that depends on the data is not said. Look into the table as its custodian"
 )
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
 _WAIT = 0.05  # seconds between two looks at a running query
 
 
-@contextmanager
-def one_failure() -> Iterator[None]:
-    """Whatever goes wrong inside says the same; errors of our own and interrupts pass.
+def one_failure(ask: Callable[_Given, _Made]) -> Callable[_Given, _Made]:
+    """A function in which whatever goes wrong says the same; errors of our own and interrupts pass.
 
-    >>> with one_failure():
+    >>> @one_failure
+    ... def ask():
     ...     raise RuntimeError("the patient 4711")
+    >>> ask()
     Traceback (most recent call last):
     privet.errors.InvalidData: the engine could not answer; ...
     """
-    try:
-        yield
-    except PrivetError:
-        raise
-    except Exception:
-        raise InvalidData(FAILED) from None
+
+    @wraps(ask)
+    def asked(*given: _Given.args, **named: _Given.kwargs) -> _Made:
+        try:
+            return ask(*given, **named)
+        except PrivetError:
+            raise
+        except Exception:
+            pass
+        raise InvalidData(FAILED)  # out here, where the engine's own words are not its context
+
+    return asked
 
 
 def cancellable(ask: Callable[[], Any], cancel: Callable[[], Any], progress: Callable[[], float] | None = None) -> Any:

@@ -15,6 +15,7 @@ from privet.tables.dialect import PostgreSQL, Raw
 from privet.tables.emit import Emitter
 from privet.tables.engines.failing import cancellable, one_failure
 from privet.tables.keys import plain_key
+from privet.tables.person import Rows
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 
@@ -104,15 +105,17 @@ def raw_kind(name: str, kind: str, modifier: int) -> Raw:
     return _KINDS.get(name, "other")
 
 
+@one_failure
 def check(plan: Bounded, sources: Sources) -> None:
     """Refuse what the schema of the tables does not fit, without a look at a row."""
-    with one_failure(), _transaction(plan, sources) as connection:
+    with _transaction(plan, sources) as connection:
         Emitter(PostgreSQL(), _readings(connection, plan, sources)).query(plan, (0, 0, 0, 0, 0))
 
 
+@one_failure
 def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregates:
     """The exact sums of every group, bounded for every person: not releasable."""
-    with one_failure(), _transaction(plan, sources) as connection:
+    with _transaction(plan, sources) as connection:
         sql = Emitter(PostgreSQL(), _readings(connection, plan, sources)).query(plan, salts)
         cancel = getattr(connection, "cancel_safe", connection.cancel)
         rows = cancellable(lambda: connection.execute(sql).fetchall(), cancel)
@@ -175,7 +178,17 @@ def _begun(connection: Any) -> Iterator[Any]:
 
 
 def _readings(connection: Any, plan: Bounded, sources: Sources) -> dict[str, Reading]:
-    return {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
+    made = {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
+    if isinstance(plan.rows.unit, Rows):  # one row under two names would count as two: "visits" and "public.visits"
+        places: dict[Any, str] = {}
+        for name in made:
+            place = connection.execute("SELECT pg_catalog.to_regclass(%s)::oid", (sources[name].quoted,)).fetchone()[0]
+            if places.setdefault(place, name) != name:
+                raise InvalidData(
+                    f"the tables {places[place]!r} and {name!r} are the same data: give them one name, so that a row "
+                    "counts once"
+                )
+    return made
 
 
 def _reading(connection: Any, source: Source, table: PostgresTable) -> Reading:

@@ -73,8 +73,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
     groups = [_plain(frame.columns[name], columns[name]) for name in plan.names]
     keyed = list(zip(*groups, strict=True)) if groups else [()] * frame.size
     if plan.keys is not None:
-        listed = set(plan.keys.plain_rows(columns))
-        places = np.array([i for i, key in enumerate(keyed) if key in listed], dtype=np.int64)
+        places = np.array([i for i, key in enumerate(keyed) if key in plan.places], dtype=np.int64)
         frame, keyed = frame.taken(places), [keyed[i] for i in places]
     terms = [_term(term, frame, columns) for term in plan.terms]
     signed = [_ticks(each.ticks, frame.columns, columns) for each in plan.signed]

@@ -59,15 +59,16 @@ def raw_kind(type_: str) -> Raw:
     return _KINDS.get(type_, "other")
 
 
+@one_failure
 def check(plan: Bounded, sources: Sources) -> None:
     """Refuse what the schema of the frames does not fit, without a look at a row."""
-    with one_failure():
-        Emitter(Spark(), _readings(plan, sources, "")).query(plan, (0, 0, 0, 0, 0))
+    Emitter(Spark(), _readings(plan, sources, "")).query(plan, (0, 0, 0, 0, 0))
 
 
+@one_failure
 def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregates:
     """The exact sums of every group, bounded for every person: not releasable."""
-    with one_failure(), _views(plan, sources) as (session, prefix):
+    with _views(plan, sources) as (session, prefix):
         sql = Emitter(Spark(), _readings(plan, sources, prefix)).query(plan, salts)
         tag = f"privet-{uuid4().hex}"
 

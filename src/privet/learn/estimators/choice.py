@@ -1,0 +1,47 @@
+"""Which solver fits a model, from public facts alone, and why."""
+
+from privet.learn.losses import Loss
+from privet.learn.problem import Task
+from privet.learn.solvers import NoisyGD, ObjectivePerturbation, Preconditioned, Solver
+from privet.privacy import Guarantee
+
+_WIDE = 1_000  # columns beyond which a Gram matrix, or a Newton step, is too large
+
+
+def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None = None) -> tuple[Solver, str]:
+    """The solver for these public facts, and the reason.
+
+    `n_rows` is the number of records where it is public, or was paid for.
+
+    >>> from privet.learn.losses import Logistic
+    >>> from privet.learn.problem import Classes
+    >>> task = Task(features=30, row_norm=5.0, target=Classes((0, 1)))
+    >>> type(chosen_solver(task, Logistic(), Guarantee(1.0, 1e-6), n_rows=455)[0]).__name__
+    'NoisyGD'
+    >>> type(chosen_solver(task, Logistic(), Guarantee(1.0, 1e-6), n_rows=100_000)[0]).__name__
+    'ObjectivePerturbation'
+    """
+    pure = promise.epsilon is not None and promise.delta == 0.0
+    if loss.outputs > 1:
+        if task.dimension > _WIDE:
+            return NoisyGD(rows=n_rows), "several classes and many columns: noisy gradient descent on the softmax loss"
+        return Preconditioned(), "several classes: preconditioned noisy steps on the softmax loss, all classes at once"
+    if not pure and n_rows is not None and few_records(task, promise, n_rows):
+        return NoisyGD(rows=n_rows), "few records for so many columns and so small a budget: noisy gradient descent"
+    if promise.epsilon is None:
+        return NoisyGD(rows=n_rows), "a promise of rho or mu: normal noise composes in it exactly"
+    if task.unit.group_size > 1:
+        return NoisyGD(rows=n_rows), "several records a person: their clipped gradients are added up"
+    return ObjectivePerturbation(), "a loss with bounded slope and curvature: objective perturbation"
+
+
+def few_records(task: Task, promise: Guarantee, n_rows: int) -> bool:
+    """Is n epsilon/d below about 15? Then noise is as large as what the records say together.
+
+    >>> few_records(Task(features=30, row_norm=1.0), Guarantee(1.0, 1e-6), 455)
+    True
+    """
+    epsilon = promise.epsilon
+    if epsilon is None:
+        epsilon = 4.0 * (promise.mu if promise.mu is not None else (2.0 * (promise.rho or 0.0)) ** 0.5)
+    return n_rows * epsilon / task.dimension < 15.0

@@ -1,0 +1,241 @@
+"""Unit rows on a grid: sums of clipped gradients that are exact, in whatever order they are added up."""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.learn.losses import Loss
+from privet.learn.problem.records import Records
+from privet.learn.problem.task import Task
+from privet.mechanisms.families.vectors import row_reach
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.noise import Grid
+from privet.privacy import Unit
+
+ROWS = Grid(-20)  # what a coordinate of a unit row is rounded to, towards zero
+_COARSE = Grid(-16)  # the same for Gram matrices, whose entries are products of two of them
+_FINE = 18  # a coefficient is rounded to 2^-18 of the clipping norm, towards zero
+_TILE = 512  # rows that one product adds up: at most 2^39 steps each, so doubles hold every partial sum
+_SPARSE_TILE = 2**13  # the same for CSR rows, which need no copy
+_FLUSH = 512  # tiles whose sums int64 surely holds
+_MOST = 2**62
+_HELD = 2**28  # entries that are kept as floats of 32 bits; more are read again for every sum
+_LONGEST = 2.0**300  # weights beyond it count as that
+_BELOW = 1.0 - 2.0**-40
+
+
+class _Piece(NamedTuple):
+    """Some unit rows on the grid, their exact lengths (rounded once), and their targets."""
+
+    rows: Any
+    lengths: Array
+    targets: Array
+
+
+@final
+class GridRows:
+    """Private records as unit rows on a grid, for sums over them that are exact.
+
+    A coordinate is a whole number of 2^-20, a coefficient (a clipped slope) one of about 2^-18 of the clipping norm. So
+    products are whole numbers of steps, and so is every partial sum of a tile: below 2^53 of them, doubles add without
+    rounding, in whatever order and with whatever instructions a matrix product does it. What one record adds is a
+    function of that record and the weights alone, never longer than the clipping norm.
+
+    **Sensitivity:** of `gradient`, in its steps: `gradient_reach`; of `gram`: `gram_reach`.
+    **Proof:** docs/proofs/learn/grid_rows.md.
+    """
+
+    __slots__ = ("_held", "_records", "_task")
+
+    def __init__(self, task: Task, records: Records) -> None:
+        self._task, self._records = task, records
+        self._held: list[_Piece] | None = None
+        pieces, held = [], 0
+        for piece in self._read():
+            held += piece.rows.nnz if _is_csr(piece.rows) else piece.rows.size
+            if held > _HELD:
+                return
+            pieces.append(piece)
+        self._held = pieces
+
+    def _read(self) -> Iterator[_Piece]:
+        for chunk in self._task.unit_chunks(self._records):
+            yield _on_grid(chunk.rows, np.asarray(chunk.targets, dtype=np.float64))
+
+    def _pieces(self) -> Iterator[_Piece]:
+        return self._read() if self._held is None else iter(self._held)
+
+    def exact_count(self) -> int:
+        """How many records there are: not releasable where they can be added or removed."""
+        return sum(len(piece.targets) for piece in self._pieces())
+
+    def picked(self, places: Array) -> "GridRows":
+        """The records at these places, in order."""
+        made = GridRows.__new__(GridRows)
+        made._task, made._records, start, held = self._task, self._records, 0, []
+        for piece in self._pieces():
+            here = places[np.searchsorted(places, start) : np.searchsorted(places, start + len(piece.targets))] - start
+            start += len(piece.targets)
+            if len(here):
+                held.append(_Piece(piece.rows[here], piece.lengths[here], piece.targets[here]))
+        made._held = held
+        return made
+
+    def gradient(self, loss: Loss, weights: Array, clip_norm: float) -> Array:
+        """The exact sum of the clipped gradients at `weights`, in steps of `gradient_grid`: int64, of the shape of
+        `weights`; it saturates at 2^62 steps, which moves no two sums apart. Not releasable."""
+        w = margin_weights(weights)
+        exponent = coefficient_grid(clip_norm).exponent
+        total = _Total(w.shape)
+        for piece in self._pieces():
+            for rows, lengths, targets in _tiles(piece):
+                slopes = loss.slope(rows @ w.T, targets)
+                steps = _clipped(slopes, lengths, clip_norm, exponent)
+                total.add((np.asarray((rows.T @ steps).T) if _is_csr(rows) else steps.T @ rows) * 2.0**20)
+        return total.value()
+
+    def gram(self) -> Array:
+        """The exact sums of x_i x_j, i <= j, in one vector, 5 times those on the diagonal and 7 times those off it, in
+        steps of 2^-32: int64. Not releasable."""
+        size = self._task.dimension
+        total = _Total((size, size))
+        for piece in self._pieces():
+            for rows, _, _ in _tiles(piece):
+                whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**16)
+                total.add(whole.T @ whole)
+        first, second = np.triu_indices(size)
+        return np.clip(total.exact()[first, second] * np.where(first == second, 5, 7), -_MOST, _MOST).astype(np.int64)
+
+
+def gradient_grid(clip_norm: float) -> Grid:
+    """The grid of `GridRows.gradient`.
+
+    >>> gradient_grid(1.0)
+    Grid(exponent=-38)
+    """
+    return Grid(coefficient_grid(clip_norm).exponent + ROWS.exponent)
+
+
+def coefficient_grid(clip_norm: float) -> Grid:
+    """The grid of clipped slopes.
+
+    >>> coefficient_grid(0.5)
+    Grid(exponent=-19)
+    """
+    return Grid.finer_than(clip_norm, _FINE)
+
+
+def gradient_reach(clip_norm: float, unit: Unit) -> Sensitivity:
+    """How far the sum of clipped gradients moves between neighbours, in steps of its grid.
+
+    >>> float(gradient_reach(1.0, Unit("replace"))) == 2.0**39
+    True
+    """
+    return row_reach(clip_norm, unit, 1).times(1 / gradient_grid(clip_norm).step)
+
+
+def gram_reach(unit: Unit) -> Sensitivity:
+    """How far `GridRows.gram` moves between neighbours, in its steps of 2^-32: 5 where a record comes or goes, and 5
+    sqrt(2), not 10, where one is exchanged.
+
+    >>> float(gram_reach(Unit())) == 5.0 * 2.0**32
+    True
+    """
+    ends = Fraction(1) if unit.relation == "add_remove" else Fraction(math.nextafter(math.sqrt(2.0), 2.0))
+    return Sensitivity(5 * ends * unit.group_size * 2**32, norm="l2", unit=unit)
+
+
+def gram_matrix(noisy: Array, size: int) -> Array:
+    """The symmetric matrix that a noisy `GridRows.gram` stands for.
+
+    >>> gram_matrix(np.array([5.0, 7.0, 10.0]) * 2.0**32, 2).tolist()
+    [[1.0, 1.0], [1.0, 2.0]]
+    """
+    first, second = np.triu_indices(size)
+    made = np.zeros((size, size))
+    made[first, second] = noisy / np.where(first == second, 5.0, 7.0) * 2.0**-32
+    return np.asarray(made + np.triu(made, 1).T)
+
+
+def margin_weights(weights: Array) -> Array:
+    """Weights with so few digits that the margin x.w of a row on the grid is exact in doubles, in whatever order its
+    terms are added: none of its partial sums is larger than |w|.
+
+    >>> (margin_weights(np.array([0.75, 0.1])) * 2.0**31).tolist()
+    [1610612736.0, 214748364.0]
+    """
+    w = np.clip(np.nan_to_num(np.asarray(weights, dtype=np.float64)), -_LONGEST, _LONGEST)
+    length = float(np.sqrt((w * w).sum()))
+    if length < 1.0 / _LONGEST:
+        return np.zeros_like(w)
+    digits = 31 - math.frexp(length)[1]
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(w, digits)), -digits))
+
+
+class _Total:
+    """A sum of whole numbers in doubles, exact: int64 for a while, then Python's integers."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._low, self._added = np.zeros(shape, dtype=np.int64), 0
+        self._high: Array | None = None
+
+    def add(self, whole: Array) -> None:
+        self._low += whole.astype(np.int64)
+        self._added += 1
+        if self._added == _FLUSH:
+            self._high, self._low, self._added = self.exact(), np.zeros_like(self._low), 0
+
+    def exact(self) -> Array:
+        return self._low.astype(object) if self._high is None else np.asarray(self._high + self._low)
+
+    def value(self) -> Array:
+        if self._high is None:
+            return np.clip(self._low, -_MOST, _MOST)
+        return np.clip(self.exact(), -_MOST, _MOST).astype(np.int64)
+
+
+def _is_csr(rows: Any) -> bool:
+    return getattr(rows, "format", None) == "csr"
+
+
+def _on_grid(rows: Any, targets: Array) -> _Piece:
+    """Towards zero: a row gets no longer. Squares are whole numbers of 2^-40, so lengths are rounded once, by the root."""
+    if _is_csr(rows):
+        made = rows.copy()
+        made.data = np.trunc(made.data * 2.0**20) * 2.0**-20
+        owners = np.repeat(np.arange(made.shape[0]), np.diff(made.indptr))
+        squares = np.bincount(owners, weights=made.data**2, minlength=made.shape[0])
+        return _Piece(made, np.sqrt(squares), targets)
+    values = np.trunc(np.asarray(rows, dtype=np.float64) * 2.0**20) * 2.0**-20
+    return _Piece(values.astype(np.float32), np.sqrt(np.einsum("ij,ij->i", values, values)), targets)
+
+
+def _tiles(piece: _Piece) -> Iterator[_Piece]:
+    sparse = _is_csr(piece.rows)
+    size = _SPARSE_TILE if sparse else _TILE
+    buffer = None if sparse else np.empty((min(_TILE, len(piece.targets)), piece.rows.shape[1]))
+    for start in range(0, len(piece.targets), size):
+        end = min(start + size, len(piece.targets))
+        rows = piece.rows
+        if buffer is not None:
+            rows = buffer[: end - start]
+            np.copyto(rows, piece.rows[start:end])
+        yield _Piece(rows, piece.lengths[start:end], piece.targets[start:end])
+
+
+def _clipped(slopes: Array, lengths: Array, clip_norm: float, exponent: int) -> Array:
+    """Slopes in whole steps, such that slope times length is never beyond the clipping norm."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        caps = np.where(lengths > 0.0, clip_norm * _BELOW / lengths, 0.0)
+    if slopes.ndim == 1:
+        return np.trunc(np.ldexp(np.clip(slopes, -caps, caps), -exponent))
+    squares = np.zeros(len(slopes))
+    for column in slopes.T:  # in a fixed order: a record's length must not depend on where it stands
+        squares = squares + column * column
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = np.where(squares > 0.0, np.minimum(1.0, caps * _BELOW / np.sqrt(squares)), 0.0)
+    return np.trunc(np.ldexp(slopes * factors[:, None], -exponent))

@@ -1,0 +1,93 @@
+"""How noisy steps share a promise: mu of the whole, noise of a step, and the number of records."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter
+from privet.learn.losses import Loss
+from privet.learn.problem import GridRows, Task, gradient_reach
+from privet.mechanisms import Gaussian
+from privet.mechanisms.gaussian import analytic_noise_multiplier
+from privet.mechanisms.mechanism import Source
+from privet.privacy import Guarantee
+
+COUNT_SHARE = 0.02  # of mu^2, for a noisy number of records where none is public
+
+
+def whole_mu(target: Guarantee, name: str) -> float:
+    """The largest mu-GDP that keeps the promise: normal noise composes in it exactly.
+
+    >>> round(whole_mu(Guarantee(1.0, 1e-6), "NoisyGD"), 6)
+    0.236704
+    """
+    if target.mu is not None:
+        return target.mu
+    if target.rho is not None:
+        return math.sqrt(2.0 * target.rho)
+    assert target.epsilon is not None
+    if target.delta == 0.0:
+        raise InvalidParameter(
+            f"{name} has normal noise, which has no pure guarantee: give delta, or take ObjectivePerturbation()"
+        )
+    return 1.0 / analytic_noise_multiplier(target.epsilon, target.delta)
+
+
+def gradient_noise(mu: float, clip_norm: float, unit: Any) -> Gaussian:
+    """Noise for one sum of clipped gradients, in steps of its grid.
+
+    >>> from privet.privacy import Unit
+    >>> round(gradient_noise(0.5, 1.0, Unit()).scale * 2.0**-38, 6)
+    2.0
+    """
+    return Gaussian.for_budget(mu=mu, sensitivity=gradient_reach(clip_norm, unit))
+
+
+def kept(make: Any, target: Guarantee, mu: float) -> Any:
+    """What `make` makes of mu, lessened until the price, rounded up, is within the promise."""
+    for k in range(40):
+        made = make(mu * (1.0 - 2.0 ** (k - 44)))
+        if target.covers(made.loss):
+            return made
+    raise InvalidParameter("the promise cannot be kept in floats: give a larger epsilon or delta")
+
+
+def counting_noise(mu: float, task: Task) -> Gaussian | None:
+    """Noise for the number of records where they come and go; where one is exchanged for another it is public.
+
+    >>> counting_noise(0.1, Task(features=1, row_norm=1.0)).scale > 9.9
+    True
+    """
+    if task.unit.relation == "replace":
+        return None
+    return Gaussian.for_budget(mu=mu, sensitivity=float(task.unit.group_size), unit=task.unit)
+
+
+def known_rows(rows: int | None, counting: Gaussian | None, data: GridRows, source: Source) -> float:
+    """The number of records: as promised, or bought, or, where records are exchanged for others, as it is."""
+    if rows is not None:
+        return float(rows)
+    if counting is None:
+        return float(max(1, data.exact_count()))
+    return max(1.0, float(counting.release(data.exact_count(), source=source).value))
+
+
+def in_units(noisy: Array, exponent: int) -> Array:
+    """Steps as numbers.
+
+    >>> in_units(np.array([8.0]), -2).tolist()
+    [2.0]
+    """
+    return np.asarray(np.ldexp(noisy, exponent))
+
+
+def shape_of(task: Task, loss: Loss) -> tuple[int, ...]:
+    """The shape of the coefficients: a row of them, or one for each class.
+
+    >>> from privet.learn.losses import Logistic
+    >>> shape_of(Task(features=2, row_norm=1.0), Logistic())
+    (3,)
+    """
+    return (task.dimension,) if loss.outputs == 1 else (loss.outputs, task.dimension)

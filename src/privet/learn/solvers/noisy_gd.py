@@ -1,0 +1,183 @@
+"""Noisy gradient descent: every step looks at all records, with normal noise on the clipped sum."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import above, at_least, count, instance, set_frozen
+from privet.errors import InvalidParameter
+from privet.learn.losses import Logistic, Loss
+from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
+from privet.learn.solvers.budget import (
+    COUNT_SHARE,
+    counting_noise,
+    gradient_noise,
+    in_units,
+    kept,
+    known_rows,
+    shape_of,
+    whole_mu,
+)
+from privet.learn.solvers.solver import Solver
+from privet.mechanisms import Algorithm, Gaussian, Mechanism
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
+
+_CLIP = 0.35  # of the largest slope
+_FEWEST, _MOST, _UNKNOWN = 20, 200, 60  # steps; the last where the number of records is not known beforehand
+_TIME = 40.0  # steps times their size, for each unit of signal over noise
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class NoisyGD(Solver):
+    """Gradient descent on all records, each gradient clipped to `clip_norm`, with normal noise on every sum.
+
+    `rows` is the public number of records; where records may be added or removed and none is given, a noisy count is
+    bought for a fiftieth of the budget. `steps`, `step_size` (for the mean loss of unit rows) and `clip_norm` follow from
+    public facts unless they are given: steps times their size is 40 mu n/sqrt(d), since what noise adds to the
+    coefficients grows with that product while what the data add levels off; a single step is at most 2/smoothness. The
+    mean of the second half of the iterates is the answer.
+
+    >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
+    >>> plan = NoisyGD(rows=1_000).plan(task, Logistic(), Guarantee(1.0, 1e-6))
+    >>> plan.steps, plan.clip_norm, float(plan.loss.profile(1.0)) <= 1e-6
+    (200, 0.35, True)
+    """
+
+    rows: int | None = None
+    clip_norm: float | None = None
+    steps: int | None = None
+    step_size: float | None = None
+    strength: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "steps"):
+            if getattr(self, name) is not None:
+                set_frozen(self, **{name: count(name, getattr(self, name), 1)})
+        for name in ("clip_norm", "step_size"):
+            if getattr(self, name) is not None:
+                set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
+        set_frozen(self, strength=at_least("strength", self.strength, 0.0))
+
+    def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        mu = whole_mu(target, "NoisyGD")
+        clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
+        longest = 2.0 / loss.smoothness if self.step_size is None else self.step_size
+        ends = task.unit.group_size * (2.0 if task.unit.relation == "replace" else 1.0)
+        time = _TIME * mu / (ends * math.sqrt(task.dimension)) if self.step_size is None else math.inf
+        steps = self._steps(time, longest) if self.steps is None else self.steps
+        share = COUNT_SHARE if self.rows is None and task.unit.relation == "add_remove" else 0.0
+
+        def made(mu: float) -> NoisyGDFit:
+            return NoisyGDFit(
+                task=task,
+                model=loss,
+                clip_norm=clip_norm,
+                steps=steps,
+                step_size=longest,
+                time=min(time, 1e300),
+                strength=self.strength,
+                rows=self.rows,
+                noise=gradient_noise(mu * ((1.0 - share) / steps) ** 0.5, clip_norm, task.unit),
+                counting=counting_noise(mu * share**0.5, task) if share else None,
+                at=target.delta or None,
+            )
+
+        return kept(made, target, mu)
+
+    def _steps(self, time: float, longest: float) -> int:
+        """As many as the time needs at the longest step."""
+        if self.rows is None or math.isinf(time):
+            return _UNKNOWN
+        return int(min(_MOST, max(_FEWEST, math.ceil(time * self.rows / longest))))
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class NoisyGDFit(Algorithm[Any, Any]):
+    """Noisy gradient descent on all records.
+
+    **Guarantee:** `steps` releases of `noise`, and one of `counting`: normal noise composes to mu-GDP exactly.
+    **Sensitivity:** l2: a record's gradient is clipped to `clip_norm`; twice that under replace.
+
+    A step is min(step_size, time n/steps) long, for the mean loss of n records.
+
+    **Reference:** Bassily, Smith & Thakurta 2014; Abadi et al. 2016; Dong, Roth & Su 2022.
+    **Proof:** docs/proofs/learn/noisy_gd.md.
+    """
+
+    name = "noisy_gd_fit"
+
+    task: Task
+    model: Loss
+    clip_norm: float
+    steps: int
+    step_size: float
+    time: float
+    strength: float
+    noise: Gaussian
+    rows: int | None = None
+    counting: Gaussian | None = None
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        instance("model", self.model, Loss)
+        instance("noise", self.noise, Gaussian)
+        set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0), steps=count("steps", self.steps, 1))
+        set_frozen(self, step_size=above("step_size", self.step_size, 0.0))
+        set_frozen(self, strength=at_least("strength", self.strength, 0.0), time=above("time", self.time, 0.0))
+        if self.rows is not None:
+            set_frozen(self, rows=count("rows", self.rows, 1))
+        if self.counting is not None:
+            instance("counting", self.counting, Gaussian)
+            if self.counting.sensitivity.value < self.task.unit.group_size or self.counting.unit != self.task.unit:
+                raise InvalidParameter("the noise of the count was made for another unit than this plan has")
+        needed = gradient_reach(self.clip_norm, self.task.unit)
+        if self.noise.sensitivity.value < needed.value or self.noise.sensitivity.unit != needed.unit:
+            raise InvalidParameter(
+                "the noise was made for a smaller clipping norm, or another unit, than this plan has"
+            )
+        if self.rows is None and self.counting is None and self.task.unit.relation == "add_remove":
+            raise InvalidParameter("where records come and go their number is not public: give rows= or counting=")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        steps = Repeated(self.noise.loss, self.steps)
+        return steps if self.counting is None else Composed((self.counting.loss, steps))
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> Array:
+        data = GridRows(self.task, prepared)
+        n = known_rows(self.rows, self.counting, data, source)
+        size = min(self.step_size, self.time * n / self.steps)
+        exponent = gradient_grid(self.clip_norm).exponent
+        w = np.zeros(shape_of(self.task, self.model))
+        mean, averaged = np.zeros_like(w), 0
+        for step in range(self.steps):
+            total = data.gradient(self.model, w, self.clip_norm)
+            noisy = in_units(self.noise.release(total, source=source).value, exponent)
+            w = w - size / n * (noisy + self.strength * w)
+            if 2 * step >= self.steps - 1:
+                mean, averaged = mean + w, averaged + 1
+        return mean / averaged
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        two, label = Classes((0, 1)), np.array([1, 1])
+        rows = np.array([[1.0], [1.0]])
+        task = Task(features=1, row_norm=1.0, intercept=False, target=two)
+        made = NoisyGD(steps=3).plan(task, Logistic(), Guarantee(1.0, 1e-5))
+        pair = ArrayRecords(rows, label), ArrayRecords(rows[:1], label[:1])
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
+        other = NoisyGD(steps=2, clip_norm=0.5).plan(moved, Logistic(), Guarantee(mu=1.0))
+        yield Example(other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(mu=1.0), cost="dear", detects=0.25)

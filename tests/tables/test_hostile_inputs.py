@@ -1,0 +1,200 @@
+"""Tables that try to be read otherwise than they are: names that an engine takes for one, texts that are none, the same
+data under two names. What is counted must not depend on how a table is held, and nothing may fail because of a row."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privet as pv
+from privet.errors import InvalidData
+from privet.tables.bounded import Bounded, Signed, Ticks
+from privet.tables.columns import Category, Column, Int, Text
+from privet.tables.engines import check_sources, exact_aggregates, reference
+from privet.tables.engines.failing import FAILED, one_failure
+from privet.tables.expressions import Ref
+from privet.tables.keys import KeySet
+from privet.tables.person import Person, Rows
+from privet.tables.plan import Source, Union
+
+SALTS = (1, 2, 3, 4, 5)
+ALL = KeySet((), ((),))
+HELD: dict[str, list[Any]] = {"id": [0, 1, 2, 3, 4, 5], "ID": [1] * 6, "a": [1, 2, 3, 4, 5, 6], "A": [9] * 6}
+
+
+def forms(held: dict[str, list[Any]], folder: Path) -> dict[str, Any]:
+    """The same columns as users hold them."""
+    import polars as pl
+    import pyarrow as pa
+
+    place = folder / "held.csv"
+    rows = [",".join(held), *(",".join(map(str, row)) for row in zip(*held.values(), strict=True))]
+    place.write_text("\n".join(rows) + "\n")
+    arrays = {name: np.array(values) for name, values in held.items()}
+    frames = {"pandas": pd.DataFrame(held), "polars": pl.DataFrame(held), "arrow": pa.table(held)}
+    return {"lists": held, "arrays": arrays, **frames, "csv": str(place)}
+
+
+def plan_of(columns: dict[str, Column], about: Rows | Person, *summed: str) -> Bounded:
+    signed = tuple(Signed(Ticks(Ref(name), 0.0, 1.0), 0, 10) for name in summed)
+    return Bounded(Source("t", tuple(columns.items()), about), (), ALL, (), (), signed)
+
+
+@pytest.mark.parametrize("form", ["lists", "arrays", "pandas", "polars", "arrow", "csv"])
+def test_names_that_differ_by_case_are_two_columns(form: str, tmp_path: Path) -> None:
+    """DuckDB takes them for one: the wrong column would be added up, and the wrong one would name persons."""
+    data = {"t": forms(HELD, tmp_path)[form]}
+    columns: dict[str, Column] = {"a": Int(0, 10), "A": Int(0, 10)}
+    found = exact_aggregates(plan_of(columns, Rows(), "a", "A"), data, SALTS)
+    assert [int(each[0]) for each in found.signed] == [21, 54]
+    for person, many in (("ID", 1), ("id", 6)):
+        found = exact_aggregates(plan_of(columns, Person(person, max_rows=1), "A"), data, SALTS)
+        assert (found.rows.tolist(), found.persons.tolist()) == ([many], [many])
+
+
+@pytest.mark.parametrize(
+    "name", ["the person", "The Person", "person", "c0", "c1", "C1", "f0", "one", "h", "place", "k"]
+)
+@pytest.mark.parametrize("form", ["lists", "pandas", "polars", "arrow", "csv"])
+def test_no_name_of_a_column_is_taken_for_another(name: str, form: str, tmp_path: Path) -> None:
+    held = {name: [1, 2, 3, 4, 5, 6], "c2": [7] * 6, "ID": [1, 1, 1, 2, 2, 2]}
+    plan = plan_of({name: Int(0, 10), "c2": Int(0, 10)}, Person("ID", max_rows=2), name, "c2")
+    found = exact_aggregates(plan, {"t": forms(held, tmp_path)[form]}, SALTS)
+    wanted = reference.exact_aggregates(plan, {"t": held}, SALTS)
+    assert found.rows.tolist() == wanted.rows.tolist() == [4]
+    assert [each.tolist() for each in found.signed] == [each.tolist() for each in wanted.signed]
+
+
+@pytest.mark.parametrize("values", [[1, 2, None, 2], [1.5, None, 3.0, 3.0], ["1", None, "x", "2"], [None] * 4])
+def test_categories_of_pandas_may_be_missing(values: list[Any]) -> None:
+    """A cast of whole numbers with a missing one fails: whether one is missing would be told, for nothing."""
+    plan = plan_of({"a": Int(0, 10)}, Rows(), "a")
+    found = exact_aggregates(plan, {"t": pd.DataFrame({"a": pd.Categorical(values)})}, SALTS)
+    plain = reference.exact_aggregates(plan, {"t": {"a": values}}, SALTS)
+    assert (found.rows.tolist(), found.signed[0].tolist()) == (plain.rows.tolist(), plain.signed[0].tolist())
+
+
+def test_a_text_that_is_none_does_not_fail(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    places = pa.py_buffer(np.array([0, 1, 3, 4], dtype=np.int32).tobytes())
+    held = pa.table({"w": pa.StringArray.from_buffers(3, places, pa.py_buffer(b"x\xff\xfey")), "id": [1, 2, 3]})
+    parquet.write_table(held, tmp_path / "bad.parquet")
+    (tmp_path / "bad.csv").write_bytes(b"w,id\nx,1\n\xff\xfe,2\ny,3\n")
+    columns = (("w", Category(["x", "y"])),)
+    for data in (held, str(tmp_path / "bad.parquet"), str(tmp_path / "bad.csv")):
+        for about in (Rows(), Person("id", max_rows=1)):
+            plan = Bounded(Source("t", columns, about), ("w",), KeySet.of({"w": ["x", "y"]}))
+            check_sources(plan, {"t": data})
+            assert exact_aggregates(plan, {"t": data}, SALTS).rows.tolist() == [1, 1]
+
+
+def test_persons_named_by_such_texts_are_not_made_one(tmp_path: Path) -> None:
+    """With every odd byte replaced two persons would be one, and displace each other's rows: rather it fails."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    places = pa.py_buffer(np.array([0, 1, 2], dtype=np.int32).tobytes())
+    held = pa.table({"w": ["x", "x"], "id": pa.StringArray.from_buffers(2, places, pa.py_buffer(b"\xff\xfe"))})
+    parquet.write_table(held, tmp_path / "bad.parquet")
+    plan = Bounded(Source("t", (("w", Text()),), Person("id", max_rows=1)), (), ALL)
+    assert exact_aggregates(plan, {"t": held}, SALTS).persons.tolist() == [2]
+    with pytest.raises(InvalidData, match="could not answer"):
+        exact_aggregates(plan, {"t": str(tmp_path / "bad.parquet")}, SALTS)
+
+
+def test_names_in_quotes_are_read_and_rows_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'\xef\xbb\xbf"a\nb",c\n1,2\n\xff,3\n')
+    plan = plan_of({"a\nb": Int(0, 10)}, Rows(), "a\nb")
+    check_sources(plan, {"t": str(path)})
+    path.write_bytes(b"\xff\xfe,c\n1,2\n")
+    with pytest.raises(InvalidData, match="first line") as told:
+        check_sources(plan, {"t": str(path)})
+    assert told.value.__context__ is None
+    assert told.value.__cause__ is None
+
+
+def test_what_an_engine_says_is_not_even_a_context() -> None:
+    @one_failure
+    def ask() -> None:
+        raise RuntimeError("patient 4711")
+
+    with pytest.raises(InvalidData) as told:
+        ask()
+    assert str(told.value) == FAILED
+    assert (told.value.__context__, told.value.__cause__) == (None, None)
+
+
+def twins(tmp_path: Path) -> dict[str, tuple[Any, Any]]:
+    import polars as pl
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    held, ages = {"a": [1, 2, 3]}, np.array([1, 2, 3])
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table(held), path)
+    os.symlink(path, tmp_path / "link.parquet")
+    os.link(path, tmp_path / "hard.parquet")
+    frame, polars, arrow = pd.DataFrame(held), pl.DataFrame(held), pa.table(held)
+    return {
+        "path": (str(path), path),
+        "dots": (str(path), f"{tmp_path}/../{tmp_path.name}/t.parquet"),
+        "pattern": (str(path), f"{tmp_path}/t*.parquet"),
+        "link": (str(path), tmp_path / "link.parquet"),
+        "hard link": (str(path), tmp_path / "hard.parquet"),
+        "array": ({"a": ages}, {"a": ages}),
+        "part of an array": ({"a": ages}, {"a": ages[1:]}),
+        "backwards": ({"a": ages}, {"a": ages[::-1]}),
+        "list": ({"a": held["a"]}, {"a": held["a"]}),
+        "pandas": (frame, frame[["a"]]),
+        "polars": (polars, polars.clone()),
+        "arrow": (arrow, arrow.select(["a"])),
+        "part of arrow": (arrow, arrow.slice(1)),
+    }
+
+
+NAMES = ["path", "dots", "pattern", "link", "array", "list", "pandas", "polars", "arrow", "backwards"]
+
+
+@pytest.mark.parametrize("which", [*NAMES, "hard link", "part of an array", "part of arrow"])
+def test_one_row_under_two_names_is_refused(which: str, tmp_path: Path) -> None:
+    """It would be counted twice at the price of one."""
+    one, two = twins(tmp_path)[which]
+    tables = [pv.Table(each, columns={"a": Int(0, 10)}, name=name) for each, name in ((one, "one"), (two, "two"))]
+    both = tables[0].union(tables[1])
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=both.unit)
+    with pytest.raises(InvalidData, match="are the same data"):
+        ledger.release(both.agg(n=pv.count()), epsilon=1.0)
+    assert [entry.kind for entry in ledger.entries()].count("reserve") == 0
+
+
+def test_other_data_are_not_taken_for_the_same(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    ages, arrow, matrix = np.arange(6), pa.table({"a": [1, 2, 3]}), np.arange(8).reshape(4, 2)
+    frame = pd.DataFrame({"a": [1, 2, 3, 4]})
+    for one, two in (
+        ({"a": ages[:3]}, {"a": ages[3:]}),
+        ({"a": ages[::2]}, {"a": ages[1::2]}),
+        ({"a": matrix[:, 0]}, {"a": matrix[:, 1]}),
+        (arrow.slice(0, 1), arrow.slice(1)),
+        (frame.iloc[:2], frame.iloc[2:]),
+        ({"a": [1]}, {"a": [1]}),
+        ({"a": np.zeros(0)}, {"a": np.zeros(0)}),
+    ):
+        columns = (("a", Int(0, 10)),)
+        plan = Bounded(Union((Source("one", columns, Rows()), Source("two", columns, Rows()))), (), ALL)
+        assert int(exact_aggregates(plan, {"one": one, "two": two}, SALTS).rows[0]) == len(one["a"]) + len(two["a"])
+
+
+def test_persons_may_be_read_under_two_names() -> None:
+    """Their rows are bounded together, whatever the tables are called."""
+    columns, person = (("a", Int(0, 10)),), Person("id", max_rows=1)
+    plan = Bounded(Union((Source("one", columns, person), Source("two", columns, person))), (), ALL)
+    held = {"a": np.array([1, 2]), "id": np.array([1, 2])}
+    assert exact_aggregates(plan, {"one": held, "two": held}, SALTS).rows.tolist() == [2]
