@@ -75,9 +75,7 @@ def _fields(member: Any) -> list[str]:
         return []
     own = [(name, each) for name, each in member.members.items() if each.is_attribute and each.annotation is not None]
     kept = [(name, each) for name, each in own if "property" not in each.labels and not name.startswith("_")]
-    return [
-        name for name, each in kept if "ClassVar" not in str(each.annotation) and "init=False" not in str(each.value)
-    ]
+    return [name for name, each in kept if "ClassVar" not in str(each.annotation) and "init=False" not in str(each.value)]
 
 
 class Ready(Extension):

@@ -93,9 +93,7 @@ def _choices() -> Any:
         (mechanisms.Exponential, PALETTE[1], "exponential"),
     ):
         better = [
-            float(
-                kind.for_budget(epsilon=float(e), sensitivity=1, candidates=("A", "B")).exact_probabilities([10, 15])[1]
-            )
+            float(kind.for_budget(epsilon=float(e), sensitivity=1, candidates=("A", "B")).exact_probabilities([10, 15])[1])
             for e in budgets
         ]
         axes.plot(budgets, better, color=colour, linewidth=1.8, label=name)
