@@ -1,7 +1,7 @@
 """Private learning in the shape of scikit-learn estimators."""
 
 from privet._face import face
-from privet.learn import losses as losses, solvers as solvers
+from privet.learn import losses as losses, solvers as solvers, theory as theory
 from privet.learn.estimators import (
     ElasticNet as ElasticNet,
     FitPrivacy as FitPrivacy,
@@ -11,4 +11,4 @@ from privet.learn.estimators import (
 )
 from privet.learn.search import PrivateSearchCV as PrivateSearchCV, SearchFit as SearchFit
 
-__all__, __dir__ = face(globals(), "losses", "solvers")
+__all__, __dir__ = face(globals(), "losses", "solvers", "theory")
