@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from tools.site.gate import browser, cut_blocks, faults
 from tools.site.stage import ROOT, stage

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from privet import accounting, noise
 from privet._numerics import Array, bisect
-from privet._validate import above, instance, open_fraction, set_frozen
+from privet._validate import above, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.estimators import LogisticRegression, PrivateEstimator
 from privet.learn.problem import Records
@@ -238,6 +238,7 @@ class SearchFit(Algorithm[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        set_frozen(self, plans=items("plans", self.plans), models=items("models", self.models))
         if not self.plans or len(self.plans) != len(self.models):
             raise InvalidParameter("there must be a plan for each model, and at least one")
         for plan in self.plans:
@@ -367,7 +368,7 @@ class SearchFit(Algorithm[Any, Any]):
         promise = Guarantee(2.0, 1e-5)
         each = try_epsilon(promise, 3.0, "logarithmic")
         made = cls.planned(models, 1, Unit(), each, promise, 3.0, "logarithmic", 0.5)
-        yield Example(made, *pair, promise, cost="dear", detects=0.0)
+        yield Example(made, *pair, cost="dear", detects=0.0)
         pure = cls.planned(models, 1, Unit("replace"), 0.3, Guarantee(0.9), 2.0, "geometric", None)
         other = ArrayRecords(np.array([[1.0], [-1.0], [-0.5]]), np.array([1, 0, 0]))
         yield Example(pure, pair[0], other, cost="dear", detects=0.0)

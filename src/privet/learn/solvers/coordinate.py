@@ -174,13 +174,13 @@ class CoordinateFit(Algorithm[Any, Any]):
         self._check_reach()
 
     def _check_reach(self) -> None:
-        parts = [(self.step, sum_reach(self.task))]
+        parts = [("step", self.step, sum_reach(self.task))]
         if self.curvatures is not None:
-            parts.append((self.curvatures, moments_reach(self.task)))
+            parts.append(("curvatures", self.curvatures, moments_reach(self.task)))
         if self.quantile is not None:
-            parts.append((self.quantile, quantile_reach(self.task)))
-        for part, needed in parts:
-            instance("parts", part, Gaussian)
+            parts.append(("quantile", self.quantile, quantile_reach(self.task)))
+        for name, part, needed in parts:
+            instance(name, part, Gaussian)
             if part.sensitivity.value < needed.value or part.sensitivity.unit != needed.unit:
                 raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")
 

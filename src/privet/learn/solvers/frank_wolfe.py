@@ -141,13 +141,19 @@ class FrankWolfeFit(Algorithm[Any, Any]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
-        one, target = np.array([[1.0], [1.0]]), np.array([1.0, -1.0])
-        made = FrankWolfe(steps=1).plan(task, Huber(1.0), Guarantee(2.0))
-        pair = ArrayRecords(one[:1], target[:1]), ArrayRecords(one, target)
-        yield Example(made, *pair, Guarantee(2.0), cost="dear", detects=0.25)
+        task = Task(features=3, row_norm=1.0, target=Interval(-1.0, 1.0))
+        one, target = np.eye(3)[:2], np.array([1.0, -1.0])
+        made = FrankWolfe(steps=6).plan(task, Huber(1.0), Guarantee(2.0))
+        yield Example(
+            made,
+            ArrayRecords(one[:1], target[:1]),
+            ArrayRecords(one, target),
+            Guarantee(2.0),
+            cost="dear",
+            detects=0.0,  # choices among eight corners, of a third of the price each
+        )
         moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
         rows = np.array([[0.6, -0.8], [0.0, 1.0]])
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
-        plan = FrankWolfe(steps=4).plan(moved, Huber(2.0), Guarantee(1.0, 1e-5))
-        yield Example(plan, *other, Guarantee(1.0, 1e-5), cost="dear")
+        plan = FrankWolfe(steps=4).plan(moved, Huber(2.0), Guarantee(rho=0.1))
+        yield Example(plan, *other, Guarantee(rho=0.1), cost="dear", detects=0.0)

@@ -160,11 +160,14 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
             if len(public) != self.task.dimension:
                 raise InvalidParameter("moments must hold a number for each column of unit rows, the constant one last")
             set_frozen(self, moments=public, records=above("records", self.records, 0.0))
-        needed = [(self.best, Exponential, score_reach(self.task)), (self.step, Gaussian, sum_reach(self.task))]
+        needed: list[tuple[str, Any, type, Sensitivity]] = [
+            ("best", self.best, Exponential, score_reach(self.task)),
+            ("step", self.step, Gaussian, sum_reach(self.task)),
+        ]
         if self.curvatures is not None:
-            needed.append((self.curvatures, Gaussian, moments_reach(self.task)))
-        for part, kind, reach in needed:
-            made: Any = instance("parts", part, kind)
+            needed.append(("curvatures", self.curvatures, Gaussian, moments_reach(self.task)))
+        for name, part, kind, reach in needed:
+            made: Any = instance(name, part, kind)
             if made.sensitivity.value < reach.value or made.sensitivity.unit != reach.unit:
                 raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")
 
