@@ -22,7 +22,7 @@ help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 
 demo: $(CORE)  ## core install on a bare machine, then `privet demo`
-	$(DEMO_VENV)/bin/privet demo
+	@$(DEMO_VENV)/bin/privet demo
 
 test: $(DEV)  ## every test but the slow ones
 	$(BIN)/pytest -n $(JOBS) -rs
@@ -62,9 +62,10 @@ clean:  ## remove environments, caches and builds
 # A venv survives a change of the stamp's dependencies; only the install is repeated. Groups of dependencies need pip 25.1,
 # which a fresh venv may not have.
 $(CORE): pyproject.toml constraints.txt
-	test -x $(DEMO_VENV)/bin/python || $(PYTHON) -m venv $(DEMO_VENV)
-	$(DEMO_VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable .
-	touch $@
+	@echo "installing into $(DEMO_VENV) (about a minute) ..."
+	@test -x $(DEMO_VENV)/bin/python || $(PYTHON) -m venv $(DEMO_VENV)
+	@$(DEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

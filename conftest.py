@@ -13,7 +13,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("explore", deadline=None, max_examples=1000)
-pytest_plugins = ["tests.whole_run"]
+pytest_plugins = ["tests.whole_run", "tests.fixed_coins"]
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -24,6 +24,7 @@ BUDGET = {
     "ledger": 420,
     "mechanisms": 200,
     "mutants": 30,
+    "newcomer": 60,
     "noise": 120,
     "package": 60,
     "privacy": 60,

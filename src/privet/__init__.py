@@ -108,15 +108,19 @@ _HOMES: dict[str, str] = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load a room, or a name out of its room, on first use (PEP 562)."""
-    if name not in __all__:
-        raise AttributeError(f"module 'privet' has no attribute {name!r}")
-    if name not in _HOMES:
-        return import_module(f"privet.{name}")
-    value = getattr(import_module(f"privet.{_HOMES[name]}"), name)
-    globals()[name] = value  # the next look-up does not come back here
-    return value
+if not TYPE_CHECKING:  # a type checker that knew of it would let every misspelt name pass
+
+    def __getattr__(name: str) -> Any:
+        """Load a room, or a name out of its room, on first use (PEP 562)."""
+        if name not in __all__:
+            from privet._face import unknown_in
+
+            return unknown_in("privet", __all__)(name)
+        if name not in _HOMES:
+            return import_module(f"privet.{name}")
+        value = getattr(import_module(f"privet.{_HOMES[name]}"), name)
+        globals()[name] = value  # the next look-up does not come back here
+        return value
 
 
 def __dir__() -> list[str]:

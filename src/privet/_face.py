@@ -1,15 +1,24 @@
-"""The face of a room: its public names, read off its imports instead of written a second time."""
+"""The face of a room: its public names, read off its imports instead of written a second time.
 
-from collections.abc import Callable, Mapping
+What is public answers for itself: a call that cannot work says which would (`privet._calls`), and a name that a room does
+not have brings the nearest one that it has.
+"""
+
+import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from privet._calls import answering, nearest
+from privet.errors import UnknownName
 
-def face(names: Mapping[str, Any], *rooms: str) -> tuple[list[str], Callable[[], list[str]]]:
+
+def face(names: dict[str, Any], *rooms: str) -> tuple[list[str], Callable[[], list[str]]]:
     """The `__all__` and the `__dir__` of a room: every name that its `__init__` imports, and the sub-rooms in `rooms`.
 
     Files of a room become attributes of it when they are imported; they are not meant for users, so a module
-    is public only when it is named.
+    is public only when it is named. `names` are the globals of the room: public functions in it are replaced by ones that
+    answer wrong calls with a sentence, and a `__getattr__` is added that says what was probably meant.
 
     >>> import math
     >>> names, listing = face({"Unit": int, "math": math, "_hidden": 1, "filters": math}, "filters")
@@ -19,9 +28,42 @@ def face(names: Mapping[str, Any], *rooms: str) -> tuple[list[str], Callable[[],
     public = sorted(
         name
         for name, value in names.items()
-        if not name.startswith("_") and value is not face and (name in rooms or not isinstance(value, ModuleType))
+        if not name.startswith("_")
+        and getattr(value, "__module__", "") != __name__  # the tools of this file
+        and (name in rooms or not isinstance(value, ModuleType))
     )
+    for name in public:
+        names[name] = answering(names[name])
+    names.setdefault("__getattr__", unknown_in(str(names.get("__name__", "this room")), public))
     return public, lambda: list(public)
+
+
+def unknown_in(room: str, public: list[str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a room: what it does not have is refused with the nearest name, here or in another room.
+
+    >>> from privet import accounting
+    >>> accounting.epsilom
+    Traceback (most recent call last):
+    privet.errors.UnknownName: privet.accounting has no 'epsilom': did you mean epsilon?
+    """
+
+    def unknown(name: str) -> Any:
+        if name.startswith("_"):  # asked by tools, which want no suggestion
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        raise UnknownName(f"{room} has no {name!r}{_suggestion(room, name, public)}")
+
+    return unknown
+
+
+def _suggestion(room: str, name: str, public: list[str]) -> str:
+    loaded = [module for key, module in sys.modules.items() if key.startswith("privet.") and key.count(".") == 1]
+    for other in loaded:
+        if other.__name__ != room and name in (getattr(other, "__all__", None) or ()):
+            return f": it is {other.__name__.removeprefix('privet.')}.{name}"
+    near = nearest(name, public, 0.7)
+    return (
+        f": did you mean {near}?" if near else f". It has {', '.join(public[:8])}{', ...' if len(public) > 8 else ''}"
+    )
 
 
 def not_in_this_version(room: str) -> Callable[[str], Any]:
@@ -31,10 +73,12 @@ def not_in_this_version(room: str) -> Callable[[str], Any]:
     >>> pate.Teachers
     Traceback (most recent call last):
     ...
-    AttributeError: privet.pate is not in this version of privet
+    privet.errors.UnknownName: privet.pate is not in this version of privet
     """
 
     def absent(name: str) -> Any:
-        raise AttributeError(f"{room} is not in this version of privet")
+        if name.startswith("_"):
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        raise UnknownName(f"{room} is not in this version of privet")
 
     return absent

@@ -2,7 +2,8 @@
 
     PrivetError
     ├── InvalidParameter (also ValueError)      a public parameter is outside its domain
-    │   └── InvalidCall (also TypeError)        a keyword that does not exist, or one that is missing
+    │   ├── InvalidCall (also TypeError)        a keyword that does not exist, or one that is missing
+    │   └── UnknownName (also KeyError and AttributeError)  a name that does not exist, with the nearest that does
     ├── InvalidData (also ValueError)           data of a type or shape that cannot be taken
     ├── SerialisationError (also ValueError)    a text that is no price
     ├── MixedUnits                              prices about different neighbours meet
@@ -63,6 +64,20 @@ class InvalidParameter(PrivetError, ValueError):
 
 class InvalidCall(InvalidParameter, TypeError):
     """A call with a keyword that does not exist, or without one that is needed; the message names the right one."""
+
+
+class UnknownName(InvalidParameter, KeyError, AttributeError):
+    """A name that a room, a table or an answer does not have; the message says which was probably meant.
+
+    >>> import privet as pv
+    >>> try:
+    ...     pv.acounting
+    ... except AttributeError as error:
+    ...     print(error)
+    privet has no 'acounting': did you mean accounting?
+    """
+
+    __str__ = Exception.__str__  # a KeyError prints its message in quotes
 
 
 class MixedUnits(PrivetError):

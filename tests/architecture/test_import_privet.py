@@ -69,7 +69,7 @@ def test_a_name_with_a_home_is_the_one_its_room_holds():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="privet has no 'nothing'"):
         _ = privet.nothing
 
 

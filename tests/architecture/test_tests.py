@@ -1,9 +1,14 @@
 """Tests of the tests: each asserts something, and a whole run says what it left out."""
 
 import ast
+import os
 
-from privet import mechanisms, privacy, testing
+import pytest
+
+from privet import mechanisms, noise, privacy, testing
+from tests import fixed_coins
 from tests.architecture.source import ROOT, Function, suite_modules
+from tests.fixed_coins import COINS
 from tests.whole_run import laws_not_run, modules_not_run
 
 ASSERTING_CALLS = ("raises", "warns", "fail", "deprecated_call")
@@ -47,6 +52,7 @@ def test_an_idle_test_is_found():
 
 
 def test_a_law_that_did_not_run_is_named():
+    testing.load_rooms()  # whichever test came before
     loss_laws = testing.laws_of("loss")
     everything = {
         (law.__name__, member)
@@ -70,3 +76,37 @@ def test_a_test_module_that_did_not_run_is_named():
     here = "tests/architecture/test_tests.py"
     assert modules_not_run(ran) == []
     assert modules_not_run(ran - {here}) == [here]
+
+
+# --- coins -----------------------------------------------------------------------------------------------------------
+
+
+def draws(name: str | None) -> list[int]:
+    with COINS.of(name):
+        return [*noise.discrete_laplace(scale=2**50, size=64).tolist(), int(noise.uniform_int(bound=2**60))]
+
+
+def test_the_coins_of_a_test_are_fixed_by_its_name(monkeypatch: pytest.MonkeyPatch):
+    assert draws("one") == draws("one") != draws("two")
+    assert draws(None) != draws(None)
+    monkeypatch.setattr(fixed_coins.Tape, "read", lambda self, count: os.urandom(count))  # the broken twin
+    assert draws("one") != draws("one")
+
+
+def test_this_test_has_fixed_coins(request: pytest.FixtureRequest):
+    fixed = os.environ.get("HYPOTHESIS_PROFILE", "ci") == "ci"
+    seen = [*noise.discrete_laplace(scale=2**50, size=64).tolist(), int(noise.uniform_int(bound=2**60))]
+    assert (seen == draws(request.node.nodeid)) is fixed
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")
+def test_a_forked_child_draws_other_coins():
+    with COINS.of("one"):
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.write(write, int(noise.uniform_int(bound=2**60)).to_bytes(8, "big"))
+            os._exit(0)
+        os.wait()
+        assert int.from_bytes(os.read(read, 8), "big") != int(noise.uniform_int(bound=2**60))
+        os.close(read)
+        os.close(write)

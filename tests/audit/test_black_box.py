@@ -117,7 +117,7 @@ def test_an_event_of_the_right_world_counts_the_right_world_first():
 # --- search and test on separate runs ---------------------------------------------------------------------------------
 
 
-NULL_AUDITS, NULL_LEVEL = 80, 0.3
+NULL_AUDITS, NULL_LEVEL = 40, 0.3
 
 
 def false_alarms() -> int:
@@ -269,6 +269,29 @@ def test_timed_worlds_are_interleaved_in_random_order():
     assert left.seconds is not None
     assert len(right.seconds) == 200
     assert observe_both(order.append, 0, 1, 2)[0].seconds is None
+
+
+def test_before_a_timed_run_both_inputs_are_copied():
+    """A clock sees what a copy leaves behind: a mechanism that looks at nothing was accused where copies differ."""
+    log = []
+
+    class Input:
+        def __init__(self, name):
+            self.name = name
+
+        def __deepcopy__(self, memory):
+            log.append(self.name)
+            return Input(self.name)
+
+    def run(given):
+        log.append("run")
+
+    for timed in (True, False):
+        log.clear()
+        observe_both(run, Input("left"), Input("right"), 50, timed=timed)
+        before = [tuple(part.split()) for part in " ".join(log).split("run")[:-1]]
+        expected = {("left", "right"), ("right", "left")} if timed else {("left",), ("right",)}
+        assert set(before) == expected
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------------

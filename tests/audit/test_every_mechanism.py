@@ -15,7 +15,7 @@ IDS = [f"{example.mechanism.name}-{place}" for place, example in enumerate(EXAMP
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
 def test_the_price_survives_an_audit(example):
-    testing.check_survives_audit(example, alpha=LEVEL)
+    testing.check_survives_audit(example, runs=4_000, alpha=LEVEL)
 
 
 @pytest.mark.slow
@@ -97,4 +97,4 @@ def test_an_example_of_equal_inputs_fails_the_suite():
 def test_a_mechanism_with_half_the_noise_fails_the_suite():
     example = mechanisms.Example(planted("planted", [])(), 0.0, 1.0)
     with pytest.raises(AssertionError, match="planted: violated"):
-        testing.check_survives_audit(example, alpha=LEVEL)
+        testing.check_survives_audit(example, runs=4_000, alpha=LEVEL)

@@ -5,8 +5,8 @@ import pytest
 GAUSSIAN = "price gaussian --noise-multiplier 1"
 
 REFUSED = {
-    "price gaussian --noise-multiplier -1 --delta 1e-5": "noise_multiplier must be greater than 0",
-    "price gaussian --noise-multiplier 0 --delta 1e-5": "noise_multiplier must be greater than 0",
+    "price gaussian --noise-multiplier -1 --delta 1e-5": "--noise-multiplier must be greater than 0",
+    "price gaussian --noise-multiplier 0 --delta 1e-5": "--noise-multiplier must be greater than 0",
     "price gaussian --noise-multiplier nan --delta 1e-5": "must be finite",
     "price laplace --scale inf --delta nan": "delta must be finite",
     "price pure --epsilon0 -1 --delta 0": "epsilon must be at least 0",
@@ -18,9 +18,9 @@ REFUSED = {
     f"{GAUSSIAN}": "ask one question",
     f"{GAUSSIAN} --delta 1e-5 --epsilon 1": "ask one question",
     "price gaussian --delta 1e-5": "gaussian needs --noise-multiplier",
-    "price k-rr --delta 1e-5": "k-rr needs --epsilon0 and --k",
+    "price k-rr --delta 1e-5": "k-rr needs --epsilon0 (epsilon of one release) and --k (",
     "price --delta 1e-5": "name a kind",
-    f"{GAUSSIAN} --scale 2 --delta 1e-5": "gaussian takes --noise-multiplier, not --scale",
+    f"{GAUSSIAN} --scale 2 --delta 1e-5": "l2-sensitivity), not --scale",
     f"{GAUSSIAN} --q 0.1 --sample-size 1 --population 10 --delta 1e-5": "different samplers",
     f"{GAUSSIAN} --sample-size 1 --delta 1e-5": "go together",
     f"{GAUSSIAN} --population 10 --delta 1e-5": "go together",

@@ -1,6 +1,8 @@
 """The command starts quickly, helps, shows its demo, and its examples run."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 
@@ -57,9 +59,33 @@ def test_there_are_examples():
     assert len(examples(calibrate)) >= 3
 
 
-def test_the_demo_needs_the_core_only(privet, monkeypatch):
+def test_the_demo_needs_the_core_only_and_fits_on_a_screen(privet, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    outcome = privet("demo")
+    page = tmp_path / "demo.html"
+    outcome = privet("demo", "--html", page)
     assert outcome.code == 0, outcome.err
-    for expected in ("11,997", "0.9469", "noise multiplier", '"kind": "laplace"', "What this means for one person"):
+    lines = outcome.out.splitlines()
+    assert 30 <= len(lines) <= 42
+    assert max(map(len, lines)) <= 120
+    assert "truth     99" in outcome.out
+    assert outcome.out.count("truth ") >= 9
+    for expected in ("442 diabetes patients", "Spent 0.9 of 1.0", "was refused", "What that means for one patient"):
         assert expected in outcome.out
+    assert str(page) in outcome.out
+    named = [words.split() for words in re.findall(r"privet ((?:[a-z]+ )+)", outcome.out.split("Where to go")[1])]
+    assert ["table", "draft"] in named
+    for words in named:
+        known = [word for word in words if word not in ("gaussian", "then")]
+        assert privet(*known, "--help").code == 0, known
+    assert "{" not in outcome.out  # no JSON
+    told = page.read_text(encoding="utf-8")
+    assert "Privacy ledger of patients" in told
+    assert told.count("<tr><td>") > 10
+
+
+def test_signs_that_a_terminal_cannot_show_become_letters():
+    command = [sys.executable, "-m", "privet", "price", "gaussian", "--noise-multiplier", "4", "--steps", "9"]
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    run = subprocess.run([*command, "--delta", "1e-5"], capture_output=True, env=plain, check=True)
+    assert run.stdout.isascii()
+    assert b"9 x gaussian" in run.stdout

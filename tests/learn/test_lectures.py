@@ -7,7 +7,10 @@ import pytest
 from scipy.special import ndtr
 from sklearn.svm import SVC
 
-from privet.privacy import GaussianLoss, ObjectivePerturbationLoss, Unit
+from privet.learn.losses import HuberHinge
+from privet.learn.problem import Classes, Task
+from privet.learn.solvers import ObjectivePerturbation
+from privet.privacy import GaussianLoss, Guarantee, ObjectivePerturbationLoss, Unit
 from tests.learn.densities import LOGISTIC, Problem, Psi, huber_hinge, laplace_tails, minimisers, one_dimension, plane
 
 N, MU = 50, 0.2  # records and strong convexity on the mean scale: Lambda = N MU
@@ -72,6 +75,20 @@ def test_a_support_vector_machine_without_noise_shows_its_support_vectors():
         other[moved] += 0.05
         again = SVC(kernel="linear", C=1.0, tol=1e-8).fit(other, y)
         assert (float(np.abs(again.coef_ - machine.coef_).max()) > 1e-4) is shows
+
+
+def test_with_noise_a_support_vector_is_not_shown():
+    """The exact law of the private machine, before and after its only free support vector moved: below the promise. Without
+    noise the same move is seen for certain."""
+    promise = Guarantee(1.0, 1e-3)
+    task = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1)), unit=Unit("replace"))
+    plan = ObjectivePerturbation().plan(task, HuberHinge(0.5), promise)
+    others = (((0.9,), 1.0), ((-0.8,), -1.0), ((-1.0,), -1.0))
+    before, after = (Problem(huber_hinge(0.5), (*others, ((x,), 1.0)), (plan.strength,)) for x in (0.3, -0.6))
+    quiet = [minimisers(each, np.zeros((1, 1)))[0, 0] for each in (before, after)]
+    assert abs(quiet[0] - quiet[1]) > 0.1
+    assert one_dimension(before, after, plan.sigma, np.array([1.0])).max() <= 1e-3
+    assert one_dimension(before, after, plan.sigma / 20.0, np.array([1.0])).max() > 1e-3
 
 
 # --- objective perturbation ---

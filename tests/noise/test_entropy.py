@@ -13,6 +13,7 @@ from privet import noise
 from privet.errors import InvalidParameter
 from privet.noise import entropy
 
+pytestmark = pytest.mark.system_coins  # the real generator, though no verdict here depends on luck
 WIDE = {"scale": 2**50}  # two draws of this scale do not agree by chance
 
 

@@ -1,7 +1,6 @@
 """Whole algorithms: looked through by replay, in threads too; parts, coins and payment by law, with broken twins."""
 
 import asyncio
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from privet.errors import InvalidParameter, LedgerError, NotPrivate
 from privet.mechanisms import AboveThreshold, Example, Laplace
 from privet.noise import Seeded
 from privet.privacy import Composed, Parallel
+from tests.calls import calls_of
 from tests.seams.toy import (
     LEFT,
     RIGHT,
@@ -340,22 +340,6 @@ def test_a_seeded_part_does_not_pass_for_secure():
     assert Seeding().release(LEFT, source=Seeded(3)).insecure
     assert Toy().release(LEFT, source=Seeded(3)).insecure
     assert not Toy().release(LEFT).insecure
-
-
-def calls_of(work):
-    """How many functions, of Python and of C, are called."""
-    calls = [0]
-
-    def count(frame, event, argument):
-        calls[0] += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls[0]
 
 
 def test_overhead_is_small():

@@ -85,7 +85,7 @@ def test_a_bias_stands_apart_and_is_added():
 )
 def test_printing(bar, text):
     assert str(bar) == text
-    assert str(Release(1.0, PureLoss(1.0), bar)) == f"1.0 {text}"
+    assert str(Release(1.5, PureLoss(1.0), bar)) == f"1.5 {text}"
 
 
 @pytest.mark.parametrize(

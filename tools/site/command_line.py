@@ -68,7 +68,9 @@ def section(path: tuple[str, ...], command: Any) -> str:
     listed = _rows(command, context)
     rows = "".join(f"| {_code(names)} | {_cell(about)} |\n" for names, about in listed)
     table = f"| option | meaning |\n|---|---|\n{rows}" if rows else ""
-    calls = "\n".join(line.strip().removeprefix("Example: ") for line in (command.epilog or "").splitlines() if "privet " in line)
+    calls = "\n".join(
+        line.strip().removeprefix("Example: ") for line in (command.epilog or "").splitlines() if "privet " in line
+    )
     shown = f"```sh\n{calls}\n```\n\n" if calls else ""
     return f"### `{' '.join(path[1:])}`\n\n```text\n{usage}\n```\n\n{_prose(told)}\n\n{shown}{table}\n"
 

@@ -43,10 +43,10 @@ def in_lines(text: str) -> str:
         # A pair of brackets is a reference for the docstring reader; in our texts it never is, unless a link follows.
         apart = re.sub(r"\[(?=[^\]\n]*\](?!\())", r"\\[", prose[place])
         # Pages of the reference lie one folder deep, and a page is a folder of its own.
-        prose[place] = PROOF.sub(r"[`proofs/\1`](../../proofs/\1/)", apart)
+        prose[place] = PROOF.sub(r"[`proofs/\1`](../proofs/\1.md)", apart)
     for place in range(1, len(prose), 2):
         if named := PROOF.fullmatch(prose[place]):
-            prose[place] = named.expand(r"[`proofs/\1`](../../proofs/\1/)")
+            prose[place] = named.expand(r"[`proofs/\1`](../proofs/\1.md)")
     return "".join(prose)
 
 
@@ -75,7 +75,9 @@ def _fields(member: Any) -> list[str]:
         return []
     own = [(name, each) for name, each in member.members.items() if each.is_attribute and each.annotation is not None]
     kept = [(name, each) for name, each in own if "property" not in each.labels and not name.startswith("_")]
-    return [name for name, each in kept if "ClassVar" not in str(each.annotation) and "init=False" not in str(each.value)]
+    return [
+        name for name, each in kept if "ClassVar" not in str(each.annotation) and "init=False" not in str(each.value)
+    ]
 
 
 class Ready(Extension):

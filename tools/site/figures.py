@@ -27,6 +27,8 @@ DARK = {
     "#8a8f94": "#9aa0a6",
     "#555b61": "#b4bac0",
     "#3c4147": "#c9ced3",
+    "#c8d3cd": "#46544d",
+    "#5f656b": "#a6acb2",
     "#c9cdd1": "#565c63",
     "#e9ebed": "#33383e",
     "#000000": "#eceff1",
@@ -93,7 +95,9 @@ def _choices() -> Any:
         (mechanisms.Exponential, PALETTE[1], "exponential"),
     ):
         better = [
-            float(kind.for_budget(epsilon=float(e), sensitivity=1, candidates=("A", "B")).exact_probabilities([10, 15])[1])
+            float(
+                kind.for_budget(epsilon=float(e), sensitivity=1, candidates=("A", "B")).exact_probabilities([10, 15])[1]
+            )
             for e in budgets
         ]
         axes.plot(budgets, better, color=colour, linewidth=1.8, label=name)

@@ -11,9 +11,10 @@ from markdown.postprocessors import Postprocessor
 # What pymdownx.arithmatex makes of \(...\) and \[...\].
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
-# Two signs that fonts without a special form for scripts draw as dots: a prime, which is raised already, and a lonely
-# sign such as the + of a positive part. The classes are given a readable size by the style sheet.
-PRIME = re.compile(r"<m([io])>(&#x0?2032;|′|&#x27;|')</m\1>")
+# Two signs that fonts without a special form for scripts draw as dots: a prime, which is raised already and so stands
+# beside its letter instead of above it, and a lonely sign such as the + of a positive part, which the style sheet enlarges.
+PRIME = re.compile(r"<m([io])>(?:&#x0?2032;|′|&#x27;|')</m\1>")
+RAISED = re.compile(r'<msup>((?:(?!<msup>).)*?)<mo class="prime">′</mo></msup>')
 SIGN = re.compile(r"(</m\w+>)<mo([^>]*)>(&#x0002B;|\+|&#x02212;|−)</mo></msub>")
 
 
@@ -21,6 +22,7 @@ def formula(tex: str, *, block: bool) -> str:
     """One formula in MathML."""
     drawn = convert(tex, display="block" if block else "inline")
     drawn = PRIME.sub('<mo class="prime">′</mo>', drawn)
+    drawn = RAISED.sub(r'<mrow>\1<mo class="prime" lspace="0" rspace="0">′</mo></mrow>', drawn)
     return SIGN.sub(r'\1<mo class="sign"\2>\3</mo></msub>', drawn)
 
 

@@ -73,7 +73,11 @@ def target(site: Path, page: Path, address: str) -> tuple[Path | None, str]:
     parts = urlsplit(html.unescape(address))
     if parts.scheme or parts.netloc:
         return None, ""
-    place = page if not parts.path else (site / parts.path[1:] if parts.path[0] == "/" else page.parent / unquote(parts.path))
+    place = (
+        page
+        if not parts.path
+        else (site / parts.path[1:] if parts.path[0] == "/" else page.parent / unquote(parts.path))
+    )
     place = place.resolve()
     return (place / "index.html" if place.is_dir() else place), unquote(parts.fragment)
 
@@ -133,7 +137,13 @@ def cut_blocks(program: str, page: Path, *, width: int) -> int:
     with tempfile.NamedTemporaryFile("w", suffix=".html", dir=page.parent, encoding="utf-8") as copy:
         copy.write(text)
         copy.flush()
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=3000"]
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--allow-file-access-from-files",
+            "--virtual-time-budget=3000",
+        ]
         command = [program, *flags, f"--window-size={width},1200", "--dump-dom", f"file://{copy.name}"]
         shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     found = re.search(r'data-cut="(\d+)"', shown)

@@ -10,7 +10,17 @@ from tools.site import command_line, figures, reference
 ROOT = Path(__file__).resolve().parents[2]
 
 # What is read first comes first; a folder that is not listed comes last.
-ORDER = ["index.md", "tutorials", "how-to", "explanation", "sharp-edges.md", "reference", "proofs", "glossary.md", "develop"]
+ORDER = [
+    "index.md",
+    "tutorials",
+    "how-to",
+    "explanation",
+    "sharp-edges.md",
+    "reference",
+    "proofs",
+    "glossary.md",
+    "develop",
+]
 LINK = re.compile(r"\]\((?!https?:)([\w./-]+\.md)")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)*figures/([\w-]+))\.svg\)")
 
@@ -40,7 +50,11 @@ def navigation(docs: Path) -> list[object]:
 
     def entry(path: Path) -> object:
         if path.is_dir():
-            title = heading(path / "index.md") if (path / "index.md").is_file() else path.name.capitalize().replace("-", " ")
+            title = (
+                heading(path / "index.md")
+                if (path / "index.md").is_file()
+                else path.name.capitalize().replace("-", " ")
+            )
             return {title: [entry(each) for each in pages_in_order(path)]}
         here = path.relative_to(docs).as_posix()
         return here if path.name == "index.md" and path.parent != docs else {heading(path): here}

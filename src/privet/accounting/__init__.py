@@ -33,7 +33,7 @@ from privet.accounting.optimal import (
 )
 from privet.accounting.pld import PLD as PLD, clear_caches as clear_caches
 from privet.accounting.rdp import Rdp as Rdp
-from privet.accounting.tightest import Tightest as Tightest, delta as delta, epsilon as epsilon
+from privet.accounting.tightest import Tightest as Tightest, delta as delta, dp_sgd as dp_sgd, epsilon as epsilon
 from privet.accounting.tradeoff import advantage as advantage, tpr_at as tpr_at, tradeoff as tradeoff
 from privet.accounting.zcdp import Zcdp as Zcdp, zcdp_epsilon as zcdp_epsilon
 

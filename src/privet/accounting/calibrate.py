@@ -15,6 +15,7 @@ from privet.errors import InvalidParameter, NoGuarantee, Unreachable
 from privet.privacy import Guarantee, PrivacyLoss
 
 _CLOSE = 1e-4  # the answer lands within this share below the target
+_CLOSED_FORM = 1e-12  # where a measure costs nothing and has no slack of its own
 
 Make = Callable[[float], PrivacyLoss]
 Measure = Callable[[PrivacyLoss], float]
@@ -76,6 +77,7 @@ class _Goal:
     rough: Measure
     quick: Measure
     judge: Measure
+    close: float = _CLOSE  # how far below the target is close enough, in logarithms
 
 
 def _methods(accountant: Accountant | None) -> tuple[Accountant, Accountant]:
@@ -86,31 +88,40 @@ def _methods(accountant: Accountant | None) -> tuple[Accountant, Accountant]:
 def _promised(wanted: Guarantee, accountant: Accountant | None) -> _Goal:
     """A guarantee as a goal. rho and mu need no accountant: a loss says them itself."""
     if wanted.rho is not None:
-        return _Goal("rho", wanted.rho, *(_rho_of,) * 3)
+        return _Goal("rho", wanted.rho, _rho_of, _rho_of, _rho_of, _CLOSED_FORM)
     if wanted.mu is not None:
-        return _Goal("mu", wanted.mu, *(lambda loss: loss.gdp(),) * 3)
+        return _Goal("mu", wanted.mu, _mu_of, _mu_of, _mu_of, _CLOSED_FORM)
     assert wanted.epsilon is not None
     quick, judge = _methods(accountant)
     rough: Accountant = Rdp() if accountant is None and wanted.delta > 0.0 else quick
-    return _Goal("epsilon", wanted.epsilon, *(_epsilon_of(method, wanted.delta) for method in (rough, quick, judge)))
+    first, second, last = (_epsilon_of(method, wanted.delta) for method in (rough, quick, judge))
+    return _Goal("epsilon", wanted.epsilon, first, second, last, _CLOSE if wanted.delta > 0.0 else _CLOSED_FORM)
 
 
 def _attacked(name: str, value: float, fpr: float | None, accountant: Accountant | None) -> _Goal:
     """What no attack may exceed as a goal: an advantage, or a true-positive rate at a false-positive rate."""
     if name == "advantage":
-        measures = [_delta_of(method) for method in (PLD(1e-2), *_methods(accountant))]
-        return _Goal(name, open_fraction(name, value), *measures)
+        first, second, last = (_delta_of(method) for method in (PLD(1e-2), *_methods(accountant)))
+        return _Goal(name, open_fraction(name, value), first, second, last)
     if fpr is None:
         raise InvalidParameter("a target tpr needs the fpr at which it holds")
     rate = open_fraction("fpr", fpr)
     if not rate < open_fraction(name, value):
         raise InvalidParameter(f"every attack reaches tpr = fpr = {rate}; the target tpr must be larger")
-    return _Goal(name, value, *(lambda loss: tpr_at(loss, rate),) * 3)
+
+    def tpr_of(loss: PrivacyLoss) -> float:
+        return tpr_at(loss, rate)
+
+    return _Goal(name, value, tpr_of, tpr_of, tpr_of)
 
 
 def _rho_of(loss: PrivacyLoss) -> float:
     bound = loss.zcdp()
     return bound.rho if bound.delta0 == 0.0 else math.inf
+
+
+def _mu_of(loss: PrivacyLoss) -> float:
+    return loss.gdp()
 
 
 def _epsilon_of(accountant: Accountant, delta: float) -> Measure:
@@ -133,7 +144,21 @@ class _Search:
         falls = self._falls(start)
         good, bad = self._bracket(start, falls)
         point, slope = self._rough_root(good, bad, falls)
-        return self._polish(point, slope, falls)
+        return self._shorter(self._polish(point, slope, falls), falls)
+
+    def _shorter(self, good: float, falls: bool) -> float:
+        """The shortest decimal a little beyond what was found, if it meets the target too: 1 rather than 1.00003."""
+        if self.integer:
+            return good
+        low, high = sorted((good, good * (1.0 + (-2.0 if falls else 2.0) * self.goal.close)))
+        found = next((s for digits in range(1, 17) if low <= (s := float(f"{good:.{digits}g}")) <= high), good)
+        if found == good or not self.low <= found <= self.high:
+            return good
+        try:
+            met = all(ask(self.make(found)) <= self.goal.value for ask in (self.goal.quick, self.goal.judge))
+        except NoGuarantee:
+            return good
+        return found if met else good
 
     def _snap(self, s: float) -> float:
         return float(round(s)) if self.integer else s
@@ -193,7 +218,7 @@ class _Search:
     def _polish(self, s: float, slope: float, falls: bool) -> float:
         """Secant steps until the judge accepts a point close below the target."""
         target = math.log(self.goal.value) - 1e-14  # logarithms are compared: leave room for their rounding
-        aim = target - 0.3 * _CLOSE
+        aim = target - 0.3 * self.goal.close
         good = bad = math.nan
         previous: tuple[float, float] | None = None
         for iteration in range(80):
@@ -202,7 +227,7 @@ class _Search:
                 value = self._log(self.goal.judge, s)
             if value <= target:
                 good = s
-                if target - value <= _CLOSE or s == (self.low if falls else self.high):
+                if target - value <= self.goal.close or s == (self.low if falls else self.high):
                     break
             else:
                 bad = s

@@ -1,94 +1,143 @@
-"""`privet demo`: a short tour that needs nothing but the core install."""
+"""`privet demo`: three questions about real patients, answered from one budget, with the truth beside the answers."""
 
-import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet.cli.app import app
-from privet.cli.output import show_quote
 
 if TYPE_CHECKING:
-    from privet.privacy import PrivacyLoss
+    from privet.ledger import Ledger
+    from privet.queries import Table
+
+_DECADES = range(10, 80, 10)
 
 
-@app.command(epilog="Example: privet demo")
-def demo() -> None:
-    """A short tour: price a private training run, calibrate its noise, then answer questions from a ledger."""
-    from privet import privacy, report
-
-    _chapter(
-        1, "A price needs no data", "privet price gaussian --noise-multiplier 4 --q 0.01 --steps 10000 --delta 1e-5"
-    )
-    typer.echo("A model is trained with 10,000 noisy gradient steps, each on a random 1% of the people.")
-    typer.echo("How much epsilon is that? It depends on who counts:\n")
-    step = privacy.PoissonSampled(privacy.GaussianLoss(noise_multiplier=4.0), q=0.01)
-    quote = report.quote(privacy.Repeated(step, 10_000), delta=1e-5)
-    show_quote(quote)
-
-    _chapter(
-        2, "From a target to the noise", "privet calibrate gaussian --epsilon 3 --delta 1e-5 --q 0.00427 --steps 14062"
-    )
-    found = report.calibration(_training, parameter="noise_multiplier", epsilon=3.0, delta=1e-5)
-    for name, value in found.facts():
-        typer.echo(f"  {name:<17} {value}")
-
-    _chapter(3, "A price is a value", "privet price laplace --scale 10 --delta 0 --json")
-    typer.echo("It can be stored, compared and priced again years later; privet price --json-loss reads it back.\n")
-    document = report.quote(privacy.LaplaceLoss(scale=10.0), delta=0.0).to_dict()
-    typer.echo(json.dumps({key: document[key] for key in ("bound", "loss")}, indent=2))
-
-    _chapter(4, "Pay, then look", "privet ledger init patients.ledger --epsilon 1 --delta 1e-6")
-    _questions()
-
-    typer.echo(
-        "\nNext: privet price --help, privet query --help, or the tutorials first-price, first-ledger and a-hospital"
-    )
-
-
-def _questions() -> None:
-    """A count, a histogram and a choice about the patients of a clinic, asked of a table and paid from a ledger file."""
-    from tempfile import TemporaryDirectory
-
-    from sklearn.datasets import load_diabetes
+@app.command(epilog="Example: privet demo --html demo.html")
+def demo(
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Where the page about the ledger is left.", show_default="a temporary folder"),
+    ] = None,
+) -> None:
+    """A short tour: three questions about public patients, answered from one budget, the truth beside the answers."""
+    from tempfile import mkdtemp
 
     import privet as pv
     from privet import report
 
+    folder = Path(mkdtemp(prefix="privet-demo-"))
+    people = _patients()
+    budget = pv.Budget(epsilon=1.0)
+    ledger = pv.Ledger.create(str(folder / "patients.ledger"), budget=budget, dataset="patients", unit=people.unit)
+    typer.secho("Answers about people, paid from a privacy budget\n", bold=True)
+    typer.echo("  Data     442 diabetes patients (Efron et al. 2004; comes with scikit-learn). They are public, so")
+    typer.echo("           that the truth can stand beside each answer. With data of your own it would not.")
+    typer.echo("  Budget   epsilon 1.0 for everything that is ever released about them.\n")
+    _count(ledger, people)
+    _histogram(ledger, people)
+    _mean(ledger, people)
+    _budget(ledger, people)
+
+    page = html or folder / "ledger.html"
+    page.write_text(report.ledger_page(ledger), encoding="utf-8")
+    typer.secho("\nWhere to go", bold=True)
+    typer.echo(f"  The page for a regulator     {page}")
+    typer.echo(f"  The ledger in your terminal  privet ledger show {folder / 'patients.ledger'}")
+    typer.echo("  Your own table               privet table draft visits.csv, then privet query --help")
+    typer.echo("  The price of a training run  privet price gaussian --noise-multiplier 4 --steps 100 --delta 1e-5")
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """What the demo may look at: its patients are public, yours are not."""
+
+    age: Any
+    bmi: Any
+
+
+def _truth() -> _Truth:
+    from sklearn.datasets import load_diabetes
+
     measured = load_diabetes(scaled=False).data
-    columns = {"age": pv.Int(20, 79), "bmi": pv.Float(10.0, 60.0)}  # public: chosen without a look
-    patients = pv.Table({"age": measured[:, 0], "bmi": measured[:, 2]}, columns=columns, name="patients")
-    heavy = patients.where(patients["bmi"] >= 30.0)
-    with TemporaryDirectory() as folder:
-        budget = pv.Budget(epsilon=1.0, delta=1e-6)
-        ledger = pv.Ledger.create(f"{folder}/patients.ledger", budget=budget, dataset="patients", unit=patients.unit)
-        typer.echo("A table says what its columns may contain. A ledger file holds the budget of a clinic's patients.")
-        typer.echo("A question is paid for before data is read.\n")
-
-        counted = ledger.release(heavy.agg(n=pv.count()), epsilon=0.2, purpose="BMI of 30 or more").value
-        low, high = (int(end[0]) for end in counted.interval("n"))
-        typer.echo(f"  Patients with a BMI of 30 or more: {counted['n'][0]}, between {low} and {high} (95%)\n")
-
-        ages = ledger.release(patients.histogram("age", width=10), epsilon=0.5, purpose="ages")
-        typer.echo("  Patients by age:")
-        for decade, number in zip(range(20, 80, 10), ages.value["n"].tolist(), strict=True):
-            typer.echo(f"    {decade}-{decade + 9}  {number:>4}  {'#' * round(number / 4)}")
-
-        most = ledger.release(heavy.bin("age", width=10).top_k("age_bin", 1), epsilon=0.2, purpose="age of most")
-        decade = 20 + 10 * int(most.value[0])
-        typer.echo(f"\n  Age with most such patients: {decade}-{decade + 9}\n")
-
-        for name, value in report.ledger_status(ledger).facts():
-            typer.echo(f"  {name:<11} {value}")
-        typer.echo(f"  {'Checked':<11} {ledger.verify()}")
+    return _Truth(measured[:, 0], measured[:, 2])
 
 
-def _training(noise_multiplier: float) -> "PrivacyLoss":
-    from privet import privacy
+def _patients() -> "Table":
+    import privet as pv
 
-    return privacy.Repeated(privacy.PoissonSampled(privacy.GaussianLoss(noise_multiplier), q=0.00427), 14_062)
+    truth = _truth()
+    columns = {"age": pv.Int(10, 79), "bmi": pv.Float(10.0, 60.0)}  # public: chosen without a look
+    return pv.Table({"age": truth.age, "bmi": truth.bmi}, columns=columns, name="patients")
 
 
-def _chapter(number: int, title: str, command: str) -> None:
-    typer.secho(f"\n{number}. {title}", bold=True)
-    typer.echo(f"$ {command}\n")
+def _question(number: int, text: str, epsilon: float) -> None:
+    typer.secho(f"{number}. {text:<58}", bold=True, nl=False)
+    typer.echo(f" costs epsilon {epsilon:g}")
+
+
+def _count(ledger: "Ledger", people: "Table") -> None:
+    import privet as pv
+
+    _question(1, "How many have a body mass index (BMI) of 30 or more?", 0.2)
+    heavy = people.where(people["bmi"] >= 30.0).agg(n=pv.count())
+    answer = ledger.release(heavy, epsilon=0.2, purpose="BMI of 30 or more").value
+    truth = int((_truth().bmi >= 30.0).sum())
+    typer.echo(f"     released {answer['n'][0]:>6}   {_bar(answer, 'n'):<12} truth {truth:>6}\n")
+
+
+def _histogram(ledger: "Ledger", people: "Table") -> None:
+    import numpy as np
+
+    _question(2, "How old are they?", 0.5)
+    answer = ledger.release(people.histogram("age", width=10), epsilon=0.5, purpose="ages").value
+    released = np.asarray(answer["n"])
+    for i, decade in enumerate(_DECADES):
+        age = _truth().age
+        truth = int(((age >= decade) & (age < decade + 10)).sum())
+        bars = "#" * round(max(0, released[i]) / 5)
+        typer.echo(
+            f"     {decade}-{decade + 9}    {released[i]:>6}   {_bar(answer, 'n', i):<12} truth {truth:>6}   {bars}"
+        )
+    typer.echo("")
+
+
+def _mean(ledger: "Ledger", people: "Table") -> None:
+    import privet as pv
+
+    _question(3, "What is their mean BMI?", 0.2)
+    answer = ledger.release(people.agg(bmi=pv.mean("bmi")), epsilon=0.2, purpose="mean BMI").value
+    typer.echo(
+        f"     released {answer['bmi'][0]:>6.1f}   {_bar(answer, 'bmi'):<12} truth {_truth().bmi.mean():>6.1f}\n"
+    )
+
+
+def _bar(answer: Any, name: str, row: int = 0) -> str:
+    """How far the truth may be, as it is said: +-15 (95%)."""
+    low, high = (float(end[row]) for end in answer.interval(name))
+    value = float(answer[name][row])
+    half = max(value - low, high - value)  # an interval of counts ends at 0
+    return f"+-{half:.0f} (95%)" if half >= 3.0 else f"+-{half:.1f} (95%)"
+
+
+def _budget(ledger: "Ledger", people: "Table") -> None:
+    import privet as pv
+    from privet import report
+    from privet.errors import BudgetExceeded
+    from privet.report.numbers import percent_up
+
+    spent, left = ledger.spent.epsilon or 0.0, ledger.remaining.epsilon or 0.0
+    typer.secho(f"Spent {spent:.1f} of 1.0; {left:.1f} is left", bold=True)
+    try:
+        ledger.release(people.agg(n=pv.count()), epsilon=0.2, purpose="one more")
+    except BudgetExceeded:
+        typer.echo("  A fourth question for 0.2 was refused, and the data were not looked at.")
+    enough = report.remaining_in_words(ledger.remaining, ledger.unit).partition(", or")[0]
+    typer.echo(f"  What is left is enough for {enough}.")
+    sure, doubtful = (percent_up(report.posterior(1.0, prior=prior)) for prior in (0.5, 0.01))
+    typer.secho("\nWhat that means for one patient", bold=True)
+    typer.echo("  Whoever sees all of this, and knows everything about everybody else, learns little about one of")
+    typer.echo(f"  them: who thought it even odds (50%) that you are in these data is at most {sure} sure afterwards,")
+    typer.echo(f"  who thought 1% at most {doubtful}. That holds for the whole budget, whatever is asked next.")

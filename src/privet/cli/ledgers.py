@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privet.cli.app import app
+from privet.cli.app import Commands, app
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from privet.ledger import Budget, Ledger
 
 
-ledger_app = typer.Typer(
+ledger_app = Commands(
     no_args_is_help=True,
     help="A budget that is kept: begin, show, verify, report, ration. Exit codes: 0 done, 1 violated, 2 usage, 3 refused "
     "by the budget, 4 store, 5 tampering.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from privet.cli.kinds import kinds
+from privet.cli.kinds import Kind, kinds
 from privet.errors import InvalidParameter, SerialisationError
 
 if TYPE_CHECKING:  # numpy comes with these rooms; `privet --help` does without
@@ -103,12 +103,12 @@ class Release:
         if self.kind is None:
             raise InvalidParameter(f"name a kind ({', '.join(kinds())}) or give --json-loss FILE")
         kind = kinds()[self.kind]
-        missing = [name for name in kind.required if name not in given]
-        if missing:
-            raise InvalidParameter(f"{self.kind} needs {_listed(missing)}")
         if given - set(kind.options):
             wrong = _listed(given - set(kind.options))
-            raise InvalidParameter(f"{self.kind} takes {_listed(list(kind.options))}, not {wrong}")
+            raise InvalidParameter(f"{self.kind} takes {_explained(kind, list(kind.options))}, not {wrong}")
+        missing = [name for name in kind.required if name not in given]
+        if missing:
+            raise InvalidParameter(f"{self.kind} needs {_explained(kind, missing)}")
         arguments = {kind.options[name].name: value for name, value in self.parameters.items()}
         unit = self._unit()
         loss = kind.loss(**arguments, **({"unit": unit} if unit else {}))
@@ -158,6 +158,12 @@ def read_loss(path: Path) -> "PrivacyLoss":
     if isinstance(document, dict) and "format" in document and "loss" in document:
         text = json.dumps(document["loss"])
     return privacy.from_json(text)
+
+
+def _explained(kind: Kind, names: list[str]) -> str:
+    """Options as they are typed, each with what it is."""
+    about = {name: kind.options[name].metadata.get("help", "") for name in names}
+    return " and ".join(_listed([name]) + (f" ({what})" if what else "") for name, what in about.items())
 
 
 def _listed(names: set[str] | list[str]) -> str:

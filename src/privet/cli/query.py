@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from privet.cli import options as o
-from privet.cli.app import app
+from privet.cli.app import Commands, app
 from privet.cli.ledgers import AnalystOption, open_ledger
 from privet.cli.output import print_json, progress
 from privet.errors import InvalidParameter
@@ -19,7 +19,7 @@ from privet.errors import InvalidParameter
 if TYPE_CHECKING:
     from privet.queries.answer import Answer
 
-table_app = typer.Typer(name="table", no_args_is_help=True, help="Describe a table, once, before it is asked.")
+table_app = Commands(name="table", no_args_is_help=True, help="Describe a table, once, before it is asked.")
 app.add_typer(table_app)
 
 _EXAMPLES = """\

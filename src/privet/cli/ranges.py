@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from privet.cli.app import app
+from privet.cli.app import Commands, app
 from privet.cli.output import check_plot, print_json
 from privet.cli.release import whole_number
 
-ranges_app = typer.Typer(name="ranges", no_args_is_help=True, help="All range queries of a histogram at once.")
+ranges_app = Commands(name="ranges", no_args_is_help=True, help="All range queries of a histogram at once.")
 app.add_typer(ranges_app)
 
 _EXAMPLES = """\

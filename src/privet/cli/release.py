@@ -7,10 +7,13 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, cast
 
 import typer
 
+from privet._calls import nearest
+from privet.cli.app import COMPLETING, Commands
+from privet.cli.described import described
 from privet.cli.kinds import kinds
 from privet.cli.losses import RelationName, Release
 
@@ -34,6 +37,21 @@ def whole_number(text: str) -> int:
         if not number.is_integer():
             raise typer.BadParameter(f"{text!r} is not a whole number") from None
         return int(number)
+
+
+def kind_of_release(text: str) -> str:
+    """The kind that was typed; what is none is answered with the nearest.
+
+    >>> kind_of_release("laplace")
+    'laplace'
+    """
+    known = kinds()
+    name = text.replace("_", "-").lower()
+    if name in known:
+        return name
+    near = nearest(name, known)
+    meant = f": did you mean {near}?" if near else "."
+    raise typer.BadParameter(f"{text!r} is no kind of release{meant} The kinds are {', '.join(known)}")
 
 
 def _option(name: str, kind: type, about: str, panel: str) -> Any:
@@ -72,9 +90,15 @@ def _release_options() -> dict[str, Any]:
         rich_help_panel=_SAMPLING,
         show_default="the usual one of the kind",
     )
-    names = Literal[tuple(kinds())]  # type: ignore[valid-type]
+    kind = typer.Argument(
+        help=f"Kind of release: {', '.join(kinds())}.",
+        metavar="KIND",
+        show_default=False,
+        parser=kind_of_release,
+        autocompletion=lambda: list(kinds()),
+    )
     return {
-        "kind": Annotated[names | None, typer.Argument(help="Kind of release.", show_default=False)],
+        "kind": Annotated[str | None, kind],
         "json_loss": Annotated[Path | None, file],
         **_of_kinds(),
         "q": _option("q", float, "Poisson sampling: each record takes part with this probability.", _SAMPLING),
@@ -94,16 +118,21 @@ def release_command(group: typer.Typer, *, epilog: str) -> Callable[[Command], C
 
     def register(function: Command) -> Command:
         told: dict[str, Any] = {"help": function.__doc__, "epilog": epilog}
+        if COMPLETING:
+            group.command(function.__name__, **told)(_typed(function))
+            return function
 
         @group.command(function.__name__, **told, add_help_option=False, context_settings=passed_on)
         def run(context: typer.Context) -> None:
-            inner = typer.Typer(
+            inner = Commands(
                 add_completion=False,
                 pretty_exceptions_enable=False,
                 context_settings={"help_option_names": ["-h", "--help"]},
             )
             inner.command(**told)(_typed(function))
-            inner(args=context.args, prog_name=context.command_path)
+            code = inner(args=context.args, prog_name=context.command_path, standalone_mode=False)
+            if isinstance(code, int) and code:
+                raise typer.Exit(code)
 
         return function
 
@@ -130,4 +159,4 @@ def _typed(function: Command) -> Command:
     ]
     typed.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     typed.__annotations__ = arguments
-    return typed
+    return cast(Command, described(typed))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from privet._markup import facts
 from privet._validate import above
 from privet.accounting import Bound
 from privet.accounting.filters import Odometer
@@ -49,6 +50,8 @@ class Ledger(Spending, Custody):
     >>> again.value == count.value, ledger.spent["basic epsilon"]
     (True, 0.5)
     """
+
+    _made_by = 'Ledger.open("visits.ledger")'  # for words about a method that is asked of the class
 
     def __init__(self, url: str = "", timeout: float = 0.0, **_: object) -> None:
         """Use `Ledger.create` or `Ledger.open`."""
@@ -323,6 +326,18 @@ class Ledger(Spending, Custody):
         policy = self.policy
         promise = "odometer" if policy.budget is None else policy.budget.describe()
         return f"<Ledger {parse_url(self.url).shown!r} for {policy.dataset!r}: {promise}>"
+
+    def __str__(self) -> str:
+        return f"Ledger of {self.dataset!r}: {self.remaining.headline}; {self._promised()}"
+
+    def _repr_html_(self) -> str:
+        pairs = [("budget", self.remaining.headline), ("promise", self._promised())]
+        pairs += [("one person", self.unit.describe()), ("entries", f"{self.length:,}")]
+        return facts(f"Ledger of {self.dataset}", [*pairs, ("kept in", parse_url(self.url).shown)])
+
+    def _promised(self) -> str:
+        budget = self.policy.budget
+        return "an odometer: it reports and refuses nothing" if budget is None else budget.describe()
 
     # --- the store -------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
+from privet._markup import facts, grid
 from privet.accounting import Bound, epsilon
 from privet.accounting.filters import Sums
-from privet.errors import NoGuarantee
+from privet.errors import NoGuarantee, UnknownName
 from privet.ledger.account import Account
 from privet.ledger.entry import DATASET
 from privet.ledger.policy import Policy, read_balance, scope_of
@@ -44,7 +45,8 @@ class Standing(Mapping[str, float]):
         for row in self.balances:
             if f"{row.rule} {row.currency}" == name:
                 return row.spent if self.what == "spent" else row.remaining
-        raise KeyError(name)
+        asked = f"{self.what}.epsilon is one number for all rules" if name == "epsilon" else "ask by rule and currency"
+        raise UnknownName(f"there is no {name!r:.40} here; {asked}. There are {', '.join(self)}")
 
     def __iter__(self) -> Iterator[str]:
         return (f"{row.rule} {row.currency}" for row in self.balances)
@@ -149,6 +151,18 @@ class Standing(Mapping[str, float]):
                 )
         return "\n".join(lines + [f"  {name}: closed" for name in closed])
 
+    def _repr_html_(self) -> str:
+        closed = [row.rule for row in self.balances if row.rule not in self._standing_or_all]
+        open_rules = [row for row in self.balances if row.rule not in closed]
+        bare = not self.capped
+        rows = [
+            (f"{row.rule} {row.currency}", f"{row.spent:.6g}", "no cap" if bare else f"{row.limit:.6g}")
+            + (("",) if bare else (f"{row.remaining:.6g}",))
+            for row in open_rules
+        ] + [(rule, "closed", "", "") for rule in dict.fromkeys(closed)]
+        title = f"{self.headline}: {self.promise}"
+        return facts(title, []) + grid(["rule", "spent", "cap", "left"], rows)
+
 
 def _percent(share: float) -> str:
     """Rounded up to a tenth of a percent; what is not used up is not called 100%."""
@@ -194,7 +208,16 @@ class Preview:
         many = "as many as you like" if math.isinf(self.fits) else f"{self.fits:,.0f}"
         point = "" if self.at is None else f", charged as one point at delta {self.at:g}"
         ended = "".join(f"\nwarning: this ends the rule {name}" for name in self.ends)
-        return f"granted{point}; such requests that fit: {many}{ended}\nbefore: {self.before!r}\nafter:  {self.after!r}"
+        assert self.after is not None
+        now, then = self.before.headline, self.after.headline
+        return f"granted{point}; such requests that fit: {many}{ended}\nbefore: {now}\nafter:  {then}"
+
+    def _repr_html_(self) -> str:
+        if not self.allowed or self.after is None:
+            return facts("Refused", [("why", self.refusal or "")])
+        many = "as many as you like" if math.isinf(self.fits) else f"{self.fits:,.0f}"
+        pairs = [("such requests that fit", many), ("before", self.before.headline), ("after", self.after.headline)]
+        return facts("Granted", [*pairs, *(("warning", f"this ends the rule {name}") for name in self.ends)])
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Spending(ABC):
 
     def reserve(
         self,
-        loss: PrivacyLoss,
+        loss: Any,
         *,
         analyst: str | None = None,
         purpose: str | None = None,
@@ -55,11 +55,16 @@ class Spending(ABC):
     ) -> Reservation:
         """Pay for a release that you make yourself. When this returns the charge is on the disk; there is no refund.
 
+        Takes a loss, or a mechanism: then its loss is charged, at its own `at` where it has one.
+
         `at`: charge the loss as one point, its epsilon at this delta; for plans and whatever has no epsilon of its own.
         `about`: the version of the data, a public word that belongs to the request.
 
         **Guarantee:** refuses (`BudgetExceeded`) exactly when no rule of the budget would hold with it.
         """
+        if at is None and isinstance(getattr(loss, "loss", None), PrivacyLoss):
+            at = getattr(loss, "at", None)
+        loss = getattr(loss, "loss", loss)
         asked = Asked.of(analyst, purpose, key, part, at=at, about=about)
         self._foresee(loss, asked)
         with self._writing() as session:

@@ -98,7 +98,13 @@ class ErrorBar:
                 raise InvalidParameter(
                     "the error bar has other cells than the value; is it the bar of another release?"
                 )
-        return value - down, value + up
+        try:
+            return value - down, value + up
+        except (TypeError, ValueError):
+            raise InvalidParameter(
+                f"the bar goes around numbers, and this is a {type(value).__name__}; pass release.value, or ask for "
+                "release.interval"
+            ) from None
 
     def _reach(self, column: str | None, bias: bool) -> tuple[Any, Any]:
         """How far down and up, of one column or of the value."""
@@ -112,6 +118,34 @@ class ErrorBar:
         if more is None:
             return down, up
         return down + (more if of(self.bias_below) is None else of(self.bias_below)), up + more
+
+    def scaled(self, factor: float, *, more: Any = 0.0) -> "ErrorBar":
+        """The bar of `factor` times the value, rounded outwards; `more` (what a product was rounded by) widens it.
+
+        >>> print(ErrorBar(2.0, 0.95, below=1.0).scaled(-3.0))
+        -6 +3 (95%)
+        """
+        if not self.around or isinstance(self.radius, Mapping):
+            raise InvalidParameter(f"this error bar is about {self.of}: a multiple of the value has no such bar")
+        down, up = self._reach(None, bias=False)
+        low, high = self._reach(None, bias=True)
+        ends = [(down, low - down), (up, high - up)]
+        (below, bias_below), (above, bias) = ends if factor >= 0 else reversed(ends)
+
+        def wide(extent: Any) -> Any:
+            return np.nextafter(np.abs(factor) * extent, np.inf) * (1.0 + 2.0**-50) + more
+
+        biased = bool(np.any(bias) or np.any(bias_below))
+        return ErrorBar(
+            wide(above),
+            self.confidence,
+            of=self.of,
+            expected=None if self.expected is None else abs(factor) * self.expected,
+            below=None if below is above else wide(below),
+            bias=wide(bias) if biased else None,
+            bias_below=wide(bias_below) if biased else None,
+            joint=self.joint,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain fields, for JSON. What was added to the form later is there only where it says something."""

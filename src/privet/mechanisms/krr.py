@@ -7,6 +7,7 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._validate import count, set_frozen
+from privet.errors import InvalidParameter
 from privet.mechanisms.families.response import (
     Estimate,
     ResponseMechanism,
@@ -42,7 +43,7 @@ class KRR(ResponseMechanism):
     k: int
 
     def __post_init__(self) -> None:
-        set_frozen(self, k=count("k", self.k, 2))
+        set_frozen(self, k=_size(self.k))
         super().__post_init__()
 
     @classmethod
@@ -53,7 +54,7 @@ class KRR(ResponseMechanism):
         **promise: Unpack[Promise],
     ) -> "KRR":
         """The most truthful report within the budget, its probability rounded towards 1/k."""
-        size, target = count("k", k, 2), Guarantee(**promise)
+        size, target = _size(k), Guarantee(**promise)
         best = largest_epsilon(lambda e: KRRLoss(k=size, epsilon=e), target)
         return cls(k=size, truth=truth_for(best, size))._charged_at(target)
 
@@ -73,3 +74,11 @@ class KRR(ResponseMechanism):
     def examples(cls) -> Iterable[Example]:
         yield Example(cls.for_budget(k=4, epsilon=1.0), 0, 3, Guarantee(1.0))
         yield Example(cls.for_budget(k=3, rho=0.2), np.array([0, 2]), np.array([0, 1]), Guarantee(rho=0.2))
+
+
+def _size(k: Any) -> int:
+    if isinstance(k, list | tuple | set | dict | np.ndarray):
+        raise InvalidParameter(
+            "k is the number of values: k=len(labels). What is reported is the place of a label: labels.index(label)"
+        )
+    return count("k", k, 2)

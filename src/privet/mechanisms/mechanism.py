@@ -11,7 +11,7 @@ import numpy as np
 
 from privet._calls import called_by_name, made_by_name
 from privet._validate import count, instance, open_fraction
-from privet.errors import InvalidParameter
+from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.payment import pay, refuse_unpaid_runs
@@ -23,9 +23,14 @@ from privet.privacy import Guarantee, PrivacyLoss, Unit, spelt_out
 
 In = TypeVar("In")
 Out = TypeVar("Out")
+T = TypeVar("T")
 Source = _Source | None
 STREAM = object()  # what a hook sees as the value of a release that is a stream: its questions are still to come
 
+_UNREADABLE = (
+    "the input could not be read to its end; whether that depends on the data is not said. Look at it as its custodian: "
+    "list(values), say"
+)
 _REGISTRY: dict[str, "type[Mechanism[Any, Any]]"] = {}
 
 
@@ -106,11 +111,12 @@ class Mechanism(ABC, Generic[In, Out]):
 
     name: ClassVar[str]
     at: float | None = None  # a field of the mechanisms that can be made for a delta
+    _made_by: ClassVar[str] = "Count.for_budget(epsilon=1.0)"  # for words about a method that is asked of a class
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
-            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__))
+            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__), cls)
             cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
         price = vars(cls).get("loss")
         if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
@@ -158,7 +164,7 @@ class Mechanism(ABC, Generic[In, Out]):
         >>> from privet.mechanisms import Laplace
         >>> Laplace.for_budget(epsilon=1.0, sensitivity=1.0).check(42)
         """
-        self._admit(value)
+        self._read(self._admit, value)
 
     @final
     def release(self, value: In, *, source: Source = None) -> Release[Out]:
@@ -177,8 +183,8 @@ class Mechanism(ABC, Generic[In, Out]):
         anybody else, every single one of them would have to be paid for.
         """
         refuse_unpaid_runs()
-        self._admit(value)
-        return self._draw(self._prepare(value), count("runs", runs, 1), source)
+        self.check(value)
+        return self._draw(self._read(self._prepare, value), count("runs", runs, 1), source)
 
     @final
     def _pass(self, value: Any, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
@@ -190,12 +196,28 @@ class Mechanism(ABC, Generic[In, Out]):
 
     @final
     def _release(self, value: In, source: Source) -> Release[Out]:
-        self._admit(value)
-        prepared = self._prepare(value)
+        self.check(value)
+        prepared = self._read(self._prepare, value)
         drawn: Any = self._draw(prepared, 1, source)[0]
         if isinstance(drawn, np.generic) and not isinstance(drawn, np.datetime64 | np.timedelta64):
             drawn = drawn.item()
         return self._made(drawn, self._error_given(drawn, prepared), source, self._notes(drawn))
+
+    @final
+    def _read(self, reading: Callable[[In], T], value: In) -> T:
+        """What `reading` makes of the input. Code of a container runs then (a generator's, another library's), and its
+        exceptions may quote what it holds: they end here, with nothing left of them.
+        """
+        try:
+            return reading(value)
+        except PrivetError as error:
+            error.__cause__ = error.__context__ = None
+            raise
+        except Exception:
+            pass
+        finally:
+            del value
+        raise InvalidData(_UNREADABLE)  # after the handler: an error that is raised in it would keep the other one
 
     @final
     def _made(self, value: Any, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:

@@ -79,12 +79,12 @@ class Quantile(Mechanism[Any, float]):
 
     def __post_init__(self) -> None:
         low, high = _interval(self.bounds)
-        q = Fraction(self.q) if isinstance(self.q, Fraction) else Fraction(open_fraction("q", self.q))
+        q = Fraction(self.q) if isinstance(self.q, Fraction) else Fraction(_one_q(self.q))
         if not 0 < q < 1:
             raise InvalidParameter("q must lie strictly between 0 and 1")
         step = above("step", (high - low) / _POINTS if self.step is None else self.step, 0.0)
         if not isinstance(self.unit, Unit):
-            raise InvalidParameter("unit must be a privacy.Unit")
+            raise InvalidParameter('unit must be a Unit, such as privacy.Unit("replace")')
         drop = self.missing is None and self.unit.relation == "add_remove"
         missing = public_missing(
             "drop" if drop else low if self.missing is None else self.missing, (low, high), self.unit
@@ -250,6 +250,15 @@ class Quantile(Mechanism[Any, float]):
         yield Example(upper, [*low, -1.0], [*low, 1.0], Guarantee(rho=0.1))
         people = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 3.0), step=1.0, max_rows=3)
         yield Example(people, [0.0, *[2.0] * 4], [0.0, *[2.0] * 4, 0.0, 0.0, 0.0], Guarantee(1.0))
+
+
+def _one_q(q: Any) -> float:
+    if isinstance(q, list | tuple | np.ndarray):
+        raise InvalidParameter(
+            "q is one number, 0.5 for the median: for several quantiles release one Quantile each, or ask a table for "
+            "agg(low=pv.quantile(column, 0.25), high=pv.quantile(column, 0.75))"
+        )
+    return open_fraction("q", q)
 
 
 def _interval(bounds: Any) -> tuple[float, float]:

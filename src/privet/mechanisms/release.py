@@ -1,14 +1,17 @@
 """What leaves a mechanism: a protected value, its price, its error bar and where it came from."""
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from privet.errors import InvalidParameter, SerialisationError
+from privet._amount import Amount, is_number
+from privet._markup import facts
+from privet.errors import InvalidCall, InvalidParameter, NoGuarantee, PrivetError, SerialisationError
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
 from privet.mechanisms.stored import LARGEST_INLINE, Outside, packed, read, size_of, unpack, written
@@ -19,7 +22,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Release(Generic[Out]):
+class Release(Amount, Generic[Out]):
     """A value that may be shown, with the price that was paid for it. Nothing unprotected is inside.
 
     `paid` names the ledger and the entry that paid for it; None where no ledger was in force.
@@ -28,12 +31,20 @@ class Release(Generic[Out]):
     **Guarantee:** `loss`, for the value and everything computed from it alone (`map`).
     **Error:** `error`, the bar around the value; None after `map`, since the bar of a transformed value is its own.
 
+    A release computes as its value does: `float(release)`, comparisons, arithmetic. A public number that is added, taken
+    away, multiplied or divided by gives a release again, with its bar; everything else a plain number without one. Two
+    releases are equal if all that they say is; one that was stored and read back equals the original.
+
     >>> from privet.privacy import PureLoss
     >>> release = Release(41.5, loss=PureLoss(1.0), error=ErrorBar(3.0, 0.95), mechanism="laplace")
     >>> print(release)
     41.5 +-3 (95%)
     >>> release.map(round).value
     42
+    >>> print(2 * release - 3)
+    80 +-6 (95%)
+    >>> f"{release:.2f}", release > 40, release + release, release.epsilon
+    ('41.50', True, 83.0, 1.0)
     """
 
     value: Out
@@ -49,6 +60,18 @@ class Release(Generic[Out]):
             object.__setattr__(self, "value", uncovered(self.value))
         if isinstance(self.value, np.ndarray):
             self.value.setflags(write=False)
+
+    @property
+    def epsilon(self) -> float:
+        """What the release cost, as an epsilon. A loss without one has an epsilon at a delta only:
+        `accounting.epsilon(release, delta=1e-6)`.
+        """
+        pure = self.loss.pure()
+        if math.isfinite(pure):
+            return pure
+        raise NoGuarantee(
+            "this release has an epsilon at a delta only: ask accounting.epsilon(release, delta=1e-6), say"
+        )
 
     @property
     def interval(self) -> tuple[Any, Any]:
@@ -128,10 +151,105 @@ class Release(Generic[Out]):
         """The value as an Arrow table, as `to_pandas`."""
         return to_arrow(self.value)
 
+    # --- as the number that it is ----------------------------------------------------------------------------------
+
+    def _number(self) -> Any:
+        if is_number(self.value) or (isinstance(self.value, np.ndarray) and self.value.dtype.kind in "biuf"):
+            return self.value
+        named = f"['{next(iter(self.value))}']" if isinstance(self.value, Mapping) and self.value else ""
+        raise InvalidCall(f"this release is a {type(self.value).__name__} and no number: take release.value{named}")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._single(), digits)
+
+    def __add__(self, other: object) -> Any:
+        return self._moved(other, 1, super().__add__(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Any:
+        return self._moved(other, 1, super().__sub__(other))
+
+    def __rsub__(self, other: object) -> Any:
+        return self._moved(other, -1, super().__rsub__(other))
+
+    def __mul__(self, other: object) -> Any:
+        return self._moved(other, other, super().__mul__(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Any:
+        if is_number(other) and not other:
+            raise InvalidParameter("a release cannot be divided by 0")
+        return self._moved(other, 1 / other if is_number(other) else None, super().__truediv__(other))  # type: ignore[operator]
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def _moved(self, by: object, factor: Any, value: Any) -> Any:
+        """The result of a shift or a change of scale by one public number, with its bar; other results as they are."""
+        if not is_number(by) or value is NotImplemented:
+            return value
+        bar = self.error
+        if bar is not None and bar.around and not isinstance(bar.radius, Mapping):
+            whole = isinstance(value, int) and isinstance(factor, int)
+            rounded = (
+                0.0 if whole else np.abs(value) * 2.0**-51 + np.abs(self._number()) * abs(float(factor)) * 2.0**-51
+            )
+            bar = bar if whole and factor == 1 else bar.scaled(float(factor), more=rounded)
+        else:
+            bar = None
+        return replace(self, value=value, error=bar, provenance=(*self.provenance, "arithmetic"))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Release):
+            return self is other or self._said() == other._said()
+        return bool(self.value == other) if is_number(other) and is_number(self.value) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.value) if is_number(self.value) else hash((self.mechanism, self.loss))
+
+    def _said(self) -> object:
+        try:
+            return self.to_json()
+        except PrivetError:  # what has no stored form equals itself alone
+            return id(self)
+
+    def __format__(self, spec: str) -> str:
+        """As its number where the specification asks for digits, else the text of `str`."""
+        try:
+            if spec and spec[-1] in "bcdeEfFgGnoxX%":
+                return format(self._single(), spec)
+            return format(str(self), spec)
+        except ValueError:
+            raise InvalidParameter(f"{spec!r:.40} is no format for this release; for two digits write .2f") from None
+
     def __str__(self) -> str:
         bar = "" if self.error is None else f" {self.error}"
         stamp = " [INSECURE: seeded noise, protects nobody]" if self.insecure else ""
-        return f"{self.value}{bar}{stamp}"
+        return f"{_shown(self.value, self.error)}{bar}{stamp}"
+
+    def _repr_html_(self) -> str:
+        pairs: list[tuple[str, object]] = [("value", _shown(self.value, self.error))]
+        pairs += [] if self.error is None else [("error", self.error)]
+        pairs += [("price", self.loss), ("one person", self.loss.unit.describe())]
+        pairs += [] if self.paid is None else [("paid", f"entry {self.paid.get('entry')} of its ledger")]
+        pairs += [("INSECURE", "seeded noise, protects nobody")] if self.insecure else []
+        return facts(f"Release ({self.mechanism})" if self.mechanism else "Release", pairs)
+
+
+def _shown(value: Any, bar: ErrorBar | None) -> str:
+    """A value as people read it: the digits of a float that lie far below its bar are noise."""
+    if (
+        isinstance(value, float)
+        and bar is not None
+        and isinstance(bar.radius, float)
+        and bar.around
+        and bar.radius > 0.0
+    ):
+        digits = max(0, 2 - math.floor(math.log10(bar.radius)))
+        return f"{round(value, digits):.15g}" if digits < 12 and abs(value) < 1e15 else str(value)
+    return str(value)
 
 
 def uncovered(value: Any) -> Any:

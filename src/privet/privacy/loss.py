@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
+from privet._markup import facts
 from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, ndtri, plain, square_up
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp, binary_variable
@@ -205,6 +206,12 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     @final
     def __str__(self) -> str:
         return self.describe()
+
+    @final
+    def _repr_html_(self) -> str:
+        pure, mu = self.pure(), self.gaussian()
+        told = ([("epsilon", plain(pure))] if math.isfinite(pure) else []) + ([("mu (GDP)", plain(mu))] if mu else [])
+        return facts("Price", [("release", self.describe()), *told, ("one person", self.unit.describe())])
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -46,7 +46,7 @@ def _checked(construct: Callable[..., None]) -> Callable[..., None]:
         unit = kwargs.get("unit")
         given = "unit" in kwargs and not (unit is None and optional)
         if given and not isinstance(unit, _UNIT):
-            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(unit).__name__}")
+            raise InvalidParameter(f'unit must be a Unit, such as privacy.Unit("replace"), got {type(unit).__name__}')
         try:
             construct(self, *args, **kwargs)
         except TypeError as error:
@@ -54,7 +54,9 @@ def _checked(construct: Callable[..., None]) -> Callable[..., None]:
                 raise
             raise InvalidParameter(f"{type(self).__name__} cannot be built from this: {error}") from None
         if not isinstance(self.unit, _UNIT):
-            raise InvalidParameter(f"unit must be a privacy.Unit, got {type(self.unit).__name__}")
+            raise InvalidParameter(
+                f'unit must be a Unit, such as privacy.Unit("replace"), got {type(self.unit).__name__}'
+            )
         if unit is not None and self.unit != unit:
             raise MixedUnits(f"{type(self).__name__} speaks about {self.unit.describe()}, not {unit.describe()}")
 

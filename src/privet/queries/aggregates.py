@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
+from privet._calls import answering
 from privet._numerics import exact
 from privet._validate import instance, set_frozen
 from privet.errors import InvalidParameter
@@ -11,6 +12,7 @@ from privet.tables.columns import Column
 from privet.tables.expressions import Condition
 
 
+@answering
 class Aggregate:
     """A request; one about a column names it.
 

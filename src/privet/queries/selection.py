@@ -2,6 +2,7 @@
 
 from typing import Any, final
 
+from privet._calls import answering
 from privet._validate import items
 from privet.errors import InvalidParameter
 from privet.tables.expressions import (
@@ -60,6 +61,7 @@ def condition_of(what: object) -> Condition:
     )
 
 
+@answering
 @final
 class ColumnOf:
     """A column, or what is computed from columns row by row: compare it, add to it, put it into bins.

@@ -349,7 +349,7 @@ class _Reader:
         if item.distinct or star:
             self.words.refuse(about[0].at, f"{word} is about the values of one column")
         name, _ = self.column(about)
-        with_share = make is ask.quantile
+        with_share = make is _AGGREGATES["QUANTILE"]
         if with_share != (item.share is not None):
             self.words.refuse(
                 function.at, f"{word} takes " + ("a column and a share" if with_share else "a column alone")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from privet import _markup as markup
 from privet.errors import InvalidParameter
 from privet.ledger import Event, Explanation, Ledger, Standing
 from privet.privacy import GaussianLoss, LaplaceLoss, Unit
@@ -98,6 +99,12 @@ class LedgerStatus:
         ]
         told += [("Partition", line) for line in self.partitions]
         return told + [("Note", line) for line in self.notes]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<11} {value}" for name, value in self.facts())
+
+    def _repr_html_(self) -> str:
+        return markup.facts(f"Ledger of {self.dataset}", self.facts()[1:])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -5,13 +5,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from privet import __version__, accounting
+from privet import __version__, _markup as markup, accounting
 from privet._validate import at_least, fraction
 from privet.accounting import Accountant, Bound
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss, Unit, to_json
 from privet.report.meaning import Meaning, what_it_means
 from privet.report.rungs import Step, ladder_of
+from privet.report.words import answer_in_words, meaning_in_words
 
 FORMAT = 1  # of the JSON document; described in docs/how-to/read-prices-as-json.md
 
@@ -43,6 +44,21 @@ class Quote:
     def delta(self) -> float:
         """The delta at which it holds."""
         return self.given if self.asked == "delta" else self.bound.upper
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Name and value, a line each: what is priced, the answer, and what it means for one person."""
+        answer = "epsilon" if self.asked == "delta" else "delta"
+        told = answer_in_words(self.bound, answer=answer, asked=self.asked, given=self.given)
+        parts = [sentence.partition(": ") for sentence in meaning_in_words(self.meaning, self.bound.unit)]
+        head = [("Release", self.loss.describe()), ("One person", self.bound.unit.describe())]
+        head += [("Answer", told), ("Method", self.bound.method)]
+        return head + [(name, rest[:1].upper() + rest[1:]) for name, _, rest in parts]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<11} {value}" for name, value in self.facts())
+
+    def _repr_html_(self) -> str:
+        return markup.facts("Price", self.facts())
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document as plain values: every key is always there, numbers that do not exist are None.

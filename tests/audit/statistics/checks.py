@@ -327,7 +327,7 @@ def check_split_level() -> None:
     thresholds = [audit.AtLeast(cut) for cut in (-1.0, 0.0, 1.0)]
     assert_level(selection_verdicts(audit.Split(), 50, 1_000, 11), 0.2)
     assert_level(selection_verdicts(audit.Split(), 200, 1_000, 12), 0.2)
-    assert_level(selection_verdicts(audit.Split(events=thresholds), 10_000, 1_000, 13), 0.2)
+    assert_level(selection_verdicts(audit.Split(events=thresholds), 2_000, 1_000, 13), 0.2)
 
 
 def check_bonferroni_level() -> None:

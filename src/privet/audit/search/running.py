@@ -27,6 +27,7 @@ Runner = Callable[[Any], Any]
 _MOST_NUMBERS = 4_000_000  # held at once: longer simulations come in several batches
 _MOST_SINGLE = 10_000  # runs one by one that are held at once
 _FEWEST_RELEASED, _SHARE_RELEASED, _MOST_RELEASED = 100, 0.01, 1_000  # tested runs of a world through `release`
+_BOTH = ((0, 1), (1, 0))  # in turn: neither is always the one that was touched last
 _TELLING = 0.2  # seconds between two words about how far the runs have come
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), Fraction, np.generic, range)
 
@@ -295,7 +296,10 @@ class Subject:
             for world in _order(chosen):
                 caught.clear()
                 heard.clear()
-                value = inputs[world].fresh()
+                # what was done just before a run is seen by a clock: then both inputs are copied, whichever is used
+                needed = _BOTH[(len(seen[0]) + len(seen[1])) % 2] if self.timed else (world,)
+                given = {each: inputs[each].fresh() for each in needed}
+                value = given[world]
                 turn = len(seen[world]) % len(paths) if len(paths) > 1 else 0
                 run = paths[turn] if paths else runner_of(self.fresh() if self.fresh else self.mechanism)
                 start = time.thread_time() if self.timed else 0.0

@@ -10,14 +10,14 @@ import typer
 
 from privet.cli import options as o
 from privet.cli.audit.own import ClaimOption, DeltaOption, EpsilonOption, WhichOption
-from privet.cli.audit.shared import FileOption, KeyOption, audit_app, claimed, read, show, write
+from privet.cli.audit.shared import CertificateOption, KeyOption, PageOption, audit_app, claimed, read, show, write
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from privet.audit import Coins
 
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
+FileArgument = Annotated[Path, typer.Argument(help="The file of the certificate, or of the key to be made.")]
 
 
 @audit_app.command(epilog="Example: privet audit verify laplace.json --key auditor.pub")
@@ -27,7 +27,7 @@ def verify(
         str | None, typer.Option(metavar="HEX|FILE", help="Accept only certificates signed by this public key.")
     ] = None,
     json: o.JsonOption = False,
-    html: FileOption = None,
+    html: PageOption = None,
 ) -> None:
     """Recompute a certificate from its own counts, and check its signature. A forged one is refused with exit code 2.
 
@@ -68,14 +68,16 @@ def one_run(
     top: Annotated[int | None, typer.Option(help="Guesses of 'in', fixed before the scores were seen.")] = None,
     bottom: Annotated[int | None, typer.Option(help="Guesses of 'out', fixed before the scores were seen.")] = None,
     commitment: Annotated[str | None, typer.Option(help="The commitment that was published before training.")] = None,
-    opening: FileOption = None,
+    opening: Annotated[
+        Path | None, typer.Option(help="The coins that the commitment was made of, as JSON, e.g. coins.json.")
+    ] = None,
     epsilon: EpsilonOption = None,
     delta: DeltaOption = 0.0,
     claim: ClaimOption = None,
     relation: WhichOption = "add_remove",
     alpha: Annotated[float, typer.Option(help="Largest probability of a wrong statement.")] = 0.05,
     json: o.JsonOption = False,
-    certificate: FileOption = None,
+    certificate: CertificateOption = None,
     sign: KeyOption = None,
 ) -> None:
     """Bound epsilon from one training run with canaries, or test a claim by its whole curve.
@@ -110,7 +112,7 @@ def exact(
     claim: ClaimOption = None,
     relation: WhichOption = "add_remove",
     json: o.JsonOption = False,
-    certificate: FileOption = None,
+    certificate: CertificateOption = None,
     sign: KeyOption = None,
 ) -> None:
     """Compare two finite output laws with a claim, exactly. Exit code 1 if it is violated."""

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet._calls import nearest
 from privet.cli import options as o
-from privet.cli.audit.shared import AlphaOption, FileOption, RunsOption, audit_app, show, write
+from privet.cli.audit.shared import AlphaOption, CertificateOption, PageOption, RunsOption, audit_app, show, write
 from privet.cli.output import print_json
-from privet.errors import InvalidParameter
+from privet.errors import InvalidCall, InvalidParameter
 
 if TYPE_CHECKING:
     from privet.audit import MechanismAudit
@@ -60,8 +61,8 @@ def mechanism(
     runs: RunsOption = 100_000,
     alpha: AlphaOption = 1e-3,
     json: o.JsonOption = False,
-    html: FileOption = None,
-    certificate: FileOption = None,
+    html: PageOption = None,
+    certificate: CertificateOption = None,
 ) -> None:
     """Try to refute a mechanism's price by running it on neighbouring inputs. Exit code 1 if it is violated.
 
@@ -92,7 +93,9 @@ def _audits(
     load_rooms()
     kinds = registered_mechanisms()
     if name not in kinds:
-        raise InvalidParameter(f"there is no mechanism {name!r}; there are: {', '.join(kinds)}")
+        near = nearest(name, kinds)
+        meant = f"did you mean {near}? " if near else ""
+        raise InvalidParameter(f"there is no mechanism {name!r}; {meant}there are: {', '.join(kinds)}")
     kind: Any = kinds[name]
     if epsilon is None:
         examples = list(kind.examples())
@@ -109,7 +112,27 @@ def _audits(
         made = kind.for_budget(epsilon=epsilon, delta=delta, sensitivity=_whole(sensitivity))
         pairs = [(centre, centre + _whole(sensitivity)) for centre in _CENTRES]
         return [audit.mechanism(made, neighbours=pairs, runs=runs, alpha=alpha)]
-    raise InvalidParameter(f"{name} needs more than a budget; leave --epsilon out to audit its examples")
+    return [_on_examples(kind, name, {"epsilon": epsilon, "delta": delta}, runs, alpha)]
+
+
+def _on_examples(kind: Any, name: str, budget: dict[str, float], runs: int, alpha: float) -> "MechanismAudit":
+    """A mechanism that is made from a budget alone, on the neighbours that it brings along."""
+    from privet import audit
+
+    try:
+        made = kind.for_budget(**budget)
+    except (InvalidCall, AttributeError):
+        raise InvalidParameter(f"{name} needs more than a budget; leave --epsilon out to audit its examples") from None
+    noise = {"scale", "sigma", "ratio", "truth", "epsilon", "at"}
+
+    def other_than_noise(mechanism: Any) -> dict[str, Any]:
+        return {field: value for field, value in mechanism.to_dict().items() if field not in noise}
+
+    wanted = other_than_noise(made)
+    pairs = [(each.left, each.right) for each in kind.examples() if other_than_noise(each.mechanism) == wanted]
+    if not pairs:
+        raise InvalidParameter(f"{name} brings no neighbours for this; leave --epsilon out to audit its examples")
+    return audit.mechanism(made, neighbours=pairs, runs=runs, alpha=alpha)
 
 
 def _whole(number: float) -> int:

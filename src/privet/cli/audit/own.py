@@ -7,9 +7,10 @@ import typer
 from privet.cli import options as o
 from privet.cli.audit.shared import (
     AlphaOption,
-    FileOption,
+    CertificateOption,
     JobsOption,
     KeyOption,
+    PageOption,
     RunsOption,
     SecondsOption,
     StopOption,
@@ -55,8 +56,8 @@ def function(
     jobs: JobsOption = 1,
     stop: StopOption = False,
     json: o.JsonOption = False,
-    html: FileOption = None,
-    certificate: FileOption = None,
+    html: PageOption = None,
+    certificate: CertificateOption = None,
     sign: KeyOption = None,
 ) -> None:
     """Try to refute a claim about your own code by running it on neighbouring inputs. Exit code 1 if it is violated."""
@@ -86,7 +87,7 @@ def replay(
     left: LeftOption = None,
     right: RightOption = None,
     json: o.JsonOption = False,
-    certificate: FileOption = None,
+    certificate: CertificateOption = None,
     sign: KeyOption = None,
 ) -> None:
     """Run a pipeline on two neighbouring inputs with the same noise; whatever differs then is unprotected."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.app import app
+from privet.cli.app import Commands, app
 from privet.cli.output import print_json
 from privet.errors import InvalidParameter
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privet.privacy import PrivacyLoss
 
 
-audit_app = typer.Typer(
+audit_app = Commands(
     no_args_is_help=True,
     help="A referee: try to refute the price of a mechanism, check a certificate, or run the zoo of broken ones.",
 )
@@ -28,7 +28,10 @@ AlphaOption = Annotated[float, typer.Option(help="Largest probability of refutin
 SecondsOption = Annotated[float | None, typer.Option(help="What the whole audit may take; makes at most --runs runs.")]
 JobsOption = Annotated[int, typer.Option(help="Processes that make the runs side by side.")]
 StopOption = Annotated[bool, typer.Option("--stop", help="End as soon as bets have refuted the claim.")]
-FileOption = Annotated[Path | None, typer.Option(metavar="FILE")]
+PageOption = Annotated[Path | None, typer.Option("--html", help="Write the result as a web page that loads nothing.")]
+CertificateOption = Annotated[
+    Path | None, typer.Option("--certificate", help="Write a certificate that others can recompute.")
+]
 KeyOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Sign the certificate with this private key.")]
 
 

@@ -80,7 +80,7 @@ class NoisyGD(Solver):
                 clip_norm=clip_norm,
                 steps=steps,
                 step_size=longest,
-                time=min(time, 1e300),
+                time=min(time, 1e30),
                 strength=self.strength,
                 rows=self.rows,
                 noise=gradient_noise(mu * ((1.0 - share) / steps) ** 0.5, clip_norm, task.unit),

@@ -1,6 +1,9 @@
 """Records as clean numbers: public bounds, what counts as missing, reading by type alone."""
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +57,7 @@ def as_records(value: Any) -> Array:
     admit_records(value)
     if not is_typed(value):
         items = value if isinstance(value, list | tuple) else list(value)
-        return np.fromiter((_number(item) for item in items), dtype=np.float64, count=len(items))
+        return np.fromiter(map(_number, items), dtype=np.float64, count=len(items))
     values, absent = read_column(value)
     if values.ndim != 1:
         raise InvalidData(_SHAPE)
@@ -64,15 +67,52 @@ def as_records(value: Any) -> Array:
 
 
 def _number(item: Any) -> float:
-    if type(item) is float:
-        return item
+    """The nearest double. What stands in a list is data, and so is its type: none may take much longer than another."""
+    kind = type(item)
+    return item if kind is float else _BY_TYPE.get(kind, _of_any)(item)
+
+
+def _of_int(item: int) -> float:
+    return float(item) if -_OVERFLOWS < item < _OVERFLOWS else math.copysign(math.inf, item > 0 or -1)
+
+
+def _of_ratio(item: Fraction) -> float:
+    return _quotient(item.numerator, item.denominator)
+
+
+def _of_decimal(item: Decimal) -> float:
+    return math.nan if item.is_nan() else float(item)
+
+
+def _of_none(item: object) -> float:
+    return math.nan
+
+
+def _of_any(item: Any) -> float:
     ratio = exact_ratio(item)
-    if ratio is None:
-        return math.nan
-    try:
-        return ratio[0] / ratio[1]
-    except OverflowError:
-        return math.inf if ratio[0] > 0 else -math.inf
+    return math.nan if ratio is None else _quotient(*ratio)
+
+
+def _quotient(top: int, bottom: int) -> float:
+    longer = top.bit_length() - bottom.bit_length()
+    if longer < 1024:
+        return top / bottom
+    if longer == 1024:  # near the largest double, on either side
+        try:
+            return top / bottom
+        except OverflowError:
+            pass
+    return math.inf if top > 0 else -math.inf
+
+
+_OVERFLOWS = 2**1024 - 2**970  # the least integer whose nearest double would be the next power of two
+_BY_TYPE: dict[type, Callable[[Any], float]] = {
+    int: _of_int,
+    Fraction: _of_ratio,
+    Decimal: _of_decimal,
+    **dict.fromkeys((bool, np.bool_, np.float64, np.float32, np.int64, np.int32), float),
+    **dict.fromkeys((type(None), str, bytes, list, tuple, dict, object), _of_none),
+}
 
 
 def clean_records(value: Any, bounds: tuple[float, float], missing: Missing) -> Array:

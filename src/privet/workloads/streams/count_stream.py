@@ -29,6 +29,8 @@ class CountStream:
     __slots__ = ("_broken", "_lock", "_mechanism", "_process", "_source", "_state", "_step", "_sum")
 
     def __init__(self, mechanism: Any, source: Any = None) -> None:
+        if not callable(getattr(mechanism, "_counting", None)):
+            raise InvalidParameter("a stream is opened by its mechanism: ContinualCount.for_budget(...).start()")
         self._mechanism, self._source, self._lock = mechanism, source, threading.Lock()
         self._state, self._step, self._process = mechanism._counting(1, source), 0, os.getpid()
         self._sum, self._broken = 0.0, False
