@@ -240,7 +240,7 @@ class SearchFit(Algorithm[Any, Any]):
     def __post_init__(self) -> None:
         set_frozen(self, plans=items("plans", self.plans), models=items("models", self.models))
         if not self.plans or len(self.plans) != len(self.models):
-            raise InvalidParameter("there must be a plan for each model, and at least one")
+            raise InvalidParameter("plans must hold one plan for each of the models, and at least one")
         for plan in self.plans:
             instance("plans", plan, Mechanism)
         instance("judge", self.judge, Gaussian, Laplace)
