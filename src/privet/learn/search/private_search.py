@@ -243,6 +243,8 @@ class SearchFit(Algorithm[Any, Any]):
             raise InvalidParameter("plans must hold one plan for each of the models, and at least one")
         for plan in self.plans:
             instance("plans", plan, Mechanism)
+        for model in self.models:
+            instance("models", model, PrivateEstimator)
         instance("judge", self.judge, Gaussian, Laplace)
         set_frozen(self, mean=above("mean", self.mean, 0.0))
         if self.law not in get_args(Law):
