@@ -13,7 +13,8 @@ SITE   := $(VENV)/.stamp-docs
 LOWEST := .venv-lowest/.stamp
 NEWEST := .venv-newest/.stamp
 # What must work with every version of a dependency: the package itself, commands, first calls, a sample of the laws.
-WITH_ALL_VERSIONS := tests/package tests/newcomer tests/cli tests/report tests/laws/test_losses.py
+WITH_ALL_VERSIONS := tests/package/test_cli_starts.py tests/package/test_errors.py tests/package/test_examples.py \
+  tests/package/test_floors.py tests/newcomer tests/cli tests/report tests/laws/test_losses.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-lowest test-newest mutate lint format docs bench clean
