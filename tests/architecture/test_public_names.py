@@ -50,6 +50,7 @@ SUB_ROOMS = {
     "privet.learn.estimators",
     "privet.learn.losses",
     "privet.learn.problem",
+    "privet.learn.search",
     "privet.learn.solvers",
     "privet.workloads.adaptive",
     "privet.workloads.inference",

@@ -1,13 +1,15 @@
 """Private learning in the shape of scikit-learn estimators."""
 
 from privet._face import face
-from privet.learn import losses as losses, solvers as solvers
+from privet.learn import losses as losses, solvers as solvers, theory as theory
 from privet.learn.estimators import (
     PCA as PCA,
+    ElasticNet as ElasticNet,
     FitPrivacy as FitPrivacy,
     GaussianNB as GaussianNB,
     HuberRegressor as HuberRegressor,
     KMeans as KMeans,
+    Lasso as Lasso,
     LinearRegression as LinearRegression,
     LinearSVC as LinearSVC,
     LogisticRegression as LogisticRegression,
@@ -17,5 +19,6 @@ from privet.learn.estimators import (
     Ridge as Ridge,
     StandardScaler as StandardScaler,
 )
+from privet.learn.search import PrivateSearchCV as PrivateSearchCV, SearchFit as SearchFit
 
-__all__, __dir__ = face(globals(), "losses", "solvers")
+__all__, __dir__ = face(globals(), "losses", "solvers", "theory")

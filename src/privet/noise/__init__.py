@@ -28,7 +28,12 @@ from privet.noise.discrete_laplace import discrete_laplace as discrete_laplace
 from privet.noise.entropy import Secure as Secure, Seeded as Seeded, Source as Source, current as current
 from privet.noise.geometric import geometric as geometric
 from privet.noise.grid import Grid as Grid
+from privet.noise.negative_binomial import (
+    logarithmic as logarithmic,
+    truncated_negative_binomial as truncated_negative_binomial,
+)
 from privet.noise.permutation import permutation as permutation
+from privet.noise.poisson import poisson as poisson
 from privet.noise.rounded_cauchy import rounded_cauchy as rounded_cauchy
 from privet.noise.rounded_gaussian import rounded_gaussian as rounded_gaussian
 from privet.noise.rounded_laplace import rounded_laplace as rounded_laplace

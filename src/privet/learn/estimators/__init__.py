@@ -1,10 +1,12 @@
 """Estimators in the shape of scikit-learn's."""
 
 from privet._face import face
+from privet.learn.estimators.elastic_net import ElasticNet as ElasticNet
 from privet.learn.estimators.estimator import PrivateEstimator as PrivateEstimator
 from privet.learn.estimators.gaussian_nb import GaussianNB as GaussianNB
 from privet.learn.estimators.huber_regressor import HuberRegressor as HuberRegressor
 from privet.learn.estimators.k_means import KMeans as KMeans
+from privet.learn.estimators.lasso import Lasso as Lasso
 from privet.learn.estimators.linear_regression import LinearRegression as LinearRegression
 from privet.learn.estimators.linear_svc import LinearSVC as LinearSVC
 from privet.learn.estimators.logistic_regression import LogisticRegression as LogisticRegression

@@ -5,9 +5,16 @@ from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
 from privet.learn.solvers.bolt_on import BoltOn as BoltOn, BoltOnFit as BoltOnFit
 from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
 from privet.learn.solvers.column_moments import ColumnMoments as ColumnMoments
+from privet.learn.solvers.columns import Penalty as Penalty
+from privet.learn.solvers.coordinate import CoordinateDescent as CoordinateDescent, CoordinateFit as CoordinateFit
 from privet.learn.solvers.exponential import (
     GridExponential as GridExponential,
     GridExponentialFit as GridExponentialFit,
+)
+from privet.learn.solvers.frank_wolfe import FrankWolfe as FrankWolfe, FrankWolfeFit as FrankWolfeFit
+from privet.learn.solvers.greedy_coordinate import (
+    GreedyCoordinateDescent as GreedyCoordinateDescent,
+    GreedyCoordinateFit as GreedyCoordinateFit,
 )
 from privet.learn.solvers.newton import Newton as Newton, NewtonFit as NewtonFit
 from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit

@@ -1,0 +1,196 @@
+"""Coordinate descent beside full gradients and Frank-Wolfe: the experiments of the lectures, a sparse lasso, and speed.
+
+    python benchmarks/learn_coordinates.py [--figure docs/assets/coordinates.png] [--quick]
+
+The three data sets of the lecture on coordinate descent have one target, y = Zv + noise, and columns X_j = s_j Z_j:
+balanced (s = 1), lognormal (s = exp(1.5 N)) and first-big (s_1 = 10). DP-GD is tuned on the data, without privacy, over
+steps, clips and lengths of steps: the best of its grid is shown. Coordinate descent runs with its defaults and public
+scales of columns (M_j = s_j^2), and once with moments that it buys.
+"""
+
+import argparse
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array
+from privet.learn.losses import Huber
+from privet.learn.problem import ArrayRecords, Interval, Task
+from privet.learn.solvers import CoordinateDescent, FrankWolfe, GreedyCoordinateDescent, Penalty
+from privet.learn.solvers.columns import Columns, gaussian_mu
+from privet.privacy import Guarantee
+
+N, P = 10_000, 20
+KINDS = ("balanced", "lognormal", "first-big")
+PROMISE = Guarantee(1.0, 1.0 / N**2)
+
+
+def lecture_data(kind: str, seed: int = 0) -> tuple[Array, Array, Array]:
+    """X, y and the scales of the columns."""
+    rng = np.random.default_rng(seed)
+    plain, weights = rng.normal(size=(N, P)), rng.normal(size=P)
+    scales = np.ones(P)
+    if kind == "lognormal":
+        scales = np.exp(1.5 * rng.normal(size=P))
+    if kind == "first-big":
+        scales[0] = 10.0
+    return plain * scales, plain @ weights + 0.5 * rng.normal(size=N), scales
+
+
+def lecture_task(scales: Array) -> Task:
+    """Public facts: lengths of rows and targets as the scales give them."""
+    return Task(features=P, row_norm=1.5 * float(np.linalg.norm(scales)), intercept=False, target=Interval(-16.0, 16.0))
+
+
+def gap(rows: Array, targets: Array, w: Array) -> float:
+    """How far the mean loss lies above its minimum."""
+    best = np.linalg.lstsq(rows, targets, rcond=None)[0]
+    return float(np.mean((rows @ w - targets) ** 2) - np.mean((rows @ best - targets) ** 2)) / 2.0
+
+
+def noisy_gradients(
+    task: Task, rows: Array, targets: Array, *, steps: int, clip: float, length: float, seed: int = 1
+) -> list[Array]:
+    """DP-GD on clipped gradients with exact composition; all iterates, in the units of the data."""
+    rng, mu = np.random.default_rng(seed), gaussian_mu(PROMISE, "")
+    unit, encoded = next(iter(task.unit_chunks(ArrayRecords(rows, targets))))[:2]
+    norms, w, seen = np.linalg.norm(unit, axis=1), np.zeros(P), []
+    largest = float(np.linalg.eigvalsh(unit.T @ unit)[-1])
+    for _ in range(steps):
+        residual = unit @ w - encoded
+        residual *= np.minimum(1.0, clip / np.maximum(np.abs(residual) * norms, 1e-12))
+        w = w - length / largest * (unit.T @ residual + clip * math.sqrt(steps) / mu * rng.normal(size=P))
+        seen.append(task.raw(w)[0])
+    return seen
+
+
+def best_gradients(rows: Array, targets: Array, task: Task, *, quick: bool = False) -> list[Array]:
+    grid = [(t, c, e) for t in ((50,) if quick else (10, 50, 200)) for c in (0.05, 0.2, 0.6) for e in (0.5, 1.0)]
+    runs = [noisy_gradients(task, rows, targets, steps=t, clip=c, length=e) for t, c, e in grid]
+    return min(runs, key=lambda run: gap(rows, targets, run[-1]))
+
+
+def coordinates(
+    rows: Array, targets: Array, scales: Array, task: Task, *, seed: int = 1, public: bool = True, **knobs: Any
+) -> Array:
+    moments = tuple((N * (scales / task.length) ** 2).tolist())
+    known: dict[str, Any] = {"moments": moments, "records": float(N)} if public else {}
+    plan = CoordinateDescent(**known, **knobs).plan(task, Huber(2.0), PROMISE)
+    return task.raw(plan.release(ArrayRecords(rows, targets), source=noise.Seeded(seed)).value)[0]
+
+
+def lecture_table(*, quick: bool = False) -> dict[str, dict[str, float]]:
+    """Gaps by data set and method."""
+    found: dict[str, dict[str, float]] = {}
+    for kind in KINDS:
+        rows, targets, scales = lecture_data(kind)
+        task = lecture_task(scales)
+        line = {"start": gap(rows, targets, np.zeros(P))}
+        line["DP-GD, best of a grid"] = gap(rows, targets, best_gradients(rows, targets, task, quick=quick)[-1])
+        for name, knobs in {
+            "CD uniform": {"clipping": "uniform"},
+            "CD Lipschitz": {},
+            "CD adaptive": {"clipping": "adaptive"},
+            "CD, bought moments": {"public": False},
+        }.items():
+            line[name] = gap(rows, targets, coordinates(rows, targets, scales, task, **knobs))
+        found[kind] = line
+    return found
+
+
+def figure(path: str | None = None) -> Any:
+    """The gap over passes through the data, for the three data sets: CD at several budgets of passes, GD step by step."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    picture, axes = pyplot.subplots(1, 3, figsize=(9.5, 2.9), sharey=True, layout="constrained")
+    for kind, axis in zip(KINDS, axes, strict=True):
+        rows, targets, scales = lecture_data(kind)
+        task = lecture_task(scales)
+        run = best_gradients(rows, targets, task)
+        axis.plot(np.arange(1, len(run) + 1), [gap(rows, targets, w) for w in run], label="DP-GD (tuned)")
+        passes = [1, 2, 4, 8, 16, 32]
+        for name, knobs in {"DP-CD uniform": {"clipping": "uniform"}, "DP-CD Lipschitz": {}}.items():
+            gaps = [
+                gap(rows, targets, coordinates(rows, targets, scales, task, rounds=1, steps=k * P, **knobs))
+                for k in passes
+            ]
+            axis.plot(passes, gaps, marker="o", label=name)
+        axis.set(title=kind, xscale="log", yscale="log", xlabel="passes over the data")
+    axes[0].set_ylabel("gap of the objective")
+    axes[0].legend(fontsize=7)
+    if path is not None:
+        picture.savefig(path, dpi=80)
+    return picture
+
+
+def sparse_lasso(seeds: int = 3) -> dict[str, list[float]]:
+    """d = 1000 columns of +-1, five of which count: mean squared error over the variance of y, by method and seed."""
+    rng = np.random.default_rng(3)
+    rows = rng.choice([-1.0, 1.0], size=(N, 1_000)).astype(np.float32)
+    targets = rows[:, :5] @ np.array([1.0, -0.8, 0.6, -0.5, 0.4]) + 0.2 * rng.normal(size=N)
+    task = Task(
+        features=1_000, row_norm=math.sqrt(1_000), intercept=False, scales=(1.0,) * 1_000, target=Interval(-4.0, 4.0)
+    )
+    penalty = Penalty(l1=0.02)
+    solvers = {
+        "greedy": GreedyCoordinateDescent(penalty=penalty),
+        "random": CoordinateDescent(penalty=penalty, rounds=1, steps=1_000),
+        "Frank-Wolfe": FrankWolfe(radius=3.3 * math.sqrt(1_000) / 4.0),
+    }
+    found: dict[str, list[float]] = {name: [] for name in solvers}
+    for seed in range(seeds):
+        for name, solver in solvers.items():
+            plan = solver.plan(task, Huber(2.0), PROMISE)
+            w, b = task.raw(plan.release(ArrayRecords(rows, targets), source=noise.Seeded(seed)).value)
+            found[name].append(float(np.mean((rows @ w + b - targets) ** 2) / targets.var()))
+    return found
+
+
+def plain_loop(rows: Array, targets: Array, bounds: Array, steps: int) -> float:
+    """CPU seconds of a step of the plain loop: margins anew, a column of a row-major array, a clipped sum."""
+    rng, w = np.random.default_rng(0), np.zeros(rows.shape[1])
+    start = time.process_time()
+    for _ in range(steps):
+        j = int(rng.integers(rows.shape[1]))
+        slopes = np.clip(rows @ w - targets, -2.0, 2.0)
+        slope = np.clip(slopes * rows[:, j], -bounds[j], bounds[j]).sum() + bounds[j] * rng.normal()
+        w[j] -= slope / (rows[:, j] @ rows[:, j])
+    return (time.process_time() - start) / steps
+
+
+def speed(n: int = 100_000, p: int = 50, steps: int = 200) -> tuple[float, float]:
+    """CPU seconds of a step (without noise): the columns of privet beside the plain loop."""
+    rng = np.random.default_rng(0)
+    rows, targets = rng.uniform(-1.0, 1.0, size=(n, p)) / math.sqrt(p), rng.uniform(-1.0, 1.0, size=n)
+    task = Task(features=p, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
+    columns = Columns(task, Huber(2.0), ArrayRecords(rows, targets))
+    start = time.process_time()
+    for k in range(steps):
+        j = (7 * k) % p
+        columns.move(j, -1e-3 * columns.clipped_sum(j, 0.1) / n)
+    ours = (time.process_time() - start) / steps
+    return ours, plain_loop(rows, targets, np.full(p, 0.1), steps)
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("--figure")
+    given.add_argument("--quick", action="store_true")
+    asked = given.parse_args()
+    for kind, line in lecture_table(quick=asked.quick).items():
+        print(kind, {name: float(f"{value:.3g}") for name, value in line.items()})
+    print("sparse lasso", {k: [round(x, 3) for x in v] for k, v in sparse_lasso(1 if asked.quick else 3).items()})
+    ours, plain = speed()
+    print(f"one step on 100,000 x 50: {1e6 * ours:.0f} us, plain loop {1e6 * plain:.0f} us, {plain / ours:.1f}x")
+    if asked.figure:
+        figure(asked.figure)
+
+
+if __name__ == "__main__":
+    main()

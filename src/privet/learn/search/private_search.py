@@ -1,0 +1,376 @@
+"""Private search: the best of a secret random number of tries, each a fit and a noisy score, all paid at once."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+from sklearn.base import clone
+
+from privet import accounting, noise
+from privet._numerics import Array, bisect
+from privet._validate import above, instance, items, open_fraction, set_frozen
+from privet.errors import InvalidParameter, NoGuarantee
+from privet.learn.estimators import LogisticRegression, PrivateEstimator
+from privet.learn.problem import Records
+from privet.learn.problem.array_records import ArrayRecords, empty
+from privet.learn.search.holdout import in_two, score_of
+from privet.learn.solvers import OutputPerturbation
+from privet.mechanisms import Algorithm, Gaussian, Laplace, Mechanism
+from privet.mechanisms.form import Anything, Form, Numbers, Record
+from privet.mechanisms.gaussian import analytic_noise_multiplier
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.privacy import Composed, GaussianLoss, Guarantee, Parallel, PrivacyLoss, Selected, Unit
+from privet.privacy.selected import stopping_probability
+
+Law = Literal["logarithmic", "geometric", "poisson"]
+_ETA = {"logarithmic": 0.0, "geometric": 1.0, "poisson": 1.0}
+_SCORE = 0.2  # of a try's price, for a score on the records of the fit
+_LESS = 0.98  # by how much a try is made cheaper at a time, where its price is not that of normal noise
+
+
+@final
+@dataclass(eq=False, repr=False)
+class PrivateSearchCV(PrivateEstimator):
+    """The best of a random number of private fits with parameters from `param_grid`, for one price.
+
+    A secret number of tries is drawn by `law` with the mean `mean_tries`: "logarithmic" (cheapest), "geometric", or
+    "poisson" (which may be 0: then the answer is a fixed public model). Each try takes parameters at random, fits
+    `estimator` with them on the training records, and gets a noisy score on the held-out ones, a share `holdout` that
+    private coins pick; `holdout=None` scores on the records of the fit, at a price. The best score wins. How often it was
+    tried is not told, and must not be: it would cost extra. The time that a fit takes tells about it; do not show that.
+
+    The budget is that of the search: `epsilon`, `delta`, `unit`, `ledger` of `estimator` do not count. A larger grid costs
+    nothing, a larger `mean_tries` little.
+
+    `best_score_` is the noisy sum of scores of the held-out records: of right answers for classes, of
+    1 - (residual/width of bounds_y)^2 for numbers.
+
+    **Guarantee:** `privacy.Selected` of one try; in `privacy_`.
+    **Reference:** Papernot & Steinke 2022; Liu & Talwar 2019.
+
+    >>> rows = np.random.default_rng(0).normal(size=(3_000, 2))
+    >>> labels = (rows[:, 0] > 0).astype(int)
+    >>> model = LogisticRegression(classes=[0, 1])
+    >>> search = PrivateSearchCV(model, {"row_norm": [1.0, 3.0]}, epsilon=2.0, delta=1e-6, mean_tries=4)
+    >>> bool(search.fit(rows, labels).predict(rows).mean() < 0.7), sorted(search.best_params_)
+    (True, ['row_norm'])
+    """
+
+    estimator: Any = None
+    param_grid: Any = None
+    mean_tries: float = 10.0
+    law: Law = "logarithmic"
+    holdout: float | None = 0.2
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        from sklearn.model_selection import ParameterGrid
+
+        if not isinstance(self.estimator, PrivateEstimator) or isinstance(self.estimator, PrivateSearchCV):
+            raise InvalidParameter("estimator must be a private estimator, such as learn.LogisticRegression(...)")
+        grid = self.param_grid
+        if not isinstance(grid, Mapping | Sequence) or isinstance(grid, str):
+            raise InvalidParameter("param_grid must be a dict of lists, or a list of dicts, as scikit-learn takes it")
+        try:
+            found = [dict(each) for each in ParameterGrid(grid if isinstance(grid, Mapping) else list(grid))]
+        except (TypeError, ValueError) as problem:
+            raise InvalidParameter(f"param_grid: {problem}") from None
+        paid = {"epsilon", "delta", "rho", "mu", "unit", "ledger", "source", "bad_rows"}
+        if not found or any(paid & set(each) for each in found):
+            raise InvalidParameter("param_grid must hold parameters of the model, not what a fit costs or who pays")
+        return found
+
+    def _models(self) -> list[Any]:
+        made = []
+        for each in self._candidates():
+            model = clone(self.estimator).set_params(**each)
+            made.append(model.set_params(epsilon=None, delta=0.0, rho=None, mu=None, ledger=None, source=None))
+        return made
+
+    def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        if promise.epsilon is None:
+            raise InvalidParameter("a search is planned for epsilon, with or without delta")
+        if self.law not in get_args(Law):
+            raise InvalidParameter(f"law must be one of {', '.join(get_args(Law))}")
+        if self.holdout is not None:
+            open_fraction("holdout", self.holdout)
+        mean, models = above("mean_tries", self.mean_tries, 0.0), self._models()
+        each = try_epsilon(promise, mean, self.law)
+        while True:
+            made = SearchFit.planned(models, columns, unit, each, promise, mean, self.law, self.holdout)
+            if _covers(promise, made.loss):
+                return made
+            each *= _LESS
+            if each < 1e-4 * promise.epsilon:
+                raise NoGuarantee("no try is cheap enough for this promise; take another solver")
+
+    def _set(self, value: Any, plan: Any) -> None:
+        place = int(value["candidate"])
+        self.best_index_, self.best_params_ = place, self._candidates()[place]
+        best = clone(self._models()[place])
+        best.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            best.feature_names_in_ = self.feature_names_in_
+        best._set(np.asarray(value["value"]), plan.plans[place])
+        self.best_estimator_, self.best_score_ = best, float(value["score"])
+        if hasattr(best, "classes_"):
+            self.classes_ = best.classes_
+
+    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+        from sklearn.model_selection import GridSearchCV
+
+        grid = [{name: [value] for name, value in each.items()} for each in self._candidates()]
+        plain = GridSearchCV(clone(self.estimator).set_params(epsilon=math.inf, delta=0.0, rho=None, mu=None), grid)
+        plain.fit(rows, targets)
+        self.best_index_, self.best_params_ = int(plain.best_index_), dict(plain.best_params_)
+        self.best_estimator_, self.best_score_ = plain.best_estimator_, float(plain.best_score_)
+        if hasattr(self.best_estimator_, "classes_"):
+            self.classes_ = self.best_estimator_.classes_
+
+    def _check_targets(self, targets: Any) -> None:
+        if isinstance(self.estimator, PrivateEstimator):
+            self.estimator._check_targets(targets)
+
+    def _best(self) -> Any:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def predict(self, X: Any) -> Array:
+        """What the best model predicts."""
+        return np.asarray(self._best().predict(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of classes by the best model."""
+        return np.asarray(self._best().predict_proba(X))
+
+    def decision_function(self, X: Any) -> Array:
+        """Margins of the best model."""
+        return np.asarray(self._best().decision_function(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The score of the best model on these records, without privacy: for public ones."""
+        return float(self._best().score(X, y))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None and hasattr(self.estimator, "__sklearn_tags__"):
+            inner = self.estimator.__sklearn_tags__()
+            tags.estimator_type = inner.estimator_type
+            tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        return tags
+
+
+def _covers(promise: Guarantee, loss: PrivacyLoss) -> bool:
+    assert promise.epsilon is not None
+    if promise.delta == 0.0:
+        return loss.pure() <= promise.epsilon
+    return accounting.epsilon(loss, delta=promise.delta).upper <= promise.epsilon
+
+
+@lru_cache(maxsize=64)
+def try_epsilon(promise: Guarantee, mean: float, law: Law) -> float:
+    """The epsilon of one try, at the delta of the promise: exact for normal noise, where others begin.
+
+    >>> try_epsilon(Guarantee(1.0), 10.0, "logarithmic")
+    0.4999999995
+    """
+    eta, poisson = _ETA[law], law == "poisson"
+    assert promise.epsilon is not None
+    if promise.delta == 0.0:
+        if poisson:
+            raise InvalidParameter('a Poisson number of tries has no pure price: take law="logarithmic"')
+        return promise.epsilon / (2.0 + eta) * (1.0 - 1e-9)
+
+    def enough(log_share: float) -> bool:
+        assert promise.epsilon is not None
+        one = GaussianLoss(analytic_noise_multiplier(promise.epsilon * math.exp(-log_share), promise.delta))
+        return _covers(promise, Selected(one, mean=mean, eta=eta, poisson=poisson))
+
+    return promise.epsilon * math.exp(-bisect(enough, 0.0, 12.0, within=1e-3)) * (1.0 - 1e-6)
+
+
+def shared_epsilon(epsilon: float, delta: float) -> tuple[float, float]:
+    """The epsilons of a fit and of a score that together cost what one release of normal noise at (epsilon, delta) costs;
+    without delta their sum is epsilon.
+
+    >>> shared_epsilon(1.0, 0.0)
+    (0.8, 0.2)
+    """
+    if delta == 0.0:
+        return (1.0 - _SCORE) * epsilon, _SCORE * epsilon
+    whole = analytic_noise_multiplier(epsilon, delta)
+    first, second = (
+        accounting.epsilon(GaussianLoss(whole / math.sqrt(share)), delta=delta).upper
+        for share in (1.0 - _SCORE, _SCORE)
+    )
+    return first, second
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class SearchFit(Algorithm[Any, Any]):
+    """The best of a secret random number of tries: parameters at random, a fit, and a noisy score.
+
+    **Guarantee:** `Selected` of one try, whose price is the largest over the candidates; a fit and a score on disjoint
+    records cost the larger of the two.
+    **Sensitivity:** of a score: 1, as whole numbers of 2^-24.
+    **Reference:** Papernot & Steinke 2022; Liu & Talwar 2019.
+    **Proof:** docs/proofs/learn/search_fit.md.
+    """
+
+    name = "search_fit"
+    at_most = True  # the number of tries is random: the price is for all of its law
+
+    plans: tuple[Mechanism[Any, Any], ...]
+    models: tuple[Any, ...] = field(repr=False)
+    judge: Gaussian | Laplace
+    mean: float
+    law: Law = "logarithmic"
+    holdout: float | None = 0.2
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        set_frozen(self, plans=items("plans", self.plans), models=items("models", self.models))
+        if not self.plans or len(self.plans) != len(self.models):
+            raise InvalidParameter("plans must hold one plan for each of the models, and at least one")
+        for plan in self.plans:
+            instance("plans", plan, Mechanism)
+        for model in self.models:
+            instance("models", model, PrivateEstimator)
+        instance("judge", self.judge, Gaussian, Laplace)
+        set_frozen(self, mean=above("mean", self.mean, 0.0))
+        if self.law not in get_args(Law):
+            raise InvalidParameter(f"law must be one of {', '.join(get_args(Law))}")
+        if self.holdout is not None:
+            set_frozen(self, holdout=open_fraction("holdout", self.holdout))
+        if self.judge.sensitivity.value < self.judge.sensitivity.unit.group_size:
+            raise InvalidParameter("the noise of scores was made for a smaller sensitivity than a search has")
+
+    @classmethod
+    def planned(
+        cls,
+        models: Sequence[Any],
+        columns: int,
+        unit: Unit,
+        epsilon: float,
+        promise: Guarantee,
+        mean: float,
+        law: Law,
+        holdout: float | None,
+    ) -> "SearchFit":
+        """Tries of this epsilon each, at the delta of the promise."""
+        apart = holdout is not None and unit.group_size == 1
+        fit, score = (epsilon, epsilon) if apart else shared_epsilon(epsilon, promise.delta)
+        one = Sensitivity(Fraction(unit.group_size), norm="l1" if promise.delta == 0.0 else "l2", unit=unit)
+        judge: Any = (
+            Laplace.for_budget(epsilon=score, sensitivity=one)
+            if promise.delta == 0.0
+            else Gaussian.for_budget(epsilon=score, delta=promise.delta, sensitivity=one)
+        )
+        plans = tuple(model._plan(columns, unit, Guarantee(fit, promise.delta)) for model in models)
+        return cls(
+            plans=plans,
+            models=tuple(models),
+            judge=judge,
+            mean=mean,
+            law=law,
+            holdout=holdout,
+            at=promise.delta or None,
+        )
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        tries = Parallel([self._price_of(parts) for parts in self._tries()], fixed_blocks=True)
+        return Selected(tries, mean=self.mean, eta=_ETA[self.law], poisson=self.law == "poisson")
+
+    def _tries(self) -> list[tuple[PrivacyLoss, ...]]:
+        """What a try with each of the candidates releases."""
+        return [(plan.loss, self.judge.loss) for plan in self.plans]
+
+    def _price_of(self, parts: Iterable[PrivacyLoss]) -> PrivacyLoss:
+        """One try: on disjoint records the larger price, else both. A person with several records may be in both parts."""
+        held = self.holdout is not None and self.judge.sensitivity.unit.group_size == 1
+        return Parallel(list(parts), fixed_blocks=True) if held else Composed(list(parts))
+
+    @property
+    def form(self) -> Form:
+        return Record({"candidate": Numbers(), "score": Numbers(), "value": Anything()})
+
+    def _admit(self, value: Any) -> None:
+        self.plans[0]._admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
+        fitted, held = prepared, prepared
+        if self.holdout is not None:
+            share = self.holdout
+            fitted, held = in_two(
+                prepared,
+                lambda n: self._coins("split", lambda s: noise.poisson_subset(n, q=share, source=s), source),
+            )
+        tries = int(self._coins("tries", self._number, source))
+        bound = len(self.plans)
+        picks = [
+            int(self._coins("pick", lambda s: noise.uniform_int(bound=bound, source=s), source)) for _ in range(tries)
+        ]
+        best: dict[str, Any] = {"candidate": 0, "score": 0.0, "value": self._fallback}
+        with self._priced(lambda parts: self._whole(parts, picks)):
+            for first, place in enumerate(picks):
+                value = self.plans[place].release(fitted, source=source).value
+                score = self.judge.release(self._score(place, value, held), source=source).value
+                if first == 0 or score > best["score"]:
+                    best = {"candidate": place, "score": float(score), "value": value}
+        return best
+
+    def _number(self, source: Source) -> int:
+        if self.law == "poisson":
+            return int(noise.poisson(mean=self.mean, source=source))
+        eta = _ETA[self.law]
+        # a mean that is smaller by a hair, never larger than the one that is priced
+        gamma = min(1.0, stopping_probability(self.mean, eta) * (1.0 + 1e-12))
+        return int(noise.truncated_negative_binomial(eta=eta, gamma=gamma, source=source))
+
+    def _whole(self, parts: Sequence[PrivacyLoss], picks: Sequence[int]) -> PrivacyLoss:
+        """The price of all tries together, provided that they released what a try is priced for."""
+        known = self._tries()
+        ran = Counter(dict(Composed(parts).parts()))
+        priced = Counter(dict(Composed([loss for place in picks for loss in known[place]]).parts()))
+        if ran != priced:
+            raise InvalidParameter("a try released something else than what it is priced for")
+        return self.loss
+
+    def _score(self, place: int, value: Any, records: Records) -> float:
+        """Not releasable: `judge` adds its noise."""
+        model, plan = clone(self.models[place]), self.plans[place]
+        model._set(np.asarray(value), plan)
+        return score_of(model, plan.task, records)  # type: ignore[attr-defined]
+
+    @cached_property
+    def _fallback(self) -> Array:
+        """What is answered without a try: a model of zeros, which is public."""
+        plan: Any = self.plans[0]
+        tried = plan._draw(plan._prepare(empty(plan.task.features)), 1, noise.Seeded(0))[0]
+        return np.zeros_like(np.asarray(tried, dtype=np.float64))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        models = [
+            LogisticRegression(classes=[0, 1], row_norm=1.0, solver=OutputPerturbation(strength=strength))
+            for strength in (4.0, 8.0)
+        ]
+        rows, labels = np.array([[1.0], [-1.0], [0.5]]), np.array([1, 0, 1])
+        pair = ArrayRecords(rows, labels), ArrayRecords(rows[:2], labels[:2])
+        promise = Guarantee(2.0, 1e-5)
+        each = try_epsilon(promise, 3.0, "logarithmic")
+        made = cls.planned(models, 1, Unit(), each, promise, 3.0, "logarithmic", 0.5)
+        yield Example(made, *pair, cost="dear", detects=0.0)
+        pure = cls.planned(models, 1, Unit("replace"), 0.3, Guarantee(0.9), 2.0, "geometric", None)
+        other = ArrayRecords(np.array([[1.0], [-1.0], [-0.5]]), np.array([1, 0, 0]))
+        yield Example(pure, pair[0], other, cost="dear", detects=0.0)

@@ -1,0 +1,266 @@
+"""Private coordinate descent: noisy steps along one coordinate at a time, each with noise of its own size."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array
+from privet._validate import above, count, instance, items, open_fraction, set_frozen
+from privet.errors import InvalidParameter
+from privet.learn.losses import Huber, Loss
+from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.solvers.columns import (
+    NO_PENALTY,
+    Columns,
+    Curvatures,
+    Penalty,
+    clip_bounds,
+    gaussian_mu,
+    largest_entries,
+    moments_part,
+    moments_reach,
+    sum_reach,
+)
+from privet.learn.solvers.solver import Solver
+from privet.mechanisms import Algorithm, Gaussian, Mechanism
+from privet.mechanisms.form import Form, Numbers
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
+
+Clipping = Literal["lipschitz", "uniform", "adaptive"]
+Choice = Literal["random", "cyclic", "importance"]
+
+_QUANTILE = 0.9  # of contributions that adaptive clipping leaves as they are
+_RATE = 0.5  # the most that one round changes the logarithm of the clipping bound by
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CoordinateDescent(Solver):
+    """Private coordinate descent: noisy steps along one coordinate after another, each with its own clipping and length.
+
+    `rounds` outer rounds of `steps` inner steps (None: four for each coordinate); the average of the inner iterates starts
+    the next round, and the last average is the answer. It wins where columns have very different scales; where they are
+    alike, full gradients are better. `penalty` is applied by its proximal map, free of charge: lasso, elastic net, box.
+
+    `clipping` bounds what a record adds to the slope along column j: "lipschitz" by clip sqrt(M_j/sum M), "uniform" by
+    clip/sqrt p, "adaptive" as the first one, with a paid quantile each round that moves `clip`. `choice` of coordinates:
+    "random", "cyclic", or "importance" (in proportion to sqrt(M_j)).
+
+    M_j, the second moment of column j, is private. It is bought for `share` of the (squared) budget, in one release, or
+    given as `moments`: public sums of squares of the columns of unit rows, with `records`, their public number.
+
+    >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
+    >>> plan = CoordinateDescent(rounds=2, steps=10).plan(task, Huber(2.0), Guarantee(1.0, 1e-6))
+    >>> plan.rounds * plan.steps, round(plan.step.sigma / 20**0.5, 2)  # sqrt(TK)/mu, and a little for the moments
+    (20, 4.45)
+    """
+
+    rounds: int = 4
+    steps: int | None = None
+    clipping: Clipping = "lipschitz"
+    clip: float = 0.5
+    choice: Choice = "random"
+    penalty: Penalty = NO_PENALTY
+    share: float = 0.1
+    moments: tuple[float, ...] | None = None
+    records: float | None = None
+
+    def __post_init__(self) -> None:
+        set_frozen(self, rounds=count("rounds", self.rounds, 1), clip=above("clip", self.clip, 0.0))
+        if self.steps is not None:
+            set_frozen(self, steps=count("steps", self.steps, 1))
+        _check_rules(self.clipping, self.choice)
+        instance("penalty", self.penalty, Penalty)
+        set_frozen(self, share=open_fraction("share", self.share))
+        if (self.moments is None) != (self.records is None):
+            raise InvalidParameter("moments and records are public facts that go together: give both, or neither")
+
+    def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        mu, bought = gaussian_mu(target, "coordinate descent"), self.moments is None
+        steps = 4 * task.dimension if self.steps is None else self.steps
+        extra = self.share if bought else 0.0
+        quantiles = self.share / 2.0 if self.clipping == "adaptive" else 0.0
+        rest = math.sqrt((1.0 - extra - quantiles) / (self.rounds * steps))
+        return CoordinateFit(
+            task=task,
+            model=loss,
+            rounds=self.rounds,
+            steps=steps,
+            clipping=self.clipping,
+            clip=self.clip,
+            choice=self.choice,
+            penalty=self.penalty,
+            curvatures=moments_part(task, mu * math.sqrt(extra)) if bought else None,
+            moments=self.moments,
+            records=self.records,
+            step=Gaussian.for_budget(mu=mu * rest, sensitivity=sum_reach(task)),
+            quantile=Gaussian.for_budget(mu=mu * math.sqrt(quantiles / self.rounds), sensitivity=quantile_reach(task))
+            if quantiles
+            else None,
+            at=target.delta or None,
+        )
+
+
+def quantile_reach(task: Task) -> Sensitivity:
+    """Of the sum of (share within the bounds) - 0.9, each between -0.9 and 0.1: two records are at most 1 apart.
+
+    >>> float(quantile_reach(Task(features=1, row_norm=1.0, unit=Unit("replace"))))
+    1.0
+    """
+    return sum_reach(task, each=Fraction(1, 2) if task.unit.relation == "replace" else Fraction(_QUANTILE))
+
+
+def _check_rules(clipping: str, choice: str) -> None:
+    if clipping not in get_args(Clipping):
+        raise InvalidParameter(f"clipping must be one of {', '.join(get_args(Clipping))}")
+    if choice not in get_args(Choice):
+        raise InvalidParameter(
+            f"choice must be one of {', '.join(get_args(Choice))}; greedy is GreedyCoordinateDescent()"
+        )
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class CoordinateFit(Algorithm[Any, Any]):
+    """Noisy coordinate descent with averaging.
+
+    **Guarantee:** exact GDP: the column moments, every step, and every quantile where clipping is adaptive.
+    **Sensitivity:** of a step: the clipped slope along j over C_j, at most 1 (2 under replace), as whole numbers.
+    **Reference:** Mangold, Bellet, Salmon & Tommasi 2022.
+    **Proof:** docs/proofs/learn/coordinate_fit.md.
+    """
+
+    name = "coordinate_fit"
+
+    task: Task
+    model: Loss
+    rounds: int
+    steps: int
+    step: Gaussian
+    clipping: Clipping = "lipschitz"
+    clip: float = 0.5
+    choice: Choice = "random"
+    penalty: Penalty = NO_PENALTY
+    curvatures: Gaussian | None = None
+    moments: tuple[float, ...] | None = None
+    records: float | None = None
+    quantile: Gaussian | None = None
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        instance("model", self.model, Loss)
+        set_frozen(self, rounds=count("rounds", self.rounds, 1), steps=count("steps", self.steps, 1))
+        set_frozen(self, clip=above("clip", self.clip, 0.0))
+        _check_rules(self.clipping, self.choice)
+        instance("penalty", self.penalty, Penalty)
+        if (self.curvatures is None) == (self.moments is None) or (self.moments is None) != (self.records is None):
+            raise InvalidParameter("the column moments are either bought or public, with the number of records")
+        if self.moments is not None:
+            public = tuple(above("moments", each, 0.0) for each in items("moments", self.moments))
+            if len(public) != self.task.dimension:
+                raise InvalidParameter("moments must hold a number for each column of unit rows, the constant one last")
+            set_frozen(self, moments=public, records=above("records", self.records, 0.0))
+        if (self.clipping == "adaptive") != (self.quantile is not None):
+            raise InvalidParameter("adaptive clipping has a paid quantile, and no other clipping has one")
+        self._check_reach()
+
+    def _check_reach(self) -> None:
+        parts = [("step", self.step, sum_reach(self.task))]
+        if self.curvatures is not None:
+            parts.append(("curvatures", self.curvatures, moments_reach(self.task)))
+        if self.quantile is not None:
+            parts.append(("quantile", self.quantile, quantile_reach(self.task)))
+        for name, part, needed in parts:
+            instance(name, part, Gaussian)
+            if part.sensitivity.value < needed.value or part.sensitivity.unit != needed.unit:
+                raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        parts: list[PrivacyLoss] = [Repeated(self.step.loss, self.rounds * self.steps)]
+        if self.curvatures is not None:
+            parts.append(self.curvatures.loss)
+        if self.quantile is not None:
+            parts.append(Repeated(self.quantile.loss, self.rounds))
+        return Composed(parts)
+
+    @property
+    def form(self) -> Form:
+        return Numbers()
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> Array:
+        columns = Columns(self.task, self.model, prepared)
+        known = self._known(columns, source)
+        lengths = 1.0 / (self.model.smoothness * known.moments)
+        penalty = self.penalty.on_unit_rows(self.task, known.records)
+        w, clip = np.zeros(self.task.dimension), self.clip
+        for _ in range(self.rounds):
+            columns.place(w)
+            clip = self._moved(clip, columns, known.moments, source)
+            bounds = self._bounds(known.moments, clip)
+            total = np.zeros_like(w)
+            for j in self._coordinates(known.moments, source):
+                slope = bounds[j] * self.step.release(columns.clipped_sum(j, float(bounds[j])), source=source).value
+                new = float(penalty.prox(w[j] - lengths[j] * slope, lengths[j], j))
+                columns.move(j, new - w[j])
+                w[j] = new
+                total += w
+            w = total / self.steps
+        return w
+
+    def _known(self, columns: Columns, source: Source) -> Curvatures:
+        if self.curvatures is None:
+            assert self.records is not None
+            return Curvatures(np.array(self.moments), self.records)
+        released = self.curvatures.release(columns.moments(), source=source).value
+        return Curvatures.released(np.asarray(released), self.curvatures.sigma, largest_entries(self.task))
+
+    def _bounds(self, moments: Array, clip: float) -> Array:
+        rule = "uniform" if self.clipping == "uniform" else "lipschitz"
+        return clip_bounds(moments, clip, rule, self.model.lipschitz * largest_entries(self.task))
+
+    def _moved(self, clip: float, columns: Columns, moments: Array, source: Source) -> float:
+        """The clip that this round uses: up where too many contributions are cut, as the paid quantile says."""
+        if self.quantile is None:
+            return clip
+        within = columns.shares_within(self._bounds(moments, clip), _QUANTILE)
+        seen = self.quantile.release(within, source=source).value
+        moved = clip * math.exp(-_RATE * math.tanh(seen / (4.0 * self.quantile.sigma)))
+        return min(max(moved, 1e-6 * self.clip), 1e3 * self.clip)
+
+    def _coordinates(self, moments: Array, source: Source) -> list[int]:
+        p = len(moments)
+        if self.choice == "cyclic":
+            return [k % p for k in range(self.steps)]
+        if self.choice == "random":
+            drawn = self._coins("coordinates", lambda s: noise.uniform_int(bound=p, size=self.steps, source=s), source)
+            return [int(j) for j in drawn]
+        words = self._coins("coordinates", lambda s: noise.uniform_int(bound=2**53, size=self.steps, source=s), source)
+        ends = np.cumsum(np.sqrt(moments))
+        return [int(j) for j in np.minimum(np.searchsorted(ends / ends[-1], np.asarray(words) / 2.0**53), p - 1)]
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        one, target = np.array([[1.0], [1.0]]), np.array([1.0, -1.0])
+        task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
+        public = CoordinateDescent(rounds=1, steps=2, moments=(4.0,), records=4.0)
+        made = public.plan(task, Huber(1.0), Guarantee(1.0, 1e-5))
+        pair = ArrayRecords(one[:1], target[:1]), ArrayRecords(one, target)
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
+        solver = CoordinateDescent(rounds=2, steps=3, clipping="adaptive", penalty=Penalty(l1=0.01))
+        rows = np.array([[0.6, -0.8], [0.0, 1.0]])
+        other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
+        yield Example(solver.plan(moved, Huber(2.0), Guarantee(mu=0.5)), *other, Guarantee(mu=0.5), cost="dear")

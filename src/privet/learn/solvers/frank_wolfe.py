@@ -1,0 +1,159 @@
+"""Private Frank-Wolfe: steps towards corners of an l1 ball that are chosen privately."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+
+from privet import accounting
+from privet._numerics import Array
+from privet._validate import above, count, instance, set_frozen
+from privet.errors import InvalidParameter
+from privet.learn.losses import Huber, Loss
+from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.solvers.columns import Columns, largest_entries, sum_reach
+from privet.learn.solvers.solver import Solver
+from privet.mechanisms import Algorithm, Exponential, Mechanism
+from privet.mechanisms.form import Form, Numbers
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfe(Solver):
+    """Private Frank-Wolfe: coefficients of an l1 norm of at most `radius` on unit rows, a corner of the ball in each step.
+
+    Only choices are paid for, by the exponential mechanism, so it has a pure guarantee as well. After `steps` steps at most
+    that many coefficients differ from zero. The intercept is a coefficient among the others. `clip` bounds what a record
+    adds to the slope along any column; None: the most that public bounds leave possible.
+
+    >>> task = Task(features=100, row_norm=1.0, target=Interval(0.0, 1.0))
+    >>> plan = FrankWolfe(steps=10).plan(task, Huber(2.0), Guarantee(1.0))
+    >>> round(plan.loss.pure(), 9)
+    1.0
+    """
+
+    steps: int = 16
+    radius: float = 10.0
+    clip: float | None = None
+
+    def __post_init__(self) -> None:
+        set_frozen(self, steps=count("steps", self.steps, 1), radius=above("radius", self.radius, 0.0))
+        if self.clip is not None:
+            set_frozen(self, clip=above("clip", self.clip, 0.0))
+
+    def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        most = loss.lipschitz * float(largest_entries(task).max())
+        each = choice_epsilon(target, self.steps, task.unit)
+        return FrankWolfeFit(
+            task=task,
+            model=loss,
+            steps=self.steps,
+            radius=self.radius,
+            clip=most if self.clip is None else min(self.clip, most),
+            best=Exponential.for_budget(epsilon=each, sensitivity=sum_reach(task, "score")),
+            at=target.delta or None,
+        )
+
+
+@lru_cache(maxsize=64)
+def choice_epsilon(target: Guarantee, steps: int, unit: Unit) -> float:
+    """The epsilon of one choice, so that all of them keep the promise.
+
+    >>> choice_epsilon(Guarantee(1.0), 4, Unit())
+    0.2499999999975
+    """
+    if target.mu is not None:
+        raise InvalidParameter("choices have no exact price as mu: ask for rho, or epsilon with or without delta")
+    if target.rho is not None:
+        return (8.0 * target.rho / steps) ** 0.5 * (1.0 - 1e-9)
+    assert target.epsilon is not None
+    if target.delta == 0.0:
+        return target.epsilon / steps * (1.0 - 1e-11)
+    found = accounting.calibrate(
+        lambda each: Repeated(ExponentialLoss(each, unit=unit), steps),
+        epsilon=target.epsilon,
+        delta=target.delta,
+        bounds=(1e-9, 1e3),
+    )
+    return found * (1.0 - 1e-6)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfeFit(Algorithm[Any, Any]):
+    """Steps of length 2/(t + 2) towards corners of the l1 ball that are chosen privately.
+
+    **Guarantee:** that of `steps` choices by the exponential mechanism.
+    **Sensitivity:** of a score: the clipped slope over the clip, at most 1 (2 under replace), as whole numbers.
+    **Reference:** Talwar, Thakurta & Zhang 2015.
+    **Proof:** docs/proofs/learn/frank_wolfe_fit.md.
+    """
+
+    name = "frank_wolfe_fit"
+
+    task: Task
+    model: Loss
+    steps: int
+    radius: float
+    clip: float
+    best: Exponential
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        instance("model", self.model, Loss)
+        set_frozen(self, steps=count("steps", self.steps, 1), radius=above("radius", self.radius, 0.0))
+        set_frozen(self, clip=above("clip", self.clip, 0.0))
+        instance("best", self.best, Exponential)
+        needed = sum_reach(self.task, "score")
+        if self.best.sensitivity.value < needed.value or self.best.sensitivity.unit != needed.unit:
+            raise InvalidParameter("the choice was made for a smaller sensitivity, or another unit, than this plan has")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return Repeated(self.best.loss, self.steps)
+
+    @property
+    def form(self) -> Form:
+        return Numbers()
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> Array:
+        p = self.task.dimension
+        columns, w, bounds = Columns(self.task, self.model, prepared), np.zeros(p), np.full(p, self.clip)
+        for t in range(self.steps):
+            sums = columns.clipped_sums(bounds)
+            corner = int(self.best.release(np.concatenate([-sums, sums]), source=source).value)
+            j, length = corner % p, 2.0 / (t + 2.0)
+            by = length * (self.radius if corner < p else -self.radius)
+            columns.shrink(1.0 - length)
+            columns.move(j, by)
+            w *= 1.0 - length
+            w[j] += by
+        return w
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        task = Task(features=3, row_norm=1.0, target=Interval(-1.0, 1.0))
+        one, target = np.eye(3)[:2], np.array([1.0, -1.0])
+        made = FrankWolfe(steps=6).plan(task, Huber(1.0), Guarantee(2.0))
+        yield Example(
+            made,
+            ArrayRecords(one[:1], target[:1]),
+            ArrayRecords(one, target),
+            Guarantee(2.0),
+            cost="dear",
+            detects=0.0,  # choices among eight corners, of a third of the price each
+        )
+        moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
+        rows = np.array([[0.6, -0.8], [0.0, 1.0]])
+        other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
+        plan = FrankWolfe(steps=4).plan(moved, Huber(2.0), Guarantee(rho=0.1))
+        yield Example(plan, *other, Guarantee(rho=0.1), cost="dear", detects=0.0)

@@ -1,0 +1,239 @@
+"""Private greedy coordinate descent: a paid choice of the coordinate that promises most, then a noisy step along it."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+
+from privet import accounting
+from privet._numerics import Array
+from privet._validate import above, count, instance, items, open_fraction, set_frozen
+from privet.errors import InvalidParameter
+from privet.learn.losses import Huber, Loss
+from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.solvers.columns import (
+    NO_PENALTY,
+    Columns,
+    Curvatures,
+    Penalty,
+    UnitPenalty,
+    clip_bounds,
+    largest_entries,
+    moments_part,
+    moments_reach,
+    sum_reach,
+)
+from privet.learn.solvers.solver import Solver
+from privet.mechanisms import Algorithm, Exponential, Gaussian, Mechanism
+from privet.mechanisms.form import Form, Numbers
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.privacy import Composed, ExponentialLoss, GaussianLoss, Guarantee, PrivacyLoss, Repeated, Unit
+
+_ALLOWANCE = Fraction(1, 2**16)  # of a score: what rounding can add to the difference of two of them
+_FARTHEST = 2.0**30  # sums and coefficients, in the units of a clipped contribution
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class GreedyCoordinateDescent(Solver):
+    """Private greedy coordinate descent: each step along the coordinate that promises most, chosen privately.
+
+    For sparse models among many columns: `steps` steps reach at most that many of them. Half of the squared budget goes to
+    choices by the exponential mechanism, whose error grows with the logarithm of the number of columns, half to the
+    steps. A coordinate promises what its own step would change, the penalty included, so that a lasso chooses none that it
+    would set to zero again. The other arguments are those of `CoordinateDescent`.
+
+    >>> task = Task(features=100, row_norm=1.0, target=Interval(0.0, 1.0))
+    >>> plan = GreedyCoordinateDescent(steps=10).plan(task, Huber(2.0), Guarantee(rho=0.1))
+    >>> round(plan.loss.zcdp().rho, 6)
+    0.1
+    """
+
+    steps: int = 16
+    clip: float = 0.5
+    penalty: Penalty = NO_PENALTY
+    share: float = 0.1
+    moments: tuple[float, ...] | None = None
+    records: float | None = None
+
+    def __post_init__(self) -> None:
+        set_frozen(self, steps=count("steps", self.steps, 1), clip=above("clip", self.clip, 0.0))
+        instance("penalty", self.penalty, Penalty)
+        set_frozen(self, share=open_fraction("share", self.share))
+        if (self.moments is None) != (self.records is None):
+            raise InvalidParameter("moments and records are public facts that go together: give both, or neither")
+
+    def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
+        bought = self.moments is None
+        if target.mu is not None:
+            raise InvalidParameter("choices have no exact price as mu: ask for rho, or epsilon with delta")
+        if target.epsilon is not None and target.delta == 0.0:
+            raise InvalidParameter("the steps have normal noise, which has no pure guarantee: give a delta > 0")
+        rho = whole_rho(target, self.steps, self.share if bought else 0.0, task.unit)
+        one, half = (self.share if bought else 0.0) * rho, (1.0 - (self.share if bought else 0.0)) * rho / 2.0
+        return GreedyCoordinateFit(
+            task=task,
+            model=loss,
+            steps=self.steps,
+            clip=self.clip,
+            penalty=self.penalty,
+            curvatures=moments_part(task, math.sqrt(2.0 * one)) if bought else None,
+            moments=self.moments,
+            records=self.records,
+            best=Exponential.for_budget(rho=half / self.steps, sensitivity=score_reach(task)),
+            step=Gaussian.for_budget(rho=half / self.steps, sensitivity=sum_reach(task)),
+            at=target.delta or None,
+        )
+
+
+def score_reach(task: Task) -> Sensitivity:
+    """Of the score of a coordinate: that of its sum, since a proximal map moves nothing apart, and what rounding adds."""
+    return sum_reach(task, "score", 1 + _ALLOWANCE)
+
+
+@lru_cache(maxsize=64)
+def whole_rho(target: Guarantee, steps: int, share: float, unit: Unit) -> float:
+    """The rho that moments, choices and steps may cost together for the promise.
+
+    >>> whole_rho(Guarantee(rho=0.5), 10, 0.1, Unit())
+    0.4999999995
+    """
+    if target.rho is not None:
+        return target.rho * (1.0 - 1e-9)
+
+    def price(rho: float) -> PrivacyLoss:
+        each = (1.0 - share) * rho / (2.0 * steps)
+        parts: list[PrivacyLoss] = [
+            Repeated(ExponentialLoss(math.sqrt(8.0 * each), unit=unit), steps),
+            Repeated(GaussianLoss(math.sqrt(0.5 / each), unit=unit), steps),
+        ]
+        if share:
+            parts.append(GaussianLoss(math.sqrt(0.5 / (share * rho)), unit=unit))
+        return Composed(parts)
+
+    assert target.epsilon is not None
+    found = accounting.calibrate(price, epsilon=target.epsilon, delta=target.delta, bounds=(1e-12, 1e6))
+    return found * (1.0 - 1e-6)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class GreedyCoordinateFit(Algorithm[Any, Any]):
+    """Noisy coordinate descent along coordinates that are chosen privately.
+
+    **Guarantee:** the composition of the column moments, and for each step of a choice by the exponential mechanism and a
+    normal release.
+    **Sensitivity:** of a sum over C_j: at most 1 (2 under replace); of a score the same, with an allowance for rounding.
+    **Reference:** Mangold, Bellet, Salmon & Tommasi 2023.
+    **Proof:** docs/proofs/learn/greedy_coordinate_fit.md.
+    """
+
+    name = "greedy_coordinate_fit"
+
+    task: Task
+    model: Loss
+    steps: int
+    best: Exponential
+    step: Gaussian
+    clip: float = 0.5
+    penalty: Penalty = NO_PENALTY
+    curvatures: Gaussian | None = None
+    moments: tuple[float, ...] | None = None
+    records: float | None = None
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        instance("task", self.task, Task)
+        instance("model", self.model, Loss)
+        set_frozen(self, steps=count("steps", self.steps, 1), clip=above("clip", self.clip, 0.0))
+        instance("penalty", self.penalty, Penalty)
+        if (self.curvatures is None) == (self.moments is None) or (self.moments is None) != (self.records is None):
+            raise InvalidParameter("the column moments are either bought or public, with the number of records")
+        if self.moments is not None:
+            public = tuple(above("moments", each, 0.0) for each in items("moments", self.moments))
+            if len(public) != self.task.dimension:
+                raise InvalidParameter("moments must hold a number for each column of unit rows, the constant one last")
+            set_frozen(self, moments=public, records=above("records", self.records, 0.0))
+        needed: list[tuple[str, Any, type, Sensitivity]] = [
+            ("best", self.best, Exponential, score_reach(self.task)),
+            ("step", self.step, Gaussian, sum_reach(self.task)),
+        ]
+        if self.curvatures is not None:
+            needed.append(("curvatures", self.curvatures, Gaussian, moments_reach(self.task)))
+        for name, part, kind, reach in needed:
+            made: Any = instance(name, part, kind)
+            if made.sensitivity.value < reach.value or made.sensitivity.unit != reach.unit:
+                raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        parts: list[PrivacyLoss] = [Repeated(self.best.loss, self.steps), Repeated(self.step.loss, self.steps)]
+        if self.curvatures is not None:
+            parts.append(self.curvatures.loss)
+        return Composed(parts)
+
+    @property
+    def form(self) -> Form:
+        return Numbers()
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _run(self, prepared: Records, source: Source) -> Array:
+        columns = Columns(self.task, self.model, prepared)
+        if self.curvatures is None:
+            assert self.records is not None
+            known = Curvatures(np.array(self.moments), self.records)
+        else:
+            released = self.curvatures.release(columns.moments(), source=source).value
+            known = Curvatures.released(np.asarray(released), self.curvatures.sigma, largest_entries(self.task))
+        bounds = clip_bounds(known.moments, self.clip, "lipschitz", self.model.lipschitz * largest_entries(self.task))
+        weights = self.model.smoothness * known.moments
+        # coefficients in the units of a clipped contribution, in which a step is the sum itself
+        penalty = in_units(self.penalty.on_unit_rows(self.task, known.records), bounds, weights)
+        u = np.zeros(self.task.dimension)
+        for _ in range(self.steps):
+            sums = columns.clipped_sums(bounds)
+            j = int(self.best.release(promises(u, sums, penalty), source=source).value)
+            slope = self.step.release(float(sums[j]), source=source).value
+            new = float(np.clip(penalty.prox(u[j] - slope, 1.0, j), -_FARTHEST, _FARTHEST))
+            columns.move(j, (new - u[j]) * float(bounds[j] / weights[j]))
+            u[j] = new
+        return u * bounds / weights
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
+        one, target = np.array([[1.0], [1.0]]), np.array([1.0, -1.0])
+        public = GreedyCoordinateDescent(steps=1, moments=(4.0,), records=4.0)
+        made = public.plan(task, Huber(1.0), Guarantee(2.0, 1e-5))
+        pair = ArrayRecords(one[:1], target[:1]), ArrayRecords(one, target)
+        yield Example(made, *pair, Guarantee(2.0, 1e-5), cost="dear", detects=0.25)
+        moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
+        solver = GreedyCoordinateDescent(steps=3, penalty=Penalty(l1=0.01))
+        rows = np.array([[0.6, -0.8], [0.0, 1.0]])
+        other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
+        yield Example(solver.plan(moved, Huber(2.0), Guarantee(rho=0.5)), *other, Guarantee(rho=0.5), cost="dear")
+
+
+def in_units(penalty: UnitPenalty, bounds: Array, weights: Array) -> UnitPenalty:
+    """The penalty of u = w weights/bounds, for steps of length 1: `(v - u)^2/2 + penalty(v)` has the same minimum."""
+    per = weights / bounds
+    return UnitPenalty(penalty.l1 / bounds, penalty.l2 / weights, penalty.low * per, penalty.high * per)
+
+
+def promises(u: Array, sums: Array, penalty: UnitPenalty) -> Array:
+    """How far a step along each coordinate would lead, in units in which a sum that moves by 1 moves it by at most 1.
+
+    >>> free = UnitPenalty(np.array([0.0, 2.0]), np.zeros(2), np.full(2, -9.0), np.full(2, 9.0))
+    >>> promises(np.zeros(2), np.array([3.0, 3.0]), free).tolist()
+    [3.0, 1.0]
+    """
+    near, far = np.clip(u, -_FARTHEST, _FARTHEST), np.clip(sums, -_FARTHEST, _FARTHEST)
+    return np.abs(penalty.prox(near - far, 1.0) - near)
