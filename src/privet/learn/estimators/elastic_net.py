@@ -49,12 +49,12 @@ class ElasticNet(RegressorMixin, LinearModel):
     def _loss(self) -> Loss:
         return clipped_squares()
 
-    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        return proximal_solver(task, promise)
+    def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
+        return proximal_solver(task, promise), "a penalty with a corner: proximal steps by coordinates"
 
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
         task = self._task(columns, unit)
-        solver = self._default_solver(task, promise) if self.solver is None else self.solver
+        solver = self._default_solver(task, promise)[0] if self.solver is None else self.solver
         return penalised_plan(solver, self._penalty(), task, promise)
 
     def _check_targets(self, targets: Array) -> None:

@@ -42,8 +42,10 @@ class Ridge(RegressorMixin, LinearModel):
     def _loss(self) -> Loss:
         return Squared()
 
-    def _default_solver(self, task: Task, promise: Guarantee) -> Solver:
-        return usual_solver(promise, at_least("alpha", self.alpha, 0.0))
+    def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
+        return usual_solver(
+            promise, at_least("alpha", self.alpha, 0.0)
+        ), "squares: a few noisy sums say everything about them"
 
     def _check_targets(self, targets: Array) -> None:
         check_numbers(targets)

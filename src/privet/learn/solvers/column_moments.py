@@ -97,7 +97,13 @@ class ColumnMoments(Algorithm[Any, Any]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        facts = {"features": 1, "row_norm": 1.0, "intercept": False, "centers": (0.0,), "scales": (1.0,)}
+        facts: dict[str, Any] = {
+            "features": 1,
+            "row_norm": 1.0,
+            "intercept": False,
+            "centers": (0.0,),
+            "scales": (1.0,),
+        }
         plain = Task(**facts, target=Classes((0, 1)))
         rows, labels = np.array([[1.0], [-1.0]]), np.array([0, 1])
         pair = ArrayRecords(rows, labels), ArrayRecords(rows[:1], labels[:1])
