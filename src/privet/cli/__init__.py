@@ -7,6 +7,7 @@ from privet.cli.audit import audit_app as audit_app
 from privet.cli.calibrate import calibrate as calibrate
 from privet.cli.custody import custody_commands as custody_commands
 from privet.cli.demo import demo as demo
+from privet.cli.fit import fit as fit
 from privet.cli.ledgers import ledger_app as ledger_app
 
 # Importing a command registers it; the order here is the order of the help.

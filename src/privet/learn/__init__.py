@@ -2,6 +2,7 @@
 
 from privet._face import face
 from privet.learn import losses as losses, solvers as solvers, theory as theory
+from privet.learn.encoding import Encoded as Encoded, Encoding as Encoding
 from privet.learn.estimators import (
     PCA as PCA,
     ElasticNet as ElasticNet,
@@ -19,6 +20,7 @@ from privet.learn.estimators import (
     Ridge as Ridge,
     StandardScaler as StandardScaler,
 )
+from privet.learn.model_file import load as load, save as save
 from privet.learn.search import PrivateSearchCV as PrivateSearchCV, SearchFit as SearchFit
 
 __all__, __dir__ = face(globals(), "losses", "solvers", "theory")

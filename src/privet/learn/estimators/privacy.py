@@ -62,12 +62,13 @@ class FitPrivacy:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
-            "promise": None if self.promise is None else self.promise.describe(),
+            "promise": None if self.promise is None else _given(self.promise),
             "loss": None if self.loss is None else self.loss.to_dict(),
             "unit": None if self.unit is None else self.unit.to_dict(),
             "plan": self.plan,
             "solver": self.solver,
             "proof": self.proof,
+            "paid": self.paid,
             "insecure": self.insecure,
             "notes": list(self.notes),
         }
@@ -88,3 +89,8 @@ class FitPrivacy:
             insecure=release.insecure,
             notes=notes,
         )
+
+
+def _given(promise: Guarantee) -> dict[str, float]:
+    told = {"epsilon": promise.epsilon, "delta": promise.delta or None, "rho": promise.rho, "mu": promise.mu}
+    return {name: value for name, value in told.items() if value is not None}

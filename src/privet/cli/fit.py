@@ -1,0 +1,129 @@
+"""`privet fit`: a private model of a file, by its schema, paid from a ledger."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privet.cli import options as o
+from privet.cli.app import app
+from privet.cli.ledgers import open_ledger
+from privet.cli.output import print_json, progress
+from privet.errors import InvalidData, InvalidParameter
+
+_EXAMPLES = """\
+Examples (begin with: privet table draft visits.csv --out visits.toml, and fill in the bounds):
+
+  privet fit visits.csv --schema visits.toml --target ill --epsilon 1 --delta 1e-6 --ledger visits.ledger --out model.json
+
+  privet fit visits.parquet --schema visits.toml --target cost --model linear --epsilon 0.5 --delta 1e-6 --ledger
+  visits.ledger --json
+"""
+_MODELS = {
+    "logistic": "LogisticRegression",
+    "svm": "LinearSVC",
+    "bayes": "GaussianNB",
+    "linear": "LinearRegression",
+    "ridge": "Ridge",
+    "huber": "HuberRegressor",
+    "lasso": "Lasso",
+    "quantile": "QuantileRegressor",
+    "poisson": "PoissonRegressor",
+}
+_CLASSIFIERS = {"logistic", "svm", "bayes"}
+_PAYING = "What it may cost, and who pays"
+
+
+@app.command(epilog=_EXAMPLES)
+def fit(
+    file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or several by a pattern such as 'visits-*.csv'.")],
+    schema: Annotated[Path, typer.Option(help="What the columns may contain, such as visits.toml.", metavar="FILE")],
+    target: Annotated[str, typer.Option(help="The column that is predicted, such as cost.", metavar="COLUMN")],
+    model: Annotated[
+        str, typer.Option(help=f"One of {', '.join(_MODELS)}, such as logistic.", metavar="NAME")
+    ] = "logistic",
+    epsilon: Annotated[
+        float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(help="... at this delta, such as 1e-6 (0: pure).", rich_help_panel=_PAYING)
+    ] = 0.0,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="The ledger that pays, such as visits.ledger; begin one with: privet ledger init.",
+            rich_help_panel=_PAYING,
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="A name for the fit, such as 'May': asked again, it is read back and costs nothing.",
+            rich_help_panel=_PAYING,
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the model goes, such as model.json.", metavar="FILE")] = None,
+    json: o.JsonOption = False,
+) -> None:
+    """A model of a table, trained privately and paid from a ledger. Columns are encoded by the schema alone."""
+    from privet import learn
+    from privet.tables.person import Person
+    from privet.tables.schema import read_schema_file
+
+    if model not in _MODELS:
+        raise InvalidParameter(f"--model must be one of {', '.join(_MODELS)}")
+    if ledger is None:
+        raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
+    columns, unit = read_schema_file(schema)
+    if isinstance(unit, Person):
+        raise InvalidParameter("privet fit takes tables with one row a person: the [unit] of the schema must be rows")
+    encoding = learn.Encoding(columns, target)
+    facts: dict[str, Any] = {"classes": encoding.classes} if model in _CLASSIFIERS else {"bounds_y": encoding.bounds_y}
+    facts |= {"bounds": (-1.0, 1.0)} if model == "bayes" else {"row_norm": encoding.row_norm}
+    made = getattr(learn, _MODELS[model])(
+        epsilon=epsilon, delta=delta, ledger=open_ledger(ledger), bad_rows="zero", **facts
+    )
+    with progress():
+        read = encoding.of(_columns(file, list(columns)))
+        made.fit(read.rows, read.targets, key=key)
+    if out is not None:
+        learn.save(made, out)
+    _show(made, read.names, out, json)
+
+
+def _columns(file: str, names: list[str]) -> dict[str, Any]:
+    """The columns as DuckDB reads them: of a CSV file all as texts, so that no type is guessed from the data."""
+    import duckdb
+
+    reader = (
+        "read_csv(?, all_varchar=true)" if file.lower().endswith((".csv", ".csv.gz", ".tsv")) else "read_parquet(?)"
+    )
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    try:
+        with duckdb.connect() as connection:
+            found = connection.execute(f"SELECT {quoted} FROM {reader}", [file]).fetchnumpy()
+    except duckdb.Error:
+        raise InvalidData("the file cannot be read, or a column of the schema is not in it") from None
+    return {name: _plain(column) for name, column in found.items()}
+
+
+def _plain(column: Any) -> Any:
+    """Missing values as NaN or None, whatever the type."""
+    import numpy as np
+
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    kind: Any = np.float64 if column.dtype.kind in "biuf" else object
+    missing: Any = np.nan if kind is np.float64 else None
+    return np.where(np.ma.getmaskarray(column), missing, np.asarray(column.data).astype(kind))
+
+
+def _show(made: Any, names: tuple[str, ...], out: Path | None, json: bool) -> None:
+    if json:
+        print_json({"model": type(made).__name__, "features": list(names), "privacy": made.privacy_.to_dict()})
+        return
+    typer.echo(f"{type(made).__name__} of {len(names)} features")
+    typer.echo(str(made.privacy_))
+    typer.echo("Rows with a missing number or an unknown label counted as rows of zeros.")
+    if out is not None:
+        typer.echo(f"The model is in {out}: privet.learn.load reads it.")
