@@ -38,10 +38,8 @@ _PAYING = "What it may cost, and who pays"
 def fit(
     file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or several by a pattern such as 'visits-*.csv'.")],
     schema: Annotated[Path, typer.Option(help="What the columns may contain, such as visits.toml.", metavar="FILE")],
-    target: Annotated[str, typer.Option(help="The column that is predicted, such as cost.", metavar="COLUMN")],
-    model: Annotated[
-        str, typer.Option(help=f"One of {', '.join(_MODELS)}, such as logistic.", metavar="NAME")
-    ] = "logistic",
+    target: Annotated[str, typer.Option(help="The column that is predicted, such as cost.")],
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(_MODELS)}, such as logistic.")] = "logistic",
     epsilon: Annotated[
         float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
     ] = None,
