@@ -47,6 +47,16 @@ def test_the_price_keeps_the_promise(visits, promise):
         assert 1.0 - 1e-9 < made.loss.pure() <= 1.0
 
 
+def test_delta_is_shared(visits):
+    by_city = visits.group_by("city", discover=True).agg(n=pv.count())  # keys that are found need a delta each
+    asked = pv.batch(here=by_city, there=by_city)
+    told = asked.preview(epsilon=1.0, delta=1e-6)
+    assert sum(share["delta"] for share in told.shares.values()) <= 1e-6
+    testing.check_meets_its_budget(
+        Example(told.mechanism, asked.data, asked.data, pv.privacy.Guarantee(epsilon=1.0, delta=1e-6))
+    )
+
+
 def test_gaussian_noise_is_taken_where_it_is_less(visits):
     many = pv.batch(**{f"q{i}": visits.agg(n=pv.count()) for i in range(40)})
     made = many.for_budget(epsilon=1.0, delta=1e-5)
@@ -96,6 +106,15 @@ def test_tables_must_agree(visits):
         pv.batch()
     with pytest.raises(InvalidParameter, match="must be a query"):
         pv.batch(a=visits)
+
+
+def test_mechanisms_of_two_units_are_no_batch(visits):
+    alone = pv.Table(DATA, columns=COLUMNS, name="visits")
+    persons, rows = (table.agg(n=pv.count()).for_budget(epsilon=1.0) for table in (visits, alone))
+    assert persons.unit != rows.unit
+    assert BatchAnswers(labels=("a", "b"), parts=(persons, persons)).unit == persons.unit
+    with pytest.raises(InvalidParameter, match="must protect the same unit"):
+        BatchAnswers(labels=("a", "b"), parts=(persons, rows))
 
 
 def test_a_batch_that_forgets_a_query_is_caught():
