@@ -161,7 +161,7 @@ def _in_a_notebook(thing: object) -> str:
 def _concrete_of(abstract: Any) -> Callable[..., Any]:
     """What makes the objects of an abstract class: those of its subclasses, and none of its own."""
 
-    def __new__(kind: type[Any], *args: Any, **keywords: Any) -> Any:
+    def __new__(kind: type[Any], /, *args: Any, **keywords: Any) -> Any:
         if getattr(kind, "__abstractmethods__", None):
             known = [each.__name__ for each in type.__subclasses__(kind) if not each.__name__.startswith("_")]
             instead = f": take {_listed(known[:4], 'or')}" if known else ""

@@ -222,11 +222,17 @@ class Prints(Coin):
 
 
 class Bare(Coin):
+    def _read(self, reading, value):  # the door, left open: it ends exceptions of others otherwise
+        return reading(value)
+
     def _admit(self, value):
         pass
 
 
 class KeepsTheCause(Coin):
+    def _read(self, reading, value):
+        return reading(value)
+
     def _admit(self, value):
         try:
             float(value)

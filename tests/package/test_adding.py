@@ -113,9 +113,9 @@ def test_the_mechanism_is_found_by_name_and_documented(grown):
     copy, _, _ = grown
     found = copy.run(
         "-c",
-        "import sys; sys.path.insert(0, 'docs'); import hooks; from privet import mechanisms, privacy;"
+        "from tools.site import reference; from privet import mechanisms, privacy;"
         "assert mechanisms.registered_mechanisms()['example_unary_encoding'] is mechanisms.UnaryEncoding;"
-        "print(privacy.__file__, hooks.on_page_markdown('::: privet.mechanisms'))",
+        "print(privacy.__file__, reference.public('privet.mechanisms'))",
     )
     assert str(copy.root) in found
     assert "'UnaryEncoding'" in found

@@ -57,6 +57,8 @@ def _public(problem: Exception, name: str) -> InvalidData:
     if isinstance(problem, TypeError):
         types_alone = "argument must be" in said or "sparse" in said.lower()
         return InvalidType(said if types_alone else f"{name} is of a type that cannot be read as numbers")
+    if said.startswith("Input X contains"):
+        return InvalidData(f'{said.splitlines()[0]} bad_rows="zero" counts such records as rows of zeros')
     if any(word in said for word in _VALUES):
         return InvalidData(f"{name} must hold numbers alone: encode texts and dates with a public encoding first")
     return InvalidData(said)

@@ -99,9 +99,11 @@ class NoisyLloyd(Algorithm[Any, Any]):
         task = Task(features=2, row_norm=1.0, intercept=False)
         made = cls.planned(task, 2, 2, Guarantee(1.0, 1e-5))
         yield Example(made, ArrayRecords(rows), ArrayRecords(rows[:2]), Guarantee(1.0, 1e-5), cost="dear")
+        # so many records that some centre is neither at an end of the box nor at its start
         moved = cls.planned(Task(features=1, row_norm=1.0, intercept=False, unit=Unit("replace")), 1, 2, Guarantee(1.0))
-        one = np.array([[1.0]])
-        yield Example(moved, ArrayRecords(one), ArrayRecords(-one), Guarantee(1.0), cost="dear")
+        many = np.full((100, 1), 0.5)
+        other = np.concatenate([many[:-1], [[-0.5]]])
+        yield Example(moved, ArrayRecords(many), ArrayRecords(other), Guarantee(1.0), cost="dear")
 
 
 def exact_clusters(task: Task, records: Records, centers: Array) -> Any:
@@ -121,7 +123,7 @@ def spread_points(many: int, columns: int) -> Array:
     """Public points in the unit ball, far from each other: centres of the clusters of an even sequence in the box inside.
 
     >>> spread_points(2, 1).round(1).tolist()
-    [[0.5], [-0.5]]
+    [[-0.5], [0.5]]
     """
     steps = np.power(_root(columns), -(1.0 + np.arange(columns)))
     points = 2.0 * np.modf(0.5 + np.outer(np.arange(_CANDIDATES * many), steps))[0] - 1.0
@@ -136,7 +138,7 @@ def spread_points(many: int, columns: int) -> Array:
         centers = np.stack(
             [points[places == k].mean(axis=0) if (places == k).any() else centers[k] for k in range(many)]
         )
-    return centers
+    return centers[np.lexsort(centers.round(9).T[::-1])]  # in one order, whatever rounding did to ties
 
 
 def _root(columns: int) -> float:

@@ -184,6 +184,8 @@ class ProjectedSGDFit(Algorithm[Any, Any]):
         rows, labels = np.array([[1.0], [1.0]]), np.array([1, 1])
         pair = ArrayRecords(rows, labels), ArrayRecords(np.array([[1.0], [-1.0]]), labels)
         yield Example(made, *pair, cost="dear", detects=0.25)
+        in_mu = ProjectedSGD(rows=2, steps=3).plan(task, Logistic(), Guarantee(mu=1.0))
+        yield Example(in_mu, *pair, Guarantee(mu=1.0), cost="dear", detects=0.25)
 
 
 def projected(w: Array, radius: float) -> Array:
