@@ -5,7 +5,7 @@ The checks know no public facts, so they run at `epsilon=inf`; what privacy adds
 
 import numpy as np
 import pytest
-from sklearn import linear_model, svm
+from sklearn import cluster, decomposition, linear_model, naive_bayes, preprocessing, svm
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -18,6 +18,14 @@ EVERY = [
     learn.HuberRegressor(epsilon=INF),
     learn.QuantileRegressor(epsilon=INF),
     learn.PoissonRegressor(epsilon=INF),
+    learn.LinearRegression(epsilon=INF),
+    learn.Ridge(epsilon=INF),
+    learn.Lasso(epsilon=INF),
+    learn.ElasticNet(epsilon=INF),
+    learn.GaussianNB(epsilon=INF),
+    learn.PCA(epsilon=INF),
+    learn.KMeans(epsilon=INF),
+    learn.StandardScaler(epsilon=INF),
 ]
 
 
@@ -76,3 +84,51 @@ def test_without_privacy_it_is_scikit_learns_model(ours, theirs, rows, y):
     assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-6)
     assert np.allclose(ours.intercept_, theirs.intercept_, rtol=1e-6, atol=1e-6)
     assert np.allclose(ours.predict(rows), theirs.predict(rows), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("ours", "theirs", "y", "attributes"),
+    [
+        (learn.LinearRegression(), linear_model.LinearRegression(), PROGRESS, ["coef_", "intercept_"]),
+        (
+            learn.Ridge(alpha=0.3, fit_intercept=False),
+            linear_model.Ridge(alpha=0.3, fit_intercept=False),
+            PROGRESS,
+            ["coef_", "intercept_"],
+        ),
+        (learn.Lasso(alpha=0.1), linear_model.Lasso(alpha=0.1, tol=1e-10), PROGRESS, ["coef_", "intercept_"]),
+        (
+            learn.ElasticNet(alpha=0.1, l1_ratio=0.3),
+            linear_model.ElasticNet(alpha=0.1, l1_ratio=0.3, tol=1e-10),
+            PROGRESS,
+            ["coef_", "intercept_"],
+        ),
+        (learn.GaussianNB(), naive_bayes.GaussianNB(), PROGRESS > 150.0, ["theta_", "var_", "class_prior_", "classes_"]),
+        (learn.PCA(n_components=3), decomposition.PCA(3), None, ["mean_", "explained_variance_"]),
+        (
+            learn.KMeans(n_clusters=3),
+            cluster.KMeans(3, n_init=1, random_state=0),
+            None,
+            ["cluster_centers_", "labels_"],
+        ),
+        (learn.StandardScaler(), preprocessing.StandardScaler(), None, ["mean_", "scale_", "var_"]),
+    ],
+    ids=lambda each: type(each).__name__ if hasattr(each, "fit") else None,
+)
+def test_without_privacy_attributes_and_answers_are_scikit_learns(ours, theirs, y, attributes):
+    ours.set_params(epsilon=INF).fit(PATIENTS, y)
+    theirs.fit(PATIENTS, y)
+    for name in attributes:
+        assert np.allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-6, atol=1e-6)
+    for answer in ("predict", "predict_proba", "transform"):
+        assert hasattr(ours, answer) == hasattr(theirs, answer)
+        if hasattr(ours, answer):
+            made, wanted = getattr(ours, answer)(PATIENTS), getattr(theirs, answer)(PATIENTS)
+            assert np.allclose(np.abs(made), np.abs(wanted), rtol=1e-6, atol=1e-6)  # signs of components are free
+
+
+def test_labels_of_clusters_do_not_outlive_a_fit_without_privacy():
+    model = learn.KMeans(epsilon=INF, n_clusters=2, bounds=(-1, 1)).fit(PATIENTS)
+    assert (model.labels_ == model.predict(PATIENTS)).all()
+    assert not hasattr(model.set_params(epsilon=1.0, delta=1e-6).fit(PATIENTS), "labels_")

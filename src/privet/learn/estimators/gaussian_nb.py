@@ -74,7 +74,8 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
 
     def predict(self, X: Any) -> Array:
         """The likeliest class of each row."""
-        return np.asarray(self.classes_[self._likelihoods(X).argmax(axis=1)])
+        places = self._likelihoods(X).argmax(axis=1)  # first, since it refuses a model that is not fitted
+        return np.asarray(self.classes_[places])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of `predict_proba`."""

@@ -24,7 +24,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
     """Centres of clusters with differential privacy: a few rounds from a public start, one noisy vector a round.
 
     Public facts: `n_clusters`, `rounds`, and `row_norm` or `bounds`. There is no `labels_` and no `inertia_`: those of
-    the private rows would tell about them.
+    the private rows would tell about them. (At `epsilon=inf`, where nothing is promised, `labels_` are scikit-learn's.)
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Blum, Dwork, McSherry & Nissim 2005; Su et al. 2016.
@@ -51,6 +51,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
 
     def _set(self, value: Any, plan: Any) -> None:
         self.cluster_centers_ = _in_units(np.asarray(value), plan.task)
+        vars(self).pop("labels_", None)  # of an earlier fit without privacy
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.cluster import KMeans as Plain
@@ -62,6 +63,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
             start = _in_units(spread_points(clusters, rows.shape[1]), task)
         made = Plain(n_clusters=clusters, init=start, n_init=1, random_state=0).fit(rows)
         self.cluster_centers_ = made.cluster_centers_
+        self.labels_ = self._distances(rows).argmin(axis=1)
 
     @property
     def _n_features_out(self) -> int:
