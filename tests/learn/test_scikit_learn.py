@@ -104,7 +104,12 @@ def test_without_privacy_it_is_scikit_learns_model(ours, theirs, rows, y):
             PROGRESS,
             ["coef_", "intercept_"],
         ),
-        (learn.GaussianNB(), naive_bayes.GaussianNB(), PROGRESS > 150.0, ["theta_", "var_", "class_prior_", "classes_"]),
+        (
+            learn.GaussianNB(),
+            naive_bayes.GaussianNB(),
+            PROGRESS > 150.0,
+            ["theta_", "var_", "class_prior_", "classes_"],
+        ),
         (learn.PCA(n_components=3), decomposition.PCA(3), None, ["mean_", "explained_variance_"]),
         (
             learn.KMeans(n_clusters=3),

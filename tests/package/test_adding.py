@@ -13,7 +13,7 @@ import pytest
 from tests.docs.markdown import ROOT, blocks
 
 PAGE = ROOT / "docs" / "develop" / "add-a-mechanism.md"
-COPIED = ("src", "tests", "docs", "conftest.py", "pyproject.toml")
+COPIED = ("src", "tests", "docs", "tools", "conftest.py", "pyproject.toml")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from privet.errors import InvalidParameter, SerialisationError
+from privet.learn import estimators
 from privet.learn.estimators import FitPrivacy, PrivateEstimator
 from privet.privacy import Guarantee, PrivacyLoss
 from privet.privacy.serial import from_dict
@@ -44,13 +45,11 @@ def save(model: PrivateEstimator, path: str | Path) -> None:
 
 def load(path: str | Path) -> Any:
     """Read a model that `save` wrote. It predicts as the original does; a ledger and a seed are not part of it."""
-    from privet import learn
-
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         if document["form"] != _FORM:
             raise ValueError
-        kind = getattr(learn, document["class"])
+        kind = getattr(estimators, document["class"])
         if not (isinstance(kind, type) and issubclass(kind, PrivateEstimator)):
             raise ValueError
         model = kind(**{name: _read(value) for name, value in document["parameters"].items()})

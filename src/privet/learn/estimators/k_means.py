@@ -51,7 +51,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
 
     def _set(self, value: Any, plan: Any) -> None:
         self.cluster_centers_ = _in_units(np.asarray(value), plan.task)
-        vars(self).pop("labels_", None)  # of an earlier fit without privacy
+        if hasattr(self, "labels_"):  # of an earlier fit without privacy
+            del self.labels_
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.cluster import KMeans as Plain
