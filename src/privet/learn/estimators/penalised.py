@@ -29,7 +29,7 @@ def proximal_solver(task: Task, promise: Guarantee) -> Solver:
     'CoordinateDescent'
     """
     many = task.dimension >= _MANY and promise.mu is None
-    return GreedyCoordinateDescent() if many else CoordinateDescent(clipping="adaptive")
+    return GreedyCoordinateDescent() if many else CoordinateDescent()
 
 
 def penalised_plan(solver: Solver, penalty: Penalty, task: Task, promise: Guarantee) -> Any:

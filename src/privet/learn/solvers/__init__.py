@@ -5,7 +5,6 @@ from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
 from privet.learn.solvers.bolt_on import BoltOn as BoltOn, BoltOnFit as BoltOnFit
 from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
 from privet.learn.solvers.column_moments import ColumnMoments as ColumnMoments
-from privet.learn.solvers.columns import Penalty as Penalty
 from privet.learn.solvers.coordinate import CoordinateDescent as CoordinateDescent, CoordinateFit as CoordinateFit
 from privet.learn.solvers.exponential import (
     GridExponential as GridExponential,
@@ -27,6 +26,7 @@ from privet.learn.solvers.objective_perturbation import (
     PureObjectiveFit as PureObjectiveFit,
 )
 from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, OutputPerturbation as OutputPerturbation
+from privet.learn.solvers.penalty import Penalty as Penalty
 from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
 from privet.learn.solvers.projected_sgd import ProjectedSGD as ProjectedSGD, ProjectedSGDFit as ProjectedSGDFit
 from privet.learn.solvers.solver import Solver as Solver

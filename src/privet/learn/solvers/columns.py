@@ -1,80 +1,26 @@
-"""Columns of unit rows: clipped gradients whose sums are exact, second moments, and penalties."""
+"""Columns of unit rows: clipped slopes whose sums are exact, counts of sizes, and bounds of contributions."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
-from privet._numerics import Array, root_up
-from privet._validate import at_least, set_frozen
+from privet._numerics import Array
+from privet._validate import instance
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Loss
-from privet.learn.problem import Interval, Records, Task
-from privet.mechanisms import Gaussian
+from privet.learn.problem import Records, Task
 from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Guarantee
 
 STEPS = 2**24  # one clipped contribution in whole steps: sums of 2^29 records are exact in doubles, in any order
-FARTHEST = 1e6  # coefficients on unit rows are kept within this, so that margins stay finite
+LEVELS = 32  # of squares of entries, each half of the one before: entries down to 2^-16 of the largest possible one
+SIZES = 64  # half octaves of contributions
+_HALF_OCTAVE = math.sqrt(0.5)
 _BLOCK = 2**28
-
-
-@final
-@dataclass(frozen=True)
-class Penalty:
-    """What is added to the mean loss, in the units of the data: `l1` |w|_1 + `l2`/2 |w|_2^2, and a box for every w_j.
-
-    The intercept is free of it.
-
-    >>> Penalty(l1=0.1).l1
-    0.1
-    """
-
-    l1: float = 0.0
-    l2: float = 0.0
-    low: float = -math.inf
-    high: float = math.inf
-
-    def __post_init__(self) -> None:
-        set_frozen(self, l1=at_least("l1", self.l1, 0.0), l2=at_least("l2", self.l2, 0.0))
-        low, high = float(self.low), float(self.high)
-        if not low <= 0.0 <= high:
-            raise InvalidParameter("the box must hold 0: low <= 0 <= high")
-        set_frozen(self, low=low, high=high)
-
-    def on_unit_rows(self, task: Task, records: float) -> "UnitPenalty":
-        """The same penalty for sums over that many records, unit rows, and targets as they are encoded."""
-        per = np.full(task.features, 1.0 / task.length)  # what a coefficient on unit rows is in the units of the data
-        if task.scales is not None:
-            per = per / np.array(task.scales)
-        half = task.target.half if isinstance(task.target, Interval) else 1.0
-        one, two = records * self.l1 * per / half, records * self.l2 * per**2
-        with np.errstate(invalid="ignore"):
-            low, high = np.fmax(-FARTHEST, self.low / (per * half)), np.fmin(FARTHEST, self.high / (per * half))
-        if task.intercept:
-            one, two = np.append(one, 0.0), np.append(two, 0.0)
-            low, high = np.append(low, -FARTHEST), np.append(high, FARTHEST)
-        return UnitPenalty(one, two, low, high)
-
-
-NO_PENALTY = Penalty()
-
-
-class UnitPenalty(NamedTuple):
-    """A penalty for each coefficient on unit rows, for sums over records."""
-
-    l1: Array
-    l2: Array
-    low: Array
-    high: Array
-
-    def prox(self, value: Any, step: Any, j: Any = slice(None)) -> Any:
-        """The minimum over v of (v - value)^2/(2 step) + the penalty of coordinate j: never moves apart two values."""
-        small = np.sign(value) * np.maximum(np.abs(value) - step * self.l1[j], 0.0) / (1.0 + step * self.l2[j])
-        return np.clip(small, self.low[j], self.high[j])
 
 
 @final
@@ -137,13 +83,16 @@ class Columns:
             self.move(j, float(coefficients[j]))
         self._slopes = None
 
+    def _slope(self) -> Array:
+        if self._slopes is None:
+            self._slopes = np.asarray(self._loss.slope(self._margins, self._targets))
+        return self._slopes
+
     def _steps(self, j: int, bound: float) -> Array:
         """The contributions to the slope along j, clipped to +-bound and cut towards zero, in steps of bound/STEPS."""
-        if self._slopes is None:
-            self._slopes = self._loss.slope(self._margins, self._targets)
         where, entries = self._column(j)
         out = self._room if not self._sparse else None
-        steps = np.multiply(self._slopes[where], entries, out=out)
+        steps = np.multiply(self._slope()[where], entries, out=out)
         steps *= STEPS / bound
         np.clip(steps, -STEPS, STEPS, out=steps)
         return np.trunc(steps, out=steps)
@@ -156,41 +105,40 @@ class Columns:
         """`clipped_sum` of every column."""
         return np.array([self.clipped_sum(j, float(bounds[j])) for j in range(self.size)])
 
-    def shares_within(self, bounds: Array, share: float) -> float:
-        """The sum over records of (which share of its contributions lies within the bounds) - share, exactly."""
-        inside = np.zeros(self.count)
-        for j in range(self.size):
-            where, _ = self._column(j)
-            if self._sparse:
-                inside[where] -= np.abs(self._steps(j, float(bounds[j]))) >= STEPS
-            else:
-                inside -= np.abs(self._steps(j, float(bounds[j]))) >= STEPS
-        return _exact_sum(np.trunc((inside / self.size + 1.0 - share) * STEPS)) / STEPS
+    def levels(self, largest: Array) -> Array:
+        """How many entries of each column have a square between 2^-(b+1) and 2^-b of that of the largest possible entry,
+        for b < LEVELS and the columns that `largest` names; and last, how many records there are."""
+        counts = [_counted(self._column(j)[1] / top) for j, top in enumerate(largest.tolist())]
+        return np.append(np.concatenate(counts), float(self.count))
 
-    def moments(self) -> Array:
-        """The sums of squares of every column, and last what is missing to 1 in each record, exactly.
+    def lengths(self, shares: Array) -> Array:
+        """Of each record: the root of the mean square of its entries over `shares`. Not releasable."""
+        total = np.zeros(self.count)
+        with np.errstate(over="ignore"):
+            for j in range(self.size):
+                where, entries = self._column(j)
+                total[where] += (entries / shares[j]) ** 2
+        return np.sqrt(total / self.size)
 
-        A record's part is at least 0 in every place and adds up to 1.
-        """
-        found = [_exact_sum(np.trunc(self._column(j)[1] ** 2 * STEPS)) for j in range(self.size)]
-        return np.array([*found, self.count * float(STEPS) - sum(found)]) / STEPS
+    def sizes(self, lengths: Array, unit: float) -> Array:
+        """How many records have a slope times length in each half octave around `unit`: those beyond count at the ends."""
+        with np.errstate(all="ignore"):
+            parts, exponents = np.frexp(np.abs(self._slope()) * lengths / unit)
+        cells = 2 * exponents - (parts < _HALF_OCTAVE) + SIZES // 2
+        cells = np.where(parts > 0.0, np.clip(cells, 0, SIZES - 1), 0)
+        return np.bincount(cells, minlength=SIZES).astype(np.float64)
+
+
+def _counted(ratios: Array) -> Array:
+    """How many ratios have a square in each level below 1; what is 0, or below all levels, is left out."""
+    parts, exponents = np.frexp(ratios)
+    levels = np.maximum(-2 * exponents + (np.abs(parts) < _HALF_OCTAVE), 0)
+    return np.bincount(levels[(parts != 0.0) & (levels < LEVELS)], minlength=LEVELS).astype(np.float64)
 
 
 def _exact_sum(whole: Array) -> float:
     """The sum of whole numbers up to 2^24, without rounding: every partial sum of a block is below 2^53."""
     return float(sum(int(whole[start : start + _BLOCK].sum()) for start in range(0, len(whole), _BLOCK)))
-
-
-def moments_reach(task: Task) -> Sensitivity:
-    """l2, of `Columns.moments`: parts of records have length at most 1, and two of them are at most sqrt 2 apart.
-
-    >>> from privet.privacy import Unit
-    >>> tasks = [Task(features=3, row_norm=1.0, unit=Unit(relation)) for relation in ("add_remove", "replace")]
-    >>> [round(float(moments_reach(task)), 6) for task in tasks]
-    [1.0, 1.414214]
-    """
-    one = Fraction(root_up(2)) if task.unit.relation == "replace" else Fraction(1)
-    return Sensitivity(one * task.unit.group_size, norm="l2", unit=task.unit)
 
 
 def sum_reach(task: Task, norm: Any = "l2", each: Fraction = Fraction(1)) -> Sensitivity:
@@ -220,27 +168,6 @@ def gaussian_mu(target: Guarantee, name: str) -> float:
     return (1.0 - 1e-9) / analytic_noise_multiplier(target.epsilon, target.delta)
 
 
-@final
-@dataclass(frozen=True)
-class Curvatures:
-    """What is known about the columns when steps are taken: safe second moments, and how many records there are.
-
-    >>> Curvatures.released(np.array([50.0, 1.0, 49.0]), 1.0, np.array([1.0, 0.1])).moments.round(2).tolist()
-    [52.0, 1.02]
-    """
-
-    moments: Array
-    records: float
-
-    @classmethod
-    def released(cls, noisy: Array, sigma: float, largest: Array) -> "Curvatures":
-        """From the released sums: two standard deviations above, and at least four, so that no step is far too long; but
-        no more than that many records can add up to whose entries are bounded by `largest`."""
-        records = max(1.0, float(noisy.sum()))
-        most = (records + sigma * math.sqrt(len(noisy))) * largest**2
-        return cls(np.minimum(np.maximum(noisy[:-1] + 2.0 * sigma, 4.0 * sigma), most), records)
-
-
 def clip_bounds(moments: Array, clip: float, rule: str, largest: Array) -> Array:
     """C_j: clip sqrt(M_j/sum M) (Lipschitz) or clip/sqrt p (uniform), never above what a contribution can be.
 
@@ -263,6 +190,9 @@ def largest_entries(task: Task) -> Array:
     return np.append(entries, rest) if task.intercept else entries
 
 
-def moments_part(task: Task, mu: float) -> Gaussian:
-    """The release of the column moments at this price."""
-    return Gaussian.for_budget(mu=mu, sensitivity=moments_reach(task))
+def check_parts(parts: Iterable[tuple[str, Any, type, Sensitivity]]) -> None:
+    """Refuse a part of another kind, for a smaller sensitivity or for another unit than a plan has."""
+    for name, part, kind, needed in parts:
+        made: Any = instance(name, part, kind)
+        if made.sensitivity.value < needed.value or made.sensitivity.unit != needed.unit:
+            raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")

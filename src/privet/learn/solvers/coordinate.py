@@ -9,23 +9,28 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array
-from privet._validate import above, count, instance, items, open_fraction, set_frozen
+from privet._numerics import Array, root_up
+from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.columns import (
-    NO_PENALTY,
+    SIZES,
     Columns,
-    Curvatures,
-    Penalty,
+    check_parts,
     clip_bounds,
     gaussian_mu,
     largest_entries,
-    moments_part,
-    moments_reach,
     sum_reach,
 )
+from privet.learn.solvers.curvatures import (
+    Curvatures,
+    check_curvatures,
+    known_curvatures,
+    levels_part,
+    levels_reach,
+)
+from privet.learn.solvers.penalty import NO_PENALTY, Penalty
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.form import Form, Numbers
@@ -36,8 +41,7 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 Clipping = Literal["lipschitz", "uniform", "adaptive"]
 Choice = Literal["random", "cyclic", "importance"]
 
-_QUANTILE = 0.9  # of contributions that adaptive clipping leaves as they are
-_RATE = 0.5  # the most that one round changes the logarithm of the clipping bound by
+_QUANTILE = 0.9  # of records, whose contributions adaptive clipping leaves about as they are
 
 
 @final
@@ -45,13 +49,16 @@ _RATE = 0.5  # the most that one round changes the logarithm of the clipping bou
 class CoordinateDescent(Solver):
     """Private coordinate descent: noisy steps along one coordinate after another, each with its own clipping and length.
 
-    `rounds` outer rounds of `steps` inner steps (None: four for each coordinate); the average of the inner iterates starts
+    `rounds` outer rounds of `steps` inner steps (None: three for each coordinate); the average of the inner iterates starts
     the next round, and the last average is the answer. It wins where columns have very different scales; where they are
     alike, full gradients are better. `penalty` is applied by its proximal map, free of charge: lasso, elastic net, box.
 
+    A step is w_j <- prox(w_j - (sum_i clip(psi_i' x_ij, C_j) + N(0, C_j^2 TK/mu^2))/(beta M_j)), for T rounds of K steps.
+
     `clipping` bounds what a record adds to the slope along column j: "lipschitz" by clip sqrt(M_j/sum M), "uniform" by
-    clip/sqrt p, "adaptive" as the first one, with a paid quantile each round that moves `clip`. `choice` of coordinates:
-    "random", "cyclic", or "importance" (in proportion to sqrt(M_j)).
+    clip/sqrt p, "adaptive" as the first one, with `clip` set anew in each round by a paid quantile: residuals become
+    smaller, and what a record adds with them. `choice` of coordinates: "random", "cyclic", or "importance" (in proportion
+    to sqrt(M_j)).
 
     M_j, the second moment of column j, is private. It is bought for `share` of the (squared) budget, in one release, or
     given as `moments`: public sums of squares of the columns of unit rows, with `records`, their public number.
@@ -59,12 +66,12 @@ class CoordinateDescent(Solver):
     >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = CoordinateDescent(rounds=2, steps=10).plan(task, Huber(2.0), Guarantee(1.0, 1e-6))
     >>> plan.rounds * plan.steps, round(plan.step.sigma / 20**0.5, 2)  # sqrt(TK)/mu, and a little for the moments
-    (20, 4.45)
+    (20, 4.58)
     """
 
-    rounds: int = 4
+    rounds: int = 6
     steps: int | None = None
-    clipping: Clipping = "lipschitz"
+    clipping: Clipping = "adaptive"
     clip: float = 0.5
     choice: Choice = "random"
     penalty: Penalty = NO_PENALTY
@@ -79,13 +86,12 @@ class CoordinateDescent(Solver):
         _check_rules(self.clipping, self.choice)
         instance("penalty", self.penalty, Penalty)
         set_frozen(self, share=open_fraction("share", self.share))
-        if (self.moments is None) != (self.records is None):
-            raise InvalidParameter("moments and records are public facts that go together: give both, or neither")
+        Curvatures.public(self.moments, self.records)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
-        mu, bought = gaussian_mu(target, "coordinate descent"), self.moments is None
-        steps = 4 * task.dimension if self.steps is None else self.steps
-        extra = self.share if bought else 0.0
+        mu, public = gaussian_mu(target, "coordinate descent"), Curvatures.public(self.moments, self.records)
+        steps = 3 * task.dimension if self.steps is None else self.steps
+        extra = self.share if public is None else 0.0
         quantiles = self.share / 2.0 if self.clipping == "adaptive" else 0.0
         rest = math.sqrt((1.0 - extra - quantiles) / (self.rounds * steps))
         return CoordinateFit(
@@ -97,24 +103,38 @@ class CoordinateDescent(Solver):
             clip=self.clip,
             choice=self.choice,
             penalty=self.penalty,
-            curvatures=moments_part(task, mu * math.sqrt(extra)) if bought else None,
-            moments=self.moments,
-            records=self.records,
+            curvatures=levels_part(task, mu * math.sqrt(extra)) if public is None else public,
             step=Gaussian.for_budget(mu=mu * rest, sensitivity=sum_reach(task)),
-            quantile=Gaussian.for_budget(mu=mu * math.sqrt(quantiles / self.rounds), sensitivity=quantile_reach(task))
+            quantile=Gaussian.for_budget(mu=mu * math.sqrt(quantiles / self.rounds), sensitivity=sizes_reach(task))
             if quantiles
             else None,
             at=target.delta or None,
         )
 
 
-def quantile_reach(task: Task) -> Sensitivity:
-    """Of the sum of (share within the bounds) - 0.9, each between -0.9 and 0.1: two records are at most 1 apart.
+def sizes_reach(task: Task) -> Sensitivity:
+    """l2, of `Columns.sizes`: a record is counted once, and an exchange moves it from one place to another.
 
-    >>> float(quantile_reach(Task(features=1, row_norm=1.0, unit=Unit("replace"))))
+    >>> float(sizes_reach(Task(features=1, row_norm=1.0)))
     1.0
     """
-    return sum_reach(task, each=Fraction(1, 2) if task.unit.relation == "replace" else Fraction(_QUANTILE))
+    one = Fraction(root_up(2)) if task.unit.relation == "replace" else Fraction(1)
+    return Sensitivity(one * task.unit.group_size, norm="l2", unit=task.unit)
+
+
+def quantile_of_sizes(noisy: Array, sigma: float, unit: float) -> float | None:
+    """The end of the half octave below which nine of ten sizes lie, among those that stand out of the noise; None where
+    none does.
+
+    >>> counts = np.zeros(SIZES)
+    >>> counts[30:34] = 100.0
+    >>> quantile_of_sizes(counts, 1.0, 0.5) == 0.5 * 2.0 ** (1 / 2)
+    True
+    """
+    seen = np.where(noisy > sigma * math.sqrt(2.0 * math.log(len(noisy))), noisy, 0.0).cumsum()
+    if seen[-1] <= 0.0:
+        return None
+    return float(unit * 2.0 ** ((int(np.argmax(seen >= _QUANTILE * seen[-1])) - SIZES // 2) / 2.0))
 
 
 def _check_rules(clipping: str, choice: str) -> None:
@@ -132,7 +152,8 @@ def _check_rules(clipping: str, choice: str) -> None:
 class CoordinateFit(Algorithm[Any, Any]):
     """Noisy coordinate descent with averaging.
 
-    **Guarantee:** exact GDP: the column moments, every step, and every quantile where clipping is adaptive.
+    **Guarantee:** exact GDP: the levels of columns, every step, and where clipping is adaptive the sizes of contributions
+    in each round.
     **Sensitivity:** of a step: the clipped slope along j over C_j, at most 1 (2 under replace), as whole numbers.
     **Reference:** Mangold, Bellet, Salmon & Tommasi 2022.
     **Proof:** docs/proofs/learn/coordinate_fit.md.
@@ -145,13 +166,11 @@ class CoordinateFit(Algorithm[Any, Any]):
     rounds: int
     steps: int
     step: Gaussian
+    curvatures: Gaussian | Curvatures
     clipping: Clipping = "lipschitz"
     clip: float = 0.5
     choice: Choice = "random"
     penalty: Penalty = NO_PENALTY
-    curvatures: Gaussian | None = None
-    moments: tuple[float, ...] | None = None
-    records: float | None = None
     quantile: Gaussian | None = None
     at: float | None = None
 
@@ -162,32 +181,23 @@ class CoordinateFit(Algorithm[Any, Any]):
         set_frozen(self, clip=above("clip", self.clip, 0.0))
         _check_rules(self.clipping, self.choice)
         instance("penalty", self.penalty, Penalty)
-        if (self.curvatures is None) == (self.moments is None) or (self.moments is None) != (self.records is None):
-            raise InvalidParameter("the column moments are either bought or public, with the number of records")
-        if self.moments is not None:
-            public = tuple(above("moments", each, 0.0) for each in items("moments", self.moments))
-            if len(public) != self.task.dimension:
-                raise InvalidParameter("moments must hold a number for each column of unit rows, the constant one last")
-            set_frozen(self, moments=public, records=above("records", self.records, 0.0))
+        check_curvatures(self.curvatures, self.task)
         if (self.clipping == "adaptive") != (self.quantile is not None):
             raise InvalidParameter("adaptive clipping has a paid quantile, and no other clipping has one")
         self._check_reach()
 
     def _check_reach(self) -> None:
-        parts = [("step", self.step, sum_reach(self.task))]
-        if self.curvatures is not None:
-            parts.append(("curvatures", self.curvatures, moments_reach(self.task)))
+        parts = [("step", self.step, Gaussian, sum_reach(self.task))]
+        if not isinstance(self.curvatures, Curvatures):
+            parts.append(("curvatures", self.curvatures, Gaussian, levels_reach(self.task)))
         if self.quantile is not None:
-            parts.append(("quantile", self.quantile, quantile_reach(self.task)))
-        for name, part, needed in parts:
-            instance(name, part, Gaussian)
-            if part.sensitivity.value < needed.value or part.sensitivity.unit != needed.unit:
-                raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")
+            parts.append(("quantile", self.quantile, Gaussian, sizes_reach(self.task)))
+        check_parts(parts)
 
     @property
     def loss(self) -> PrivacyLoss:
         parts: list[PrivacyLoss] = [Repeated(self.step.loss, self.rounds * self.steps)]
-        if self.curvatures is not None:
+        if isinstance(self.curvatures, Gaussian):
             parts.append(self.curvatures.loss)
         if self.quantile is not None:
             parts.append(Repeated(self.quantile.loss, self.rounds))
@@ -202,16 +212,18 @@ class CoordinateFit(Algorithm[Any, Any]):
 
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = Columns(self.task, self.model, prepared)
-        known = self._known(columns, source)
-        lengths = 1.0 / (self.model.smoothness * known.moments)
+        known = known_curvatures(self.curvatures, columns, self.task, source)
+        moments = np.array(known.moments)
+        lengths = 1.0 / (self.model.smoothness * moments)
         penalty = self.penalty.on_unit_rows(self.task, known.records)
+        records = columns.lengths(np.sqrt(moments / moments.sum())) if self.quantile is not None else None
         w, clip = np.zeros(self.task.dimension), self.clip
         for _ in range(self.rounds):
             columns.place(w)
-            clip = self._moved(clip, columns, known.moments, source)
-            bounds = self._bounds(known.moments, clip)
+            clip = self._moved(clip, columns, records, source)
+            bounds = self._bounds(moments, clip)
             total = np.zeros_like(w)
-            for j in self._coordinates(known.moments, source):
+            for j in self._coordinates(moments, source):
                 slope = bounds[j] * self.step.release(columns.clipped_sum(j, float(bounds[j])), source=source).value
                 new = float(penalty.prox(w[j] - lengths[j] * slope, lengths[j], j))
                 columns.move(j, new - w[j])
@@ -220,25 +232,17 @@ class CoordinateFit(Algorithm[Any, Any]):
             w = total / self.steps
         return w
 
-    def _known(self, columns: Columns, source: Source) -> Curvatures:
-        if self.curvatures is None:
-            assert self.records is not None
-            return Curvatures(np.array(self.moments), self.records)
-        released = self.curvatures.release(columns.moments(), source=source).value
-        return Curvatures.released(np.asarray(released), self.curvatures.sigma, largest_entries(self.task))
-
     def _bounds(self, moments: Array, clip: float) -> Array:
         rule = "uniform" if self.clipping == "uniform" else "lipschitz"
         return clip_bounds(moments, clip, rule, self.model.lipschitz * largest_entries(self.task))
 
-    def _moved(self, clip: float, columns: Columns, moments: Array, source: Source) -> float:
-        """The clip that this round uses: up where too many contributions are cut, as the paid quantile says."""
-        if self.quantile is None:
+    def _moved(self, clip: float, columns: Columns, lengths: Array | None, source: Source) -> float:
+        """The clip of this round: what most records add, as paid counts of sizes say; else as it was."""
+        if self.quantile is None or lengths is None:
             return clip
-        within = columns.shares_within(self._bounds(moments, clip), _QUANTILE)
-        seen = self.quantile.release(within, source=source).value
-        moved = clip * math.exp(-_RATE * math.tanh(seen / (4.0 * self.quantile.sigma)))
-        return min(max(moved, 1e-6 * self.clip), 1e3 * self.clip)
+        noisy = self.quantile.release(columns.sizes(lengths, self.clip), source=source).value
+        found = quantile_of_sizes(np.asarray(noisy), self.quantile.sigma, self.clip)
+        return clip if found is None else found
 
     def _coordinates(self, moments: Array, source: Source) -> list[int]:
         p = len(moments)
@@ -255,12 +259,12 @@ class CoordinateFit(Algorithm[Any, Any]):
     def examples(cls) -> Iterable[Example]:
         one, target = np.array([[1.0], [1.0]]), np.array([1.0, -1.0])
         task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
-        public = CoordinateDescent(rounds=1, steps=2, moments=(4.0,), records=4.0)
+        public = CoordinateDescent(rounds=1, steps=2, clipping="lipschitz", moments=(4.0,), records=4.0)
         made = public.plan(task, Huber(1.0), Guarantee(1.0, 1e-5))
         pair = ArrayRecords(one[:1], target[:1]), ArrayRecords(one, target)
         yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
         moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
-        solver = CoordinateDescent(rounds=2, steps=3, clipping="adaptive", penalty=Penalty(l1=0.01))
+        solver = CoordinateDescent(rounds=2, steps=3, penalty=Penalty(l1=0.01))
         rows = np.array([[0.6, -0.8], [0.0, 1.0]])
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
         yield Example(solver.plan(moved, Huber(2.0), Guarantee(mu=0.5)), *other, Guarantee(mu=0.5), cost="dear")

@@ -11,22 +11,19 @@ import numpy as np
 
 from privet import accounting
 from privet._numerics import Array
-from privet._validate import above, count, instance, items, open_fraction, set_frozen
+from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
-from privet.learn.solvers.columns import (
-    NO_PENALTY,
-    Columns,
+from privet.learn.solvers.columns import Columns, check_parts, clip_bounds, largest_entries, sum_reach
+from privet.learn.solvers.curvatures import (
     Curvatures,
-    Penalty,
-    UnitPenalty,
-    clip_bounds,
-    largest_entries,
-    moments_part,
-    moments_reach,
-    sum_reach,
+    check_curvatures,
+    known_curvatures,
+    levels_part,
+    levels_reach,
 )
+from privet.learn.solvers.penalty import NO_PENALTY, Penalty, UnitPenalty
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Exponential, Gaussian, Mechanism
 from privet.mechanisms.form import Form, Numbers
@@ -65,26 +62,24 @@ class GreedyCoordinateDescent(Solver):
         set_frozen(self, steps=count("steps", self.steps, 1), clip=above("clip", self.clip, 0.0))
         instance("penalty", self.penalty, Penalty)
         set_frozen(self, share=open_fraction("share", self.share))
-        if (self.moments is None) != (self.records is None):
-            raise InvalidParameter("moments and records are public facts that go together: give both, or neither")
+        Curvatures.public(self.moments, self.records)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
-        bought = self.moments is None
+        public = Curvatures.public(self.moments, self.records)
+        share = self.share if public is None else 0.0
         if target.mu is not None:
             raise InvalidParameter("choices have no exact price as mu: ask for rho, or epsilon with delta")
         if target.epsilon is not None and target.delta == 0.0:
             raise InvalidParameter("the steps have normal noise, which has no pure guarantee: give a delta > 0")
-        rho = whole_rho(target, self.steps, self.share if bought else 0.0, task.unit)
-        one, half = (self.share if bought else 0.0) * rho, (1.0 - (self.share if bought else 0.0)) * rho / 2.0
+        rho = whole_rho(target, self.steps, share, task.unit)
+        half = (1.0 - share) * rho / 2.0
         return GreedyCoordinateFit(
             task=task,
             model=loss,
             steps=self.steps,
             clip=self.clip,
             penalty=self.penalty,
-            curvatures=moments_part(task, math.sqrt(2.0 * one)) if bought else None,
-            moments=self.moments,
-            records=self.records,
+            curvatures=levels_part(task, math.sqrt(2.0 * share * rho)) if public is None else public,
             best=Exponential.for_budget(rho=half / self.steps, sensitivity=score_reach(task)),
             step=Gaussian.for_budget(rho=half / self.steps, sensitivity=sum_reach(task)),
             at=target.delta or None,
@@ -127,8 +122,8 @@ def whole_rho(target: Guarantee, steps: int, share: float, unit: Unit) -> float:
 class GreedyCoordinateFit(Algorithm[Any, Any]):
     """Noisy coordinate descent along coordinates that are chosen privately.
 
-    **Guarantee:** the composition of the column moments, and for each step of a choice by the exponential mechanism and a
-    normal release.
+    **Guarantee:** the composition of the levels of columns, and for each step of a choice by the exponential mechanism and
+    a normal release.
     **Sensitivity:** of a sum over C_j: at most 1 (2 under replace); of a score the same, with an allowance for rounding.
     **Reference:** Mangold, Bellet, Salmon & Tommasi 2023.
     **Proof:** docs/proofs/learn/greedy_coordinate_fit.md.
@@ -141,11 +136,9 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
     steps: int
     best: Exponential
     step: Gaussian
+    curvatures: Gaussian | Curvatures
     clip: float = 0.5
     penalty: Penalty = NO_PENALTY
-    curvatures: Gaussian | None = None
-    moments: tuple[float, ...] | None = None
-    records: float | None = None
     at: float | None = None
 
     def __post_init__(self) -> None:
@@ -153,28 +146,19 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
         instance("model", self.model, Loss)
         set_frozen(self, steps=count("steps", self.steps, 1), clip=above("clip", self.clip, 0.0))
         instance("penalty", self.penalty, Penalty)
-        if (self.curvatures is None) == (self.moments is None) or (self.moments is None) != (self.records is None):
-            raise InvalidParameter("the column moments are either bought or public, with the number of records")
-        if self.moments is not None:
-            public = tuple(above("moments", each, 0.0) for each in items("moments", self.moments))
-            if len(public) != self.task.dimension:
-                raise InvalidParameter("moments must hold a number for each column of unit rows, the constant one last")
-            set_frozen(self, moments=public, records=above("records", self.records, 0.0))
-        needed: list[tuple[str, Any, type, Sensitivity]] = [
+        check_curvatures(self.curvatures, self.task)
+        parts: list[tuple[str, Any, type, Sensitivity]] = [
             ("best", self.best, Exponential, score_reach(self.task)),
             ("step", self.step, Gaussian, sum_reach(self.task)),
         ]
-        if self.curvatures is not None:
-            needed.append(("curvatures", self.curvatures, Gaussian, moments_reach(self.task)))
-        for name, part, kind, reach in needed:
-            made: Any = instance(name, part, kind)
-            if made.sensitivity.value < reach.value or made.sensitivity.unit != reach.unit:
-                raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")
+        if not isinstance(self.curvatures, Curvatures):
+            parts.append(("curvatures", self.curvatures, Gaussian, levels_reach(self.task)))
+        check_parts(parts)
 
     @property
     def loss(self) -> PrivacyLoss:
         parts: list[PrivacyLoss] = [Repeated(self.best.loss, self.steps), Repeated(self.step.loss, self.steps)]
-        if self.curvatures is not None:
+        if isinstance(self.curvatures, Gaussian):
             parts.append(self.curvatures.loss)
         return Composed(parts)
 
@@ -187,14 +171,10 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
 
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = Columns(self.task, self.model, prepared)
-        if self.curvatures is None:
-            assert self.records is not None
-            known = Curvatures(np.array(self.moments), self.records)
-        else:
-            released = self.curvatures.release(columns.moments(), source=source).value
-            known = Curvatures.released(np.asarray(released), self.curvatures.sigma, largest_entries(self.task))
-        bounds = clip_bounds(known.moments, self.clip, "lipschitz", self.model.lipschitz * largest_entries(self.task))
-        weights = self.model.smoothness * known.moments
+        known = known_curvatures(self.curvatures, columns, self.task, source)
+        moments = np.array(known.moments)
+        bounds = clip_bounds(moments, self.clip, "lipschitz", self.model.lipschitz * largest_entries(self.task))
+        weights = self.model.smoothness * moments
         # coefficients in the units of a clipped contribution, in which a step is the sum itself
         penalty = in_units(self.penalty.on_unit_rows(self.task, known.records), bounds, weights)
         u = np.zeros(self.task.dimension)

@@ -1,0 +1,69 @@
+"""Penalties of coefficients: l1, l2 and a box, with their proximal maps on unit rows."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import at_least, set_frozen
+from privet.errors import InvalidParameter
+from privet.learn.problem import Interval, Task
+
+FARTHEST = 1e6  # coefficients on unit rows are kept within this, so that margins stay finite
+
+
+@final
+@dataclass(frozen=True)
+class Penalty:
+    """What is added to the mean loss, in the units of the data: `l1` |w|_1 + `l2`/2 |w|_2^2, and a box for every w_j.
+
+    The intercept is free of it.
+
+    >>> Penalty(l1=0.1).l1
+    0.1
+    """
+
+    l1: float = 0.0
+    l2: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        set_frozen(self, l1=at_least("l1", self.l1, 0.0), l2=at_least("l2", self.l2, 0.0))
+        low, high = float(self.low), float(self.high)
+        if not low <= 0.0 <= high:
+            raise InvalidParameter("the box must hold 0: low <= 0 <= high")
+        set_frozen(self, low=low, high=high)
+
+    def on_unit_rows(self, task: Task, records: float) -> "UnitPenalty":
+        """The same penalty for sums over that many records, unit rows, and targets as they are encoded."""
+        per = np.full(task.features, 1.0 / task.length)  # what a coefficient on unit rows is in the units of the data
+        if task.scales is not None:
+            per = per / np.array(task.scales)
+        half = task.target.half if isinstance(task.target, Interval) else 1.0
+        one, two = records * self.l1 * per / half, records * self.l2 * per**2
+        with np.errstate(invalid="ignore"):
+            low, high = np.fmax(-FARTHEST, self.low / (per * half)), np.fmin(FARTHEST, self.high / (per * half))
+        if task.intercept:
+            one, two = np.append(one, 0.0), np.append(two, 0.0)
+            low, high = np.append(low, -FARTHEST), np.append(high, FARTHEST)
+        return UnitPenalty(one, two, low, high)
+
+
+NO_PENALTY = Penalty()
+
+
+class UnitPenalty(NamedTuple):
+    """A penalty for each coefficient on unit rows, for sums over records."""
+
+    l1: Array
+    l2: Array
+    low: Array
+    high: Array
+
+    def prox(self, value: Any, step: Any, j: Any = slice(None)) -> Any:
+        """The minimum over v of (v - value)^2/(2 step) + the penalty of coordinate j: never moves apart two values."""
+        small = np.sign(value) * np.maximum(np.abs(value) - step * self.l1[j], 0.0) / (1.0 + step * self.l2[j])
+        return np.clip(small, self.low[j], self.high[j])
