@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ from sklearn.base import clone, is_classifier, is_regressor
 import privet as pv
 from privet import accounting, audit, noise, testing
 from privet.errors import InvalidParameter
-from privet.learn import Lasso, LogisticRegression, PrivateSearchCV
+from privet.learn import Lasso, LinearRegression, LogisticRegression, PrivateSearchCV
 from privet.learn.problem import ArrayRecords, Classes, Interval, Task
-from privet.learn.search.holdout import in_two, score_of
+from privet.learn.search.holdout import STEPS, in_two, score_of
 from privet.learn.search.private_search import SearchFit, try_epsilon
-from privet.learn.solvers import OutputPerturbation
+from privet.learn.solvers import NoisyGD, OutputPerturbation
 from privet.mechanisms import Example
 from privet.privacy import GaussianLoss, Guarantee, PureLoss, Selected, Unit
 
@@ -129,6 +130,38 @@ def test_no_try_gives_a_fixed_public_answer(monkeypatch):
         assert value["score"] == 0.0
         assert not value["value"].any()
         assert value["value"].shape == (3,)
+
+
+SEARCHED = {
+    "steps": (LogisticRegression(classes=[0, 1], solver=NoisyGD(steps=2)), LABELS),
+    "classes": (LogisticRegression(classes=[0, 1, 2]), LABELS),
+    "records of numbers": (LinearRegression(bounds_y=(-1, 1)), ROWS[:, 0]),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_fits_of_every_form_can_be_searched(name, monkeypatch):
+    """Fits that are algorithms themselves, several classes, fits that release records; and none of them tried."""
+    model, targets = SEARCHED[name]
+    search = PrivateSearchCV(model, {"row_norm": [1.0, 2.0]}, epsilon=2.0, delta=1e-6, mean_tries=2)
+    tried = np.shape(search.fit(ROWS, targets).best_estimator_.coef_)
+    monkeypatch.setattr(SearchFit, "_number", lambda self, source: 0)
+    never = search.fit(ROWS, targets).best_estimator_
+    assert np.shape(never.coef_) == tried
+    assert not np.any(never.coef_)
+    if name == "records of numbers":
+        assert np.isinf(never.confidence_intervals()).all()
+
+
+def test_scores_are_exact_however_many_records():
+    """A quotient in floats would round from 2^29 records on, and two of them could be more than 1 apart."""
+    task = Task(features=1, row_norm=1.0, target=Classes((0, 1)))
+    model = LogisticRegression(classes=[0, 1], row_norm=1.0)
+    model.coef_, model.intercept_ = np.ones((1, 1)), np.zeros(1)
+    score = score_of(model, task, ArrayRecords(np.ones((3, 1)), np.array([1, 1, 0])))
+    assert isinstance(score, Fraction)
+    assert score == 2
+    assert STEPS * score == 2 * STEPS
 
 
 # --- what a try releases ------------------------------------------------------------------------------------------------

@@ -96,3 +96,20 @@ def test_records_are_admitted_by_type_and_shape_alone():
             task.admit(wrong)
     with pytest.raises(InvalidData):
         task.admit(ArrayRecords(np.zeros((2, 2)), np.array(["x", "y"])))
+
+
+@pytest.mark.parametrize("columns", [3, 7, 33])
+def test_a_unit_row_comes_from_its_record_alone(columns):
+    """However the array lies in memory, and whoever else is in it: a sum down columns rounds by the number of rows."""
+    rows = np.random.default_rng(4).normal(size=(40, columns))
+    task = Task(features=columns, row_norm=0.5)
+
+    def units(array):
+        return np.concatenate([chunk.rows for chunk in task.unit_chunks(ArrayRecords(array))])
+
+    alone = np.concatenate([units(rows[i : i + 1]) for i in range(40)])
+    held = np.zeros((80, 2 * columns))
+    held[::2, ::2] = rows
+    for array in (rows, np.asfortranarray(rows), held[::2, ::2], np.asfortranarray(held)[::2, ::2]):
+        assert (units(array) == alone).all()
+        assert (units(array[5:6]) == alone[5]).all()

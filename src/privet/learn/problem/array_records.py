@@ -58,15 +58,6 @@ def _is_csr(rows: Any) -> bool:
     return getattr(rows, "format", None) == "csr" and hasattr(rows, "indptr")
 
 
-def empty(columns: int) -> ArrayRecords:
-    """No records: for plans that are tried out.
-
-    >>> empty(2)
-    <private records with 2 columns>
-    """
-    return ArrayRecords(np.zeros((0, columns)), np.zeros(0))
-
-
 def dense(rows: Any) -> Array:
     """A chunk's rows as a float64 array."""
     return np.asarray(rows.toarray() if _is_csr(rows) else rows, dtype=np.float64)

@@ -121,7 +121,8 @@ class Task:
     def _unit_rows(self, rows: Any, bad: Array) -> Any:
         if getattr(rows, "format", None) == "csr":
             return self._unit_csr(rows, bad)
-        values = np.array(rows, dtype=np.float64)
+        # row by row in memory: down columns a sum rounds by how many rows there are, and so by other records
+        values = np.array(rows, dtype=np.float64, order="C")
         if self.centers is not None:
             values -= np.array(self.centers)
         if self.scales is not None:

@@ -1,6 +1,7 @@
 """Records in two parts by private coins, and the score of a linear model on one of them."""
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -48,7 +49,7 @@ def in_two(records: Records, drawn: Callable[[int], Array]) -> tuple[Records, Re
     return Part(records, [~mask for mask in masks]), Part(records, masks)
 
 
-def score_of(model: Any, task: Task, records: Records) -> float:
+def score_of(model: Any, task: Task, records: Records) -> Fraction:
     """The sum over records of a number between 0 and 1, exactly: whether the class is right, or 1 - (residual/width)^2.
 
     Margins are computed element by element, so that a record's score depends on that record alone.
@@ -57,7 +58,7 @@ def score_of(model: Any, task: Task, records: Records) -> float:
     for rows, targets in records.chunks():
         each = _scores(model, task, dense(rows), targets)
         total += int(np.trunc(np.clip(each, 0.0, 1.0) * STEPS).sum())
-    return total / STEPS
+    return Fraction(total, STEPS)
 
 
 def _scores(model: Any, task: Task, rows: Array, targets: Array) -> Array:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, final, get_args
 
 import numpy as np
@@ -16,8 +16,7 @@ from privet._numerics import Array, bisect
 from privet._validate import above, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.estimators import LogisticRegression, PrivateEstimator
-from privet.learn.problem import Records
-from privet.learn.problem.array_records import ArrayRecords, empty
+from privet.learn.problem import ArrayRecords, Classes, Records
 from privet.learn.search.holdout import in_two, score_of
 from privet.learn.solvers import OutputPerturbation
 from privet.mechanisms import Algorithm, Gaussian, Laplace, Mechanism
@@ -116,7 +115,7 @@ class PrivateSearchCV(PrivateEstimator):
         best.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             best.feature_names_in_ = self.feature_names_in_
-        best._set(np.asarray(value["value"]), plan.plans[place])
+        best._set(_released(value["value"]), plan.plans[place])
         self.best_estimator_, self.best_score_ = best, float(value["score"])
         if hasattr(best, "classes_"):
             self.classes_ = best.classes_
@@ -165,6 +164,11 @@ class PrivateSearchCV(PrivateEstimator):
             tags.estimator_type = inner.estimator_type
             tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
+
+
+def _released(value: Any) -> Any:
+    """What a fit released: an array, or a record of them."""
+    return value if isinstance(value, Mapping) else np.asarray(value)
 
 
 def _covers(promise: Guarantee, loss: PrivacyLoss) -> bool:
@@ -346,18 +350,23 @@ class SearchFit(Algorithm[Any, Any]):
             raise InvalidParameter("a try released something else than what it is priced for")
         return self.loss
 
-    def _score(self, place: int, value: Any, records: Records) -> float:
+    def _score(self, place: int, value: Any, records: Records) -> Fraction:
         """Not releasable: `judge` adds its noise."""
         model, plan = clone(self.models[place]), self.plans[place]
-        model._set(np.asarray(value), plan)
+        model._set(_released(value), plan)
         return score_of(model, plan.task, records)  # type: ignore[attr-defined]
 
-    @cached_property
-    def _fallback(self) -> Array:
-        """What is answered without a try: a model of zeros, which is public."""
+    @property
+    def _fallback(self) -> Any:
+        """What is answered without a try: a model of zeros, of which nothing is known. It is public."""
         plan: Any = self.plans[0]
-        tried = plan._draw(plan._prepare(empty(plan.task.features)), 1, noise.Seeded(0))[0]
-        return np.zeros_like(np.asarray(tried, dtype=np.float64))
+        size, target = plan.task.dimension, plan.task.target
+        several = isinstance(target, Classes) and len(target.labels) > 2
+        zeros = np.zeros((len(target.labels), size) if several else size)
+        if not isinstance(plan.form, Record):
+            return zeros
+        unknown = {"covariance": np.full((size, size), math.inf), "gram": np.zeros((size, size)), "noise": np.zeros(3)}
+        return {name: unknown.get(name, zeros) for name in plan.form.of}
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
