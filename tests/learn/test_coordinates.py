@@ -257,7 +257,7 @@ def test_replays_see_the_forgotten_two():
     pair = ArrayRecords(one, np.array([1.0])), ArrayRecords(one, np.array([-1.0]))
     assert not audit.replay(plan.release, *pair).refuted
     half = Gaussian.for_budget(mu=1.0, sensitivity=1.0, unit=Unit("replace"))
-    with pytest.raises(InvalidParameter, match="smaller sensitivity"):
+    with pytest.raises(InvalidParameter, match="smaller reach"):
         twin_of(CoordinateFit, plan, step=half)
     assert audit.replay(twin_of(OneEnd, plan, step=half).release, *pair).refuted
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privet import audit, noise, testing
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn import LogisticRegression
 from privet.learn.estimators.choice import chosen_solver
 from privet.learn.losses import Logistic, Softmax
@@ -58,13 +58,13 @@ def test_steps_follow_public_facts():
 
 @pytest.mark.parametrize("solver", [NoisyGD(), NoisySGD(rows=9), Preconditioned()])
 def test_normal_noise_has_no_pure_guarantee(solver):
-    with pytest.raises(InvalidParameter, match="no pure guarantee"):
+    with pytest.raises(NoGuarantee, match="no pure guarantee"):
         solver.plan(TASK, Logistic(), Guarantee(1.0))
 
 
 def test_a_plan_refuses_noise_that_is_too_small():
     plan = NoisyGD(rows=100, clip_norm=0.5).plan(TASK, Logistic(), Guarantee(1.0, 1e-6))
-    with pytest.raises(InvalidParameter, match="smaller clipping norm"):
+    with pytest.raises(InvalidParameter, match="smaller reach"):
         replace(plan, clip_norm=0.6)
     with pytest.raises(InvalidParameter, match="not public"):
         replace(plan, rows=None)

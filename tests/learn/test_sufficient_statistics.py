@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privet import noise, privacy
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn import LinearRegression, Ridge
 from privet.learn.losses import Logistic, Squared
 from privet.learn.problem import ArrayRecords, Classes, Interval, Task
@@ -228,7 +228,7 @@ def test_losses_and_targets_that_are_no_squares_are_refused():
     labels = Task(features=1, row_norm=1.0, target=Classes((0, 1)))
     with pytest.raises(InvalidParameter, match="bounds_y"):
         SufficientStatistics().plan(labels, Squared(), Guarantee(1.0, 1e-6))
-    with pytest.raises(InvalidParameter, match="pure"):
+    with pytest.raises(NoGuarantee, match="pure"):
         BoostedSSP().plan(task(), Squared(), Guarantee(1.0))
 
 

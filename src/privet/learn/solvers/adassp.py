@@ -12,8 +12,10 @@ from privet._validate import instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
-from privet.learn.solvers.equations import check_squared, reach, total_mu
+from privet.learn.solvers.budget import whole_mu
+from privet.learn.solvers.equations import check_squared, reach
 from privet.learn.solvers.exact_totals import STEPS, exact_gram
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
@@ -48,7 +50,7 @@ class AdaSSP(Solver):
         check_squared(task, loss)
         if task.dimension > _COLUMNS:
             raise InvalidParameter(f"AdaSSP is for at most {_COLUMNS} columns: take BoostedSSP()")
-        third, unit = total_mu(target) / math.sqrt(3.0), task.unit
+        third, unit = whole_mu(target, "AdaSSP") / math.sqrt(3.0), task.unit
         return AdaSSPFit(
             task=task,
             miss=self.miss,
@@ -67,7 +69,7 @@ def _eigen_reach(unit: Unit) -> Sensitivity:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class AdaSSPFit(Algorithm[Any, Any]):
+class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
     """Noisy smallest eigenvalue, noisy Gram, noisy product with targets: coefficients of unit rows.
 
     **Guarantee:** the composition of the three normal releases.
@@ -90,22 +92,19 @@ class AdaSSPFit(Algorithm[Any, Any]):
         set_frozen(self, miss=open_fraction("miss", self.miss))
         unit = self.task.unit
         parts = (
-            (instance("smallest", self.smallest, Gaussian), _eigen_reach(unit)),
-            (instance("gram", self.gram, SymmetricGaussian).noise, reach(1, 2, unit)),
-            (instance("cross", self.cross, Gaussian), reach(1, 4, unit)),
+            ("smallest", Gaussian, _eigen_reach(unit)),
+            ("gram", SymmetricGaussian, reach(1, 2, unit)),
+            ("cross", Gaussian, reach(1, 4, unit)),
         )
-        for made, bound in parts:
-            if made.sensitivity.value < bound.value or made.sensitivity.unit != unit:
-                raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+        for name, kind, needed in parts:
+            made: Any = instance(name, getattr(self, name), kind)
+            check_reach(name, made.sensitivity, needed)
         if self.gram.size != self.task.dimension:
             raise InvalidParameter("the noise was made for a matrix of another size")
 
     @property
     def loss(self) -> PrivacyLoss:
         return Composed((self.smallest.loss, self.gram.loss, self.cross.loss))
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Any:
         size = self.task.dimension

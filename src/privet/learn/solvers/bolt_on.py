@@ -15,6 +15,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.problem.array_records import dense
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Ball, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -135,7 +136,7 @@ def last_reach(task: Task, loss: Loss, facts: Facts) -> Sensitivity:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class BoltOnFit(Algorithm[Any, Any]):
+class BoltOnFit(OnRecords, Algorithm[Any, Any]):
     """The last iterate of stochastic gradient descent in a random order, plus noise.
 
     **Guarantee:** that of `noise`, `Gaussian` or, for a pure guarantee, `Ball`.
@@ -158,9 +159,7 @@ class BoltOnFit(Algorithm[Any, Any]):
         instance("noise", self.noise, Gaussian, Ball)
         if self.task.unit.relation != "replace":
             raise InvalidParameter('passes over n records are analysed under Unit("replace") alone')
-        needed = last_reach(self.task, self.model, self.facts)
-        if self.noise.sensitivity.value < needed.value or self.noise.sensitivity.unit != needed.unit:
-            raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+        check_reach("noise", self.noise.sensitivity, last_reach(self.task, self.model, self.facts))
 
     @property
     def at(self) -> float | None:  # type: ignore[override]
@@ -170,9 +169,6 @@ class BoltOnFit(Algorithm[Any, Any]):
     @property
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         chunks = list(self.task.unit_chunks(prepared))

@@ -13,8 +13,10 @@ from privet._validate import at_least, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
-from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved, total_mu
+from privet.learn.solvers.budget import whole_mu
+from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved
 from privet.learn.solvers.exact_totals import STEPS, Factors, exact_cross, exact_gram, exact_margins
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.shrinkage import Noise, shrunk
 from privet.learn.solvers.solver import Solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
@@ -49,7 +51,7 @@ class BoostedSSP(Solver):
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
         check_squared(task, loss)
-        mu, unit = total_mu(target), task.unit
+        mu, unit = whole_mu(target, "BoostedSSP"), task.unit
         share = {name: mu * math.sqrt(part) for name, part in _SHARES.items()}
         gram = SymmetricGaussian.for_budget(mu=share["gram"], size=task.dimension, sensitivity=reach(1, 2, unit))
         return BoostedFit(
@@ -66,7 +68,7 @@ class BoostedSSP(Solver):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class BoostedFit(Algorithm[Any, Any]):
+class BoostedFit(OnRecords, Algorithm[Any, Any]):
     """Noisy Gram, noisy product with targets, noisy spread of residuals, noisy product with clipped residuals.
 
     **Guarantee:** the composition of the four normal releases.
@@ -91,17 +93,10 @@ class BoostedFit(Algorithm[Any, Any]):
         set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         unit = self.task.unit
         for part, bound in (("first", reach(1, 4, unit)), ("spread", reach(2, 1, unit)), ("second", reach(1, 4, unit))):
-            made = instance(part, getattr(self, part), Gaussian)
-            if made.sensitivity.value < bound.value or made.sensitivity.unit != unit:
-                raise InvalidParameter(f"{part} was made for a smaller reach, or another unit, than this plan has")
-        bound = reach(1, 2, unit)
-        made = instance("gram", self.gram, SymmetricGaussian).noise
-        if (
-            made.sensitivity.value < bound.value
-            or made.sensitivity.unit != unit
-            or self.gram.size != self.task.dimension
-        ):
-            raise InvalidParameter("gram was made for a smaller reach, another unit or size than this plan has")
+            check_reach(part, instance(part, getattr(self, part), Gaussian).sensitivity, bound)
+        check_reach("gram", instance("gram", self.gram, SymmetricGaussian).sensitivity, reach(1, 2, unit))
+        if self.gram.size != self.task.dimension:
+            raise InvalidParameter("gram was made for a matrix of another size")
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -110,9 +105,6 @@ class BoostedFit(Algorithm[Any, Any]):
     @property
     def form(self) -> Form:
         return FORM
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         task = self.task

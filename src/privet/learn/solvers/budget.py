@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Loss
 from privet.learn.problem import GridRows, Task, gradient_reach
 from privet.mechanisms import Gaussian
@@ -18,21 +18,25 @@ COUNT_SHARE = 0.02  # of mu^2, for a noisy number of records where none is publi
 
 
 def whole_mu(target: Guarantee, name: str) -> float:
-    """The largest mu-GDP that keeps the promise: normal noise composes in it exactly.
+    """The mu-GDP that keeps the promise, a little below the largest so that sums of shares in floats stay within it.
+
+    Normal noise composes exactly in it.
 
     >>> round(whole_mu(Guarantee(1.0, 1e-6), "NoisyGD"), 6)
     0.236704
     """
     if target.mu is not None:
-        return target.mu
-    if target.rho is not None:
-        return math.sqrt(2.0 * target.rho)
-    assert target.epsilon is not None
-    if target.delta == 0.0:
-        raise InvalidParameter(
-            f"{name} has normal noise, which has no pure guarantee: give delta, or take ObjectivePerturbation()"
+        mu = target.mu
+    elif target.rho is not None:
+        mu = math.sqrt(2.0 * target.rho)
+    elif target.epsilon is None or target.delta == 0.0:
+        raise NoGuarantee(
+            f"{name} has normal noise, which has no pure guarantee: give delta, or take a solver that can be pure, such as "
+            "ObjectivePerturbation() or SufficientStatistics()"
         )
-    return 1.0 / analytic_noise_multiplier(target.epsilon, target.delta)
+    else:
+        mu = 1.0 / analytic_noise_multiplier(target.epsilon, target.delta)
+    return mu * (1.0 - 2.0**-40)
 
 
 def gradient_noise(mu: float, clip_norm: float, unit: Any) -> Gaussian:

@@ -14,8 +14,8 @@ from privet.learn.problem import ArrayRecords, Classes, NoTarget, Records, Task
 from privet.learn.problem.array_records import dense
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import STEPS, Total, whole
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.mechanisms import Algorithm, Ball, Gaussian
-from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Guarantee, PrivacyLoss, Unit
@@ -36,7 +36,7 @@ def moment_reach(columns: int, classes: int, unit: Unit) -> Sensitivity:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class ColumnMoments(Algorithm[Any, Any]):
+class ColumnMoments(OnRecords, Algorithm[Any, Any]):
     """Noisy count, sums of z and of z^2 - 1/2 for every class, with columns z moved to [-1, 1] by public bounds.
 
     A record touches the numbers of its own class only. Records with NaN, infinity or an unknown label touch none.
@@ -60,9 +60,8 @@ class ColumnMoments(Algorithm[Any, Any]):
             raise InvalidParameter("moments are those of classes, or of all records")
         if self.task.centers is None or self.task.scales is None:
             raise InvalidParameter("moments need public bounds of the columns: give bounds=(low, high)")
-        bound = moment_reach(self.task.features, self.classes, self.task.unit)
-        if self.noise.sensitivity.value < bound.value or self.noise.sensitivity.unit != self.task.unit:
-            raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+        needed = moment_reach(self.task.features, self.classes, self.task.unit)
+        check_reach("noise", self.noise.sensitivity, needed)
 
     @classmethod
     def planned(cls, task: Task, target: Guarantee) -> "ColumnMoments":
@@ -82,13 +81,6 @@ class ColumnMoments(Algorithm[Any, Any]):
     @property
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         totals = [Fraction(int(each), STEPS**2) for each in exact_moments(self.task, prepared).flat]

@@ -9,12 +9,10 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import instance
-from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Loss
 from privet.learn.problem import Records, Task
-from privet.mechanisms.gaussian import analytic_noise_multiplier
+from privet.learn.solvers.on_records import check_reach
 from privet.mechanisms.sensitivity import Sensitivity
-from privet.privacy import Guarantee
 
 STEPS = 2**24  # one clipped contribution in whole steps: sums of 2^29 records are exact in doubles, in any order
 LEVELS = 32  # of squares of entries, each half of the one before: entries down to 2^-16 of the largest possible one
@@ -152,22 +150,6 @@ def sum_reach(task: Task, norm: Any = "l2", each: Fraction = Fraction(1)) -> Sen
     return Sensitivity(each * ends * task.unit.group_size, norm=norm, unit=task.unit)
 
 
-def gaussian_mu(target: Guarantee, name: str) -> float:
-    """The mu of normal noise that keeps the promise.
-
-    >>> round(gaussian_mu(Guarantee(1.0, 1e-6), "this"), 6)
-    0.236704
-    """
-    if target.mu is not None:
-        return target.mu * (1.0 - 1e-9)
-    if target.rho is not None:
-        return math.sqrt(2.0 * target.rho) * (1.0 - 1e-9)
-    assert target.epsilon is not None
-    if target.delta == 0.0:
-        raise NoGuarantee(f"{name} has normal noise, which has no pure guarantee: give a delta > 0")
-    return (1.0 - 1e-9) / analytic_noise_multiplier(target.epsilon, target.delta)
-
-
 def clip_bounds(moments: Array, clip: float, rule: str, largest: Array) -> Array:
     """C_j: clip sqrt(M_j/sum M) (Lipschitz) or clip/sqrt p (uniform), never above what a contribution can be.
 
@@ -194,5 +176,4 @@ def check_parts(parts: Iterable[tuple[str, Any, type, Sensitivity]]) -> None:
     """Refuse a part of another kind, for a smaller sensitivity or for another unit than a plan has."""
     for name, part, kind, needed in parts:
         made: Any = instance(name, part, kind)
-        if made.sensitivity.value < needed.value or made.sensitivity.unit != needed.unit:
-            raise InvalidParameter("a part was made for a smaller sensitivity, or another unit, than this plan has")
+        check_reach(name, made.sensitivity, needed)

@@ -14,12 +14,12 @@ from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.columns import (
     SIZES,
     Columns,
     check_parts,
     clip_bounds,
-    gaussian_mu,
     largest_entries,
     sum_reach,
 )
@@ -30,10 +30,10 @@ from privet.learn.solvers.curvatures import (
     levels_part,
     levels_reach,
 )
+from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
-from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
@@ -89,7 +89,7 @@ class CoordinateDescent(Solver):
         Curvatures.public(self.moments, self.records)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
-        mu, public = gaussian_mu(target, "coordinate descent"), Curvatures.public(self.moments, self.records)
+        mu, public = whole_mu(target, "CoordinateDescent") * (1.0 - 1e-9), Curvatures.public(self.moments, self.records)
         steps = 3 * task.dimension if self.steps is None else self.steps
         extra = self.share if public is None else 0.0
         quantiles = self.share / 2.0 if self.clipping == "adaptive" else 0.0
@@ -149,7 +149,7 @@ def _check_rules(clipping: str, choice: str) -> None:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class CoordinateFit(Algorithm[Any, Any]):
+class CoordinateFit(OnRecords, Algorithm[Any, Any]):
     """Noisy coordinate descent with averaging.
 
     **Guarantee:** exact GDP: the levels of columns, every step, and where clipping is adaptive the sizes of contributions
@@ -202,13 +202,6 @@ class CoordinateFit(Algorithm[Any, Any]):
         if self.quantile is not None:
             parts.append(Repeated(self.quantile.loss, self.rounds))
         return Composed(parts)
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = Columns(self.task, self.model, prepared)

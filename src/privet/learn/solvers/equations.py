@@ -1,6 +1,5 @@
 """What solvers from sufficient statistics share: the target, the ridge, and the form of their answers."""
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -12,9 +11,8 @@ from privet.learn.losses import Loss, Squared
 from privet.learn.problem import Interval, Task
 from privet.learn.solvers.shrinkage import Noise, covariance, plain, shrunk
 from privet.mechanisms.form import Form, Numbers, Record
-from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.mechanisms.sensitivity import Sensitivity
-from privet.privacy import Guarantee, Unit
+from privet.privacy import Unit
 
 FORM: Form = Record(dict.fromkeys(("coefficients", "center", "covariance", "gram", "noise", "start"), Numbers()))
 
@@ -27,23 +25,6 @@ def check_squared(task: Task, loss: Loss) -> None:
         )
     if not isinstance(task.target, Interval):
         raise InvalidParameter("the squared loss needs a target with bounds: give bounds_y=")
-
-
-def total_mu(target: Guarantee) -> float:
-    """The mu of normal noise that meets the target, rounded down.
-
-    >>> total_mu(Guarantee(mu=0.5)) <= 0.5
-    True
-    """
-    if target.mu is not None:
-        mu = target.mu
-    elif target.rho is not None:
-        mu = math.sqrt(2.0 * target.rho)
-    elif target.epsilon is None or target.delta == 0.0:
-        raise InvalidParameter("normal noise has no pure guarantee: give a delta, or take SufficientStatistics()")
-    else:
-        mu = 1.0 / analytic_noise_multiplier(target.epsilon, target.delta)
-    return mu * (1.0 - 2.0**-40)
 
 
 def reach(add: int | Fraction, replace: int | Fraction, unit: Unit) -> Sensitivity:

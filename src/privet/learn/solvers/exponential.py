@@ -14,6 +14,7 @@ from privet.errors import InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.problem.array_records import dense
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Exponential, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -69,7 +70,7 @@ def score_reach(task: Task, loss: Loss, radius: float) -> Sensitivity:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class GridExponentialFit(Algorithm[Any, Any]):
+class GridExponentialFit(OnRecords, Algorithm[Any, Any]):
     """A point of a grid of coefficients, chosen by the exponential mechanism.
 
     **Guarantee:** that of `choice`.
@@ -92,9 +93,7 @@ class GridExponentialFit(Algorithm[Any, Any]):
         instance("model", self.model, Loss)
         instance("choice", self.choice, Exponential)
         set_frozen(self, radius=above("radius", self.radius, 0.0), points=count("points", self.points, 2))
-        needed = score_reach(self.task, self.model, self.radius)
-        if self.choice.sensitivity.value < needed.value or self.choice.sensitivity.unit != needed.unit:
-            raise InvalidParameter("the choice was made for a smaller reach, or another unit, than this plan has")
+        check_reach("choice", self.choice.sensitivity, score_reach(self.task, self.model, self.radius))
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -107,9 +106,6 @@ class GridExponentialFit(Algorithm[Any, Any]):
             return line[:, None]
         both = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
         return np.asarray(both[np.hypot(both[:, 0], both[:, 1]) <= self.radius])
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         places = self.places()

@@ -14,9 +14,9 @@ from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.columns import Columns, largest_entries, sum_reach
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Exponential, Mechanism
-from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
@@ -85,7 +85,7 @@ def choice_epsilon(target: Guarantee, steps: int, unit: Unit) -> float:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class FrankWolfeFit(Algorithm[Any, Any]):
+class FrankWolfeFit(OnRecords, Algorithm[Any, Any]):
     """Steps of length 2/(t + 2) towards corners of the l1 ball that are chosen privately.
 
     **Guarantee:** that of `steps` choices by the exponential mechanism.
@@ -110,20 +110,11 @@ class FrankWolfeFit(Algorithm[Any, Any]):
         set_frozen(self, steps=count("steps", self.steps, 1), radius=above("radius", self.radius, 0.0))
         set_frozen(self, clip=above("clip", self.clip, 0.0))
         instance("best", self.best, Exponential)
-        needed = sum_reach(self.task, "score")
-        if self.best.sensitivity.value < needed.value or self.best.sensitivity.unit != needed.unit:
-            raise InvalidParameter("the choice was made for a smaller sensitivity, or another unit, than this plan has")
+        check_reach("best", self.best.sensitivity, sum_reach(self.task, "score"))
 
     @property
     def loss(self) -> PrivacyLoss:
         return Repeated(self.best.loss, self.steps)
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         p = self.task.dimension

@@ -23,10 +23,10 @@ from privet.learn.solvers.curvatures import (
     levels_part,
     levels_reach,
 )
+from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty, UnitPenalty
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Exponential, Gaussian, Mechanism
-from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Composed, ExponentialLoss, GaussianLoss, Guarantee, PrivacyLoss, Repeated, Unit
@@ -119,7 +119,7 @@ def whole_rho(target: Guarantee, steps: int, share: float, unit: Unit) -> float:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class GreedyCoordinateFit(Algorithm[Any, Any]):
+class GreedyCoordinateFit(OnRecords, Algorithm[Any, Any]):
     """Noisy coordinate descent along coordinates that are chosen privately.
 
     **Guarantee:** the composition of the levels of columns, and for each step of a choice by the exponential mechanism and
@@ -161,13 +161,6 @@ class GreedyCoordinateFit(Algorithm[Any, Any]):
         if isinstance(self.curvatures, Gaussian):
             parts.append(self.curvatures.loss)
         return Composed(parts)
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = Columns(self.task, self.model, prepared)

@@ -14,6 +14,7 @@ from privet.errors import InvalidParameter, ReleaseFailed
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
 from privet.learn.solvers.budget import gradient_noise, in_units, kept, whole_mu
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -98,7 +99,7 @@ def direction_reach(unit: Unit) -> Sensitivity:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class NewtonFit(Algorithm[Any, Any]):
+class NewtonFit(OnRecords, Algorithm[Any, Any]):
     """Newton steps with noise on gradients and on directions.
 
     **Guarantee:** `steps` releases each of `noise` and `direction`: normal noise composes to mu-GDP exactly.
@@ -128,16 +129,11 @@ class NewtonFit(Algorithm[Any, Any]):
             ("noise", gradient_reach(self.clip_norm, self.task.unit)),
             ("direction", direction_reach(self.task.unit)),
         ):
-            part = instance(name, getattr(self, name), Gaussian)
-            if part.sensitivity.value < needed.value or part.sensitivity.unit != needed.unit:
-                raise InvalidParameter(f"{name} was made for a smaller reach, or another unit, than this plan has")
+            check_reach(name, instance(name, getattr(self, name), Gaussian).sensitivity, needed)
 
     @property
     def loss(self) -> PrivacyLoss:
         return Composed((Repeated(self.noise.loss, self.steps), Repeated(self.direction.loss, self.steps)))
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         data, w = GridRows(self.task, prepared), np.zeros(self.task.dimension)

@@ -22,6 +22,7 @@ from privet.learn.solvers.budget import (
     shape_of,
     whole_mu,
 )
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -100,7 +101,7 @@ class NoisyGD(Solver):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class NoisyGDFit(Algorithm[Any, Any]):
+class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
     """Noisy gradient descent on all records.
 
     **Guarantee:** `steps` releases of `noise`, and one of `counting`: normal noise composes to mu-GDP exactly.
@@ -139,11 +140,7 @@ class NoisyGDFit(Algorithm[Any, Any]):
             instance("counting", self.counting, Gaussian)
             if self.counting.sensitivity.value < self.task.unit.group_size or self.counting.unit != self.task.unit:
                 raise InvalidParameter("the noise of the count was made for another unit than this plan has")
-        needed = gradient_reach(self.clip_norm, self.task.unit)
-        if self.noise.sensitivity.value < needed.value or self.noise.sensitivity.unit != needed.unit:
-            raise InvalidParameter(
-                "the noise was made for a smaller clipping norm, or another unit, than this plan has"
-            )
+        check_reach("noise", self.noise.sensitivity, gradient_reach(self.clip_norm, self.task.unit))
         if self.rows is None and self.counting is None and self.task.unit.relation == "add_remove":
             raise InvalidParameter("where records come and go their number is not public: give rows= or counting=")
 
@@ -151,9 +148,6 @@ class NoisyGDFit(Algorithm[Any, Any]):
     def loss(self) -> PrivacyLoss:
         steps = Repeated(self.noise.loss, self.steps)
         return steps if self.counting is None else Composed((self.counting.loss, steps))
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         data = GridRows(self.task, prepared)

@@ -12,9 +12,9 @@ from privet.errors import InvalidParameter
 from privet.learn.problem import ArrayRecords, NoTarget, Records, Task
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import exact_gram
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm
-from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
@@ -22,7 +22,7 @@ from privet.privacy import Guarantee, PrivacyLoss, Unit
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class NoisyGram(Algorithm[Any, Any]):
+class NoisyGram(OnRecords, Algorithm[Any, Any]):
     """The sum of x x^T over unit rows, the constant column included where there is one, with normal noise.
 
     **Guarantee:** that of the one release.
@@ -40,11 +40,11 @@ class NoisyGram(Algorithm[Any, Any]):
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
         instance("noise", self.noise, SymmetricGaussian)
-        bound, made = reach(1, 2, self.task.unit), self.noise.sensitivity
         if not isinstance(self.task.target, NoTarget):
             raise InvalidParameter("the Gram is that of rows alone: a task without target")
-        if made.value < bound.value or made.unit != self.task.unit or self.noise.size != self.task.dimension:
-            raise InvalidParameter("the noise was made for a smaller reach, another unit or size than this plan has")
+        if self.noise.size != self.task.dimension:
+            raise InvalidParameter("the noise was made for a matrix of another size")
+        check_reach("noise", self.noise.sensitivity, reach(1, 2, self.task.unit))
 
     @classmethod
     def planned(cls, task: Task, target: Guarantee) -> "NoisyGram":
@@ -62,13 +62,6 @@ class NoisyGram(Algorithm[Any, Any]):
     @property
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         return np.asarray(self.noise.release(exact_gram(self.task, prepared), source=source).value)

@@ -12,10 +12,11 @@ from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.problem import ArrayRecords, NoTarget, Records, Task
-from privet.learn.solvers.equations import reach, total_mu
+from privet.learn.solvers.budget import whole_mu
+from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import STEPS, Total, exact_margins, tiles
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.mechanisms import Algorithm, Ball, Gaussian
-from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Repeated, Unit
 
@@ -26,7 +27,7 @@ _ROUNDS = 20
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class NoisyLloyd(Algorithm[Any, Any]):
+class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
     """Centres of clusters of unit rows. Each round counts and adds up the rows nearest to each centre, in one noisy vector.
 
     A cluster that looks empty starts again at a public point.
@@ -51,9 +52,7 @@ class NoisyLloyd(Algorithm[Any, Any]):
         instance("noise", self.noise, Gaussian, Ball)
         if self.task.intercept or not isinstance(self.task.target, NoTarget):
             raise InvalidParameter("clusters are those of rows alone: a task without intercept and target")
-        bound = reach(2, 4, self.task.unit)
-        if self.noise.sensitivity.value < bound.value or self.noise.sensitivity.unit != self.task.unit:
-            raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+        check_reach("noise", self.noise.sensitivity, reach(2, 4, self.task.unit))
 
     @classmethod
     def planned(cls, task: Task, clusters: int, rounds: int, target: Guarantee) -> "NoisyLloyd":
@@ -63,19 +62,12 @@ class NoisyLloyd(Algorithm[Any, Any]):
         if target.epsilon is not None and target.delta == 0.0:
             made = Ball.for_budget(epsilon=target.epsilon / many * (1.0 - 2.0**-40), sensitivity=bound)
         else:
-            made = Gaussian.for_budget(mu=total_mu(target) / math.sqrt(many), sensitivity=bound)
+            made = Gaussian.for_budget(mu=whole_mu(target, "NoisyLloyd") / math.sqrt(many), sensitivity=bound)
         return cls(task=task, clusters=clusters, rounds=many, noise=made, at=target.delta or None)
 
     @property
     def loss(self) -> PrivacyLoss:
         return Repeated(self.noise.loss, self.rounds)
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = self.task.features

@@ -11,10 +11,11 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import above, at_least, count, fraction, instance, set_frozen
 from privet.accounting import calibrate
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
 from privet.learn.solvers.budget import in_units, shape_of
+from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -54,7 +55,7 @@ class NoisySGD(Solver):
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if target.epsilon is not None and target.delta == 0.0:
-            raise InvalidParameter("NoisySGD has normal noise, which has no pure guarantee: give delta")
+            raise NoGuarantee("NoisySGD has normal noise, which has no pure guarantee: give delta")
         clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
         multiplier = sampled_multiplier(target, self.q, self.steps, task.unit)
         one = gradient_reach(clip_norm, Unit())
@@ -105,7 +106,7 @@ def step_price(one: PrivacyLoss, q: float, unit: Unit) -> PrivacyLoss:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class NoisySGDFit(Algorithm[Any, Any]):
+class NoisySGDFit(OnRecords, Algorithm[Any, Any]):
     """Noisy gradient descent on Poisson samples.
 
     **Guarantee:** `steps` releases of `noise` on samples to which every record belongs with probability `q`.
@@ -146,9 +147,6 @@ class NoisySGDFit(Algorithm[Any, Any]):
     @property
     def loss(self) -> PrivacyLoss:
         return Repeated(step_price(self.noise.loss, self.q, self.task.unit), self.steps)
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         data = GridRows(self.task, prepared)

@@ -17,6 +17,7 @@ from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import HuberHinge, Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.solvers.minimise import Objective, minimiser
+from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
 from privet.mechanisms.gaussian import analytic_noise_multiplier
@@ -76,7 +77,7 @@ def default_strength(epsilon: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Fit(Mechanism[Any, Any]):
+class _Fit(OnRecords, Mechanism[Any, Any]):
     """What both kinds of noise share: the objective, its minimum, and noise on that."""
 
     task: Task
@@ -99,9 +100,6 @@ class _Fit(Mechanism[Any, Any]):
             raise InvalidParameter("the output noise must cover twice the tolerance over the strength")
         if self.output.sensitivity.unit != self.task.unit:
             raise InvalidParameter("the output noise is priced for another unit than the task")
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _prepare(self, value: Records) -> Records:
         return value

@@ -14,6 +14,7 @@ from privet.errors import InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.solvers.minimise import Objective, minimiser
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -92,7 +93,7 @@ def minimum_reach(loss: Loss, strength: float, tolerance: float, unit: Unit) -> 
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class OutputFit(Mechanism[Any, Any]):
+class OutputFit(OnRecords, Mechanism[Any, Any]):
     """The minimum of the regularised loss, plus noise on it.
 
     **Guarantee:** that of `noise`, which is `Gaussian` or, for a pure guarantee, `Ball` (a length of the law Gamma).
@@ -119,15 +120,11 @@ class OutputFit(Mechanism[Any, Any]):
         set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
         instance("noise", self.noise, Gaussian, Ball)
         needed = minimum_reach(self.model, self.strength, self.tolerance, self.task.unit)
-        if self.noise.sensitivity.value < needed.value or self.noise.sensitivity.unit != self.task.unit:
-            raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+        check_reach("noise", self.noise.sensitivity, needed)
 
     @property
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _prepare(self, value: Records) -> Array:
         nothing = np.zeros(self.task.dimension)

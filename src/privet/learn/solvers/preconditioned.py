@@ -9,7 +9,6 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, at_least, count, instance, open_fraction, set_frozen
-from privet.errors import InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import (
     ArrayRecords,
@@ -23,6 +22,7 @@ from privet.learn.problem import (
     gram_reach,
 )
 from privet.learn.solvers.budget import gradient_noise, in_units, kept, shape_of, whole_mu
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -87,7 +87,7 @@ class Preconditioned(Solver):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class PreconditionedFit(Algorithm[Any, Any]):
+class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
     """Noisy gradient steps scaled by the inverse of a noisy Gram matrix.
 
     **Guarantee:** one release of `gram` and `steps` of `noise`: normal noise composes to mu-GDP exactly.
@@ -120,16 +120,11 @@ class PreconditionedFit(Algorithm[Any, Any]):
             ("noise", gradient_reach(self.clip_norm, self.task.unit)),
             ("gram", gram_reach(self.task.unit)),
         ):
-            part = instance(name, getattr(self, name), Gaussian)
-            if part.sensitivity.value < needed.value or part.sensitivity.unit != needed.unit:
-                raise InvalidParameter(f"{name} was made for a smaller reach, or another unit, than this plan has")
+            check_reach(name, instance(name, getattr(self, name), Gaussian).sensitivity, needed)
 
     @property
     def loss(self) -> PrivacyLoss:
         return Composed((self.gram.loss, Repeated(self.noise.loss, self.steps)))
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         data = GridRows(self.task, prepared)

@@ -12,10 +12,11 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import above, at_least, count, instance, set_frozen
 from privet.accounting import calibrate
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
 from privet.learn.solvers.budget import in_units, shape_of
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -60,7 +61,7 @@ class ProjectedSGD(Solver):
                 'one record a step is priced under Unit("replace"), for one record a person; else take NoisySGD()'
             )
         if target.epsilon is not None and target.delta == 0.0:
-            raise InvalidParameter("ProjectedSGD has normal noise, which has no pure guarantee: give delta")
+            raise NoGuarantee("ProjectedSGD has normal noise, which has no pure guarantee: give delta")
         steps = self.steps if self.steps is not None else min(self.rows**2, _MOST)
         if self.noise == "lecture":
             multiplier = lecture_multiplier(target, self.rows)
@@ -111,7 +112,7 @@ def exact_multiplier(target: Guarantee, rows: int, steps: int) -> float:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class ProjectedSGDFit(Algorithm[Any, Any]):
+class ProjectedSGDFit(OnRecords, Algorithm[Any, Any]):
     """Noisy steps on one uniform record each, projected to a ball; the mean of the second half of the iterates.
 
     **Guarantee:** `steps` releases of `noise` on one of `rows` records.
@@ -139,9 +140,7 @@ class ProjectedSGDFit(Algorithm[Any, Any]):
         set_frozen(self, radius=above("radius", self.radius, 0.0), strength=at_least("strength", self.strength, 0.0))
         if self.task.unit != Unit("replace"):
             raise InvalidParameter('one record a step is priced under Unit("replace") alone')
-        needed = gradient_reach(self.model.lipschitz, self.task.unit)
-        if self.noise.sensitivity.value < needed.value or self.noise.sensitivity.unit != needed.unit:
-            raise InvalidParameter("the noise was made for a smaller slope, or another unit, than this plan has")
+        check_reach("noise", self.noise.sensitivity, gradient_reach(self.model.lipschitz, self.task.unit))
 
     @property
     def multiplier(self) -> float:
@@ -151,9 +150,6 @@ class ProjectedSGDFit(Algorithm[Any, Any]):
     @property
     def loss(self) -> PrivacyLoss:
         return Repeated(FixedSampled(self.noise.loss, 1, self.rows), self.steps)
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         data = GridRows(self.task, prepared)

@@ -14,6 +14,7 @@ from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.equations import FORM, check_squared, reach, solved
 from privet.learn.solvers.exact_totals import GRID, exact_gram
+from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.shrinkage import Noise
 from privet.learn.solvers.solver import Solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
@@ -60,7 +61,7 @@ class SufficientStatistics(Solver):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class StatisticsFit(Algorithm[Any, Any]):
+class StatisticsFit(OnRecords, Algorithm[Any, Any]):
     """The noisy Gram of (x, y), and the coefficients that follow from it.
 
     **Guarantee:** that of the one release.
@@ -80,15 +81,12 @@ class StatisticsFit(Algorithm[Any, Any]):
         instance("task", self.task, Task)
         set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         instance("noise", self.noise, SymmetricGaussian, Ball)
-        bound = reach(4, 8, self.task.unit).value
+        needed = reach(4, 8, self.task.unit)
         if isinstance(self.noise, Ball):
-            made, bound = self.noise.sensitivity, bound * _slack()
-        else:
-            made = self.noise.noise.sensitivity
-            if self.noise.size != self.task.dimension + 1:
-                raise InvalidParameter("the noise was made for a matrix of another size")
-        if made.value < bound or made.unit != self.task.unit:
-            raise InvalidParameter("the noise was made for a smaller reach, or another unit, than this plan has")
+            needed = needed.times(_slack())
+        elif self.noise.size != self.task.dimension + 1:
+            raise InvalidParameter("the noise was made for a matrix of another size")
+        check_reach("noise", self.noise.sensitivity, needed)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -97,9 +95,6 @@ class StatisticsFit(Algorithm[Any, Any]):
     @property
     def form(self) -> Form:
         return FORM
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         size = self.task.dimension

@@ -1,0 +1,32 @@
+"""What the plans of all fits share: they read records of their task, and their parts are made for its reach."""
+
+from typing import Any
+
+from privet.errors import InvalidParameter
+from privet.learn.problem import Task
+from privet.mechanisms.form import Form, Numbers
+from privet.mechanisms.sensitivity import Sensitivity
+
+
+class OnRecords:
+    """A mixin for plans with a field `task`: records of that task go in, numbers come out."""
+
+    task: Task
+
+    @property
+    def form(self) -> Form:
+        """An array of numbers, unless a plan says otherwise."""
+        return Numbers()
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+
+def check_reach(part: str, made: Sensitivity, needed: Sensitivity) -> None:
+    """Refuse a part whose noise is too small for what one person can change, or for another unit.
+
+    >>> from privet.privacy import Unit
+    >>> check_reach("noise", Sensitivity(2, norm="l2", unit=Unit()), Sensitivity(1, norm="l2", unit=Unit()))
+    """
+    if made.value < needed.value or made.unit != needed.unit:
+        raise InvalidParameter(f"{part} was made for a smaller reach, or another unit, than this plan has")
