@@ -26,6 +26,7 @@ EVERY = [
     learn.PCA(epsilon=INF),
     learn.KMeans(epsilon=INF),
     learn.StandardScaler(epsilon=INF),
+    learn.MinMaxScaler(epsilon=INF),
 ]
 
 
@@ -118,6 +119,12 @@ def test_without_privacy_it_is_scikit_learns_model(ours, theirs, rows, y):
             ["cluster_centers_", "labels_"],
         ),
         (learn.StandardScaler(), preprocessing.StandardScaler(), None, ["mean_", "scale_", "var_"]),
+        (
+            learn.MinMaxScaler(feature_range=(-1, 2), clip=True),
+            preprocessing.MinMaxScaler((-1, 2), clip=True),
+            None,
+            ["min_", "scale_", "data_min_", "data_max_", "data_range_"],
+        ),
     ],
     ids=lambda each: type(each).__name__ if hasattr(each, "fit") else None,
 )

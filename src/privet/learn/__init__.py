@@ -14,6 +14,7 @@ from privet.learn.estimators import (
     LinearRegression as LinearRegression,
     LinearSVC as LinearSVC,
     LogisticRegression as LogisticRegression,
+    MinMaxScaler as MinMaxScaler,
     PoissonRegressor as PoissonRegressor,
     PrivateEstimator as PrivateEstimator,
     QuantileRegressor as QuantileRegressor,

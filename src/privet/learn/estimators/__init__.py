@@ -10,6 +10,7 @@ from privet.learn.estimators.lasso import Lasso as Lasso
 from privet.learn.estimators.linear_regression import LinearRegression as LinearRegression
 from privet.learn.estimators.linear_svc import LinearSVC as LinearSVC
 from privet.learn.estimators.logistic_regression import LogisticRegression as LogisticRegression
+from privet.learn.estimators.min_max_scaler import MinMaxScaler as MinMaxScaler
 from privet.learn.estimators.pca import PCA as PCA
 from privet.learn.estimators.poisson_regressor import PoissonRegressor as PoissonRegressor
 from privet.learn.estimators.privacy import FitPrivacy as FitPrivacy

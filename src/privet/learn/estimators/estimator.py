@@ -62,6 +62,11 @@ class PrivateEstimator(BaseEstimator):
     def _check_targets(self, targets: Any) -> None:
         """Refuse targets that no record may have, where `bad_rows` is "error"."""
 
+    def _from_public_facts(self, columns: int) -> bool:
+        """Set the fitted attributes where public facts say everything, and nothing is read from the data: then the fit is
+        free of charge. Else False."""
+        return False
+
     def _notes(self, plan: Any, promise: Guarantee) -> tuple[str, ...]:
         """Remarks for `privacy_`."""
         return ()
@@ -79,6 +84,9 @@ class PrivateEstimator(BaseEstimator):
             if self._is_exact():
                 self._fit_exactly(rows, targets)
                 self.privacy_ = FitPrivacy(None, None, None, None, "scikit-learn, without noise")
+                return self
+            if self._from_public_facts(rows.shape[1]):
+                self.privacy_ = FitPrivacy.of_nothing(self._unit())
                 return self
             promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
             warn_about_callers(self, paid=self.ledger is not None or current() is not None)

@@ -94,13 +94,14 @@ def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, f
                 "the columns: read off the data they would tell about it"
             )
         return None, None, above("row_norm", row_norm, 0.0)
-    lows, highs = _ends(bounds, columns)
+    lows, highs = column_ends(bounds, columns)
     centers = tuple((lows / 2.0 + highs / 2.0).tolist())
     scales = tuple((highs / 2.0 - lows / 2.0).tolist())
     return centers, scales, math.sqrt(columns) if row_norm is None else above("row_norm", row_norm, 0.0)
 
 
-def _ends(bounds: Any, columns: int) -> tuple[Array, Array]:
+def column_ends(bounds: Any, columns: int) -> tuple[Array, Array]:
+    """Lows and highs of the columns from what the user says."""
     try:
         low, high = bounds
         ends = [np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in (low, high)]

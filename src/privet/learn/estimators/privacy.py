@@ -6,13 +6,14 @@ from typing import Any, final
 
 from privet.learn.estimators.ladder import ladder
 from privet.mechanisms import Release
-from privet.privacy import Guarantee, PrivacyLoss, Unit
+from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
 
 @final
 @dataclass(frozen=True)
 class FitPrivacy:
     """Price, relation, plan, analysis and proof of a fit. `epsilon=inf` promised nothing: then `loss` is None.
+    A fit by public facts alone has a price of 0, and neither promise nor plan.
 
     `plan` is what was run, as plain JSON values; `paid` says which ledger entry paid for it, or None.
     """
@@ -29,9 +30,9 @@ class FitPrivacy:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon that was promised; infinite where nothing was, None-free where rho or mu was promised."""
+        """The epsilon that was promised: infinite where nothing was, 0 where nothing was read from the data."""
         if self.promise is None:
-            return float("inf")
+            return float("inf") if self.loss is None else 0.0
         return float("nan") if self.promise.epsilon is None else self.promise.epsilon
 
     @property
@@ -43,6 +44,8 @@ class FitPrivacy:
         return {} if self.loss is None else ladder(self.loss, self.delta)
 
     def __str__(self) -> str:
+        if self.promise is None and self.loss is not None:
+            return f"free of charge: {self.solver}"
         if self.promise is None or self.unit is None:
             return f"not private (epsilon = inf): {self.solver}"
         lines = [f"{self.promise.describe()} under {self.unit.describe()}", f"solver: {self.solver}"]
@@ -72,6 +75,11 @@ class FitPrivacy:
             "insecure": self.insecure,
             "notes": list(self.notes),
         }
+
+    @classmethod
+    def of_nothing(cls, unit: Unit) -> "FitPrivacy":
+        """Of a fit that reads nothing from the data."""
+        return cls(None, PureLoss(0.0, unit=unit), unit, None, "public facts alone, nothing was read from the data")
 
     @classmethod
     def of(
