@@ -46,7 +46,7 @@ def complaints(path: str, function) -> list[str]:
             found.append(f"{path} {name}: no help")
         if is_option and kind not in (bool, bool | None) and not re.search(r"e\.g\. \S|such as", info.help or ""):
             found.append(f"{path} {name}: no example in {info.help!r}")
-        if info.metavar not in WORDS:
+        if info.metavar not in WORDS if is_option else info.metavar in (None, "TEXT", "INTEGER", "NUMBER"):
             found.append(f"{path} {name}: takes {info.metavar!r}")
     return found
 

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from privet.cli import app
 from tests.docs.markdown import ROOT
 from tools.site import command_line, docstrings, formulas, reference, stage
+from tools.site.browser import browser, cut
 from tools.site.figures import DARK, FIGURES, dark
-from tools.site.gate import browser, cut_blocks, faults
+from tools.site.gate import faults
 
 HEAD = '<html><head><link rel="stylesheet" href="assets/privet.css"></head><body>{}</body></html>'
 CONFIGS = {"pymdownx.arithmatex": {"generic": True}, "pymdownx.highlight": {"pygments_lang_class": True}}
@@ -66,9 +67,15 @@ def test_code_that_is_cut_is_found(tmp_path):
 def test_code_that_is_cut_is_measured(tmp_path):
     long = '<div class="md-typeset"><pre style="overflow: hidden"><code>' + "x = 1; " * 60 + "</code></pre></div>"
     site(tmp_path, long)
-    assert cut_blocks(browser(), tmp_path / "page.html", width=600) == 0
+    page = tmp_path / "page.html"
+    assert list(cut(browser(), tmp_path, [page, tmp_path / "index.html"])) == []
     site(tmp_path, long, style="pre > code { white-space: pre; }")
-    assert cut_blocks(browser(), tmp_path / "page.html", width=600) == 1
+    assert list(cut(browser(), tmp_path, [page])) == [
+        f"page.html: 1 blocks of code are cut at a width of {width}" for width in (1280, 390)
+    ]
+    site(tmp_path, '<div style="width: 700px">wide</div>')
+    (wide,) = cut(browser(), tmp_path, [page])
+    assert "wider than a screen of 390" in wide
 
 
 def test_examples_become_code():

@@ -4,6 +4,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
@@ -179,6 +182,44 @@ def test_no_value_is_refused(make):
     assert channel._prepare(make([2.0, -1.0, 9.0, 0.5, math.nan, math.inf])).tolist() == [2, 0, 3, 1, 0, 3]
     assert channel._prepare([Fraction(5, 2), None, "x", 10**400, True]).tolist() == [3, 0, 0, 3, 1]
     assert RandomizedResponse.warner().release(1.0).value in (0, 1)
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pd.Categorical, pl.Series, pa.array])
+def test_labels_are_read_from_any_column(make):
+    party = KRR.for_budget(labels=("red", "green", "none"), epsilon=1.0)
+    assert party._prepare(make(["none", "red", "green", "green"])).tolist() == [2, 0, 1, 1]
+    reports = party.release(make(["none"] * 50)).value
+    assert set(reports.tolist()) <= set(party.labels)
+
+
+def test_labels_are_the_same_channel():
+    """A label is its place: the same law, the same estimate; what is no label counts as the first."""
+    party, plain = KRR.for_budget(labels=("red", "green", "none"), epsilon=1.0), KRR.for_budget(k=3, epsilon=1.0)
+    assert (party.loss, party.truth) == (plain.loss, plain.truth)
+    reports = party.release(["green"] * 100_000).value
+    law = [float(plain.lie), float(plain.truth), float(plain.lie)]
+    codes = np.array([party.labels.index(each) for each in reports])
+    assert fits(codes, law)
+    assert np.array_equal(party.estimate(reports).value, plain.estimate(codes).value)
+    assert party._prepare(["?", None, 1, "none"]).tolist() == [0, 0, 0, 2]
+    assert type(party.release("green").value) is str
+    assert "labels" not in plain.to_dict()
+    assert party.to_dict()["labels"] == ["red", "green", "none"]
+
+
+@pytest.mark.parametrize("bad", [3, None, b"red", {"red": 1}, {"red"}, np.zeros(2), np.array([["red"]]), iter(["red"])])
+def test_what_holds_no_labels_by_its_type_is_refused(bad):
+    with pytest.raises(InvalidData):
+        KRR.for_budget(labels=("red", "green"), epsilon=1.0).release(bad)
+
+
+def test_bad_labels():
+    for labels in ("red", ("red",), ("red", "red"), (0, 1), (), 3):
+        with pytest.raises(InvalidParameter):
+            KRR.for_budget(labels=labels, epsilon=1.0)
+    for bad in ({}, {"k": 3, "labels": ("red", "green")}):
+        with pytest.raises(InvalidParameter):
+            KRR.for_budget(**bad, epsilon=1.0)
 
 
 def test_bad_parameters():

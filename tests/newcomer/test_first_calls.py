@@ -29,6 +29,9 @@ WORKS = {
     "a release, stored and read": lambda: (
         (one := LAPLACE.release(42)) == mechanisms.Release.from_json(one.to_json()) == pickle.loads(pickle.dumps(one))
     ),
+    "report a label": lambda: (
+        mechanisms.KRR.for_budget(labels=["A", "B"], epsilon=1.0).release("A").value in ("A", "B")
+    ),
     "price a mechanism": lambda: accounting.epsilon(LAPLACE, delta=0.0) == 1.0,
     "price DP-SGD": lambda: accounting.dp_sgd(noise_multiplier=1.0, q=0.01, steps=100, delta=1e-5) < 1.0,
     "round a bound": lambda: round(accounting.epsilon(GAUSSIAN, delta=1e-5), 1) == 4.4,
@@ -54,7 +57,11 @@ ANSWERS = {
     "count a number": (lambda: COUNT.release(42), "Geometric"),
     "ask the class": (lambda: mechanisms.Count.release([True]), "Count.for_budget(epsilon=1.0).release("),
     "several quantiles": (lambda: mechanisms.Quantile.for_budget(q=[0.2, 0.8], bounds=(0, 1), epsilon=1), "one number"),
-    "labels as k": (lambda: mechanisms.KRR.for_budget(k=["a", "b"], epsilon=1.0), "k=len(labels)"),
+    "labels as k": (lambda: mechanisms.KRR.for_budget(k=["a", "b"], epsilon=1.0), "labels="),
+    "texts where numbers are reported": (
+        lambda: mechanisms.KRR.for_budget(k=2, epsilon=1.0).release(PEOPLE.city),
+        "KRR.for_budget(labels=",
+    ),
     "a dict of scores": (
         lambda: mechanisms.Exponential.for_budget(epsilon=1.0, sensitivity=1.0).release({"a": 1.0}),
         "list(d.values())",

@@ -4,12 +4,9 @@ import os
 import subprocess
 import sys
 
-from tools.site.gate import browser, cut_blocks, faults
+from tools.site.browser import browser, cut
+from tools.site.gate import faults
 from tools.site.stage import ROOT, stage
-
-# Pages that are laid out in a browser: the front, a tutorial, a how-to, the reference, a proof.
-SHOWN = ("", "tutorials/first-price/", "how-to/keep-a-ledger/", "reference/mechanisms/", "proofs/accounting/pld/")
-WIDTHS = (1280, 500)  # a browser without a window is not made narrower than that
 
 
 def main() -> int:
@@ -25,18 +22,16 @@ def main() -> int:
     if made.returncode:
         return made.returncode
     site = settings.parent / "html"
+    pages = sorted(page for page in site.rglob("*.html") if page.name != "404.html")
     found = list(faults(site))
     program = browser()
     if program is None:
         print("no browser here: that code is seen whole was not measured")
     else:
-        for page in SHOWN:
-            for width in WIDTHS:
-                if count := cut_blocks(program, site / page / "index.html", width=width):
-                    found.append(f"{page}index.html: {count} blocks of code are cut at a width of {width}")
+        found += cut(program, site, pages)
     for line in found:
         print(line)
-    print(f"{len(list(site.rglob('*.html')))} pages in {site.relative_to(ROOT)}, {len(found)} faults")
+    print(f"{len(pages)} pages in {site.relative_to(ROOT)}, {len(found)} faults")
     return 1 if found else 0
 
 

@@ -1,14 +1,11 @@
 """What a built site must not have: broken links, missing images, examples that are no code, cut code, raw TeX.
 
-Each finding is a line that names the page. The static part needs nothing but the files; whether code is really seen whole
-is measured in a browser where one is installed (`measure`).
+Each finding is a line that names the page. This part needs nothing but the files; whether code is really seen whole is
+measured in a browser (`tools.site.browser`) where one is installed.
 """
 
 import html
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -111,42 +108,3 @@ def faults(site: Path) -> Iterator[str]:
                 yield f"{name}: link to {link!r}, which does not exist"
             elif anchor and file in pages and anchor not in pages[file].anchors:
                 yield f"{name}: link to {link!r}, which has no such place"
-
-
-# Run in the page: blocks of code whose lines stick out and cannot be scrolled to.
-_MEASURE = """
-<script>addEventListener("load", () => {
-  const cut = [...document.querySelectorAll("pre > code")].filter((code) => {
-    const hidden = (box) => box.scrollWidth > box.clientWidth + 2 && getComputedStyle(box).overflowX !== "auto";
-    return hidden(code) || hidden(code.parentElement);
-  });
-  document.documentElement.dataset.cut = cut.length;
-});</script>
-"""
-
-
-def browser() -> str | None:
-    """A browser that can be asked without a window."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    return next((found for name in names if (found := shutil.which(name))), None)
-
-
-def cut_blocks(program: str, page: Path, *, width: int) -> int:
-    """How many blocks of code of a page are cut at a width, as a browser lays it out."""
-    text = page.read_text(encoding="utf-8").replace("</head>", _MEASURE + "</head>", 1)
-    with tempfile.NamedTemporaryFile("w", suffix=".html", dir=page.parent, encoding="utf-8") as copy:
-        copy.write(text)
-        copy.flush()
-        flags = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--allow-file-access-from-files",
-            "--virtual-time-budget=3000",
-        ]
-        command = [program, *flags, f"--window-size={width},1200", "--dump-dom", f"file://{copy.name}"]
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    found = re.search(r'data-cut="(\d+)"', shown)
-    if found is None:
-        raise RuntimeError(f"the browser did not lay out {page}")
-    return int(found[1])

@@ -81,6 +81,13 @@ EXAMPLES = {
     "workload": "prefix",
 }
 _METAVARS = {float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
+_ARGUMENTS = {
+    "url": "LEDGER",
+    "to": "LEDGER",
+    "seq": "ENTRY",
+    "path": "FILE",
+    "parts": "PART",
+}  # what has a place instead of a name is called by what it is
 
 
 def described(function: Any) -> Any:
@@ -99,6 +106,8 @@ def described(function: Any) -> Any:
         held = _held(kind)
         if held is bool:
             info.metavar = ""  # a flag takes nothing
+        elif info.metavar is None and not hasattr(info, "prompt"):
+            info.metavar = _ARGUMENTS.get(name, name.upper())
         elif info.metavar is None and held in _METAVARS:
             info.metavar = _METAVARS[held]
         if held is not bool and hasattr(info, "prompt") and not hasattr(info, "described"):

@@ -15,6 +15,7 @@ from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, is_view, moment
+from privet.mechanisms.families.labels import places, public_labels
 from privet.mechanisms.families.record_values import admit_records, as_records
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
@@ -66,7 +67,7 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
         if (self.labels is None) == (self.edges is None):
             raise InvalidParameter("give either labels=, the public categories, or edges=, the public ends of the bins")
         if self.labels is not None:
-            set_frozen(self, labels=_public_labels(self.labels))
+            set_frozen(self, labels=public_labels(self.labels))
         else:
             set_frozen(self, edges=_public_edges(self.edges))
         set_frozen(self, max_rows=whole("max_rows", self.max_rows, 1))
@@ -145,9 +146,8 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
             inside = (records >= edges[0]) & (records <= edges[-1])
             return np.bincount(place[inside], minlength=len(edges) - 1).astype(np.int64)
         assert self.labels is not None
-        places = {label: i for i, label in enumerate(self.labels)}
-        found = [_place(places, item) for item in _items(value)]
-        return np.bincount(found, minlength=len(places) + 1)[: len(places)].astype(np.int64)
+        known = len(self.labels)
+        return np.bincount(places(value, self.labels, other=known), minlength=known + 1)[:known].astype(np.int64)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[dict[Any, int]]:
         noise: Mechanism[Any, Any] = self.noise
@@ -174,17 +174,6 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
         yield Example(people, [1], [1, 2, 2, 2], Guarantee(rho=0.05))
 
 
-def _public_labels(labels: Any) -> tuple[Any, ...]:
-    if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
-        raise InvalidParameter("labels must be a list of the public categories, never read from the data")
-    items = tuple(item.item() if isinstance(item, np.generic) else item for item in labels)
-    if not items or not all(isinstance(item, str | int | bool) for item in items):
-        raise InvalidParameter("labels must be texts, whole numbers or booleans, at least one; for ranges give edges=")
-    if len(set(items)) != len(items):
-        raise InvalidParameter("labels must differ from each other (True equals 1)")
-    return items
-
-
 def _public_edges(edges: Any) -> tuple[float, ...]:
     if isinstance(edges, str | bytes) or not hasattr(edges, "__iter__"):
         raise InvalidParameter("edges must be a list of public numbers, never read from the data")
@@ -192,22 +181,6 @@ def _public_edges(edges: Any) -> tuple[float, ...]:
     if len(ends) < 2 or any(not a < b for a, b in pairwise(ends)):
         raise InvalidParameter("edges must increase, at least two of them")
     return ends
-
-
-def _items(value: Any) -> Iterable[Any]:
-    """The entries as plain Python values: each is looked up by itself."""
-    for way in ("to_pylist", "tolist", "to_list"):
-        if not isinstance(value, list | tuple) and hasattr(value, way):
-            return getattr(value, way)()
-    return value if isinstance(value, list | tuple) else list(value)
-
-
-def _place(places: dict[Any, int], item: Any) -> int:
-    """The bin of a record, or the place after the last for those that are left out."""
-    try:
-        return places.get(item.item() if isinstance(item, np.generic) else item, len(places))
-    except TypeError:  # what cannot be looked up has no label
-        return len(places)
 
 
 def _text(edge: float) -> str:

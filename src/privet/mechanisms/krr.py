@@ -1,13 +1,24 @@
 """k-ary randomized response."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Unpack, final
 
 import numpy as np
 
+from privet._numerics import Array
 from privet._validate import count, set_frozen
-from privet.errors import InvalidParameter
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.families.columns import (
+    column_kind,
+    holds_no_text,
+    is_grouped,
+    is_number,
+    is_table,
+    is_typed,
+    is_view,
+)
+from privet.mechanisms.families.labels import places, public_labels
 from privet.mechanisms.families.response import (
     Estimate,
     ResponseMechanism,
@@ -15,8 +26,12 @@ from privet.mechanisms.families.response import (
     largest_epsilon,
     truth_for,
 )
-from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms.form import Form, Numbers, Texts
+from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, KRRLoss, Promise
+
+_LABELS = "these are texts: name them when the mechanism is made, KRR.for_budget(labels=(...), epsilon=...)"
+_NO_COLUMN = "with labels, a report is one text, and several are a column or a list of texts"
 
 
 @final
@@ -24,6 +39,9 @@ from privet.privacy import Guarantee, KRRLoss, Promise
 @dataclass(frozen=True, kw_only=True)
 class KRR(ResponseMechanism):
     """One of k values, 0 to k - 1: the true one with probability `truth`, else one of the *other* k - 1, all alike.
+
+    With `labels`, public texts, records and reports are labels; what is none of them counts as the first. Without, they
+    are numbers, and a text in a list counts as 0, as everything does that is no number: to refuse it would tell of it.
 
     **Guarantee:** pure epsilon = ln(truth (k - 1)/(1 - truth)), exactly, for each person. Relation: replace.
     **Error:** all k shares are estimated without bias; see `error`.
@@ -36,27 +54,39 @@ class KRR(ResponseMechanism):
     (4,)
     >>> channel.estimate([0, 0, 0, 1, 2, 3, 3, 0]).value.shape
     (4,)
+    >>> party = KRR.for_budget(labels=("red", "green", "none"), epsilon=1.0)
+    >>> party.release("green").value in party.labels, party.estimate(party.release(["red"] * 9).value).value.shape
+    (True, (3,))
     """
 
     name = "krr"
 
     k: int
+    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         set_frozen(self, k=_size(self.k))
+        if self.labels is not None:
+            set_frozen(self, labels=_texts(self.labels))
+            if len(self.labels) != self.k:
+                raise InvalidParameter("k must be the number of labels; for_budget(labels=...) counts them")
         super().__post_init__()
 
     @classmethod
     def for_budget(
         cls,
         *,
-        k: int,
+        k: int | None = None,
+        labels: Sequence[str] | None = None,
         **promise: Unpack[Promise],
     ) -> "KRR":
         """The most truthful report within the budget, its probability rounded towards 1/k."""
-        size, target = _size(k), Guarantee(**promise)
+        names = None if labels is None else _texts(labels)
+        if names is None and k is None:
+            raise InvalidParameter("give k, the number of values, or labels=, the public texts that may be reported")
+        size, target = _size(k if names is None or k is not None else len(names)), Guarantee(**promise)
         best = largest_epsilon(lambda e: KRRLoss(k=size, epsilon=e), target)
-        return cls(k=size, truth=truth_for(best, size))._charged_at(target)
+        return cls(k=size, labels=names, truth=truth_for(best, size))._charged_at(target)
 
     @property
     def _k(self) -> int:
@@ -66,6 +96,34 @@ class KRR(ResponseMechanism):
     def loss(self) -> KRRLoss:
         return KRRLoss(k=self.k, epsilon=epsilon_of_truth(self.truth, self.k), unit=self.unit)
 
+    @property
+    def form(self) -> Form:
+        return Numbers() if self.labels is None else Texts()
+
+    def _admit(self, value: Any) -> None:
+        if self.labels is None:
+            if isinstance(value, str) or (is_typed(value) and column_kind(value) == "text"):
+                raise InvalidData(_LABELS)
+            super()._admit(value)
+        elif not isinstance(value, str):
+            _admit_texts(value)
+
+    def _prepare(self, value: Any) -> Array:
+        if self.labels is None:
+            return super()._prepare(value)
+        codes = places([value] if isinstance(value, str) else value, self.labels, other=0)
+        return codes[0] if isinstance(value, str) else codes
+
+    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
+        codes = super()._draw(prepared, runs, source)
+        return codes if self.labels is None else np.array(self.labels)[codes]
+
+    def to_dict(self) -> dict[str, Any]:
+        told = super().to_dict()
+        if self.labels is None:  # as it was before there were labels: ledgers compare it with what they hold
+            del told["labels"]
+        return told
+
     def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
         """The shares of all k values, from reports (post-processing; single shares may be negative, their sum is 1)."""
         return Estimate(*self._shares(reports, confidence))
@@ -73,12 +131,29 @@ class KRR(ResponseMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         yield Example(cls.for_budget(k=4, epsilon=1.0), 0, 3, Guarantee(1.0))
+        named = cls.for_budget(labels=("red", "green", "none"), epsilon=1.0)
+        yield Example(named, ["red", "none"], ["green", "none"], Guarantee(1.0))
         yield Example(cls.for_budget(k=3, rho=0.2), np.array([0, 2]), np.array([0, 1]), Guarantee(rho=0.2))
 
 
 def _size(k: Any) -> int:
     if isinstance(k, list | tuple | set | dict | np.ndarray):
-        raise InvalidParameter(
-            "k is the number of values: k=len(labels). What is reported is the place of a label: labels.index(label)"
-        )
+        raise InvalidParameter("k is the number of values; the values themselves are given as labels=")
     return count("k", k, 2)
+
+
+def _texts(labels: Any) -> tuple[str, ...]:
+    found = public_labels(labels)
+    if len(found) < 2 or not all(isinstance(label, str) for label in found):
+        raise InvalidParameter("labels must be two texts or more; whole numbers 0 to k - 1 need no labels, give k=")
+    return found
+
+
+def _admit_texts(value: Any) -> None:
+    """Refuse what is no column of texts, by type, dtype and shape alone."""
+    if is_table(value) or is_view(value) or is_number(value) or isinstance(value, bytes | Mapping | Set):
+        raise InvalidData(_NO_COLUMN)
+    if not hasattr(value, "__iter__") or not hasattr(value, "__len__") or getattr(value, "ndim", 1) != 1:
+        raise InvalidData(_NO_COLUMN)
+    if is_typed(value) and (holds_no_text(value) or is_grouped(value)):
+        raise InvalidData("the labels are texts and this column holds none: pass the column of the texts themselves")

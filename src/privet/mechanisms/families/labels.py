@@ -1,0 +1,50 @@
+"""Public labels, and which of them each record has: every record is looked up by itself."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidParameter
+
+
+def public_labels(labels: Any) -> tuple[Any, ...]:
+    """The labels as a tuple: texts, whole numbers or booleans, all different.
+
+    >>> public_labels(np.array(["A", "B"]))
+    ('A', 'B')
+    """
+    if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
+        raise InvalidParameter("labels must be a list of the public categories, never read from the data")
+    items = tuple(item.item() if isinstance(item, np.generic) else item for item in labels)
+    if not items or not all(isinstance(item, str | int | bool) for item in items):
+        raise InvalidParameter("labels must be texts, whole numbers or booleans, at least one; for ranges give edges=")
+    if len(set(items)) != len(items):
+        raise InvalidParameter("labels must differ from each other (True equals 1)")
+    return items
+
+
+def places(records: Any, labels: Sequence[Any], *, other: int) -> Array:
+    """The place of each record among the labels; `other` for what is none of them, missing records included.
+
+    >>> places(["B", "A", None], ("A", "B"), other=2).tolist()
+    [1, 0, 2]
+    """
+    known = {label: place for place, label in enumerate(labels)}
+    return np.array([_place(known, item, other) for item in _items(records)], dtype=np.int64)
+
+
+def _items(records: Any) -> Iterable[Any]:
+    """The entries as plain Python values."""
+    for way in ("to_pylist", "tolist", "to_list"):
+        if not isinstance(records, list | tuple) and hasattr(records, way):
+            return getattr(records, way)()
+    return records if isinstance(records, list | tuple) else list(records)
+
+
+def _place(known: dict[Any, int], item: Any, other: int) -> int:
+    try:
+        return known.get(item.item() if isinstance(item, np.generic) else item, other)
+    except TypeError:  # what cannot be looked up has no label
+        return other
