@@ -1,6 +1,7 @@
 """Every law fails on something broken on purpose, and only then."""
 
 import sys
+from functools import lru_cache
 
 import pytest
 
@@ -13,11 +14,20 @@ ENROLLED = {law.__name__ for subject in ("loss", "accountant", "losses") for law
 
 def clear_caches():
     """A planted bug must not outlive its test, nor find the answers of healthy code."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("privet."):
-            for value in list(vars(module).values()):
-                if not isinstance(value, type) and callable(getattr(value, "cache_clear", None)):
-                    value.cache_clear()
+    for cached in caches(len(sys.modules)):
+        cached.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def caches(modules):
+    """Every cache of the package; looked for again only when a module has joined, which is dear."""
+    values = (
+        value
+        for name, module in list(sys.modules.items())
+        if name.startswith("privet.")
+        for value in list(vars(module).values())
+    )
+    return [each for each in values if not isinstance(each, type) and callable(getattr(each, "cache_clear", None))]
 
 
 @pytest.fixture(autouse=True)

@@ -29,6 +29,7 @@ from privet.testing.worlds import worlds_of
 
 _LEAST_USED = 0.99  # of a budget
 _RELEASES, _SIMULATED = 800, 4_000
+_FEW = 50  # different outputs of 100 runs: below, they are compared as categories
 _ASKED = 3_000  # streams: whether their threshold is noisy shows in a few answers of a hundred
 _REPEATS = 200  # times 20 releases that are compared with the first one, until one differs
 _LEVEL = 1e-7  # of a two-sample test: the chance that a sound mechanism fails it
@@ -278,7 +279,7 @@ def check_simulation_is_the_release(example: Example) -> None:
         return  # too few runs for a two-sample test: the replay looks at what is released
     runs = mechanism.simulate(value, _SIMULATED)
     assert len(runs) == _SIMULATED, f"{mechanism.name}: simulate({_SIMULATED}) made {len(runs)} runs"
-    single = [mechanism.release(value).value for _ in range(_RELEASES)]
+    single = [mechanism.release(value).value for _ in range(_releases_for(runs))]
     if example.lengths == "public":
         same = _shape_of(runs[0]) == _shape_of(single[0])
         assert same, f"{mechanism.name}: a simulated run has another shape"
@@ -293,6 +294,11 @@ def check_simulation_is_the_release(example: Example) -> None:
         far = [mechanism.threshold - width * mechanism.query_scale for width in (1.5, 1.0, 0.0)]
         asked, listed = [_asked(mechanism, far) for _ in range(_ASKED)], mechanism.simulate(far, 2 * _ASKED)
         assert not differ(asked, listed, _LEVEL), f"{mechanism.name}: a stream and simulate draw from different laws"
+
+
+def _releases_for(runs: Any) -> int:
+    """Outputs that seldom repeat are compared by their order, which shows half the noise in half as many releases."""
+    return _RELEASES if len({repr(run) for run in runs[:100]}) < _FEW else _RELEASES // 2
 
 
 def _asked(mechanism: Any, queries: Any) -> Any:

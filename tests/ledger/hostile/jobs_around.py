@@ -29,6 +29,16 @@ def spend_and_die(url: str, times: int) -> None:
     os._exit(9)
 
 
+def ends(script: str, arguments: list[str]) -> int:
+    """The exit code of a process that runs a script and dies on the way."""
+
+    def work() -> None:
+        sys.argv = ["-c", *arguments]
+        exec(script, {"__name__": "__main__"})
+
+    return join(fork(work))[0]
+
+
 def touch_the_file(path: str, folder: str, services: int, scripts: int, answers: int) -> Any:
     """Services copy the file between releases, which drops their process's locks on it; scripts open, release, close.
     A service that refuses is started again, as the error says.

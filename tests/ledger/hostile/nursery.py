@@ -1,47 +1,61 @@
 """A process of its own that forks workers: crashes, kills and races happen here, far from the process of the tests.
 
-`run("name", ...)` starts a fresh interpreter, calls `jobs.name(...)` in it and returns its JSON answer. Forking from
-there is cheap (everything is imported already), and safe (nothing but the main thread runs).
+`run("name", ...)` calls `jobs.name(...)` in a new process and returns its JSON answer. That process is forked from a
+server which has imported everything and runs nothing but its main thread: a start costs next to nothing, and no job
+finds what an earlier one has left behind.
 """
 
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
+PARTS = [f"tests.ledger.hostile.{name}" for name in ("nursery", "jobs", "jobs_around", "twins")]
 
 
 def run(job: str, *, timeout: float = 600.0, twin: str | None = None, **arguments: Any) -> Any:
     """The answer of a job, from another process; whatever fails there fails here. `twin`: a bug to plant there."""
-    code = "from tests.ledger.hostile import nursery; nursery.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=json.dumps({"job": job, "twin": twin, "arguments": arguments}, default=str),
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, f"{job} failed: {done.stderr[-3000:]}"
-    return json.loads(done.stdout.splitlines()[-1])
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PARTS)
+    order = json.dumps({"job": job, "twin": twin, "arguments": arguments}, default=str)
+    with tempfile.TemporaryDirectory() as folder:
+        child = context.Process(target=main, args=(order, folder))
+        child.start()
+        child.join(timeout)
+        if child.exitcode is None:
+            child.kill()
+        said = Path(folder, "said").read_text(errors="replace")
+        assert child.exitcode == 0, f"{job} failed: {said[-3000:]}"
+        return json.loads(Path(folder, "answer").read_text())
 
 
-def main() -> None:
+def main(order: str, folder: str) -> None:
+    """In the new process: what it prints goes to one file, its answer to another."""
+    said = os.open(Path(folder, "said"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.chdir(ROOT)
+    try:
+        Path(folder, "answer").write_text(json.dumps(_done(**json.loads(order))))
+    except BaseException:
+        traceback.print_exc()
+        os._exit(70)
+    os._exit(0)  # nothing is tidied up on the way out
+
+
+def _done(job: str, twin: str | None, arguments: dict[str, Any]) -> Any:
     from tests.ledger.hostile import jobs, jobs_around, twins
 
-    order = json.load(sys.stdin)
-    if order["twin"] is not None:
-        twins.PLANTS[order["twin"]](setattr)
-    room = jobs if hasattr(jobs, order["job"]) else jobs_around
-    print(json.dumps(getattr(room, order["job"])(**order["arguments"])), flush=True)
-    os._exit(0)  # nothing is tidied up on the way out
+    if twin is not None:
+        twins.PLANTS[twin](setattr)
+    return getattr(jobs if hasattr(jobs, job) else jobs_around, job)(**arguments)
 
 
 def fork(work: Callable[[], None]) -> int:

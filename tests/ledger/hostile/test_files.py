@@ -103,7 +103,7 @@ def test_a_log_that_lost_its_end_is_seen(fresh: Fresh):
     path = fresh()
     command = f"import os; from tests.ledger.hostile import jobs_around; jobs_around.spend_and_die({path!r}, 20)"
     pv.Ledger.create(path, budget=BUDGET).close()
-    assert subprocess.run([nursery.sys.executable, "-c", command], cwd=nursery.ROOT).returncode == 9
+    assert nursery.run("ends", script=command, arguments=[]) == 9
     log = Path(f"{path}-wal")
     whole = bytearray(log.read_bytes())
     whole[len(whole) // 3] ^= 1

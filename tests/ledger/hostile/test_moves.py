@@ -1,8 +1,6 @@
 """Moving a ledger: the target is tried first, a failed move leaves the source open, the anchor comes along."""
 
 import os
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,8 @@ import privet as pv
 from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger import AnchorFile, new_signing_key
 from privet.ledger.stores import sqlite_draft
+from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import Fresh
-from tests.ledger.hostile.nursery import ROOT
 from tests.ledger.hostile.probe import Coin
 
 BUDGET = pv.Budget(epsilon=1.0)
@@ -110,8 +108,8 @@ def test_a_move_that_is_killed_leaves_one_budget_and_can_be_ended(tmp_path: Path
     source, target = str(tmp_path / "a.ledger"), str(tmp_path / "b.ledger")
     with closing(pv.Ledger.create(source, budget=BUDGET)) as ledger:
         ledger.reserve(Coin(0.5).loss)
-    command = [sys.executable, "-c", MOVE.format(step=step, before=before), source, target]
-    assert subprocess.run(command, cwd=ROOT).returncode == 9
+    script = MOVE.format(step=step, before=before)
+    assert nursery.run("ends", script=script, arguments=[source, target]) == 9
     with closing(pv.Ledger.open(source)) as ledger:
         open_here = ledger.policy.closed is None
         assert open_here == (step == "finish")
@@ -128,6 +126,6 @@ def test_a_move_whose_target_never_came_to_be_may_go_elsewhere(tmp_path: Path):
     source = str(tmp_path / "a.ledger")
     pv.Ledger.create(source, budget=BUDGET).close()
     script = MOVE.format(step="commit", before="pass")
-    assert subprocess.run([sys.executable, "-c", script, source, str(tmp_path / "b.ledger")], cwd=ROOT).returncode == 9
+    assert nursery.run("ends", script=script, arguments=[source, str(tmp_path / "b.ledger")]) == 9
     with closing(pv.Ledger.open(source).migrate(tmp_path / "c.ledger")) as moved:
         moved.reserve(Coin(0.5).loss)

@@ -178,7 +178,7 @@ def tree(left: dict[str, Array], right: dict[str, Array]) -> Tree | None:
         return None
     columns = {name: np.concatenate((left[name][:MOST], right[name][:MOST])) for name in names}
     label = np.repeat([True, False], [min(len(side["form"]), MOST) for side in (left, right)])
-    cells = {name: _cells(columns[name], name.startswith(_NAMED)) for name in names}
+    cells = _Cells(columns)
     inner, leaves = 2**_DEPTH - 1, 2**_DEPTH
     questions: list[tuple[str, float, bool] | None] = [None] * inner
     node = np.zeros(len(label), dtype=np.int64)
@@ -201,6 +201,7 @@ def tree(left: dict[str, Array], right: dict[str, Array]) -> Tree | None:
 
 
 _NAMED = ("form", "text", "wording", "message", "standard")
+_LUCK = 4.0  # in nats: a question that gains less may gain it by luck
 
 
 def _cells(column: Array, named: bool) -> tuple[Array, Array, bool]:
@@ -221,24 +222,37 @@ def _cells(column: Array, named: bool) -> tuple[Array, Array, bool]:
     return np.where(np.isnan(column), 0, cells), cuts, False
 
 
-def _best_question(
-    cells: dict[str, tuple[Array, Array, bool]], here: Array, label: Array
-) -> tuple[str, float, bool] | None:
-    best, found = 4.0, None  # in nats: less is luck
+class _Cells:
+    """The cells of every column side by side, so that all questions of a node are weighed at once."""
+
+    def __init__(self, columns: dict[str, Array]) -> None:
+        known = {name: _cells(column, name.startswith(_NAMED)) for name, column in columns.items()}
+        self.names = [name for name, (_, cuts, _) in known.items() if len(cuts)]
+        found = [known[name] for name in self.names]
+        self.cuts = [cuts for _, cuts, _ in found]
+        self.named = np.array([named for _, _, named in found], dtype=bool)
+        self.width = 1 + max((len(cuts) for cuts in self.cuts), default=0)
+        self.asked = np.arange(1, self.width) <= np.array([len(cuts) for cuts in self.cuts])[:, None]
+        self._places = np.array([place + self.width * row for row, (place, _, _) in enumerate(found)])
+
+    def yes(self, side: Array) -> Array:
+        """Of these runs, how many say yes: a row each column, a place each cut."""
+        shape = len(self.names), self.width
+        counts = np.bincount(self._places[:, side].reshape(-1), minlength=shape[0] * shape[1]).reshape(shape)
+        above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+        return np.where(self.named[:, None], counts, above)[:, 1:]
+
+
+def _best_question(cells: _Cells, here: Array, label: Array) -> tuple[str, float, bool] | None:
     sides = [np.flatnonzero(here & label), np.flatnonzero(here & ~label)]
     totals = [len(side) for side in sides]
-    if min(totals) == 0 or sum(totals) < 2 * _LEAF:
+    if not cells.names or min(totals) == 0 or sum(totals) < 2 * _LEAF:
         return None
-    for name, (place, cuts, named) in cells.items():
-        if not len(cuts):
-            continue
-        counts = [np.bincount(place[side], minlength=len(cuts) + 1)[: len(cuts) + 1] for side in sides]
-        yes = [c[1:] if named else np.cumsum(c[::-1])[::-1][1:] for c in counts]
-        gain = _information(yes[0], yes[1], totals)
-        index = int(np.argmax(gain))
-        if gain[index] > best:
-            best, found = float(gain[index]), (name, float(cuts[index]), named)
-    return found
+    gain = np.where(cells.asked, _information(*map(cells.yes, sides), totals), -np.inf)
+    row, cut = np.unravel_index(int(np.argmax(gain)), gain.shape)
+    if gain[row, cut] <= _LUCK:
+        return None
+    return cells.names[row], float(cells.cuts[row][cut]), bool(cells.named[row])
 
 
 def _information(a: Array, b: Array, totals: list[int]) -> Array:
