@@ -248,7 +248,7 @@ def _best_question(cells: _Cells, here: Array, label: Array) -> tuple[str, float
     totals = [len(side) for side in sides]
     if not cells.names or min(totals) == 0 or sum(totals) < 2 * _LEAF:
         return None
-    gain = np.where(cells.asked, _information(*map(cells.yes, sides), totals), -np.inf)
+    gain = np.where(cells.asked, _information(cells.yes(sides[0]), cells.yes(sides[1]), totals), -np.inf)
     row, cut = np.unravel_index(int(np.argmax(gain)), gain.shape)
     if gain[row, cut] <= _LUCK:
         return None
