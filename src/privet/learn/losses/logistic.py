@@ -32,8 +32,10 @@ class Logistic(Loss):
         return np.logaddexp(0.0, -np.sign(targets) * margins)
 
     def slope(self, margins: Array, targets: Array) -> Array:
-        signs = np.sign(targets)  # a label beyond 1 would make a record count for more than is paid
-        return np.asarray(-signs * special().expit(-signs * margins))
+        t = np.tanh(0.5 * np.asarray(margins))
+        t -= np.sign(targets)  # a label beyond 1 would make a record count for more than is paid
+        t *= 0.5
+        return t
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         t = np.asarray(special().expit(-np.abs(margins)))

@@ -1,7 +1,7 @@
 """Unit rows on a grid: sums of clipped gradients that are exact, in whatever order they are added up."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
@@ -90,12 +90,11 @@ class GridRows:
         `weights`; it saturates at 2^62 steps, which moves no two sums apart. Not releasable."""
         w = margin_weights(weights)
         exponent = coefficient_grid(clip_norm).exponent
-        total = _Total(w.shape)
-        for piece in self._pieces():
-            for rows, lengths, targets in _tiles(piece):
-                slopes = loss.slope(rows @ w.T, targets)
-                steps = _clipped(slopes, lengths, clip_norm, exponent)
-                total.add((np.asarray((rows.T @ steps).T) if _is_csr(rows) else steps.T @ rows) * 2.0**20)
+        total = _Total(w.shape, 2.0**20, together=_SPARSE_TILE)
+        capped = (piece._replace(lengths=_caps(piece.lengths, clip_norm)) for piece in self._pieces())
+        for rows, caps, targets in _tiles(capped):
+            steps = _clipped(loss.slope(rows @ w.T, targets), caps, exponent)
+            total.add(np.asarray((rows.T @ steps).T) if _is_csr(rows) else steps.T @ rows, len(targets))
         return total.value()
 
     def gram(self) -> Array:
@@ -103,10 +102,9 @@ class GridRows:
         steps of 2^-32: int64. Not releasable."""
         size = self._task.dimension
         total = _Total((size, size))
-        for piece in self._pieces():
-            for rows, _, _ in _tiles(piece):
-                whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**16)
-                total.add(whole.T @ whole)
+        for rows, _, targets in _tiles(self._pieces()):
+            whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**16)
+            total.add(whole.T @ whole, len(targets))
         first, second = np.triu_indices(size)
         return np.clip(total.exact()[first, second] * np.where(first == second, 5, 7), -_MOST, _MOST).astype(np.int64)
 
@@ -119,14 +117,13 @@ class GridRows:
         """
         w, size = margin_weights(weights), self._task.dimension
         total = _Total((size, size))
-        for piece in self._pieces():
-            for rows, _, targets in _tiles(piece, _TILE):
-                margins = np.asarray(rows @ w)
-                apart = np.where(np.abs(margins) > 1e-3, margins, 1e-3)
-                means = (loss.slope(apart, targets) - loss.slope(np.zeros_like(apart), targets)) / apart
-                curves = np.clip(means / loss.smoothness, 0.0, 1.0)
-                whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**14)
-                total.add((np.trunc(curves * 2.0**14)[:, None] * whole).T @ whole)
+        for rows, _, targets in _tiles(self._pieces(), _TILE):
+            margins = np.asarray(rows @ w)
+            apart = np.where(np.abs(margins) > 1e-3, margins, 1e-3)
+            means = (loss.slope(apart, targets) - loss.slope(np.zeros_like(apart), targets)) / apart
+            curves = np.clip(means / loss.smoothness, 0.0, 1.0)
+            whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**14)
+            total.add((np.trunc(curves * 2.0**14)[:, None] * whole).T @ whole, len(targets))
         return np.asarray(total.exact().astype(np.float64) * (loss.smoothness * 2.0**-42))
 
 
@@ -196,25 +193,40 @@ def margin_weights(weights: Array) -> Array:
 
 
 class _Total:
-    """A sum of whole numbers in doubles, exact: int64 for a while, then Python's integers."""
+    """A sum of numbers that are whole when multiplied by `scale`, exact: doubles for at most `together` rows, int64 for a
+    while, then Python's integers."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], scale: float = 1.0, together: int = 0) -> None:
+        self._part, self._scale, self._rows, self._together = np.zeros(shape), scale, 0, together
         self._low, self._added = np.zeros(shape, dtype=np.int64), 0
         self._high: Array | None = None
 
-    def add(self, whole: Array) -> None:
-        self._low += whole.astype(np.int64)
+    def add(self, values: Array, rows: int) -> None:
+        if self._rows + rows > self._together:
+            self._move()
+        self._part += values
+        self._rows += rows
+
+    def _move(self) -> None:
+        """From doubles to whole numbers."""
+        self._low += (self._part * self._scale).astype(np.int64)
+        self._part[...], self._rows = 0.0, 0
         self._added += 1
         if self._added == _FLUSH:
-            self._high, self._low, self._added = self.exact(), np.zeros_like(self._low), 0
+            self._high, self._low, self._added = self._wide(), np.zeros_like(self._low), 0
 
-    def exact(self) -> Array:
+    def _wide(self) -> Array:
         return self._low.astype(object) if self._high is None else np.asarray(self._high + self._low)
 
+    def exact(self) -> Array:
+        self._move()
+        return self._wide()
+
     def value(self) -> Array:
+        self._move()
         if self._high is None:
             return np.clip(self._low, -_MOST, _MOST)
-        return np.clip(self.exact(), -_MOST, _MOST).astype(np.int64)
+        return np.clip(self._wide(), -_MOST, _MOST).astype(np.int64)
 
 
 def _is_csr(rows: Any) -> bool:
@@ -233,25 +245,35 @@ def _on_grid(rows: Any, targets: Array) -> _Piece:
     return _Piece(values.astype(np.float32), np.sqrt(np.einsum("ij,ij->i", values, values)), targets)
 
 
-def _tiles(piece: _Piece, largest: int | None = None) -> Iterator[_Piece]:
-    sparse = _is_csr(piece.rows)
-    size = (_SPARSE_TILE if largest is None else largest) if sparse else _TILE
-    buffer = None if sparse else np.empty((min(_TILE, len(piece.targets)), piece.rows.shape[1]))
-    for start in range(0, len(piece.targets), size):
-        end = min(start + size, len(piece.targets))
-        rows = piece.rows
-        if buffer is not None:
-            rows = buffer[: end - start]
-            np.copyto(rows, piece.rows[start:end])
-        yield _Piece(rows, piece.lengths[start:end], piece.targets[start:end])
+def _tiles(pieces: Iterable[_Piece], largest: int = _SPARSE_TILE) -> Iterator[_Piece]:
+    """Rows as doubles, a tile at a time, all dense ones in the same memory: it stays in the cache of a processor."""
+    room = np.empty((0, 0))
+    for rows, lengths, targets in pieces:
+        size = largest if _is_csr(rows) else _TILE
+        for start in range(0, len(targets), size):
+            here = slice(start, min(start + size, len(targets)))
+            tile = rows[here]
+            if not _is_csr(rows):
+                if room.size == 0:
+                    room = np.empty((_TILE, rows.shape[1]))
+                np.copyto(room[: len(tile)], tile)
+                tile = room[: len(tile)]
+            yield _Piece(tile, lengths[here], targets[here])
 
 
-def _clipped(slopes: Array, lengths: Array, clip_norm: float, exponent: int) -> Array:
-    """Slopes in whole steps, such that slope times length is never beyond the clipping norm."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        caps = np.where(lengths > 0.0, clip_norm * _BELOW / lengths, 0.0)
+def _caps(lengths: Array, clip_norm: float) -> Array:
+    """How large the slope of a row of each length may be."""
+    with np.errstate(divide="ignore"):
+        return np.where(lengths > 0.0, clip_norm * _BELOW / lengths, 0.0)
+
+
+def _clipped(slopes: Array, caps: Array, exponent: int) -> Array:
+    """Slopes in whole steps, none larger than its cap."""
     if slopes.ndim == 1:
-        return np.trunc(np.ldexp(np.clip(slopes, -caps, caps), -exponent))
+        cut = np.minimum(slopes, caps)
+        np.maximum(cut, -caps, out=cut)
+        cut *= np.ldexp(1.0, -exponent)  # a power of two: no rounding
+        return np.trunc(cut, out=cut)
     squares = np.zeros(len(slopes))
     for column in slopes.T:  # in a fixed order: a record's length must not depend on where it stands
         squares = squares + column * column
