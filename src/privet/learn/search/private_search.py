@@ -30,7 +30,7 @@ from privet.privacy.selected import stopping_probability
 Law = Literal["logarithmic", "geometric", "poisson"]
 _ETA = {"logarithmic": 0.0, "geometric": 1.0, "poisson": 1.0}
 _SCORE = 0.2  # of a try's price, for a score on the records of the fit
-_LESS = 0.98  # by how much a try is made cheaper at a time, where its price is not that of normal noise
+_LESS = 0.02  # of its epsilon: how much cheaper a try is made where its price is not that of normal noise, at first
 
 
 @final
@@ -100,13 +100,20 @@ class PrivateSearchCV(PrivateEstimator):
             open_fraction("holdout", self.holdout)
         mean, models = above("mean_tries", self.mean_tries, 0.0), self._models()
         each = try_epsilon(promise, mean, self.law)
-        while True:
-            made = SearchFit.planned(models, columns, unit, each, promise, mean, self.law, self.holdout)
-            if _covers(promise, made.loss):
-                return made
-            each *= _LESS
-            if each < 1e-4 * promise.epsilon:
+        made: dict[float, SearchFit] = {}
+
+        def enough(less: float) -> bool:
+            made[less] = SearchFit.planned(
+                models, columns, unit, each * math.exp(-less), promise, mean, self.law, self.holdout
+            )
+            return _covers(promise, made[less].loss)
+
+        bad, good = 0.0, 0.0
+        while not enough(good):
+            bad, good = good, 2.0 * good or _LESS
+            if good > 9.0:
                 raise NoGuarantee("no try is cheap enough for this promise; take another solver")
+        return made[bisect(enough, bad, good, within=_LESS) if good else good]
 
     def _set(self, value: Any, plan: Any) -> None:
         place = int(value["candidate"])

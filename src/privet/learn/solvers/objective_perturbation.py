@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -274,18 +274,37 @@ def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any,
     def price(log_factor: float) -> ObjectivePerturbationLoss:
         return ObjectivePerturbationLoss(floor * math.exp(log_factor), curvature, shape, unit=unit)
 
-    def enough(log_factor: float) -> bool:
-        return price(log_factor).bound(epsilon) <= delta
+    def missing(log_factor: float) -> float:
+        """How many times too large delta is, as a logarithm; smooth."""
+        return math.log(max(price(log_factor).bound(epsilon), 5e-324) / delta)
 
-    good = 0.0
-    while not enough(good):
-        good = 2.0 * good or 0.25
+    good, short = 0.0, missing(0.0)
+    bad = good, short
+    while short > 0.0:
+        bad, good = (good, short), 2.0 * good or 0.25
         if good > 64.0:
             raise NoGuarantee("the regulariser is too weak for this epsilon: the Jacobian costs more than all of it")
-    found = bisect(enough, good / 2.0 if good > 0.25 else 0.0, good, within=1e-3) if good else 0.0
+        short = missing(good)
+    found = _smallest(missing, bad, (good, short)) if good else 0.0
     while float(price(found).profile(epsilon)) > delta:  # what a ledger charges: a little above the theorem
         found += 1e-4
     return floor * math.exp(found)
+
+
+def _smallest(missing: Callable[[float], float], bad: tuple[float, float], good: tuple[float, float]) -> float:
+    """Where `missing`, nearly a straight line between two points given with their values, is no longer positive: a point
+    at which that was seen, to within a thousandth."""
+    for turn in range(60):
+        width = 1e-3 * good[0]
+        if good[0] - bad[0] <= width:
+            break
+        guess = bad[0] + (good[0] - bad[0]) * bad[1] / max(bad[1] - good[1], 1e-300)
+        guess += width / 3.0 if guess + width / 3.0 < good[0] else -width / 3.0  # next to it, on either side in turn
+        if turn % 4 == 3 or not bad[0] < guess < good[0]:
+            guess = 0.5 * (bad[0] + good[0])
+        seen = guess, missing(guess)
+        bad, good = (bad, seen) if seen[1] <= 0.0 else (seen, good)
+    return good[0]
 
 
 def pure_price(model: Loss, scale: float, strength: float, ends: float) -> float:
