@@ -97,13 +97,13 @@ plant(
 )
 plant(
     "Laplace: the price of twice the noise",
-    "mechanisms/laplace.py",
+    "mechanisms/families/laplace_scale.py",
     "return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)",
     "return LaplaceLoss(scale=2.0 * ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)",
 )
 plant(
     "Laplace: the unit is forgotten",
-    "mechanisms/laplace.py",
+    "mechanisms/families/laplace_scale.py",
     "return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)",
     "return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value))",
 )
@@ -146,8 +146,8 @@ plant(
 plant(
     "two-sided geometric: the sensitivity is forgotten",
     "mechanisms/families/two_sided_geometric.py",
-    "return DiscreteLaplaceLoss(scale, whole_sensitivity(sensitivity), unit=sensitivity.unit)",
-    "return DiscreteLaplaceLoss(scale, 1, unit=sensitivity.unit)",
+    "DiscreteLaplaceLoss(self.scale, whole_sensitivity(self.sensitivity), unit=",
+    "DiscreteLaplaceLoss(self.scale, 1, unit=",
 )
 plant(
     "randomized response: a lie may be the truth",
@@ -459,13 +459,6 @@ plant(
     "return pay(self, value, run, source)\n",
     "return run()\n",
     "tests/ledger",
-)
-plant(
-    "ball: the price of twice the noise",
-    "mechanisms/ball.py",
-    "return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)",
-    "return LaplaceLoss(scale=2.0 * ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)",
-    "tests/seams/test_ball.py -k budget",
 )
 plant(
     "payment: a forked worker is part of a release for ever",

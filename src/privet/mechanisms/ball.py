@@ -13,11 +13,11 @@ from privet._numerics import Array, bisect, bracket, ndtr, special
 from privet._validate import count, open_fraction
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.additive import AdditiveMechanism
+from privet.mechanisms.families.laplace_scale import LaplaceScale
 from privet.mechanisms.families.values import Numbers
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import pure_noise, ratio_down
 from privet.noise.steps import Steps
-from privet.privacy import Guarantee, LaplaceLoss, Unit
+from privet.privacy import Guarantee, Unit
 
 _CELLS = 600  # of the law of the spread, when an error bar is computed
 _PIECE = 2**16
@@ -26,7 +26,7 @@ _PIECE = 2**16
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class Ball(AdditiveMechanism):
+class Ball(LaplaceScale, AdditiveMechanism):
     """A noise vector of density proportional to exp(-length/scale), its Euclidean length, rounded to a grid far finer
     than the noise. The length has the law Gamma(K, scale), the direction is uniform.
 
@@ -49,14 +49,6 @@ class Ball(AdditiveMechanism):
 
     name = "ball"
     _norm = "l2"
-
-    @classmethod
-    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
-        return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
-
-    @property
-    def loss(self) -> LaplaceLoss:
-        return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)
 
     @property
     def standard_deviation(self) -> float:

@@ -10,14 +10,15 @@ from privet._validate import count as whole, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.one_noise import PricedByNoise
 from privet.mechanisms.families.records import row_sensitivity
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Mechanism, Source
-from privet.privacy import PrivacyLoss, Promise, Unit
+from privet.privacy import Promise, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountingMechanism(Mechanism[Any, int]):
+class CountingMechanism(PricedByNoise, Mechanism[Any, int]):  # type: ignore[override]  # `at` is read from the noise
     """Base of the mechanisms whose exact answer is a number of records.
 
     >>> from privet.mechanisms import Count
@@ -48,15 +49,6 @@ class CountingMechanism(Mechanism[Any, int]):
         with suppress(NoGuarantee):  # Gaussian noise needs a delta
             found.append(cls(noise=Gaussian.for_budget(**promise, sensitivity=l2), max_rows=max_rows))
         return min(found, key=lambda mechanism: mechanism.error().radius)
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        return self.noise.loss
-
-    @property
-    def at(self) -> float | None:  # type: ignore[override]
-        """That of the noise."""
-        return self.noise.at
 
     def _draw(self, prepared: int, runs: int, source: Source) -> list[int]:
         noise: Mechanism[Any, Any] = self.noise

@@ -3,28 +3,21 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Unpack, final
 
 import numpy as np
 
-from privet._validate import set_frozen
 from privet.mechanisms.families.integer import IntegerMechanism
-from privet.mechanisms.families.two_sided_geometric import (
-    TwoSidedGeometric,
-    geometric_fields,
-    geometric_price,
-    smallest_geometric_scale,
-)
+from privet.mechanisms.families.two_sided_geometric import GeometricNoise, smallest_geometric_scale
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class DiscreteLaplace(IntegerMechanism):
+class DiscreteLaplace(GeometricNoise, IntegerMechanism):
     """Integer noise with Pr[k] proportional to exp(-|k|/scale) on an integer or an array of integers.
 
     **Guarantee:** pure epsilon = sensitivity/scale; the whole curve is `DiscreteLaplaceLoss`.
@@ -42,17 +35,6 @@ class DiscreteLaplace(IntegerMechanism):
     """
 
     name = "discrete_laplace"
-
-    def __post_init__(self) -> None:
-        set_frozen(self, **geometric_fields(self.scale, self.sensitivity))
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        return geometric_price(self.scale, self.sensitivity)
-
-    @cached_property
-    def _law(self) -> TwoSidedGeometric:
-        return TwoSidedGeometric(self.scale)
 
     @classmethod
     def for_budget(

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -13,15 +12,10 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.integer import IntegerMechanism
-from privet.mechanisms.families.two_sided_geometric import (
-    TwoSidedGeometric,
-    geometric_fields,
-    geometric_price,
-    smallest_geometric_scale,
-)
+from privet.mechanisms.families.two_sided_geometric import GeometricNoise, smallest_geometric_scale
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
-from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 _WIDEST = 2**62
 
@@ -29,7 +23,7 @@ _WIDEST = 2**62
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class Geometric(IntegerMechanism):
+class Geometric(GeometricNoise, IntegerMechanism):
     """A count with two-sided geometric noise, clamped to public `bounds` where they are given (truncated geometric).
 
     **Guarantee:** pure epsilon = sensitivity/scale; clamping the noisy count is post-processing and costs nothing.
@@ -49,17 +43,9 @@ class Geometric(IntegerMechanism):
     bounds: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        set_frozen(self, **geometric_fields(self.scale, self.sensitivity))
+        super().__post_init__()
         if self.bounds is not None:
             set_frozen(self, bounds=_whole_bounds(self.bounds))
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        return geometric_price(self.scale, self.sensitivity)
-
-    @cached_property
-    def _law(self) -> TwoSidedGeometric:
-        return TwoSidedGeometric(self.scale)
 
     @classmethod
     def for_budget(

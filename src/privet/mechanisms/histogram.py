@@ -16,12 +16,13 @@ from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, is_view, moment
 from privet.mechanisms.families.labels import places, public_labels
+from privet.mechanisms.families.one_noise import PricedByNoise
 from privet.mechanisms.families.record_values import admit_records, as_records
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivities import histogram_sensitivity
-from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
+from privet.privacy import Guarantee, Promise, Unit
 
 _TABLE = "this is a whole table, and a histogram takes one column of it: pass table['column']"
 _COUNTED = (
@@ -35,7 +36,7 @@ _NO_COLUMN = "a histogram takes a column or a list of records, one entry each"
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class Histogram(Mechanism[Any, dict[Any, int]]):
+class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[override]  # `at` is read from the noise
     """Counts of records by public labels or between public edges, in one release that keeps its labels.
 
     Give `labels` (texts, whole numbers, booleans) or `edges` e0 < e1 < ... for the bins [e0, e1), [e1, e2), ..., the last
@@ -96,15 +97,6 @@ class Histogram(Mechanism[Any, dict[Any, int]]):
         with suppress(NoGuarantee):  # Gaussian noise needs a delta
             found.append(cls(noise=Gaussian.for_budget(**promise, sensitivity=l2), **shape))
         return min(found, key=lambda mechanism: mechanism.error().radius)
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        return self.noise.loss
-
-    @property
-    def at(self) -> float | None:  # type: ignore[override]
-        """That of the noise."""
-        return self.noise.at
 
     @property
     def bins(self) -> tuple[Any, ...]:

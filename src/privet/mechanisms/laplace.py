@@ -11,9 +11,9 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.mechanisms.families.additive import AdditiveMechanism
+from privet.mechanisms.families.laplace_scale import LaplaceScale
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import pure_noise, ratio_down
-from privet.privacy import Guarantee, LaplaceLoss, Unit
+from privet.privacy import Guarantee, Unit
 
 _APART = 1.001  # neighbouring weights of a sum, at least
 _STEPS = 5
@@ -22,7 +22,7 @@ _STEPS = 5
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class Laplace(AdditiveMechanism):
+class Laplace(LaplaceScale, AdditiveMechanism):
     """Noise with density exp(-|x|/scale)/(2 scale) in every coordinate, rounded to a grid far finer than the noise.
 
     **Guarantee:** pure epsilon = sensitivity/scale; the whole curve is `LaplaceLoss`.
@@ -42,18 +42,6 @@ class Laplace(AdditiveMechanism):
     """
 
     name = "laplace"
-
-    @classmethod
-    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
-        return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
-
-    @property
-    def loss(self) -> LaplaceLoss:
-        return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)
-
-    @property
-    def standard_deviation(self) -> float:
-        return math.sqrt(2.0) * self.scale
 
     def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
         return noise.rounded_laplace(scale=scale, center=center, size=size, source=source)

@@ -10,13 +10,14 @@ from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, square_up
 from privet._validate import at_least, flag, set_frozen
 from privet.privacy.binary import binary_rdp, binary_variable
 from privet.privacy.families.sampling import MARGIN
+from privet.privacy.families.within import WithinEpsilon
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.serial import register
 from privet.privacy.variable import Direction, Enclosure, LossVariable, SymmetricVariable
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedRangeVariable(SymmetricVariable):
+class BoundedRangeVariable(WithinEpsilon, SymmetricVariable):
     """The envelope of all pairs whose loss lies in some interval [t - epsilon, t]: P-density of L ~ exp(L/2).
 
     >>> round(float(BoundedRangeVariable(1.0).delta(0.0)), 10)
@@ -27,19 +28,11 @@ class BoundedRangeVariable(SymmetricVariable):
 
     def cells(self, nodes: Array) -> tuple[Array, Array]:
         e = self.epsilon
-        edges = np.clip(np.concatenate(([-np.inf], nodes, [np.inf])), -e, e)
-        low, width = edges[:-1], np.diff(edges)
+        low, width = self._pieces(nodes)
         total = 2.0 * math.sinh(e / 2.0)
         p = np.exp(low / 2.0) * np.expm1(width / 2.0) / total
         q = np.exp(-low / 2.0) * -np.expm1(-width / 2.0) / total
         return p, q
-
-    @property
-    def mass_error(self) -> float:
-        return UNIT_ROUNDOFF * (32.0 + 4.0 * self.epsilon)  # exponentials of numbers up to epsilon
-
-    def span(self, tail: float) -> tuple[float, float]:
-        return -self.epsilon, self.epsilon
 
     def delta(self, epsilon: Array | float) -> Array:
         e, r = np.asarray(epsilon, dtype=float), self.epsilon
@@ -49,10 +42,6 @@ class BoundedRangeVariable(SymmetricVariable):
     def enclose(self, epsilon: float) -> Enclosure:
         low, high = (float(self.delta(epsilon + move)) for move in (MARGIN * self.epsilon, -MARGIN * self.epsilon))
         return low * (1.0 - 1e-14), min(1.0, high * (1.0 + 1e-14))
-
-    @property
-    def least(self) -> float:
-        return 1e-250
 
 
 @register

@@ -9,6 +9,7 @@ import numpy as np
 from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, ratio_down, ratio_up
 from privet._validate import above_or_infinite, set_frozen
 from privet.privacy.families.sampling import MARGIN
+from privet.privacy.families.within import WithinEpsilon
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
@@ -16,7 +17,7 @@ from privet.privacy.variable import AtomicVariable, Atoms, Direction, Enclosure,
 
 
 @dataclass(frozen=True, eq=False)
-class LaplaceVariable(SymmetricVariable):
+class LaplaceVariable(WithinEpsilon, SymmetricVariable):
     """The pair of two Laplace laws of scale b, one apart: atoms at +-1/b, and L = (1 - 2x)/b for outcomes x in (0, 1).
 
     >>> LaplaceVariable(2.0).atoms().losses.tolist()
@@ -26,7 +27,7 @@ class LaplaceVariable(SymmetricVariable):
     scale: float
 
     @property
-    def epsilon(self) -> float:
+    def epsilon(self) -> float:  # type: ignore[override]
         """The largest loss."""
         return 1.0 / self.scale
 
@@ -38,18 +39,10 @@ class LaplaceVariable(SymmetricVariable):
     def cells(self, nodes: Array) -> tuple[Array, Array]:
         # under P the continuous part has density exp((L - e)/2)/4 on (-e, e); under Q it is the mirror image
         e = self.epsilon
-        edges = np.clip(np.concatenate(([-np.inf], nodes, [np.inf])), -e, e)
-        low, width = edges[:-1], np.diff(edges)
+        low, width = self._pieces(nodes)
         p = np.exp((low - e) / 2.0) * np.expm1(width / 2.0) / 2.0
         q = np.exp((-low - e) / 2.0) * -np.expm1(-width / 2.0) / 2.0
         return p, q
-
-    @property
-    def mass_error(self) -> float:
-        return UNIT_ROUNDOFF * (32.0 + 4.0 * self.epsilon)  # exponentials of numbers up to epsilon
-
-    def span(self, tail: float) -> tuple[float, float]:
-        return -self.epsilon, self.epsilon
 
     def delta(self, epsilon: Array | float) -> Array:
         e = np.asarray(epsilon, dtype=float)
@@ -60,10 +53,6 @@ class LaplaceVariable(SymmetricVariable):
         move = 8.0 * UNIT_ROUNDOFF * self.epsilon  # the loss 1/scale is a float
         low, high = (float(self.delta(at)) for at in (epsilon + move, epsilon - move))
         return low * (1.0 - 1e-14), min(1.0, high * (1.0 + 1e-14))
-
-    @property
-    def least(self) -> float:
-        return 1e-250
 
 
 @register

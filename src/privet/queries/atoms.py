@@ -7,28 +7,17 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
+from privet.tables import expressions as tree
 from privet.tables.columns import Category, Column, Float
 from privet.tables.engines.reference import _condition
 from privet.tables.engines.reference_columns import Values
-from privet.tables.expressions import (
-    Both,
-    Compare,
-    CompareColumns,
-    Condition,
-    Either,
-    Expression,
-    IsIn,
-    IsMissing,
-    Negated,
-    Ref,
-)
 from privet.tables.plan import Node
 
 _MOST = 200_000
 _MOST_CONDITIONS = 20
 
 
-def possible_patterns(conditions: tuple[Condition, ...], rows: Node) -> Array:
+def possible_patterns(conditions: tuple[tree.Condition, ...], rows: Node) -> Array:
     """Every pattern of truth values (a row each, a column a condition) that some row could have, apart from none at all.
 
     Each column is stood for by a value between any two constants that it is compared with, those constants, and a missing
@@ -59,22 +48,22 @@ def _all_patterns(many: int) -> Array:
     return np.array([row for row in product((False, True), repeat=many) if any(row)])
 
 
-def _collect(condition: Condition, columns: dict[str, Column], constants: dict[str, set[Any]]) -> bool:
+def _collect(condition: tree.Condition, columns: dict[str, Column], constants: dict[str, set[Any]]) -> bool:
     """The constants that each column is compared with; True where a condition is about more than one column at once."""
-    if isinstance(condition, Both | Either):
+    if isinstance(condition, tree.Both | tree.Either):
         return _collect(condition.left, columns, constants) | _collect(condition.right, columns, constants)
-    if isinstance(condition, Negated):
+    if isinstance(condition, tree.Negated):
         return _collect(condition.of, columns, constants)
-    if isinstance(condition, CompareColumns):
+    if isinstance(condition, tree.CompareColumns):
         return True
-    assert isinstance(condition, Compare | IsIn | IsMissing)
-    of: Expression = condition.of
-    if not isinstance(of, Ref):
+    assert isinstance(condition, tree.Compare | tree.IsIn | tree.IsMissing)
+    of: tree.Expression = condition.of
+    if not isinstance(of, tree.Ref):
         return True
     held = constants.setdefault(of.name, set())
-    if isinstance(condition, Compare):
+    if isinstance(condition, tree.Compare):
         held.add(columns[of.name].read(condition.value))
-    elif isinstance(condition, IsIn):
+    elif isinstance(condition, tree.IsIn):
         held.update(columns[of.name].read(value) for value in condition.values)
     return False
 

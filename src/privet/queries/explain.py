@@ -2,27 +2,11 @@
 
 from typing import Any
 
+from privet.tables import expressions as tree
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Bool, Category, Date, Float, Int
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
-from privet.tables.expressions import (
-    Bin,
-    Both,
-    Compare,
-    CompareColumns,
-    Condition,
-    Either,
-    Expression,
-    IsIn,
-    IsMissing,
-    Linear,
-    Negated,
-    Part,
-    Pattern,
-    Plus,
-    Ref,
-)
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import Reading
@@ -76,35 +60,35 @@ def steps(node: Node) -> list[str]:
     return [line for each in node.inputs for line in [*steps(each), "and"]][:-1]
 
 
-def told(what: Condition | Expression) -> str:
+def told(what: tree.Condition | tree.Expression) -> str:
     """A condition or an expression as one would write it.
 
-    >>> told(Both(Compare(Ref("age"), ">=", 65), Negated(IsMissing(Ref("ward")))))
+    >>> told(tree.Both(tree.Compare(tree.Ref("age"), ">=", 65), tree.Negated(tree.IsMissing(tree.Ref("ward")))))
     '(age >= 65 and not ward is missing)'
     """
-    if isinstance(what, Ref):
+    if isinstance(what, tree.Ref):
         return what.name
-    if isinstance(what, Compare):
+    if isinstance(what, tree.Compare):
         return f"{told(what.of)} {what.operator} {what.value!r}"
-    if isinstance(what, CompareColumns):
+    if isinstance(what, tree.CompareColumns):
         return f"{told(what.left)} {what.operator} {told(what.right)}"
-    if isinstance(what, IsIn):
+    if isinstance(what, tree.IsIn):
         return f"{told(what.of)} in ({', '.join(map(repr, what.values))})"
-    if isinstance(what, IsMissing):
+    if isinstance(what, tree.IsMissing):
         return f"{told(what.of)} is missing"
-    if isinstance(what, Negated):
+    if isinstance(what, tree.Negated):
         return f"not {told(what.of)}"
-    if isinstance(what, Both | Either):
-        return f"({told(what.left)} {'and' if isinstance(what, Both) else 'or'} {told(what.right)})"
-    if isinstance(what, Linear):
+    if isinstance(what, tree.Both | tree.Either):
+        return f"({told(what.left)} {'and' if isinstance(what, tree.Both) else 'or'} {told(what.right)})"
+    if isinstance(what, tree.Linear):
         return f"{what.factor!r} {told(what.of)} + {what.shift!r}"
-    if isinstance(what, Plus):
+    if isinstance(what, tree.Plus):
         return f"{told(what.left)} {'+' if what.sign > 0 else '-'} {told(what.right)}"
-    if isinstance(what, Bin):
+    if isinstance(what, tree.Bin):
         return f"bin of {told(what.of)} ({what.count} of width {what.width!r} from {what.start!r})"
-    if isinstance(what, Part):
+    if isinstance(what, tree.Part):
         return f"{what.part} of {told(what.of)}"
-    assert isinstance(what, Pattern)
+    assert isinstance(what, tree.Pattern)
     return "which hold: " + ", ".join(map(told, what.conditions))
 
 

@@ -26,7 +26,8 @@ from privet.tables.expressions import Both, Compare, Pattern, Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Rows
 from privet.tables.plan import Derive, Source as PrivateSource
-from privet.workloads.answers import Answers, Estimate
+from privet.workloads.answers import Answers
+from privet.workloads.estimate import Estimate
 from privet.workloads.linear_queries import LinearQueries
 from privet.workloads.marginals import Marginals
 from privet.workloads.range_queries import RangeQueries

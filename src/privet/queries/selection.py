@@ -5,21 +5,7 @@ from typing import Any, final
 from privet._calls import answering
 from privet._validate import items
 from privet.errors import InvalidParameter
-from privet.tables.expressions import (
-    Both,
-    Compare,
-    CompareColumns,
-    Condition,
-    Either,
-    Expression,
-    IsIn,
-    IsMissing,
-    Linear,
-    Negated,
-    Part,
-    Plus,
-    Ref,
-)
+from privet.tables import expressions as tree
 
 
 @final
@@ -32,17 +18,17 @@ class Selection:
 
     __slots__ = ("condition",)
 
-    def __init__(self, condition: Condition) -> None:
+    def __init__(self, condition: tree.Condition) -> None:
         self.condition = condition
 
     def __and__(self, other: "Selection") -> "Selection":
-        return Selection(Both(self.condition, condition_of(other)))
+        return Selection(tree.Both(self.condition, condition_of(other)))
 
     def __or__(self, other: "Selection") -> "Selection":
-        return Selection(Either(self.condition, condition_of(other)))
+        return Selection(tree.Either(self.condition, condition_of(other)))
 
     def __invert__(self) -> "Selection":
-        return Selection(Negated(self.condition))
+        return Selection(tree.Negated(self.condition))
 
     def __bool__(self) -> bool:
         raise InvalidParameter("a condition is about every row: combine conditions with & | ~, not with and, or, not")
@@ -51,10 +37,10 @@ class Selection:
         return f"<condition on {', '.join(sorted(self.condition.names()))}>"
 
 
-def condition_of(what: object) -> Condition:
+def condition_of(what: object) -> tree.Condition:
     if isinstance(what, Selection):
         return what.condition
-    if isinstance(what, Condition):
+    if isinstance(what, tree.Condition):
         return what
     raise InvalidParameter(
         'a condition looks like visits["age"] >= 65; join several with & | ~ and put each in brackets'
@@ -73,14 +59,14 @@ class ColumnOf:
     __slots__ = ("expression", "name")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, what: str | Expression) -> None:
-        self.expression = Ref(what) if isinstance(what, str) else what
-        self.name = self.expression.name if isinstance(self.expression, Ref) else "this expression"
+    def __init__(self, what: str | tree.Expression) -> None:
+        self.expression = tree.Ref(what) if isinstance(what, str) else what
+        self.name = self.expression.name if isinstance(self.expression, tree.Ref) else "this expression"
 
     def _compared(self, operator: Any, other: Any) -> Selection:
         if isinstance(other, ColumnOf):
-            return Selection(CompareColumns(self.expression, operator, other.expression))
-        return Selection(Compare(self.expression, operator, plain_constant(other)))
+            return Selection(tree.CompareColumns(self.expression, operator, other.expression))
+        return Selection(tree.Compare(self.expression, operator, plain_constant(other)))
 
     def __lt__(self, other: Any) -> Selection:
         return self._compared("<", other)
@@ -102,7 +88,7 @@ class ColumnOf:
 
     def isin(self, values: Any) -> Selection:
         """Whether the value is one of these."""
-        return Selection(IsIn(self.expression, tuple(map(plain_constant, items("values", values)))))
+        return Selection(tree.IsIn(self.expression, tuple(map(plain_constant, items("values", values)))))
 
     def between(self, low: Any, high: Any) -> Selection:
         """Whether the value lies between two others, both included."""
@@ -110,12 +96,12 @@ class ColumnOf:
 
     def is_missing(self) -> Selection:
         """Whether there is no value."""
-        return Selection(IsMissing(self.expression))
+        return Selection(tree.IsMissing(self.expression))
 
     def _plus(self, other: Any, sign: int) -> "ColumnOf":
         if isinstance(other, ColumnOf):
-            return ColumnOf(Plus(self.expression, other.expression, sign))
-        return ColumnOf(Linear(self.expression, 1, sign * plain_number(other)))
+            return ColumnOf(tree.Plus(self.expression, other.expression, sign))
+        return ColumnOf(tree.Linear(self.expression, 1, sign * plain_number(other)))
 
     def __add__(self, other: Any) -> "ColumnOf":
         return self._plus(other, 1)
@@ -126,17 +112,17 @@ class ColumnOf:
         return self._plus(other, -1)
 
     def __rsub__(self, other: Any) -> "ColumnOf":
-        return ColumnOf(Linear(self.expression, -1, plain_number(other)))
+        return ColumnOf(tree.Linear(self.expression, -1, plain_number(other)))
 
     def __neg__(self) -> "ColumnOf":
-        return ColumnOf(Linear(self.expression, -1, 0))
+        return ColumnOf(tree.Linear(self.expression, -1, 0))
 
     def __mul__(self, other: Any) -> "ColumnOf":
         if isinstance(other, ColumnOf):
             raise InvalidParameter(
                 "columns are multiplied by constants only: compute the product before the table is opened"
             )
-        return ColumnOf(Linear(self.expression, plain_number(other), 0))
+        return ColumnOf(tree.Linear(self.expression, plain_number(other), 0))
 
     __rmul__ = __mul__
 
@@ -145,22 +131,22 @@ class ColumnOf:
             raise InvalidParameter(
                 "columns are divided by constants only, and not by 0: a division by data could fail on some"
             )
-        return ColumnOf(Linear(self.expression, 1.0 / plain_number(other), 0))
+        return ColumnOf(tree.Linear(self.expression, 1.0 / plain_number(other), 0))
 
     @property
     def year(self) -> "ColumnOf":
         """The year of a day."""
-        return ColumnOf(Part(self.expression, "year"))
+        return ColumnOf(tree.Part(self.expression, "year"))
 
     @property
     def month(self) -> "ColumnOf":
         """The month of a day, 1 to 12."""
-        return ColumnOf(Part(self.expression, "month"))
+        return ColumnOf(tree.Part(self.expression, "month"))
 
     @property
     def weekday(self) -> "ColumnOf":
         """The weekday of a day, 0 for Monday."""
-        return ColumnOf(Part(self.expression, "weekday"))
+        return ColumnOf(tree.Part(self.expression, "weekday"))
 
     def __bool__(self) -> bool:
         raise InvalidParameter("a column is about every row: compare it, and combine conditions with & | ~")

@@ -19,8 +19,9 @@ from privet.workloads.adaptive import (
     NoisyPartition as NoisyPartition,
 )
 from privet.workloads.all_ranges import AllRanges as AllRanges
-from privet.workloads.answers import Answers as Answers, Estimate as Estimate
+from privet.workloads.answers import Answers as Answers
 from privet.workloads.bucketed import Bucketed as Bucketed
+from privet.workloads.estimate import Estimate as Estimate, RangeAnswers as RangeAnswers
 from privet.workloads.linear_queries import LinearQueries as LinearQueries
 from privet.workloads.marginals import Marginals as Marginals
 from privet.workloads.plan import Plan as Plan

@@ -12,56 +12,20 @@ from privet._validate import flag, fraction, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.stored import storable
 from privet.workloads.design import Design
+from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.inference.isotonic import isotonic
 from privet.workloads.inference.non_negative import non_negative as project
 from privet.workloads.prefix import Prefix
-from privet.workloads.ranges import public_range
 from privet.workloads.workload import Workload, as_workload
 
 _MOST_INTERVALS = 2_000  # each takes a pass over the cells
 
 
 @final
-@dataclass(frozen=True)
-class Estimate:
-    """One answer, or one for each query, with the radius of its interval.
-
-    `noise_only` says that the answer is off even without noise (cells were guessed from few measurements), by an amount
-    that no interval knows: the radius covers the noise, not that. `around` is the middle of the interval where the value
-    was moved by a projection (counts are not negative): the interval stays where it was, and is cut at 0.
-
-    >>> print(Estimate(41.5, 3.0, 0.95))
-    41.5 +-3 (95%)
-    """
-
-    value: Any
-    radius: Any
-    confidence: float
-    noise_only: bool = False
-    around: Any = None
-
-    @property
-    def interval(self) -> tuple[Any, Any]:
-        """Both ends."""
-        if self.around is None:
-            return self.value - self.radius, self.value + self.radius
-        return np.maximum(self.around - self.radius, 0.0), np.maximum(self.around + self.radius, 0.0)
-
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __str__(self) -> str:
-        level = f"({100.0 * self.confidence:.4g}%{', noise only' if self.noise_only else ''})"
-        if np.ndim(self.value):
-            return f"{np.size(self.value):,} answers, +-{np.min(self.radius):.4g} to {np.max(self.radius):.4g} {level}"
-        return f"{self.value:.6g} +-{self.radius:.4g} {level}"
-
-
-@final
 @storable("workloads.answers")
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Answers(RangeAnswers):
     """Noisy measurements of one histogram. Everything here is computed from them: asking more costs nothing.
 
     Intervals come from the exact law of the noise. They are about one answer; `simultaneous=True` makes those of a
@@ -116,17 +80,6 @@ class Answers:
     @cached_property
     def _law(self) -> NoiseLaw:
         return NoiseLaw(self.kind, tuple((size, self.scale / weight) for size, weight in self.design.groups))
-
-    def answer(self, first: int, last: int, *, confidence: float = 0.95) -> Estimate:
-        """The sum of the cells from `first` to `last`, both included; an empty range is 0, exactly."""
-        if len(self.shape) != 1:
-            raise InvalidParameter("ranges are asked of histograms of one dimension; take answers(workload)")
-        low, high = public_range((first, last), self.shape[0])
-        if high < low:
-            return Estimate(0.0, 0.0, open_fraction("confidence", confidence))
-        query = np.zeros(self.shape[0])
-        query[low : high + 1] = 1.0
-        return self.linear(query, confidence=confidence)
 
     def linear(self, query: Array, *, confidence: float = 0.95) -> Estimate:
         """Any combination of the cells."""

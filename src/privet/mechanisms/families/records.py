@@ -14,6 +14,7 @@ from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
+from privet.mechanisms.families.one_noise import PricedByNoise
 from privet.mechanisms.families.record_totals import CHUNK, noise_grid, noisy_totals
 from privet.mechanisms.families.record_values import (
     Missing,
@@ -27,13 +28,13 @@ from privet.mechanisms.families.record_values import (
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
 from privet.noise import Grid
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import Unit
 
 _NORMS: tuple[Norm, Norm] = ("l1", "l2")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordMechanism(Mechanism[Any, Any]):
+class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[override]  # `at` is read from the noise
     """Base of the mechanisms over records, one number each.
 
     A record is read as a double and clamped to the public `bounds` (infinities too), by itself, whatever the other
@@ -83,16 +84,6 @@ class RecordMechanism(Mechanism[Any, Any]):
     @abstractmethod
     def _finish(self, noisy: Sequence[Fraction]) -> Any:
         """Post-processing of the noisy totals."""
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        """The price of the one noisy vector behind the answer."""
-        return self.noise.loss
-
-    @property
-    def at(self) -> float | None:  # type: ignore[override]
-        """That of the noise."""
-        return self.noise.at
 
     @property
     def width(self) -> float:

@@ -2,17 +2,19 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from typing import final
 
 import numpy as np
 
 from privet import noise
 from privet._numerics import Array
+from privet._validate import set_frozen
 from privet.mechanisms.families.integer import integer_scale, whole_sensitivity
 from privet.mechanisms.mechanism import Source
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import pure_scale, smallest_scale
-from privet.privacy import DiscreteLaplaceLoss, Guarantee
+from privet.privacy import DiscreteLaplaceLoss, Guarantee, PrivacyLoss
 
 
 @final
@@ -47,24 +49,25 @@ class TwoSidedGeometric:
         return 2.0 * math.exp(-small) / -math.expm1(-2.0 * small)
 
 
-def geometric_fields(scale: object, sensitivity: object) -> dict[str, Any]:
-    """The fields of a mechanism with this noise, checked: a scale that can be drawn and a whole l1 sensitivity.
+class GeometricNoise:
+    """A mixin for mechanisms that add this noise: a scale that can be drawn, a whole l1 sensitivity, and their price."""
 
-    >>> geometric_fields(2, 1)["scale"]
-    2.0
-    """
-    bound = as_sensitivity(sensitivity, norm="l1")
-    whole_sensitivity(bound)
-    return {"scale": integer_scale("scale", scale), "sensitivity": bound}
+    scale: float
+    sensitivity: Sensitivity
 
+    def __post_init__(self) -> None:
+        bound = as_sensitivity(self.sensitivity, norm="l1")
+        whole_sensitivity(bound)
+        set_frozen(self, scale=integer_scale("scale", self.scale), sensitivity=bound)
 
-def geometric_price(scale: float, sensitivity: Sensitivity) -> DiscreteLaplaceLoss:
-    """Exact: the pair of the noise and the noise moved by the sensitivity.
+    @property
+    def loss(self) -> PrivacyLoss:
+        """Exact: the pair of the noise and the noise moved by the sensitivity."""
+        return DiscreteLaplaceLoss(self.scale, whole_sensitivity(self.sensitivity), unit=self.sensitivity.unit)
 
-    >>> geometric_price(2.0, Sensitivity(3, norm="l1")).pure()
-    1.5
-    """
-    return DiscreteLaplaceLoss(scale, whole_sensitivity(sensitivity), unit=sensitivity.unit)
+    @cached_property
+    def _law(self) -> TwoSidedGeometric:
+        return TwoSidedGeometric(self.scale)
 
 
 def smallest_geometric_scale(target: Guarantee, sensitivity: Sensitivity) -> float:

@@ -12,9 +12,8 @@ from privet._numerics import Array
 from privet._validate import fraction, open_fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms.stored import storable
-from privet.workloads.answers import Estimate
+from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.inference.multiplicative_weights import weights_fit
-from privet.workloads.ranges import public_range
 from privet.workloads.workload import Workload
 
 _RUNS = 400  # public simulations behind an interval
@@ -23,7 +22,7 @@ _RUNS = 400  # public simulations behind an interval
 @final
 @storable("workloads.fitted")
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class Fitted(RangeAnswers):
     """Noisy answers to chosen queries and a noisy total, with the non-negative cells that multiplicative weights make
     of them. Everything here is computed from these releases: asking more costs nothing.
 
@@ -80,17 +79,6 @@ class Fitted:
         drawn = noise.discrete_laplace(scale=self.scale, size=(_RUNS, len(exact)), source=source)
         totals = self.total + np.asarray(noise.discrete_laplace(scale=self.total_scale, size=_RUNS, source=source))
         return weights_fit(np.maximum(1.0, totals), self.rows, exact + drawn, passes=self.passes)
-
-    def answer(self, first: int, last: int, *, confidence: float = 0.95) -> Estimate:
-        """The sum of the cells from `first` to `last`, both included; an empty range is 0, exactly."""
-        if len(self.shape) != 1:
-            raise InvalidParameter("ranges are asked of histograms of one dimension; take answers(workload)")
-        low, high = public_range((first, last), self.shape[0])
-        if high < low:
-            return Estimate(0.0, 0.0, open_fraction("confidence", confidence))
-        query = np.zeros(self.shape[0])
-        query[low : high + 1] = 1.0
-        return self.linear(query, confidence=confidence)
 
     def linear(self, query: Array, *, confidence: float = 0.95) -> Estimate:
         """Any combination of the cells."""

@@ -8,7 +8,7 @@ from privet._validate import count
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.above_threshold import InsecureNumber
 from privet.mechanisms.families.columns import is_number
-from privet.workloads.answers import Estimate
+from privet.workloads.estimate import Estimate
 
 
 @final

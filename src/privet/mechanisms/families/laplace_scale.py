@@ -1,0 +1,30 @@
+"""What noise with an exponential tail shares, in one coordinate or around a ball: its price and its calibration."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms.target import pure_noise, ratio_down
+from privet.privacy import Guarantee, LaplaceLoss
+
+
+class LaplaceScale:
+    """A mixin for mechanisms whose density falls by exp(-distance/scale) in the norm of their sensitivity."""
+
+    scale: float
+    sensitivity: Sensitivity
+
+    @classmethod
+    def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
+        return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
+
+    @property
+    def loss(self) -> LaplaceLoss:
+        """That of the scalar pair, which dominates every direction."""
+        return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)
+
+    @property
+    def standard_deviation(self) -> float:
+        """Of the noise on a single number."""
+        return math.sqrt(2.0) * self.scale
