@@ -9,6 +9,7 @@ from privet import noise
 from privet.learn.losses import Logistic
 from privet.learn.problem import ArrayRecords, Classes, Task
 from privet.learn.solvers import ProjectedSGD
+from privet.learn.solvers.projected_sgd import step_rule
 from privet.privacy import Guarantee, Unit
 
 
@@ -34,3 +35,26 @@ def test_projected_noisy_steps_converge_within_their_theorem():
         sigma = 2.0 * n * plan.multiplier
         assert gaps[steps] <= 2.0 * radius * np.hypot(n, sigma * np.sqrt(2.0)) * np.log(steps) / np.sqrt(steps)
     assert 0.0 < gaps[300] < 0.5 * gaps[10]
+
+
+def test_with_a_regulariser_steps_become_shorter_and_the_bound_holds():
+    """F(w) = Lambda |w - u|^2/2 in a ball, noisy gradients: the rule for a regulariser keeps 2 G^2/(Lambda (T + 2))."""
+    strength, radius, steps, sigma, runs = 20.0, 3.0, 400, 60.0, 200
+    bound = np.hypot(2.0 * strength * radius, sigma * np.sqrt(2.0))
+
+    def mean_gap(rule) -> float:
+        rng, center = np.random.default_rng(1), np.array([1.0, 0.0])
+        w, mean, weights = np.zeros((runs, 2)), np.zeros((runs, 2)), 0.0
+        for t in range(1, steps + 1):
+            size, weight = rule(t)
+            moved = w - size * (strength * (w - center) + sigma * rng.normal(size=(runs, 2)))
+            w = moved / np.maximum(1.0, np.linalg.norm(moved, axis=1, keepdims=True) / radius)
+            mean, weights = mean + weight * w, weights + weight
+        return float(strength / 2.0 * ((mean / weights - center) ** 2).sum(axis=1).mean())
+
+    convex = mean_gap(step_rule(bound, radius, 0.0, steps))
+    regular = mean_gap(step_rule(bound, radius, strength, steps))
+    assert regular <= 2.0 * bound**2 / (strength * (steps + 2))
+    assert regular < 0.7 * convex  # what the first rule makes of it
+    weak = step_rule(bound, radius, 1e-3, steps)
+    assert weak(7) == step_rule(bound, radius, 0.0, steps)(7)  # a weak one leaves the rule as it is

@@ -7,7 +7,6 @@ import pytest
 
 from privet import noise
 from privet.errors import InvalidParameter
-from privet.learn import theory
 from privet.learn.losses import Logistic
 from privet.learn.problem import ArrayRecords, Chunk, Classes, Task
 from privet.learn.solvers import OutputPerturbation
@@ -86,17 +85,6 @@ def test_measurements_stay_below_the_bound_and_fall():
     assert 0.0 < large <= below
     assert large < small
     assert large > below / 100  # and the bound says something
-
-
-def test_the_figure_has_two_bounds_and_the_measurements(tmp_path):
-    path = tmp_path / "bounds.png"
-    made = theory.figure(
-        "output_perturbation", {500: 0.3, 5_000: 0.1}, path=str(path), d=2, epsilon=1.0, delta=1e-6, radius=3.0
-    )
-    lines = made.axes[0].get_lines()
-    assert [len(line.get_xdata()) for line in lines] == [2, 2, 2]
-    assert lines[2].get_ydata().tolist() == [0.3, 0.1]
-    assert path.stat().st_size > 1_000
 
 
 @pytest.mark.parametrize(

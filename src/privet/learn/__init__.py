@@ -2,6 +2,7 @@
 
 from privet._face import face
 from privet.learn import losses as losses, solvers as solvers, theory as theory
+from privet.learn.accuracy_curve import AccuracyCurve as AccuracyCurve, accuracy_curve as accuracy_curve
 from privet.learn.encoding import Encoded as Encoded, Encoding as Encoding
 from privet.learn.estimators import (
     PCA as PCA,

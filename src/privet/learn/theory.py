@@ -1,7 +1,7 @@
 """What theorems promise: bounds on the excess risk of private fits, with the lectures' constants and with exact noise."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final, get_args
 
@@ -216,26 +216,3 @@ def coordinate_ratio(
     reach = math.sqrt(float((s**2).sum())) if whole is None else above("whole", whole, 0.0)
     far = math.sqrt(float((r**2).sum()))
     return math.sqrt(float((s**2 / m).sum())) * math.sqrt(float((m * r**2).sum())) / (reach * far)
-
-
-def figure(method: Method, measured: Mapping[int, float], *, path: str | None = None, **facts: Any) -> Any:
-    """Both bounds over the number of records, and what was measured there: `measured` maps n to an excess risk.
-
-    Needs matplotlib (the extra `plot`). `facts` are those of `excess_risk` without n.
-    """
-    from matplotlib.figure import Figure
-
-    sizes = sorted(measured)
-    picture = Figure(figsize=(4.5, 3.2), layout="constrained")
-    axis = picture.subplots()
-    choices: tuple[Constants, ...] = ("lecture", "exact")
-    for constants in choices:
-        values = [excess_risk(method, n=n, constants=constants, **facts).value for n in sizes]
-        axis.plot(sizes, values, label=f"bound ({constants} constants)")
-    axis.plot(sizes, [measured[n] for n in sizes], "o", label="measured")
-    axis.set(xscale="log", yscale="log", xlabel="records", ylabel="mean loss above its minimum")
-    axis.set_title(method.replace("_", " "))
-    axis.legend(fontsize=7)
-    if path is not None:
-        picture.savefig(path, dpi=80)
-    return picture

@@ -6,6 +6,11 @@ from privet.report.audit import audit_facts as audit_facts, audit_page as audit_
 from privet.report.calibration import Calibration as Calibration, calibration as calibration
 from privet.report.figure import save_figure as save_figure
 from privet.report.ladder import ladder_figure as ladder_figure
+from privet.report.learning import (
+    accuracy_figure as accuracy_figure,
+    passes_figure as passes_figure,
+    risk_figure as risk_figure,
+)
 from privet.report.ledger import (
     LedgerStatus as LedgerStatus,
     accounts_table as accounts_table,

@@ -44,6 +44,28 @@ def new_figure(width: float = 7.2, height: float = 4.5) -> tuple[Figure, Any]:
     figure.set_facecolor("white")
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     axes = figure.add_subplot()
+    _dress(axes)
+    return figure, axes
+
+
+def new_panels(many: int, *, width: float = 2.9, height: float = 3.1) -> tuple[Figure, list[Any]]:
+    """An empty figure with axes side by side, on one vertical scale.
+
+    >>> figure, panels = new_panels(3)
+    >>> len(figure.axes), len(panels)
+    (3, 3)
+    """
+    require_plotting()
+    size = (width * many, height)
+    figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, dpi=160, layout="constrained")
+    figure.set_facecolor("white")
+    panels = figure.subplots(1, many, sharey=True, squeeze=False)[0].tolist()
+    for axes in panels:
+        _dress(axes)
+    return figure, panels
+
+
+def _dress(axes: Any) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -52,7 +74,6 @@ def new_figure(width: float = 7.2, height: float = 4.5) -> tuple[Figure, Any]:
     axes.tick_params(which="minor", length=0)
     axes.grid(True, which="major", color="#e9ebed", linewidth=0.8)
     axes.set_axisbelow(True)
-    return figure, axes
 
 
 def title(axes: Any, headline: str, detail: str) -> None:

@@ -3,22 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, final
 
-from sklearn.base import RegressorMixin
-
-from privet._numerics import Array
 from privet._validate import at_least, fraction
-from privet.learn.estimators.linear import LinearModel, check_numbers, known_interval
-from privet.learn.estimators.penalised import clipped_squares, penalised_plan, proximal_solver
-from privet.learn.losses import Loss
-from privet.learn.problem import Records, Target, Task
-from privet.learn.solvers import Penalty, Solver
-from privet.mechanisms import Mechanism
-from privet.privacy import Guarantee, Unit
+from privet.learn.estimators.linear import LinearModel
+from privet.learn.estimators.penalised import PenalisedRegressor
+from privet.learn.solvers import Penalty
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class ElasticNet(RegressorMixin, LinearModel):
+class ElasticNet(PenalisedRegressor, LinearModel):
     """Least squares with l1 and l2 penalties, with differential privacy.
 
     Minimises mean (y - Xw)^2/2 + alpha l1_ratio |w|_1 + alpha (1 - l1_ratio) |w|_2^2/2, as scikit-learn does. Everything
@@ -35,30 +28,11 @@ class ElasticNet(RegressorMixin, LinearModel):
     True
     """
 
-    alpha: float = 1.0
     l1_ratio: float = 0.5
-    bounds_y: Any = None
 
     def _penalty(self) -> Penalty:
         alpha, share = at_least("alpha", self.alpha, 0.0), fraction("l1_ratio", self.l1_ratio)
         return Penalty(l1=alpha * share, l2=alpha * (1.0 - share))
-
-    def _target(self) -> Target:
-        return known_interval(self.bounds_y)
-
-    def _loss(self) -> Loss:
-        return clipped_squares()
-
-    def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
-        return proximal_solver(task, promise), "a penalty with a corner: proximal steps by coordinates"
-
-    def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
-        task = self._task(columns, unit)
-        solver = self._default_solver(task, promise)[0] if self.solver is None else self.solver
-        return penalised_plan(solver, self._penalty(), task, promise)
-
-    def _check_targets(self, targets: Array) -> None:
-        check_numbers(targets)
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.linear_model import ElasticNet as Plain
@@ -70,9 +44,4 @@ class ElasticNet(RegressorMixin, LinearModel):
             tol=1e-10,
             max_iter=100_000,
         )
-        plain.fit(rows, targets)
-        self.coef_, self.intercept_ = plain.coef_, plain.intercept_
-
-    def predict(self, X: Any) -> Array:
-        """The prediction for each row."""
-        return self._margins(X)
+        self._copy(plain.fit(rows, targets))

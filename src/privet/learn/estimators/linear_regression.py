@@ -3,21 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-from sklearn.base import RegressorMixin
-
-from privet._numerics import Array
-from privet.learn.estimators.linear import LinearModel, check_numbers, known_interval
-from privet.learn.estimators.regression import Method, intervals, set_coefficients, usual_solver
-from privet.learn.losses import Loss, Squared
-from privet.learn.problem import Target, Task
-from privet.learn.solvers import Solver
-from privet.privacy import Guarantee
+from privet.learn.estimators.linear import LinearModel
+from privet.learn.estimators.regression import SquaresRegressor
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegression(RegressorMixin, LinearModel):
+class LinearRegression(SquaresRegressor, LinearModel):
     """Linear regression by least squares, with differential privacy.
 
     Public facts: `bounds_y`, and `row_norm` or `bounds`. Without a `solver` it is `BoostedSSP`, and `SufficientStatistics`
@@ -26,6 +18,7 @@ class LinearRegression(RegressorMixin, LinearModel):
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Wang 2018; Tang et al. 2023.
 
+    >>> import numpy as np
     >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(20_000, 2))
     >>> y = rows @ [1.0, -2.0] + 3.0
     >>> model = LinearRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1), bounds_y=(0, 6)).fit(rows, y)
@@ -36,39 +29,7 @@ class LinearRegression(RegressorMixin, LinearModel):
     True
     """
 
-    bounds_y: Any = None
-
-    def _target(self) -> Target:
-        return known_interval(self.bounds_y)
-
-    def _loss(self) -> Loss:
-        return Squared()
-
-    def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
-        return usual_solver(promise, 0.0), "squares: a few noisy sums say everything about them"
-
-    def _check_targets(self, targets: Array) -> None:
-        check_numbers(targets)
-
-    def _set(self, value: Any, plan: Any) -> None:
-        set_coefficients(self, value, plan)
-
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.linear_model import LinearRegression as Plain
 
-        plain = Plain(fit_intercept=bool(self.fit_intercept)).fit(rows, targets)
-        self.coef_, self.intercept_, self._released = np.asarray(plain.coef_), plain.intercept_, None
-
-    def predict(self, X: Any) -> Array:
-        """The expected target of each row."""
-        return self._margins(X)
-
-    def confidence_intervals(self, level: float = 0.95, *, method: Method = "normal", draws: int = 500) -> Array:
-        """An interval (low, high) for every coefficient, and for the intercept last if there is one: computed from what
-        was released, so free of charge.
-
-        **Error:** each holds its coefficient with probability about `level`: the variance is that of sampling and of the
-        noise, to first order. Where the data do not stand out of the noise, an interval is the whole line. "bootstrap"
-        repeats noise and sampling around the released values instead, `draws` times.
-        """
-        return intervals(self, level, method, draws)
+        self._copy(Plain(fit_intercept=bool(self.fit_intercept)).fit(rows, targets))

@@ -1,15 +1,45 @@
 """What least squares with penalties share: the solvers that know a proximal map, and which of them is taken."""
 
-from dataclasses import replace
-from typing import Any
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from privet.errors import InvalidParameter
+from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Huber, Loss
-from privet.learn.problem import Task
+from privet.learn.problem import Records, Task
 from privet.learn.solvers import CoordinateDescent, FrankWolfe, GreedyCoordinateDescent, Penalty, Solver
-from privet.privacy import Guarantee
+from privet.mechanisms import Mechanism
+from privet.privacy import Guarantee, Unit
 
 _MANY = 50  # columns, from which on a choice of coordinates is worth its price
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PenalisedRegressor(LinearRegressor):
+    """What least squares with a penalty add to a `LinearModel`: `alpha` is the penalty's weight, as in scikit-learn."""
+
+    alpha: float = 1.0
+
+    if TYPE_CHECKING:  # of LinearModel
+        solver: Solver | None
+
+        def _task(self, columns: int, unit: Unit) -> Task: ...
+
+    @abstractmethod
+    def _penalty(self) -> Penalty:
+        """What is added to the mean loss."""
+
+    def _loss(self) -> Loss:
+        return clipped_squares()
+
+    def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
+        return proximal_solver(task, promise), "a penalty with a corner: proximal steps by coordinates"
+
+    def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        task = self._task(columns, unit)
+        solver = self._default_solver(task, promise)[0] if self.solver is None else self.solver
+        return penalised_plan(solver, self._penalty(), task, promise)
 
 
 def clipped_squares() -> Loss:

@@ -57,8 +57,8 @@ class CoordinateDescent(Solver):
 
     `clipping` bounds what a record adds to the slope along column j: "lipschitz" by clip sqrt(M_j/sum M), "uniform" by
     clip/sqrt p, "adaptive" as the first one, with `clip` set anew in each round by a paid quantile: residuals become
-    smaller, and what a record adds with them. `choice` of coordinates: "random", "cyclic", or "importance" (in proportion
-    to sqrt(M_j)).
+    smaller, and what a record adds with them. `choice` of coordinates: "cyclic", "random" as in the lecture, or
+    "importance" (in proportion to sqrt(M_j)).
 
     M_j, the second moment of column j, is private. It is bought for `share` of the (squared) budget, in one release, or
     given as `moments`: public sums of squares of the columns of unit rows, with `records`, their public number.
@@ -73,7 +73,7 @@ class CoordinateDescent(Solver):
     steps: int | None = None
     clipping: Clipping = "adaptive"
     clip: float = 0.5
-    choice: Choice = "random"
+    choice: Choice = "cyclic"
     penalty: Penalty = NO_PENALTY
     share: float = 0.1
     moments: tuple[float, ...] | None = None

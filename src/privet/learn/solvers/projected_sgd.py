@@ -1,7 +1,7 @@
 """Projected noisy stochastic gradient descent: one record a step, as in the lecture, with its noise or the exact one."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, final
@@ -32,8 +32,9 @@ class ProjectedSGD(Solver):
 
     `rows` is the number of records, public where one is exchanged for another (the only relation that this analysis
     knows), `radius` that of the ball. There are `steps` of them: n^2 in the lecture, here at most 20,000 unless more are
-    asked for. `noise="lecture"` takes sigma^2 = 64 n^2 L^2 ln(2n/delta) ln(2/delta)/epsilon^2 for n^2 steps, "exact" the
-    least that keeps the promise: about a fifteenth.
+    asked for. With a `strength`, the regulariser for the sum of losses, steps become shorter as 1/t where that has the
+    smaller bound. `noise="lecture"` takes sigma^2 = 64 n^2 L^2 ln(2n/delta) ln(2/delta)/epsilon^2 for n^2 steps, "exact"
+    the least that keeps the promise: about a fifteenth.
 
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)), unit=Unit("replace"))
     >>> plan = ProjectedSGD(rows=100, noise="lecture").plan(task, Logistic(), Guarantee(1.0, 1e-5))
@@ -113,7 +114,7 @@ def exact_multiplier(target: Guarantee, rows: int, steps: int) -> float:
 @register
 @dataclass(frozen=True, kw_only=True)
 class ProjectedSGDFit(OnRecords, Algorithm[Any, Any]):
-    """Noisy steps on one uniform record each, projected to a ball; the mean of the second half of the iterates.
+    """Noisy steps on one uniform record each, projected to a ball; the mean of the later iterates.
 
     **Guarantee:** `steps` releases of `noise` on one of `rows` records.
     **Sensitivity:** l2: twice the loss's `lipschitz`, under replace.
@@ -161,17 +162,17 @@ class ProjectedSGDFit(OnRecords, Algorithm[Any, Any]):
         # as in the lecture, for the sum of losses: n L and the noise of all coordinates, with L + lambda R in a ball
         regular = self.strength * self.radius
         bound = math.hypot(self.rows * lipschitz + regular, self.rows * sigma * math.sqrt(w.size))
-        mean, averaged = np.zeros_like(w), 0
-        for step in range(self.steps):
+        rule = step_rule(bound, self.radius, self.strength, self.steps)
+        mean, weights = np.zeros_like(w), 0.0
+        for step in range(1, self.steps + 1):
             place = self._coins("record", lambda s: noise.fixed_subset(self.rows, m=1, source=s), source)
             with self._priced(lambda parts: FixedSampled(Composed(parts), 1, self.rows)):
                 total = data.picked(place).gradient(self.model, w, lipschitz)
                 noisy = in_units(self.noise.release(total, source=source).value, exponent)
-            size = 2.0 * self.radius / (bound * math.sqrt(step + 1.0))
+            size, weight = rule(step)
             w = projected(w - size * (self.rows * noisy + self.strength * w), self.radius)
-            if 2 * step >= self.steps - 1:
-                mean, averaged = mean + w, averaged + 1
-        return mean / averaged
+            mean, weights = mean + weight * w, weights + weight
+        return mean / weights
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -182,6 +183,21 @@ class ProjectedSGDFit(OnRecords, Algorithm[Any, Any]):
         yield Example(made, *pair, cost="dear", detects=0.25)
         in_mu = ProjectedSGD(rows=2, steps=3).plan(task, Logistic(), Guarantee(mu=1.0))
         yield Example(in_mu, *pair, Guarantee(mu=1.0), cost="dear", detects=0.25)
+
+
+def step_rule(bound: float, radius: float, strength: float, steps: int) -> Callable[[int], tuple[float, float]]:
+    """For steps 1, 2, ...: the length, and the weight of what comes out in the mean, by the rule with the smaller bound.
+
+    `bound` is G, the root of the mean square of a noisy gradient. For a convex sum of losses the length is 2R/(G sqrt t),
+    and the second half counts: G R/sqrt T, up to a constant. With a regulariser Lambda it is 2/(Lambda (t + 1)), with
+    weights that grow with t: 2 G^2/(Lambda (T + 2)).
+
+    >>> step_rule(10.0, 1.0, 0.0, 4)(4), step_rule(10.0, 1.0, 20.0, 4)(4)
+    ((0.1, 1.0), (0.02, 5.0))
+    """
+    if strength * radius * math.sqrt(steps) > bound:
+        return lambda t: (2.0 / (strength * (t + 1.0)), t + 1.0)
+    return lambda t: (2.0 * radius / (bound * math.sqrt(t)), float(2 * t > steps))
 
 
 def projected(w: Array, radius: float) -> Array:
