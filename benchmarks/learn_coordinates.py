@@ -21,7 +21,8 @@ from privet._numerics import Array
 from privet.learn.losses import Huber
 from privet.learn.problem import ArrayRecords, Interval, Task
 from privet.learn.solvers import CoordinateDescent, FrankWolfe, GreedyCoordinateDescent, NoisyGD, Penalty, Solver
-from privet.learn.solvers.columns import Columns, gaussian_mu
+from privet.learn.solvers.budget import whole_mu
+from privet.learn.solvers.columns import Columns
 from privet.privacy import Guarantee
 
 N, P = 10_000, 20
@@ -58,7 +59,7 @@ def noisy_gradients(
     task: Task, rows: Array, targets: Array, *, steps: int, clip: float, length: float, seed: int = 1
 ) -> list[Array]:
     """DP-GD on clipped gradients with exact composition; all iterates, in the units of the data."""
-    rng, mu = np.random.default_rng(seed), gaussian_mu(PROMISE, "")
+    rng, mu = np.random.default_rng(seed), whole_mu(PROMISE, "DP-GD")
     unit, encoded = next(iter(task.unit_chunks(ArrayRecords(rows, targets))))[:2]
     norms, w, seen = np.linalg.norm(unit, axis=1), np.zeros(P), []
     largest = float(np.linalg.eigvalsh(unit.T @ unit)[-1])
