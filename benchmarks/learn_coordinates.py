@@ -1,35 +1,41 @@
 """Coordinate descent beside full gradients and Frank-Wolfe: the experiments of the lectures, a sparse lasso, and speed.
 
-    python benchmarks/learn_coordinates.py [--figure docs/assets/coordinates.png] [--quick]
+    python benchmarks/learn_coordinates.py [--figure docs/images/coordinates.svg] [--quick]
 
 The three data sets of the lecture on coordinate descent have one target, y = Zv + noise, and columns X_j = s_j Z_j:
 balanced (s = 1), lognormal (s = exp(1.5 N)) and first-big (s_1 = 10). DP-GD is tuned on the data, without privacy, over
-steps, clips and lengths of steps: the best of its grid is shown. Coordinate descent runs with its defaults and public
-scales of columns (M_j = s_j^2), and once with moments that it buys.
+steps, clips and lengths of steps: the best of its grid is shown, among runs of as many passes and among all. Coordinate
+descent runs as it comes, with public scales of columns (M_j = s_j^2) and with moments that it buys; uniform and Lipschitz
+clipping by a fixed clip is tuned like DP-GD.
 """
 
 import argparse
 import math
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from privet import noise
+from privet import noise, report
 from privet._numerics import Array
 from privet.learn.losses import Huber
 from privet.learn.problem import ArrayRecords, Interval, Task
-from privet.learn.solvers import CoordinateDescent, FrankWolfe, GreedyCoordinateDescent, NoisyGD, Penalty, Solver
+from privet.learn.solvers import CoordinateDescent, FrankWolfe, GreedyCoordinateDescent, Penalty, Solver
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.columns import Columns
 from privet.privacy import Guarantee
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tools.site.figures import dark
 
 N, P = 10_000, 20
 KINDS = ("balanced", "lognormal", "first-big")
 PROMISE = Guarantee(1.0, 1.0 / N**2)
 PASSES = 18  # of coordinate descent, as it comes: six rounds of three steps for each coordinate
-TIMES = (6, PASSES, 60, 200, 600)  # passes of DP-GD
+TIMES = (PASSES, 60, 200, 600)  # passes of DP-GD
 
 
 def lecture_data(kind: str, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -49,10 +55,10 @@ def lecture_task(scales: Array) -> Task:
     return Task(features=P, row_norm=4.0 * float(np.linalg.norm(scales)), intercept=False, target=Interval(-16.0, 16.0))
 
 
-def gap(rows: Array, targets: Array, w: Array) -> float:
-    """How far the mean loss lies above its minimum."""
-    best = np.linalg.lstsq(rows, targets, rcond=None)[0]
-    return float(np.mean((rows @ w - targets) ** 2) - np.mean((rows @ best - targets) ** 2)) / 2.0
+def gap_of(rows: Array, targets: Array) -> Callable[[Array], float]:
+    """How far the mean loss of coefficients lies above its minimum."""
+    best, gram = np.linalg.lstsq(rows, targets, rcond=None)[0], rows.T @ rows / (2.0 * len(rows))
+    return lambda w: float((w - best) @ gram @ (w - best))
 
 
 def noisy_gradients(
@@ -71,13 +77,10 @@ def noisy_gradients(
     return seen
 
 
-def best_gradients(
-    rows: Array, targets: Array, task: Task, *, times: Sequence[int] = TIMES, seed: int = 1
-) -> list[Array]:
-    """The best end among all lengths of runs, clips and lengths of steps: tuned without privacy, which flatters it."""
-    grid = [(t, c, e) for t in times for c in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2) for e in (0.5, 1.0, 1.5)]
-    runs = [noisy_gradients(task, rows, targets, steps=t, clip=c, length=e, seed=seed) for t, c, e in grid]
-    return min(runs, key=lambda run: gap(rows, targets, run[-1]))
+def gradient_runs(rows: Array, targets: Array, task: Task, seed: int) -> list[list[Array]]:
+    """All lengths of runs, clips and lengths of steps: the best end is tuned without privacy, which flatters DP-GD."""
+    grid = [(t, c, e) for t in TIMES for c in (0.005, 0.01, 0.02, 0.05) for e in (1.0, 1.5)]
+    return [noisy_gradients(task, rows, targets, steps=t, clip=c, length=e, seed=seed) for t, c, e in grid]
 
 
 def coordinates(
@@ -95,25 +98,31 @@ def released(solver: Solver, rows: Array, targets: Array, task: Task, seed: int)
 
 
 METHODS: dict[str, dict[str, Any]] = {
-    "CD uniform": {"clipping": "uniform"},
-    "CD Lipschitz": {"clipping": "lipschitz"},
-    "CD adaptive": {},
-    "CD adaptive, importance": {"choice": "importance"},
-    "CD adaptive, random": {"choice": "random"},
+    "CD, public moments": {},
     "CD, bought moments": {"public": False},
+    "CD random": {"choice": "random"},
+    "CD importance": {"choice": "importance"},
 }
+FIXED = {"CD uniform": "uniform", "CD Lipschitz": "lipschitz"}  # with the best of these clips, tuned as DP-GD is
+CLIPS = (0.01, 0.02, 0.05, 0.2)
 
 
-def lecture_line(kind: str, seed: int, *, times: Sequence[int] = TIMES) -> dict[str, float]:
+def lecture_line(kind: str, seed: int) -> dict[str, float]:
     """The gap of each method on one data set."""
     rows, targets, scales = lecture_data(kind, seed)
-    task = lecture_task(scales)
-    found = {"start": gap(rows, targets, np.zeros(P))}
-    for name, tried in {"DP-GD, as many passes": [t for t in times if t <= PASSES], "DP-GD, any passes": times}.items():
-        found[name] = gap(rows, targets, best_gradients(rows, targets, task, times=tried, seed=seed)[-1])
-    found["DP-GD, NoisyGD()"] = gap(rows, targets, released(NoisyGD(), rows, targets, task, seed))
+    task, gap = lecture_task(scales), gap_of(rows, targets)
+    runs = gradient_runs(rows, targets, task, seed)
+    found = {
+        "start": gap(np.zeros(P)),
+        f"DP-GD, {PASSES} passes": min(gap(run[-1]) for run in runs if len(run) == PASSES),
+    }
+    found["DP-GD, any passes"] = min(gap(run[-1]) for run in runs)
+    for name, rule in FIXED.items():
+        found[name] = min(
+            gap(coordinates(rows, targets, scales, task, seed=seed, clipping=rule, clip=clip)) for clip in CLIPS
+        )
     for name, knobs in METHODS.items():
-        found[name] = gap(rows, targets, coordinates(rows, targets, scales, task, seed=seed, **knobs))
+        found[name] = gap(coordinates(rows, targets, scales, task, seed=seed, **knobs))
     return found
 
 
@@ -121,37 +130,33 @@ def lecture_table(*, seeds: int = 5) -> dict[str, dict[str, float]]:
     """Medians over data sets and noise, by kind of scales and method."""
     found: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        lines = [lecture_line(kind, seed, times=TIMES[:2] if seeds == 1 else TIMES) for seed in range(seeds)]
+        lines = [lecture_line(kind, seed) for seed in range(seeds)]
         found[kind] = {name: float(np.median([line[name] for line in lines])) for name in lines[0]}
+        print(kind, {name: float(f"{value:.3g}") for name, value in found[kind].items()}, flush=True)
     return found
 
 
-def figure(path: str | None = None) -> Any:
-    """The gap over passes through the data, for the three data sets: CD at several budgets of passes, GD step by step."""
-    import matplotlib
+def over_passes(kind: str, seed: int = 0) -> dict[str, tuple[list[float], list[float]]]:
+    """The gap over passes through the data: CD at several numbers of passes, the best run of GD step by step."""
+    rows, targets, scales = lecture_data(kind, seed)
+    task, gap = lecture_task(scales), gap_of(rows, targets)
+    best = min(gradient_runs(rows, targets, task, seed), key=lambda run: gap(run[-1]))
+    lines: dict[str, tuple[list[float], list[float]]] = {}
+    passes = [3, 6, 12, 18, 36, 72]
+    for name, knobs in {"DP-CD, scales bought": {"public": False}, "DP-CD, scales public": {}}.items():
+        lines[name] = (
+            [float(k) for k in passes],
+            [gap(coordinates(rows, targets, scales, task, seed=seed, steps=k * P // 6 or 1, **knobs)) for k in passes],
+        )
+    lines["DP-GD, tuned on the data"] = [float(k + 1) for k in range(len(best))], [gap(w) for w in best]
+    return lines
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
-    picture, axes = pyplot.subplots(1, 3, figsize=(9.5, 2.9), sharey=True, layout="constrained")
-    for kind, axis in zip(KINDS, axes, strict=True):
-        rows, targets, scales = lecture_data(kind)
-        task = lecture_task(scales)
-        run = best_gradients(rows, targets, task)
-        axis.plot(np.arange(1, len(run) + 1), [gap(rows, targets, w) for w in run], label="DP-GD (tuned)")
-        passes = [1, 2, 4, 8, 16, 32]
-        for name, knobs in {"DP-CD uniform": {"clipping": "uniform"}, "DP-CD Lipschitz": {}}.items():
-            gaps = [
-                gap(rows, targets, coordinates(rows, targets, scales, task, rounds=1, steps=k * P, **knobs))
-                for k in passes
-            ]
-            axis.plot(passes, gaps, marker="o", label=name)
-        axis.set(title=kind, xscale="log", yscale="log", xlabel="passes over the data")
-    axes[0].set_ylabel("gap of the objective")
-    axes[0].legend(fontsize=7)
-    if path is not None:
-        picture.savefig(path, dpi=80)
-    return picture
+def figure(path: str) -> None:
+    """The picture for light and for dark pages."""
+    light = report.save_figure(report.passes_figure({kind: over_passes(kind) for kind in KINDS}), path)
+    night = light.with_name(f"{light.stem}-dark{light.suffix}")
+    night.write_text(dark(light.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def sparse_lasso(seeds: int = 5) -> dict[str, list[float]]:
@@ -208,8 +213,7 @@ def main() -> None:
     given.add_argument("--figure")
     given.add_argument("--quick", action="store_true")
     asked = given.parse_args()
-    for kind, line in lecture_table(seeds=1 if asked.quick else 5).items():
-        print(kind, {name: float(f"{value:.3g}") for name, value in line.items()})
+    lecture_table(seeds=1 if asked.quick else 5)
     print("sparse lasso", {k: [round(x, 3) for x in v] for k, v in sparse_lasso(1 if asked.quick else 5).items()})
     ours, plain = speed()
     print(f"one step on 100,000 x 50: {1e6 * ours:.0f} us, plain loop {1e6 * plain:.0f} us, {plain / ours:.1f}x")

@@ -108,6 +108,24 @@ def _choices() -> Any:
     return figure
 
 
+def _accuracy() -> Any:
+    """The patients of the tutorial on private models, at six epsilons."""
+    from privet import learn
+
+    rng, n = np.random.default_rng(1), 20_000
+    age = rng.uniform(18, 90, n)
+    pressure, weight = np.clip(rng.normal(130, 20, n), 80, 200), np.clip(rng.normal(75, 15, n), 40, 150)
+    rows = np.column_stack([age, pressure, weight])
+    risk = 0.08 * (age - 55) + 0.04 * (pressure - 130) + 0.02 * (weight - 75)
+    ill = (rng.random(n) < 1 / (1 + np.exp(-risk))).astype(int)
+    model = learn.LogisticRegression(
+        epsilon=1.0, delta=1e-6, bounds=([18, 80, 40], [90, 200, 150]), classes=[0, 1], n_rows=16_000
+    )
+    halves = rows[:16_000], ill[:16_000], rows[16_000:], ill[16_000:]
+    epsilons = [0.001, 0.003, 0.01, 0.03, 0.1, 1.0]
+    return report.accuracy_figure(learn.accuracy_curve(model, *halves, epsilons=epsilons, runs=5, public=True))
+
+
 FIGURES: dict[str, Callable[[], Any]] = {
     "ladder": _ladder,
     "tradeoff": _tradeoff,
@@ -117,6 +135,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "ranges": _ranges,
     "ages": _ages,
     "choices": _choices,
+    "accuracy": _accuracy,
 }
 
 

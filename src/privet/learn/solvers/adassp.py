@@ -36,6 +36,9 @@ class AdaSSP(Solver):
 
     `miss` is the probability with which the noise may be larger than the ridge allows for.
 
+    The answer is (G + lambda I)^-1 b for the noisy Gram G and product b, lambda = max(0, what the noise needs -
+    lambda_min).
+
     >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> round(AdaSSP().plan(task, Squared(), Guarantee(1.0, 1e-6)).cross.sigma, 3)
     7.317

@@ -35,6 +35,8 @@ class BoltOn(Solver):
     whatever the size of a batch and the number of passes. With `strength=0` and a constant `step_size` eta it is
     2 passes L eta/batch. A pure guarantee has noise of Gamma length.
 
+    The answer is w_T + Z: w <- w - eta_t (mean gradient of a batch), then Z normal for the sensitivity of w_T.
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)), unit=Unit("replace"))
     >>> plans = [BoltOn(rows=1_000, strength=20.0, batch=b).plan(task, Logistic(), Guarantee(1.0)) for b in (1, 50)]
     >>> [round(float(plan.noise.sensitivity), 6) for plan in plans]

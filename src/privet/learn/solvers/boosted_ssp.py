@@ -39,6 +39,9 @@ class BoostedSSP(Solver):
     spread of what is left, and the second round asks for the product with residuals that are clipped at three times that:
     its noise, and what the noise of the Gram does, shrink with it. `ridge` is scikit-learn's alpha.
 
+    The answer is w_0 + (G + ridge)^-1 (sum_i x_i clip(y_i - x_i w_0) + noise), G the noisy Gram, w_0 the first
+    solution.
+
     >>> plan = BoostedSSP().plan(Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0)), Squared(), Guarantee(1.0, 1e-6))
     >>> [round(part.scale, 2) for part in (plan.gram.noise, plan.first, plan.spread, plan.second)]
     [6.68, 8.45, 26.72, 7.71]

@@ -30,6 +30,9 @@ class FrankWolfe(Solver):
     that many coefficients differ from zero. The intercept is a coefficient among the others. `clip` bounds what a record
     adds to the slope along any column; None: the most that public bounds leave possible.
 
+    A step is w <- (1 - g) w + g c, g = 2/(t + 2), to a corner c = +-radius e_j with weight exp(-epsilon <slope, c>/(2
+    clip radius)).
+
     >>> task = Task(features=100, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = FrankWolfe(steps=10).plan(task, Huber(2.0), Guarantee(1.0))
     >>> round(plan.loss.pure(), 9)

@@ -45,6 +45,9 @@ class GreedyCoordinateDescent(Solver):
     steps. A coordinate promises what its own step would change, the penalty included, so that a lasso chooses none that it
     would set to zero again. The other arguments are those of `CoordinateDescent`.
 
+    A step chooses j with weight exp(epsilon |change_j|/2), changes in units of one record, then moves as
+    `CoordinateDescent`.
+
     >>> task = Task(features=100, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = GreedyCoordinateDescent(steps=10).plan(task, Huber(2.0), Guarantee(rho=0.1))
     >>> round(plan.loss.zcdp().rho, 6)

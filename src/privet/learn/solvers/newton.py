@@ -33,6 +33,8 @@ class Newton(Solver):
     public facts (`rows`, the number of records where it is public, among them) unless it is given. The mean of the second
     half of the iterates is the answer.
 
+    A step is w <- w - ((H + damping I)^-1 (g + N(0, s^2 I)) + N(0, t^2 I)), H the Hessian and g the clipped gradient.
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = Newton().plan(task, Logistic(), Guarantee(1.0, 1e-6))
     >>> plan.steps, float(plan.loss.profile(1.0)) <= 1e-6

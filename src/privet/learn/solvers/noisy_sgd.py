@@ -33,6 +33,8 @@ class NoisySGD(Solver):
     number that was drawn, which is secret. `step_size` is for the mean loss of unit rows. The noise comes from the privacy
     loss distribution of all steps.
 
+    A step is w <- w - eta ((sum of clip(g_i, C) over the sample + N(0, z^2 C^2 I))/(q n) + strength w/n).
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = NoisySGD(rows=1_000, q=0.1, steps=50).plan(task, Logistic(), Guarantee(1.0, 1e-6))
     >>> plan.expected_batch, bool(plan.noise.loss.noise_multiplier < 4.0)

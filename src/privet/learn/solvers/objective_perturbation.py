@@ -38,6 +38,8 @@ class ObjectivePerturbation(Solver):
     The strength of the regulariser, on the scale of unit rows and sums, is 1/epsilon up to epsilon 1/2, a quarter of that
     from epsilon 2 on, and in between 1/(2 epsilon^2), unless `strength` says otherwise.
 
+    The answer is argmin sum_i psi(x_i w; y_i) + strength |w|^2/2 + b w with b ~ N(0, sigma^2 I), plus a little noise.
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = ObjectivePerturbation().plan(task, Logistic(), Guarantee(1.0, 1e-6))
     >>> plan.strength, round(plan.sigma, 1)

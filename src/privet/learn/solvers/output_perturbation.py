@@ -33,6 +33,9 @@ class OutputPerturbation(Solver):
     costs against what the noise costs, for a minimum of length at most `radius` (on unit rows) among `rows` records: both
     must be public.
 
+    The answer is argmin sum_i psi(x_i w; y_i) + strength |w|^2/2, plus N(0, (Delta/mu)^2 I), Delta = L/strength
+    (twice under replace).
+
     >>> plan = OutputPerturbation(strength=10.0).plan(Task(features=2, row_norm=1.0, target=Classes((0, 1))), Logistic(),
     ...                                               Guarantee(1.0, 1e-6))
     >>> type(plan.noise).__name__, float(plan.noise.sensitivity.value)  # L/strength, and twice the tolerance

@@ -36,6 +36,8 @@ class ProjectedSGD(Solver):
     smaller bound. `noise="lecture"` takes sigma^2 = 64 n^2 L^2 ln(2n/delta) ln(2/delta)/epsilon^2 for n^2 steps, "exact"
     the least that keeps the promise: about a fifteenth.
 
+    A step is w <- P(w - eta_t (n (g_I + N(0, sigma^2 I)) + strength w)), I uniform, P the projection to the ball.
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)), unit=Unit("replace"))
     >>> plan = ProjectedSGD(rows=100, noise="lecture").plan(task, Logistic(), Guarantee(1.0, 1e-5))
     >>> plan.steps, round(plan.multiplier, 4)

@@ -34,6 +34,8 @@ class SufficientStatistics(Solver):
     How far the equations are trusted is read off the released matrix itself, at no cost. A pure epsilon has noise of the
     kind `Ball`: far more of it, since its length grows with the number of entries. `ridge` is scikit-learn's alpha.
 
+    The answer is (G + ridge I)^-1 b, shrunk where noise is as large as G: (G, b) is the noisy Gram of (x, y).
+
     >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = SufficientStatistics().plan(task, Squared(), Guarantee(1.0, 1e-6))
     >>> round(plan.noise.sigma, 2)  # twice 4.22: the squared length of (x, y) is at most 2
