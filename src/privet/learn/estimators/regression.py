@@ -8,7 +8,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array, ndtri
 from privet._validate import count, open_fraction
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, ReleaseFailed
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import Task
@@ -37,7 +37,13 @@ class SquaresRegressor(LinearRegressor):
     def _set(self, value: Any, plan: Any) -> None:
         released = value if isinstance(value, dict) else None
         self._released, self._facts = released, plan.task
-        coef, intercept = plan.task.raw(np.asarray(value if released is None else released["coefficients"]))
+        found = np.asarray(value if released is None else released["coefficients"])
+        if np.isnan(found).any():  # a refusal is a release like any other
+            raise ReleaseFailed(
+                "the test of the solver was not passed: nothing was fitted, and the charge stays; more records for each "
+                "model are needed, so give fewer models=, or take BoostedSSP()"
+            )
+        coef, intercept = plan.task.raw(found)
         self.coef_, self.intercept_ = coef, np.asarray(intercept)[()]
 
     def _copy(self, plain: Any) -> None:

@@ -36,5 +36,6 @@ from privet.learn.solvers.sufficient_statistics import (
     SufficientStatistics as SufficientStatistics,
 )
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian as SymmetricGaussian
+from privet.learn.solvers.tukey_em import TukeyEM as TukeyEM, TukeyFit as TukeyFit
 
 __all__, __dir__ = face(globals())

@@ -12,6 +12,9 @@ _LENGTHS = (
     *np.logspace(-4.0, 4.0, 17).tolist(),
 )  # squared lengths of coefficients on unit rows that are weighed up
 _CONSTANTS = (0.0, *np.logspace(-4.0, 1.0, 6).tolist())
+_DOUBT = (
+    5.0  # by how much the log likelihood must speak for slopes, or for a constant, before they count: e^5 to 1 against
+)
 
 
 class Noise(NamedTuple):
@@ -27,8 +30,9 @@ def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
     """The mean of w given cross = gram w + noise, for normal priors of w that the released numbers themselves weigh up.
 
     The Gram need not be positive: a direction counts as far as its eigenvalue stands out of the noise, so that with too
-    little data the answer tends to 0 instead of running away. The last coefficient has a prior of its own if it belongs to
-    a constant column.
+    little data the answer tends to 0 instead of running away. Slopes of 0 and a constant of 0 are favoured: what stands
+    out of the noise by chance, in one of a hundred fits, would predict worse than the middle of y does. The last
+    coefficient has a prior of its own if it belongs to a constant column.
 
     >>> shrunk(np.diag([100.0, 100.0]), np.array([50.0, 0.0]), Noise(1e-3, 1e-3), constant=False).round(3).tolist()
     [0.5, 0.0]
@@ -50,7 +54,8 @@ def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
             pull = own * ab / (1.0 + own * aa)
             solved = (beta - pull * alpha) / spread
             fit = float(beta @ (beta / spread)) - pull * ab
-            scores.append(-0.5 * (fit + float(np.log(spread).sum()) + math.log1p(own * aa)))
+            doubt = _DOUBT * ((length > 0.0) + (own > 0.0))
+            scores.append(-0.5 * (fit + float(np.log(spread).sum()) + math.log1p(own * aa)) - doubt)
             flat.append(prior * solved)
             level.append(own * float(alpha @ solved))
     weights = np.exp(np.array(scores) - max(scores))
