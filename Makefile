@@ -12,9 +12,11 @@ DEV    := $(VENV)/.stamp-dev
 SITE   := $(VENV)/.stamp-docs
 LOWEST := .venv-lowest/.stamp
 NEWEST := .venv-newest/.stamp
-# What must work with every version of a dependency: the package itself, commands, first calls, a sample of the laws.
+# What must work with every version of a dependency: the package itself, commands, first calls, a sample of the laws, and
+# what scikit-learn asks of an estimator.
 WITH_ALL_VERSIONS := tests/package/test_cli_starts.py tests/package/test_errors.py tests/package/test_examples.py \
-  tests/package/test_floors.py tests/newcomer tests/cli tests/report tests/laws/test_losses.py
+  tests/package/test_floors.py tests/newcomer tests/cli tests/report tests/laws/test_losses.py \
+  tests/learn/test_scikit_learn.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-lowest test-newest mutate lint format docs bench clean
@@ -32,10 +34,10 @@ test-slow: $(DEV)  ## the slow tests
 	$(BIN)/pytest -n $(JOBS) -rs -m slow
 
 test-lowest: $(LOWEST)  ## first calls, commands and laws with the oldest dependencies that are allowed
-	.venv-lowest/bin/pytest -q $(wildcard $(WITH_ALL_VERSIONS))
+	.venv-lowest/bin/pytest -q -n $(JOBS) $(wildcard $(WITH_ALL_VERSIONS))
 
 test-newest: $(NEWEST)  ## the same with the newest dependencies there are (PYTHON=python3.13 chooses a Python)
-	.venv-newest/bin/pytest -q $(wildcard $(WITH_ALL_VERSIONS))
+	.venv-newest/bin/pytest -q -n $(JOBS) $(wildcard $(WITH_ALL_VERSIONS))
 
 mutate: $(DEV)  ## plant privacy bugs one at a time and name those that no test notices
 	$(BIN)/python -m tests.mutants --jobs $(JOBS)

@@ -6,6 +6,7 @@ from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
+import griffe
 import pytest
 from markdown import Markdown
 from typer.testing import CliRunner
@@ -145,7 +146,25 @@ def test_common_parameters_are_described():
     assert taken["unit"] > 20
     assert [name for name, count in taken.most_common() if count >= 5 and name not in described] == []
     assert docstrings.meaning("audit", "mechanism", "alpha") != docstrings.meaning("privacy", "RdpLoss", "alpha")
+    assert docstrings.meaning("learn", "Lasso", "alpha") != docstrings.meaning("privacy", "RdpLoss", "alpha")
     assert docstrings.described("privacy", "GaussianLoss", ["noise_multiplier", "nonsense"]).count("\n    ") == 1
+
+
+def test_fields_of_bases_are_described():
+    with griffe.temporary_visited_module(FIELDS) as module:
+        assert docstrings._fields(module["Own"]) == ["epsilon", "alpha"]
+
+
+FIELDS = """
+from dataclasses import dataclass
+@dataclass
+class Base:
+    epsilon: float = 1.0
+    _kept: int = 0
+@dataclass
+class Own(Base):
+    alpha: float = 1.0
+"""
 
 
 def parameters_of(made: object) -> set[str]:

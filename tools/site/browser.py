@@ -21,14 +21,14 @@ FLAGS = (
     "--allow-file-access-from-files",
     "--virtual-time-budget=600000",
 )
-_PATIENCE = 300  # seconds, for all pages
+_PATIENCE = 900  # seconds, for all pages: the machine may be busy
 
 # Scripts of a page do not run in its frame: they decide nothing about widths, and a page without them must be right, too.
 _MEASURE = """<!DOCTYPE html><meta charset="utf-8"><body><script>
-async function measured(page, width) {
+async function measured(page) {
   const frame = document.createElement("iframe");
   frame.sandbox = "allow-same-origin";
-  frame.style = `width: ${width}px; height: 1000px; border: 0`;
+  frame.style = "height: 1000px; border: 0";
   frame.src = page;
   const loaded = new Promise((done) => { frame.onload = done; });
   document.body.append(frame);
@@ -36,14 +36,17 @@ async function measured(page, width) {
   const inside = frame.contentDocument;
   const style = (box) => frame.contentWindow.getComputedStyle(box);
   const cut = (box) => box.scrollWidth > box.clientWidth + 2 && style(box).overflowX !== "auto";
-  const blocks = [...inside.querySelectorAll("pre > code")].filter((code) => cut(code) || cut(code.parentElement));
-  const beyond = inside.documentElement.scrollWidth - width;
+  const found = WIDTHS.map((width) => {
+    frame.style.width = `${width}px`;
+    const blocks = [...inside.querySelectorAll("pre > code")].filter((code) => cut(code) || cut(code.parentElement));
+    return [page, width, blocks.length, inside.documentElement.scrollWidth - width];
+  });
   frame.remove();
-  return [page, width, blocks.length, beyond];
+  return found;
 }
 (async () => {
   const found = [];
-  for (const page of PAGES) for (const width of WIDTHS) found.push(await measured(page, width));
+  for (const page of PAGES) found.push(...await measured(page));
   document.body.dataset.found = JSON.stringify(found);
 })();
 </script></body>

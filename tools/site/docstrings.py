@@ -70,14 +70,16 @@ def described(room: str, owner: str, names: list[str]) -> str:
 
 
 def _fields(member: Any) -> list[str]:
-    """The fields of a dataclass, which the docstring reader completes only later."""
+    """The fields of a dataclass, those of its bases first, which the docstring reader completes only later."""
     if not any("dataclass" in str(each.value) for each in member.decorators):
         return []
     own = [(name, each) for name, each in member.members.items() if each.is_attribute and each.annotation is not None]
     kept = [(name, each) for name, each in own if "property" not in each.labels and not name.startswith("_")]
-    return [
+    fields = [
         name for name, each in kept if "ClassVar" not in str(each.annotation) and "init=False" not in str(each.value)
     ]
+    inherited = [name for base in member.resolved_bases if base.is_class for name in _fields(base)]
+    return list(dict.fromkeys([*inherited, *fields]))
 
 
 class Ready(Extension):
