@@ -52,7 +52,7 @@ SELECT grp, sum(c), count(*), sum(s) FROM ranked WHERE place <= 5 GROUP BY grp
 
 
 def table(rows):
-    """The handbook's table: users, groups by a Zipf law, values by a log-normal one."""
+    """Users, groups by a Zipf law, values by a log-normal one."""
     rng = np.random.default_rng(0)
     user, group = rng.integers(0, 10**6, rows), rng.zipf(1.3, rows) % 1000
     return {"user": user, "grp": group, "val": np.clip(rng.lognormal(3, 0.8, rows), 0, 1e6)}

@@ -29,6 +29,7 @@ class Dialect(ABC):
     double = "DOUBLE"
     varchar = "VARCHAR"
     fence = ""  # what ends a step that must not be copied into the next one
+    late_keys = True  # whether to read a key once a group, and to group again, takes less than to read it on every row
 
     def quote(self, name: str) -> str:
         """A name of a column or table."""
@@ -90,6 +91,10 @@ class Dialect(ABC):
         """A sum over rows as a 64-bit integer, saturated: no number of rows can make it fail."""
         return f"CAST(least(greatest(coalesce(sum({sql}), 0), {-(2**62)}), {2**62}) AS BIGINT)"
 
+    def natural(self, sql: str) -> str:
+        """A 64-bit integer that is not negative, in the type whose remainders are the fastest."""
+        return sql
+
     @abstractmethod
     def divided(self, a: str, b: str) -> str:
         """The whole quotient of non-negative integers."""
@@ -147,6 +152,13 @@ class DuckDB(Dialect):
 
     def divided(self, a: str, b: str) -> str:
         return f"({a} // {b})"
+
+    def total(self, sql: str) -> str:
+        # its sums have 128 bits: what 64 cannot hold, which the limits of a table exclude, becomes nothing and no error
+        return f"coalesce(TRY_CAST(sum({sql}) AS BIGINT), 0)"
+
+    def natural(self, sql: str) -> str:
+        return f"CAST({sql} AS UBIGINT)"  # signed remainders take half as long again
 
     def is_nan(self, sql: str) -> str:
         # not by a comparison: those are dropped where the statistics of a file, which know no NaN, seem to decide them
@@ -253,6 +265,7 @@ class Spark(Dialect):
 
     name = "spark"
     varchar = "STRING"
+    late_keys = False
 
     def quote(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from privet.errors import InvalidData
 from privet.tables.bounded import Bounded, Salts, Term
-from privet.tables.columns import Column
+from privet.tables.columns import Column, Text
 from privet.tables.dialect import Dialect
-from privet.tables.expressions import Columns
+from privet.tables.expressions import Expression
 from privet.tables.mix import FOLD, LIMIT, MISSING, P
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
@@ -39,6 +39,8 @@ class Emitter:
         self.reader, self.values = Reader(dialect), Values(dialect)
         self._numbers = counter()
         self.used: dict[str, set[str]] = {}  # the columns that are read, by table
+        self._late: frozenset[str] = frozenset()  # keys that are read once a group and not on every row
+        self._read_late: dict[str, str] = {}  # how, by the alias of what the table holds
 
     def _alias(self) -> str:
         return f"c{next(self._numbers)}"
@@ -70,8 +72,12 @@ class Emitter:
         for name, alias in aliases.items():
             if name not in reading.raw:
                 raise no_column(node, name)
-            at = reading.called(name)
-            made = self.reader.canonical(name, columns[name], reading.raw[name], name == linking, at)
+            raw, at = reading.raw[name], reading.called(name)
+            made = self.reader.canonical(name, columns[name], raw, name == linking, at)
+            if name in self._late and raw in _AS_IT_IS and not isinstance(columns[name], Text):
+                self._read_late[alias] = self.reader.canonical(name, columns[name], raw, at=alias)
+                held = self.dialect.quote(at)
+                made = self.dialect.plain_text(held) if raw == "text" else held
             picked.append(f"{made} AS {alias}")
         person, is_text = None, False
         if isinstance(node.about, Person):
@@ -151,21 +157,19 @@ class Emitter:
 
     def query(self, plan: Bounded, salts: Salts) -> str:
         """Keys, rows, persons, cells and signed sums of every group that the data have."""
+        by_person = isinstance(plan.rows.unit, Person)
+        self._late = frozenset() if by_person or not self.dialect.late_keys else _only_grouped_by(plan)
         rows, keys, terms, signed = self._prepared(plan)
-        if not isinstance(plan.rows.unit, Person):
-            return self._by_row(plan, rows, keys, terms, signed)
-        return self._by_person(plan, rows, keys, terms, signed, salts)
+        if by_person:
+            return self._by_person(plan, rows, keys, terms, signed, salts)
+        return self._by_row(plan, rows, keys, terms, signed)
 
     def _prepared(self, plan: Bounded) -> tuple[_Relation, list[str], list[str], list[str]]:
         """The rows that count: with a key and a person, and with every term and signed sum as a column."""
         columns = plan.rows.columns
-        needed = frozenset(plan.names).union(
-            *(each.names() for term in plan.terms for each in (*term.present, *(t.of for t in term.factors))),
-            *(each.ticks.of.names() for each in plan.signed),
-        )
-        inner = self.relation(plan.rows, needed)
-        keys, terms, signed = [self._alias() for _ in plan.names], [], []
-        picked = [f"{inner.aliases[name]} AS {alias}" for name, alias in zip(plan.names, keys, strict=True)]
+        inner = self.relation(plan.rows, frozenset(plan.names) | _summed(plan))
+        keys = [inner.aliases[name] for name in plan.names]
+        picked, terms, signed = list(dict.fromkeys(keys)), [], []
         made: dict[str, str] = {}  # each value once, however many sums it is in
 
         def column(sql: str) -> str:
@@ -175,23 +179,22 @@ class Emitter:
             return made[sql]
 
         for term in plan.terms:
-            terms.append(self._term(term, columns, inner.aliases, column))
+            terms.append(self._term(plan, term, inner.aliases, column))
         for each in plan.signed:
             signed.append(column(self.values.ticks(each.ticks, columns, inner.aliases)))
-        # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
-        missing = [name for name in plan.names if not columns[name].null and inner.person is not None]
-        kept = [f"{inner.aliases[name]} IS NOT NULL" for name in missing]
+        kept = []
         if inner.person is not None:
+            # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
+            kept = [f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null]
             picked.append(inner.person)
             kept.append(f"{inner.person} IS NOT NULL")
         sql = f"SELECT {', '.join(picked) or '1 AS one'} FROM ({inner.sql}) AS {self._alias()}"
         if kept:
             sql += f" WHERE {' AND '.join(kept)}"
-        sql = self._only_listed(plan, sql, keys)
         return inner._replace(sql=sql), keys, terms, signed
 
     def _only_listed(self, plan: Bounded, sql: str, keys: list[str]) -> str:
-        """Rows of other groups than the listed ones are left out before anything is bounded."""
+        """Rows, or groups, with other keys than the listed ones are left out: of persons before anything is bounded."""
         if plan.keys is None or not keys or _is_everything(plan):
             return sql
         columns = plan.rows.columns
@@ -210,34 +213,56 @@ class Emitter:
         filler = self.dialect.text("") if is_text(column) else self.dialect.number(0)
         return f"coalesce({a}, {filler}) = coalesce({b}, {filler}) AND ({a} IS NULL) = ({b} IS NULL)"
 
-    def _term(self, term: Term, columns: Columns, aliases: Mapping[str, str], column: Callable[[str], str]) -> str:
+    def _term(self, plan: Bounded, term: Term, aliases: Mapping[str, str], column: Callable[[str], str]) -> str:
         """The sum of a term over rows, as an aggregate of columns that `column` adds."""
-        d = self.dialect
-        present = [self.values.expression(each, columns, aliases) for each in dict.fromkeys(term.present)]
-        if not term.factors:
-            if not present:
-                return d.whole("count(*)")
-            if len(present) == 1:
-                return d.whole(f"count({column(present[0])})")
+        d, columns = self.dialect, plan.rows.columns
+        # the ticks of a value are missing where it is: where they are there for a sum, they are counted instead of it
+        ticks = {each.of: each for other in plan.terms for each in other.factors}
+        ticks |= {each.ticks.of: each.ticks for each in plan.signed}
+
+        def seen(what: Expression) -> str:
+            if what in ticks:
+                return column(self.values.ticks(ticks[what], columns, aliases))
+            return column(self.values.expression(what, columns, aliases))
+
+        present = list(dict.fromkeys(term.present))
+        if not term.factors and len(present) <= 1:
+            return d.whole(f"count({seen(present[0]) if present else '*'})")
         value = " * ".join(column(self.values.ticks(each, columns, aliases)) for each in term.factors) or d.number(1)
         # what has a factor that is missing is missing itself, and adds nothing; so only the others are looked at
         factors = {each.of for each in term.factors}
-        rest = [each for each in dict.fromkeys(term.present) if each not in factors]
-        others = [column(self.values.expression(each, columns, aliases)) for each in rest]
+        others = [seen(each) for each in present if each not in factors]
         if others:
             value = f"CASE WHEN {' AND '.join(f'{each} IS NOT NULL' for each in others)} THEN {value} END"
         return d.total(value)
 
     def _by_row(self, plan: Bounded, rows: _Relation, keys: list[str], terms: list[str], signed: list[str]) -> str:
-        total = self.dialect.total
-        cells = [" + ".join(f"{factor} * {terms[i]}" for i, factor in cell.parts) or "0" for cell in plan.cells]
-        numbers = ["count(*)", "count(*)", *cells, *(total(each) for each in signed)]
-        picked = [*keys, *(f"{self.dialect.whole(each)} AS {self._alias()}" for each in numbers)]
+        d = self.dialect
+        sums = [d.whole("count(*)"), *terms, *(d.total(each) for each in signed)]
+        named = {each: f"t{i}" for i, each in enumerate(dict.fromkeys(sums))}  # each sum once
+        names = list(named.values())
+        picked = [*dict.fromkeys(keys), *(f"{each} AS {name}" for each, name in named.items())]
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        groups = f"SELECT {', '.join(picked)} FROM ({rows.sql}) AS {self._alias()}{group}"
+        groups = self._read_groups(groups, keys, names)
+        numbers = [names[0], names[0]]
+        numbers += [" + ".join(f"{f} * {named[terms[i]]}" for i, f in cell.parts) or "0" for cell in plan.cells]
+        numbers += [named[d.total(each)] for each in signed]
+        last = [*keys, *(f"{d.whole(each)} AS {self._alias()}" for each in numbers)]
         columns = plan.rows.columns
         known = [f"{key} IS NOT NULL" for key, name in zip(keys, plan.names, strict=True) if not columns[name].null]
-        having = f" HAVING {' AND '.join(known)}" if known else ""
-        return f"SELECT {', '.join(picked)} FROM ({rows.sql}) AS {self._alias()}{group}{having}"
+        where = f" WHERE {' AND '.join(known)}" if known else ""
+        return f"SELECT {', '.join(last)} FROM ({self._only_listed(plan, groups, keys)}) AS {self._alias()}{where}"
+
+    def _read_groups(self, groups: str, keys: list[str], names: list[str]) -> str:
+        """The groups by their keys in the meaning of the columns, where they were found by what the table holds: those
+        that mean the same are one."""
+        if not self._read_late:
+            return groups
+        read = [f"{self._read_late.get(key, key)} AS {key}" for key in dict.fromkeys(keys)]
+        groups = f"SELECT {', '.join([*read, *names])} FROM ({groups}) AS {self._alias()}"
+        picked = [*dict.fromkeys(keys), *(f"{self.dialect.total(name)} AS {name}" for name in names)]
+        return f"SELECT {', '.join(picked)} FROM ({groups}) AS {self._alias()} GROUP BY {', '.join(keys)}"
 
     def _by_person(
         self,
@@ -251,7 +276,7 @@ class Emitter:
         d, person, unit = self.dialect, rows.person, plan.rows.unit
         assert isinstance(unit, Person)
         assert person is not None
-        steps: list[tuple[str, str]] = [("the_rows", rows.sql)]
+        steps: list[tuple[str, str]] = [("the_rows", self._only_listed(plan, rows.sql, keys))]
         totals, terms = terms, [f"t{i}" for i in range(len(terms))]
         sums = [f"{each} AS {name}" for each, name in zip(totals, terms, strict=True)]
         # of a signed sum also how many rows had a value: what is missing adds nothing, and not a bound
@@ -265,7 +290,7 @@ class Emitter:
         last = self._mixed(steps, plan, person, rows.person_is_text, keys, carried, salts)
         order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
         if [_small(plan.rows.columns[name]) for name in plan.names] == [True]:
-            order = f"h * {d.number(2**32)} + key_number"  # the same order in one number, which sorts faster
+            order = f"h * {2**32} + key_number"  # the same order in one number, which sorts faster
         window = f"(PARTITION BY {person} ORDER BY {order}"
         capped = "c" if unit.max_rows_per_group is None else f"least(c, {d.number(unit.max_rows_per_group)})"
         before = f"coalesce(sum({capped}) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
@@ -305,20 +330,21 @@ class Emitter:
         folded = numbers[0] if numbers else d.number(0)
         for each in numbers[1:]:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
-        first = ", ".join(
-            [person, *carried, f"{self._present_number(person, person_is_text)} AS id", f"{folded} AS key_number"]
+        number = d.natural(self._present_number(person, person_is_text))
+        base = ", ".join([person, *carried])
+        steps.append(("numbered", f"SELECT {base}, {number} AS id, {d.natural(folded)} AS key_number FROM pairs"))
+        last, h = "numbered", d.natural(str(salts[0] % P))
+        square = f"(z * z % {P})"
+        fifth = (
+            f"({square} * {square} % {P} * z)"  # below 2^62, and both numbers below 2^60: one remainder does for all
         )
-        steps.append(("numbered", f"SELECT {first} FROM pairs"))
-        base = ", ".join([person, *carried, "id", "key_number"])
-        last, h = "numbered", d.number(salts[0] % P)
-        # both numbers are below 2^60 and leave room for two more below 2^31: one remainder does for all three
         limbs = ("id", d.divided("id", str(P)), "key_number", "0")
         for i, (limb, salt) in enumerate(zip(limbs, salts[1:], strict=True)):
-            steps.append((f"z{i}", f"SELECT {base}, ({h} + {limb} + {d.number(salt)}) % {P} AS z FROM {last}"))
-            square = f"(z * z % {P})"
-            steps.append((f"h{i}", f"SELECT {base}, {square} * {square} % {P} * z % {P} AS h FROM z{i}"))
-            last, h = f"h{i}", "h"
-        return last
+            z = f"({h} + {limb} + {d.natural(str(salt))}) % {P}"
+            steps.append((f"z{i}", f"SELECT {base}, id, key_number, {z} AS z FROM {last}"))
+            last, h = f"z{i}", fifth
+        steps.append(("mixed", f"SELECT {base}, key_number, {h} % {P} AS h FROM {last}"))
+        return "mixed"
 
     def _number(self, sql: str, is_text: bool) -> str:
         made = self._present_number(sql, is_text)
@@ -342,6 +368,26 @@ class Emitter:
         d = self.dialect
         n = f"least(n_{alias}, k)"
         return f"least(greatest({alias}, {n} * {d.number(each.lower)}), {n} * {d.number(each.upper)})"
+
+
+_AS_IT_IS = ("int", "text", "bool", "date", "days")  # what has about as many values as a column with bounds
+
+
+def _summed(plan: Bounded) -> frozenset[str]:
+    """The columns that sums are made of."""
+    return frozenset().union(
+        *(each.names() for term in plan.terms for each in (*term.present, *(t.of for t in term.factors))),
+        *(each.ticks.of.names() for each in plan.signed),
+    )
+
+
+def _only_grouped_by(plan: Bounded) -> frozenset[str]:
+    """The keys that are columns of the table itself, and that nothing else looks at."""
+    node, others = plan.rows, _summed(plan)
+    while isinstance(node, Where | Derive):
+        others |= node.condition.names() if isinstance(node, Where) else node.expression.names() | {node.name}
+        node = node.input
+    return frozenset(plan.names) - others if isinstance(node, Source) else frozenset()
 
 
 def _is_everything(plan: Bounded) -> bool:

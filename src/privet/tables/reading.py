@@ -1,6 +1,5 @@
 """How a column that an engine holds is read: as a bounded whole number or double, a text, or missing."""
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -169,12 +168,14 @@ class Reader:
         return f"CASE WHEN {sql} > {high} THEN {high} WHEN {sql} < {low} THEN {low} ELSE {sql} END"
 
     def _clamped_double(self, sql: str, raw: Raw, lower: float, upper: float) -> str:
-        """A number as a double in the bounds; NaN is missing. No branch is left over for what no comparison holds of:
-        DuckDB drops tests that the statistics of a file, which know no NaN, seem to decide, and NaN would pass there."""
-        d, number = self.dialect, self._number(sql, raw)
-        x, low, high = d.decimal(number) if raw == "wide" else d.as_double(number), d.number(lower), d.number(upper)
-        above = f"{x} > {high} AND {x} <= {d.number(math.inf)}"  # engines put NaN above everything
-        return f"CASE WHEN {x} >= {low} AND {x} <= {high} THEN {x} WHEN {above} THEN {high} WHEN {x} < {low} THEN {low} END"
+        """A number as a double in the bounds; NaN is missing, and asked for first: engines put it above everything, and
+        DuckDB drops comparisons that the statistics of a file, which know no NaN, seem to decide."""
+        d, low, high = self.dialect, self.dialect.number(lower), self.dialect.number(upper)
+        x = d.as_double(sql) if raw == "float" else d.as_double(self._number(sql, raw))
+        if raw == "wide":
+            x = d.decimal(d.wide(sql))
+        absent = f"WHEN {d.is_nan(x)} THEN NULL "
+        return f"CASE {absent}WHEN {x} > {high} THEN {high} WHEN {x} < {low} THEN {low} ELSE {x} END"
 
     def _inside(self, value: str, column: Column) -> str:
         low, high = map(self.dialect.number, column.span)

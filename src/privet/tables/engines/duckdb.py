@@ -28,7 +28,9 @@ from privet.tables.texts import NO, YES
 
 SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
 _PERSON = "person"  # what the persons of a data frame are called there; its columns are c0, c1, ...
-_PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false")
+# the statistics of a file know no NaN: what DuckDB concludes from them, it even concludes about isnan
+_STATISTICS = "disabled_optimizers = 'statistics_propagation'"
+_PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false", _STATISTICS)
 _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
 
 
