@@ -8,8 +8,8 @@ import typer
 from privet.cli import options as o
 from privet.cli.app import app
 from privet.cli.ledgers import open_ledger
-from privet.cli.output import print_json, progress
-from privet.errors import InvalidData, InvalidParameter
+from privet.cli.output import print_json, progress, stoppable
+from privet.errors import InvalidParameter
 
 _EXAMPLES = """\
 Examples (begin with: privet table draft visits.csv --out visits.toml, and fill in the bounds):
@@ -30,7 +30,6 @@ _MODELS = {
     "quantile": "QuantileRegressor",
     "poisson": "PoissonRegressor",
 }
-_CLASSIFIERS = {"logistic", "svm", "bayes"}
 _PAYING = "What it may cost, and who pays"
 
 
@@ -39,6 +38,10 @@ def fit(
     file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or several by a pattern such as 'visits-*.csv'.")],
     schema: Annotated[Path, typer.Option(help="What the columns may contain, such as visits.toml.", metavar="FILE")],
     target: Annotated[str, typer.Option(help="The column that is predicted, such as cost.")],
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(help="A column to predict from, such as age; repeat it. All others, if none is named."),
+    ] = None,
     model: Annotated[str, typer.Option(help=f"One of {', '.join(_MODELS)}, such as logistic.")] = "logistic",
     epsilon: Annotated[
         float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
@@ -65,63 +68,27 @@ def fit(
 ) -> None:
     """A model of a table, trained privately and paid from a ledger. Columns are encoded by the schema alone."""
     from privet import learn
-    from privet.tables.person import Person
-    from privet.tables.schema import read_schema_file
+    from privet.queries import Table
 
     if model not in _MODELS:
         raise InvalidParameter(f"--model must be one of {', '.join(_MODELS)}")
     if ledger is None:
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
-    columns, unit = read_schema_file(schema)
-    if isinstance(unit, Person):
-        raise InvalidParameter("privet fit takes tables with one row a person: the [unit] of the schema must be rows")
-    encoding = learn.Encoding(columns, target)
-    facts: dict[str, Any] = {"classes": encoding.classes} if model in _CLASSIFIERS else {"bounds_y": encoding.bounds_y}
-    facts |= {"bounds": (-1.0, 1.0)} if model == "bayes" else {"row_norm": encoding.row_norm}
-    made = getattr(learn, _MODELS[model])(
-        epsilon=epsilon, delta=delta, ledger=open_ledger(ledger), bad_rows="zero", **facts
-    )
-    with progress():
-        read = encoding.of(_columns(file, list(columns)))
-        made.fit(read.rows, read.targets, key=key)
+    table = Table(file, schema=schema)
+    made = getattr(learn, _MODELS[model])(epsilon=epsilon, delta=delta, ledger=open_ledger(ledger))
+    with stoppable(), progress():
+        made.fit(table, target=target, features=feature or None, key=key)
     if out is not None:
         learn.save(made, out)
-    _show(made, read.names, out, json)
+    _show(made, out, json)
 
 
-def _columns(file: str, names: list[str]) -> dict[str, Any]:
-    """The columns as DuckDB reads them: of a CSV file all as texts, so that no type is guessed from the data."""
-    import duckdb
-
-    reader = (
-        "read_csv(?, all_varchar=true)" if file.lower().endswith((".csv", ".csv.gz", ".tsv")) else "read_parquet(?)"
-    )
-    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-    try:
-        with duckdb.connect() as connection:
-            found = connection.execute(f"SELECT {quoted} FROM {reader}", [file]).fetchnumpy()
-    except duckdb.Error:
-        raise InvalidData("the file cannot be read, or a column of the schema is not in it") from None
-    return {name: _plain(column) for name, column in found.items()}
-
-
-def _plain(column: Any) -> Any:
-    """Missing values as NaN or None, whatever the type."""
-    import numpy as np
-
-    if not isinstance(column, np.ma.MaskedArray):
-        return column
-    kind: Any = np.float64 if column.dtype.kind in "biuf" else object
-    missing: Any = np.nan if kind is np.float64 else None
-    return np.where(np.ma.getmaskarray(column), missing, np.asarray(column.data).astype(kind))
-
-
-def _show(made: Any, names: tuple[str, ...], out: Path | None, json: bool) -> None:
+def _show(made: Any, out: Path | None, json: bool) -> None:
+    names = made.encoding_.names
     if json:
         print_json({"model": type(made).__name__, "features": list(names), "privacy": made.privacy_.to_dict()})
         return
     typer.echo(f"{type(made).__name__} of {len(names)} features")
     typer.echo(str(made.privacy_))
-    typer.echo("Rows with a missing number or an unknown label counted as rows of zeros.")
     if out is not None:
         typer.echo(f"The model is in {out}: privet.learn.load reads it.")

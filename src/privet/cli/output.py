@@ -104,3 +104,13 @@ def progress() -> Iterator[None]:
 
         with listening(tell):
             yield
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Ctrl-C while the engine works: the charge was written before it began."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("privet: stopped; what was paid stays paid", err=True)
+        raise typer.Exit(130) from None

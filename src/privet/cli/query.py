@@ -2,8 +2,6 @@
 
 import csv as comma
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -13,7 +11,7 @@ import typer
 from privet.cli import options as o
 from privet.cli.app import Commands, app
 from privet.cli.ledgers import AnalystOption, open_ledger
-from privet.cli.output import print_json, progress
+from privet.cli.output import print_json, progress, stoppable
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -115,7 +113,7 @@ def query(
         raise InvalidParameter(
             f"who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3{_unit(table)}"
         )
-    with _stoppable(), progress():
+    with stoppable(), progress():
         release = open_ledger(ledger).release(asked, analyst=analyst, purpose=purpose, key=key, **promise)
     if json:
         paid = {"paid": release.paid, "mechanism": release.mechanism, "remaining": _remaining(ledger)}
@@ -137,16 +135,6 @@ def _preview(asked: Any, promise: dict[str, Any], ledger: str | None, analyst: s
         typer.echo(str(told) + ("" if after is None else f"\n{after}"))
     if after is not None and not after.allowed:
         raise typer.Exit(3)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Ctrl-C while the engine works: the charge was written before it began."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("privet: stopped; what was paid stays paid", err=True)
-        raise typer.Exit(130) from None
 
 
 def _unit(table: Any) -> str:

@@ -8,9 +8,12 @@ import numpy as np
 
 from privet.errors import InvalidParameter, SerialisationError
 from privet.learn import estimators
+from privet.learn.encoding import Encoding
 from privet.learn.estimators import FitPrivacy, PrivateEstimator
 from privet.privacy import Guarantee, PrivacyLoss
 from privet.privacy.serial import from_dict
+from privet.tables.person import Rows
+from privet.tables.schema import read_schema, write_schema
 
 _FORM = "privet-model/1"
 _LEFT_OUT = {"ledger", "source", "unit", "solver"}  # who paid and how is told by privacy_
@@ -72,6 +75,8 @@ def _written(value: Any) -> Any:
         return {"array": value.tolist(), "dtype": "O" if value.dtype.kind in "UO" else value.dtype.str}
     if isinstance(value, np.generic):
         return _written(value.item())
+    if isinstance(value, Encoding):
+        return {"schema": write_schema(value.columns, Rows()), "target": value.target}
     if isinstance(value, float) and not np.isfinite(value):
         return {"float": repr(value)}
     if isinstance(value, list | tuple):
@@ -87,6 +92,8 @@ def _read(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"float"}:
             return float(value["float"])
+        if set(value) == {"schema", "target"}:
+            return Encoding(read_schema(value["schema"])[0], value["target"])
         made = np.array(value["array"], dtype=object if value["dtype"] == "O" else value["dtype"])
         return made.astype(str) if made.dtype == object and all(isinstance(x, str) for x in made.flat) else made
     return value

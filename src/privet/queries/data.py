@@ -1,13 +1,15 @@
 """The data behind a query: what its tables are, hidden, and the one door to exact aggregates of them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
+from privet._numerics import Array
 from privet.errors import InvalidParameter, PrivetError
 from privet.tables.bounded import Aggregates, Bounded, Salts
-from privet.tables.engines import check_sources, engine_of, exact_aggregates
+from privet.tables.engines import SparkRows, check_sources, engine_of, exact_aggregates, exact_rows
+from privet.tables.scan import Scan
 
 
 @final
@@ -39,6 +41,15 @@ class Data:
     def exact_aggregates(self, plan: Bounded, salts: Salts) -> Aggregates:
         """Exact sums: not releasable."""
         return exact_aggregates(plan, self._tables, salts)
+
+    def check_rows(self, scan: Scan) -> str:
+        """Refuse, from the schema of the data alone, rows that cannot be read; else the name of the engine."""
+        check_sources(scan, self._tables)
+        return engine_of(self._tables[scan.rows.sources[0].name])
+
+    def exact_rows(self, scan: Scan) -> Iterator[Array] | SparkRows:
+        """Rows of numbers: not releasable."""
+        return exact_rows(scan, self._tables)
 
     def joined(self, other: "Data") -> "Data":
         """Both; one name stands for one table."""

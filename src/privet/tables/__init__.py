@@ -32,6 +32,7 @@ from privet.tables.plan import (
     Where as Where,
 )
 from privet.tables.reach import Reach as Reach
+from privet.tables.scan import Scan as Scan
 from privet.tables.schema import draft as draft, read_schema as read_schema, write_schema as write_schema
 
 __all__, __dir__ = face(globals())

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 from privet.errors import InvalidData
 from privet.tables.bounded import Bounded, Salts, Term
-from privet.tables.columns import Column, Text
+from privet.tables.columns import Category, Column, Text
 from privet.tables.dialect import Dialect
 from privet.tables.expressions import Expression
 from privet.tables.mix import FOLD, LIMIT, MISSING, P
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import Reader, Reading, no_column
+from privet.tables.scan import Scan
 from privet.tables.values import Values, is_text
 
 
@@ -152,6 +153,35 @@ class Emitter:
                 picked.append(f"{each.person} AS {first.person}")
             parts.append(f"SELECT {', '.join(picked) or '1 AS one'} FROM ({each.sql}) AS {self._alias()}")
         return first._replace(sql=" UNION ALL ".join(parts), aliases={name: first.aliases[name] for name in names})
+
+    def text_of(self, plan: Bounded | Scan, salts: Salts) -> str:
+        """The query for a plan, whatever is asked of it."""
+        return self.scan(plan) if isinstance(plan, Scan) else self.query(plan, salts)
+
+    def scan(self, scan: Scan, *, ranked: bool = True) -> str:
+        """The rows of a scan: v0, v1, ... and `person`, which numbers persons in the order that they stand in; not
+        `ranked` it is the person as such, in no order."""
+        inner = self.relation(scan.rows, frozenset(scan.names))
+        picked = [
+            f"{self._as_number(column, inner.aliases[name])} AS v{place}"
+            for place, (name, column) in enumerate(scan.columns.items())
+        ]
+        rows = f"({inner.sql}) AS {self._alias()}"
+        if inner.person is None:
+            return f"SELECT {', '.join(picked)} FROM {rows}"
+        known = f"{rows} WHERE {inner.person} IS NOT NULL"
+        if not ranked:
+            return f"SELECT {', '.join(picked)}, {inner.person} AS person FROM {known}"
+        rank = self.dialect.as_double(f"dense_rank() OVER (ORDER BY {inner.person})")
+        return f"SELECT {', '.join(picked)}, {rank} AS person FROM {known} ORDER BY person"
+
+    def _as_number(self, column: Column, alias: str) -> str:
+        """A value as a double, NaN where it is missing; of a category its place in the list."""
+        d = self.dialect
+        if isinstance(column, Category):
+            cases = (f"WHEN {self.values.constant(column, v)} THEN {place}" for place, v in enumerate(column.values))
+            alias = f"CASE {alias} {' '.join(cases)} END"
+        return f"coalesce({d.as_double(alias)}, CAST('NaN' AS {d.double}))"
 
     # --- aggregates ------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, final
 
@@ -13,10 +14,19 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators.privacy import FitPrivacy
 from privet.learn.estimators.reading import read_rows, read_targets
 from privet.learn.estimators.surroundings import warn_about_callers
+from privet.learn.estimators.table_fit import (
+    described,
+    plan_of_rows,
+    table_encoding,
+    table_notes,
+    table_plan,
+    table_records,
+)
 from privet.learn.problem import ArrayRecords, Records
 from privet.ledger import Ledger, current, pay
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
+from privet.queries.table import Table
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -27,6 +37,10 @@ class PrivateEstimator(BaseEstimator):
     does, and is refused while a ledger is in force. `unit` is who is protected: of the ledger, unless it is given. The fit
     is paid by `ledger`, else by the ledger in force, else by nobody. Fitting again is paid again; `fit(X, y, key="May")`
     answers the same fit of the same data from the ledger.
+
+    `fit(table, target="ill")` fits a `pv.Table`, which may be larger than memory: its schema gives the public facts that
+    are not given here, its unit is the one that is protected, and each row is encoded as `Encoding` says (`encoding_`).
+    Records with a missing number or label count as rows of zeros there.
 
     `bad_rows="error"` refuses rows with NaN or infinity and labels that are not among the classes. That tells whoever sees
     the error that there is one; `"zero"` counts such records as rows of zeros instead, in silence.
@@ -74,12 +88,26 @@ class PrivateEstimator(BaseEstimator):
     # --- the one way to fit --------------------------------------------------------------------------------------------
 
     @final
-    def fit(self, X: Any, y: Any = None, *, key: str | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        key: str | None = None,
+        target: str | None = None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
         """Fit, privately: check the public facts, plan, pay, and only then run.
 
-        `key` names the fit in the ledger: the same fit of the same data under that key is read back, free of charge.
+        `key` names the fit in the ledger: the same fit of the same data under that key is read back, free of charge. Of a
+        `pv.Table`, `target` names the column that is predicted, and `features` those that it is predicted from (all others,
+        unless they are named).
         """
         try:
+            if isinstance(X, Table):
+                return self._fit_table(X, y, key, target, features)
+            if target is not None or features is not None:
+                raise InvalidParameter("target= and features= name columns of a pv.Table: give arrays as fit(X, y)")
             rows, targets = self._read(X, y)
             if self._is_exact():
                 self._fit_exactly(rows, targets)
@@ -97,6 +125,31 @@ class PrivateEstimator(BaseEstimator):
             return self
         finally:
             del X, y  # frames outlive an error, and the data with them
+
+    def _fit_table(
+        self, table: Table, y: Any, key: str | None, target: str | None, features: Sequence[str] | None
+    ) -> Self:
+        if y is not None:
+            raise InvalidParameter('the target is a column of the table: fit(table, target="...")')
+        encoding = table_encoding(table, target, features, predicts=self._has_targets)
+        if self._is_exact():
+            raise InvalidParameter("epsilon=inf is for data in memory: fit(X, y) of an array")
+        promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
+        warn_about_callers(self, paid=self.ledger is not None or current() is not None)
+        model = described(self, encoding)
+        plan = table_plan(model, len(encoding.names), table, promise)
+        records = table_records(table, encoding, plan)
+        try:
+            release = self._paid(plan, records, key)
+        finally:
+            records.close()
+        self._set(release.value, plan_of_rows(plan))
+        self.encoding_, self.n_features_in_ = encoding, len(encoding.names)
+        if hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+        words = self._solver_words(plan_of_rows(plan))
+        self.privacy_ = FitPrivacy.of(release, plan, promise, words, table_notes(model, plan, promise))
+        return self
 
     def _solver_words(self, plan: Any) -> str:
         return (type(plan).__doc__ or plan.name).splitlines()[0].rstrip(".")

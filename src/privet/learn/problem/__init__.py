@@ -10,6 +10,7 @@ from privet.learn.problem.grid_rows import (
     gram_reach as gram_reach,
 )
 from privet.learn.problem.records import Chunk as Chunk, Records as Records
+from privet.learn.problem.table_records import TableRecords as TableRecords
 from privet.learn.problem.targets import (
     Classes as Classes,
     Counts as Counts,

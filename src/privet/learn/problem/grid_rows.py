@@ -1,7 +1,7 @@
 """Unit rows on a grid: sums of clipped gradients that are exact, in whatever order they are added up."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
@@ -55,23 +55,28 @@ class GridRows:
         self._task, self._records = task, records
         self._held: list[_Piece] | None = None
         pieces, held = [], 0
-        for piece in self._read():
+        if not records.kept:
+            return
+        for piece in _read(task, records):
             held += piece.rows.nnz if _is_csr(piece.rows) else piece.rows.size
             if held > _HELD:
                 return
             pieces.append(piece)
         self._held = pieces
 
-    def _read(self) -> Iterator[_Piece]:
-        for chunk in self._task.unit_chunks(self._records):
-            yield _on_grid(chunk.rows, np.asarray(chunk.targets, dtype=np.float64))
-
     def _pieces(self) -> Iterator[_Piece]:
-        return self._read() if self._held is None else iter(self._held)
+        return _read(self._task, self._records) if self._held is None else iter(self._held)
+
+    def _added(self, part: Callable[[Iterator[_Piece]], Any]) -> Any:
+        """A sum over the records, wherever they lie. What is sent there holds nothing private."""
+        if self._held is not None:
+            return part(iter(self._held))
+        task = self._task
+        return self._records.exact_added(lambda records: part(_read(task, records)))
 
     def exact_count(self) -> int:
         """How many records there are: not releasable where they can be added or removed."""
-        return sum(len(piece.targets) for piece in self._pieces())
+        return int(self._added(_count))
 
     def picked(self, places: Array) -> "GridRows":
         """The records at these places, in order."""
@@ -89,24 +94,15 @@ class GridRows:
         """The exact sum of the clipped gradients at `weights`, in steps of `gradient_grid`: int64, of the shape of
         `weights`; it saturates at 2^62 steps, which moves no two sums apart. Not releasable."""
         w = margin_weights(weights)
-        exponent = coefficient_grid(clip_norm).exponent
-        total = _Total(w.shape, 2.0**20, together=_SPARSE_TILE)
-        capped = (piece._replace(lengths=_caps(piece.lengths, clip_norm)) for piece in self._pieces())
-        for rows, caps, targets in _tiles(capped):
-            steps = _clipped(loss.slope(rows @ w.T, targets), caps, exponent)
-            total.add(np.asarray((rows.T @ steps).T) if _is_csr(rows) else steps.T @ rows, len(targets))
-        return total.value()
+        return _saturated(self._added(lambda pieces: _gradient(pieces, loss, w, clip_norm)))
 
     def gram(self) -> Array:
         """The exact sums of x_i x_j, i <= j, in one vector, 5 times those on the diagonal and 7 times those off it, in
         steps of 2^-32: int64. Not releasable."""
         size = self._task.dimension
-        total = _Total((size, size))
-        for rows, _, targets in _tiles(self._pieces()):
-            whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**16)
-            total.add(whole.T @ whole, len(targets))
+        total = self._added(lambda pieces: _gram(pieces, size))
         first, second = np.triu_indices(size)
-        return np.clip(total.exact()[first, second] * np.where(first == second, 5, 7), -_MOST, _MOST).astype(np.int64)
+        return _saturated(total[first, second].astype(object) * np.where(first == second, 5, 7))
 
     def hessian(self, loss: Loss, weights: Array) -> Array:
         """The sum of c x x^T at `weights`, for a loss of one margin, of entries rounded once: not releasable.
@@ -115,16 +111,52 @@ class GridRows:
         does not overshoot (for the logistic loss it is the quadratic upper bound). It has 14 digits below the loss's
         `smoothness`, coordinates have 14, so that sums are exact; 0 <= c <= smoothness and |x| <= 1.
         """
-        w, size = margin_weights(weights), self._task.dimension
-        total = _Total((size, size))
-        for rows, _, targets in _tiles(self._pieces(), _TILE):
-            margins = np.asarray(rows @ w)
-            apart = np.where(np.abs(margins) > 1e-3, margins, 1e-3)
-            means = (loss.slope(apart, targets) - loss.slope(np.zeros_like(apart), targets)) / apart
-            curves = np.clip(means / loss.smoothness, 0.0, 1.0)
-            whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**14)
-            total.add((np.trunc(curves * 2.0**14)[:, None] * whole).T @ whole, len(targets))
-        return np.asarray(total.exact().astype(np.float64) * (loss.smoothness * 2.0**-42))
+        w = margin_weights(weights)
+        total = self._added(lambda pieces: _hessian(pieces, loss, w))
+        return np.asarray(total.astype(np.float64) * (loss.smoothness * 2.0**-42))
+
+
+def _read(task: Task, records: Records) -> Iterator[_Piece]:
+    for chunk in task.unit_chunks(records):
+        yield _on_grid(chunk.rows, np.asarray(chunk.targets, dtype=np.float64))
+
+
+def _count(pieces: Iterator[_Piece]) -> int:
+    return sum(len(piece.targets) for piece in pieces)
+
+
+def _gradient(pieces: Iterator[_Piece], loss: Loss, w: Array, clip_norm: float) -> Array:
+    exponent = coefficient_grid(clip_norm).exponent
+    total = _Total(w.shape, 2.0**20, together=_SPARSE_TILE)
+    capped = (piece._replace(lengths=_caps(piece.lengths, clip_norm)) for piece in pieces)
+    for rows, caps, targets in _tiles(capped):
+        steps = _clipped(loss.slope(rows @ w.T, targets), caps, exponent)
+        total.add(np.asarray((rows.T @ steps).T) if _is_csr(rows) else steps.T @ rows, len(targets))
+    return total.exact()
+
+
+def _gram(pieces: Iterator[_Piece], size: int) -> Array:
+    total = _Total((size, size))
+    for rows, _, targets in _tiles(pieces):
+        whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**16)
+        total.add(whole.T @ whole, len(targets))
+    return total.exact()
+
+
+def _hessian(pieces: Iterator[_Piece], loss: Loss, w: Array) -> Array:
+    total = _Total((len(w), len(w)))
+    for rows, _, targets in _tiles(pieces, _TILE):
+        margins = np.asarray(rows @ w)
+        apart = np.where(np.abs(margins) > 1e-3, margins, 1e-3)
+        means = (loss.slope(apart, targets) - loss.slope(np.zeros_like(apart), targets)) / apart
+        curves = np.clip(means / loss.smoothness, 0.0, 1.0)
+        whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**14)
+        total.add((np.trunc(curves * 2.0**14)[:, None] * whole).T @ whole, len(targets))
+    return total.exact()
+
+
+def _saturated(total: Array) -> Array:
+    return np.asarray(np.clip(total, -_MOST, _MOST).astype(np.int64))
 
 
 def gradient_grid(clip_norm: float) -> Grid:
@@ -219,14 +251,9 @@ class _Total:
         return self._low.astype(object) if self._high is None else np.asarray(self._high + self._low)
 
     def exact(self) -> Array:
+        """int64 where that holds it."""
         self._move()
-        return self._wide()
-
-    def value(self) -> Array:
-        self._move()
-        if self._high is None:
-            return np.clip(self._low, -_MOST, _MOST)
-        return np.clip(self._wide(), -_MOST, _MOST).astype(np.int64)
+        return self._low if self._high is None else self._wide()
 
 
 def _is_csr(rows: Any) -> bool:

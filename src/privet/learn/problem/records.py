@@ -1,7 +1,7 @@
 """Private records, the rows and targets of a fit: the contract of whatever holds them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, final
 
 from privet.errors import InvalidParameter
@@ -34,6 +34,21 @@ class Records(ABC):
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
         """The records in pieces, each time in the same order: not releasable."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether they lie in pieces on several machines, and do not come here: then there are totals alone."""
+        return False
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is made of all of them may be kept in memory: as far as they are there themselves."""
+        return True
+
+    def exact_added(self, part: Callable[["Records"], Any]) -> Any:
+        """What `part` makes of all records; of records in pieces the sum of what it makes of each piece, so it must be a
+        sum over records (an array, or a tuple of such). Not releasable."""
+        return part(self)
 
     @abstractmethod
     def fingerprint(self) -> Any:

@@ -111,11 +111,13 @@ class Task:
         """
         kept: list[Chunk] = []
         size = 0
+        if not records.kept:
+            return UnitPasses(self, records)
         for chunk in self.unit_chunks(records):
             kept.append(chunk)
             size += int(getattr(chunk.rows, "nnz", chunk.rows.size))
             if size > _KEPT:
-                return lambda: self.unit_chunks(records)
+                return UnitPasses(self, records)
         return lambda: iter(kept)
 
     def _unit_rows(self, rows: Any, bad: Array) -> Any:
@@ -205,6 +207,27 @@ class Task:
             "target": repr(self.target),
             "unit": self.unit.to_dict(),
         }
+
+
+@final
+@dataclass(frozen=True)
+class UnitPasses:
+    """Passes through unit rows that are made anew each time.
+
+    >>> sum(len(chunk.targets) for chunk in UnitPasses(Task(features=2, row_norm=1.0), _example(np.zeros((3, 2))))())
+    3
+    """
+
+    task: Task
+    records: Records
+
+    def __call__(self) -> Iterator[Chunk]:
+        return self.task.unit_chunks(self.records)
+
+    def exact_added(self, part: Callable[[Iterator[Chunk]], Any]) -> Any:
+        """A sum over unit rows: not releasable."""
+        task = self.task  # the records themselves are not sent anywhere
+        return self.records.exact_added(lambda records: part(task.unit_chunks(records)))
 
 
 def _positive(name: str, value: object) -> float:

@@ -28,6 +28,7 @@ from privet.learn.solvers.objective_perturbation import (
 )
 from privet.learn.solvers.output_perturbation import OutputFit as OutputFit, OutputPerturbation as OutputPerturbation
 from privet.learn.solvers.penalty import Penalty as Penalty
+from privet.learn.solvers.person_fit import PersonFit as PersonFit
 from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
 from privet.learn.solvers.projected_sgd import ProjectedSGD as ProjectedSGD, ProjectedSGDFit as ProjectedSGDFit
 from privet.learn.solvers.solver import Solver as Solver

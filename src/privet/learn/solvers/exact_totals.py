@@ -74,6 +74,10 @@ def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
     """The sum of z z^T in steps of `GRID`, z the unit row, with the target (within [-1, 1]) as the last column if asked:
     not releasable.
     """
+    return records.exact_added(lambda piece: _gram(task, piece, targets))
+
+
+def _gram(task: Task, records: Records, targets: bool) -> Any:
     size = task.dimension + targets
     total = Total((size, size))
     for rows, goals in tiles(task, records):
@@ -88,14 +92,18 @@ def exact_cross(task: Task, records: Records, factors: Factors, clips: tuple[flo
 
     `factors(rows in steps, targets)` must come from each record alone, in floats too: see `exact_margins`.
     """
+    products, (squares, many) = records.exact_added(lambda piece: _cross(task, piece, factors, clips))
+    return products, [int(squares), int(many) * STEPS**2]
+
+
+def _cross(task: Task, records: Records, factors: Factors, clips: tuple[float, ...]) -> tuple[Any, Any]:
     total, others = Total((len(clips), task.dimension)), Total((2,))
     for rows, goals in tiles(task, records):
         made = factors(rows, goals)
         total.add(np.stack([whole(made / clip) for clip in clips]) @ rows)
         steps = whole(made)
         others.add(np.array([steps @ steps, float(len(goals))]))
-    squares, many = others.exact_sum()
-    return total.exact_sum(), [int(squares), int(many) * STEPS**2]
+    return total.exact_sum(), others.exact_sum()
 
 
 def exact_margins(rows: Array, weights: Array) -> Array:

@@ -10,6 +10,7 @@ from privet.errors import ReleaseFailed
 from privet.learn.losses import Loss
 from privet.learn.problem import Chunk
 from privet.learn.problem.array_records import dense
+from privet.learn.problem.task import UnitPasses
 
 _TILE = 256  # rows that are added up in any order; their sums are added in long doubles
 _UNIT = 2.0**-53
@@ -28,27 +29,59 @@ class Objective(NamedTuple):
     strength: float
     linear: Array
 
+    def added(self, part: Callable[[Iterator[Chunk]], Any]) -> Any:
+        """A sum over the unit rows, wherever they lie. What is sent there holds nothing private."""
+        passes = self.chunks
+        return passes.exact_added(part) if isinstance(passes, UnitPasses) else part(passes())
+
     def value(self, w: Array) -> float:
-        total = sum(float(self.loss.value(rows @ w, targets).sum()) for rows, targets in self.chunks())
-        return total + 0.5 * self.strength * float(w @ w) + float(self.linear @ w)
+        loss = self.loss
+        return float(self.added(lambda chunks: _value(chunks, loss, w))) + self._rest(w)
 
     def gradient(self, w: Array) -> Array:
-        total = self.strength * w + self.linear
-        for rows, targets in self.chunks():
-            total = total + rows.T @ self.loss.slope(rows @ w, targets)
-        return np.asarray(total)
+        loss = self.loss
+        return np.asarray(self.strength * w + self.linear + self.added(lambda chunks: _gradient(chunks, loss, w)))
 
     def newton_parts(self, w: Array) -> tuple[float, Array, Array]:
         """Value, gradient and Hessian from one pass."""
-        value = 0.5 * self.strength * float(w @ w) + float(self.linear @ w)
-        gradient = self.strength * w + self.linear
-        hessian = self.strength * np.eye(len(w))
-        for rows, targets in self.chunks():
-            margins = rows @ w
-            value += float(self.loss.value(margins, targets).sum())
-            gradient = gradient + rows.T @ self.loss.slope(margins, targets)
-            hessian += weighted_gram(rows, self.loss.curvature(margins, targets))
-        return value, np.asarray(gradient), hessian
+        loss = self.loss
+        value, gradient, hessian = self.added(lambda chunks: _newton_parts(chunks, loss, w))
+        return (
+            float(value) + self._rest(w),
+            np.asarray(self.strength * w + self.linear + gradient),
+            self.strength * np.eye(len(w)) + hessian,
+        )
+
+    def _rest(self, w: Array) -> float:
+        return 0.5 * self.strength * float(w @ w) + float(self.linear @ w)
+
+
+def _value(chunks: Iterator[Chunk], loss: Loss, w: Array) -> float:
+    return float(sum(float(loss.value(rows @ w, targets).sum()) for rows, targets in chunks))
+
+
+def _gradient(chunks: Iterator[Chunk], loss: Loss, w: Array) -> Array:
+    total = np.zeros(len(w))
+    for rows, targets in chunks:
+        total = total + rows.T @ loss.slope(rows @ w, targets)
+    return np.asarray(total)
+
+
+def _newton_parts(chunks: Iterator[Chunk], loss: Loss, w: Array) -> tuple[float, Array, Array]:
+    value, gradient, hessian = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)))
+    for rows, targets in chunks:
+        margins = rows @ w
+        value += float(loss.value(margins, targets).sum())
+        gradient = gradient + rows.T @ loss.slope(margins, targets)
+        hessian += weighted_gram(rows, loss.curvature(margins, targets))
+    return value, np.asarray(gradient), hessian
+
+
+def _hessian_times(chunks: Iterator[Chunk], loss: Loss, w: Array, v: Array) -> Array:
+    total = np.zeros(len(w))
+    for rows, targets in chunks:
+        total = total + rows.T @ (loss.curvature(rows @ w, targets) * (rows @ v))
+    return np.asarray(total)
 
 
 def weighted_gram(rows: Any, weights: Array) -> Array:
@@ -99,13 +132,10 @@ def _conjugate_step(objective: Objective, w: Array) -> tuple[float, Array, Array
     """The Newton step by conjugate gradients: Hessians of many columns are multiplied, not built."""
     from scipy.sparse.linalg import LinearOperator, cg
 
-    weights = [objective.loss.curvature(rows @ w, targets) for rows, targets in objective.chunks()]
+    loss = objective.loss
 
     def times(v: Array) -> Array:
-        total = objective.strength * v
-        for (rows, _), each in zip(objective.chunks(), weights, strict=True):
-            total = total + rows.T @ (each * (rows @ v))
-        return np.asarray(total)
+        return np.asarray(objective.strength * v + objective.added(lambda chunks: _hessian_times(chunks, loss, w, v)))
 
     gradient = objective.gradient(w)
     size = len(w)
@@ -137,22 +167,28 @@ def certified(objective: Objective, w: Array, *, wide: bool = False) -> float:
     `wide` takes margins in long doubles too, for many records: slower, and about 500 times sharper.
     """
     loss, size, length = objective.loss, len(w), float(np.linalg.norm(w))
-    total, slopes, records = np.zeros(size, dtype=np.longdouble), 0.0, 0
-    for rows, targets in objective.chunks():
-        for start in range(0, len(targets), _TILE):
-            piece = slice(start, start + _TILE)
-            tile = dense(rows[piece]).astype(np.longdouble) if wide else rows[piece]
-            computed = loss.slope(np.asarray(tile @ w, dtype=np.float64), targets[piece])
-            slopes, records = slopes + float(np.abs(computed).sum()), records + len(computed)
-            total += tile.T @ computed
-    total += objective.strength * w.astype(np.longdouble) + objective.linear
+    total, slopes, records, added = objective.added(lambda chunks: _in_long_doubles(chunks, loss, w, wide))
+    total = total + objective.strength * w.astype(np.longdouble) + objective.linear
     # a margin is off by size |w| units, and by one more when it is rounded to a double; hence a slope by smoothness
     # times that, and by a few units of its own
     longer = float(np.finfo(np.longdouble).eps) / _UNIT
     unit = longer if wide else 1.0
     each = loss.smoothness * 1.01 * (size * unit + 1.0) * length + 16.0 * loss.lipschitz
     tiles = (_TILE + 2.0) * 1.01 * unit * slopes
-    sums = (records / _TILE + 4.0) * longer * slopes
+    sums = (added + 4.0) * longer * slopes
     rest = 8.0 * (objective.strength * length + float(np.linalg.norm(objective.linear)) + slopes * 2.0**-10)
     found = float(np.linalg.norm(total.astype(np.float64))) * (1.0 + 1e-12)
     return found + _UNIT * (records * each + tiles + sums + rest)
+
+
+def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array, wide: bool) -> tuple[Array, float, int, int]:
+    """The gradient of the losses, the sum of the lengths of slopes, and the numbers of records and of additions."""
+    total, slopes, records, added = np.zeros(len(w), dtype=np.longdouble), 0.0, 0, 1  # one for the sum over pieces
+    for rows, targets in chunks:
+        for start in range(0, len(targets), _TILE):
+            piece = slice(start, start + _TILE)
+            tile = dense(rows[piece]).astype(np.longdouble) if wide else rows[piece]
+            computed = loss.slope(np.asarray(tile @ w, dtype=np.float64), targets[piece])
+            slopes, records, added = slopes + float(np.abs(computed).sum()), records + len(computed), added + 1
+            total += tile.T @ computed
+    return total, slopes, records, added

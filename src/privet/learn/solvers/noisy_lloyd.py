@@ -101,6 +101,10 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
 def exact_clusters(task: Task, records: Records, centers: Array) -> Any:
     """Count and sum of the rows nearest to each centre, in steps of 2^-42: not releasable. The distance of a row comes from
     the row alone, in floats too."""
+    return records.exact_added(lambda piece: _clusters(task, piece, centers))
+
+
+def _clusters(task: Task, records: Records, centers: Array) -> Any:
     total = Total((len(centers), 1 + task.features))
     half = 0.5 * np.square(centers).sum(axis=1)
     for rows, _ in tiles(task, records):

@@ -5,5 +5,7 @@ from privet.tables.engines.choose import (
     draft_of as draft_of,
     engine_of as engine_of,
     exact_aggregates as exact_aggregates,
+    exact_rows as exact_rows,
 )
 from privet.tables.engines.postgres import PostgresTable as PostgresTable
+from privet.tables.engines.spark_rows import SparkRows as SparkRows

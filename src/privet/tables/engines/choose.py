@@ -1,13 +1,17 @@
 """The engine of a query: the one that holds its data."""
 
+from collections.abc import Iterator
 from typing import Any
 
+from privet._numerics import Array
 from privet._validate import flag
 from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.engines import duckdb, postgres, spark
 from privet.tables.engines.same_data import same_data
+from privet.tables.engines.spark_rows import SparkRows
 from privet.tables.person import Rows
+from privet.tables.scan import Scan
 from privet.tables.schema import draft
 
 _ENGINES = {"DuckDB": duckdb, "PostgreSQL": postgres, "Spark": spark}
@@ -28,7 +32,7 @@ def engine_of(data: Any) -> str:
     )
 
 
-def check_sources(plan: Bounded, sources: Sources) -> None:
+def check_sources(plan: Bounded | Scan, sources: Sources) -> None:
     """Refuse data that a plan cannot be run on, from their schema alone: columns that are not there, kinds that do not
     fit, tables that lie in two engines.
 
@@ -56,6 +60,21 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     return _ENGINES[_engine(plan, sources)].exact_aggregates(plan, sources, salts, **settings)
 
 
+def exact_rows(scan: Scan, sources: Sources) -> Iterator[Array] | SparkRows:
+    """The rows of a scan in blocks, once, by the engine that holds them; Spark's stay where they are. Not releasable.
+
+    >>> from privet.tables.columns import Int
+    >>> from privet.tables.plan import Source
+    >>> scan = Scan(Source("t", (("a", Int(0, 9)),), Rows()), ("a",))
+    >>> [block.tolist() for block in exact_rows(scan, {"t": {"a": [1, 2, 30]}})]
+    [[[1.0], [2.0], [9.0]]]
+    """
+    engine = _engine(scan, sources)
+    if engine == "Spark":
+        return SparkRows(scan, sources)
+    return duckdb.exact_rows(scan, sources) if engine == "DuckDB" else postgres.exact_rows(scan, sources)
+
+
 def draft_of(data: Any, *, look: bool = False) -> str:
     """A schema with the names and kinds of the columns of a table; bounds are never read from the data. With `look` the
     values of texts, as CSV files have them, are looked at for their kind: a tool of the custodian, who may see the data.
@@ -72,7 +91,7 @@ def draft_of(data: Any, *, look: bool = False) -> str:
     return draft(kinds)
 
 
-def _engine(plan: Bounded, sources: Sources) -> str:
+def _engine(plan: Bounded | Scan, sources: Sources) -> str:
     names = [source.name for source in plan.rows.sources]
     for name in names:
         if name not in sources:

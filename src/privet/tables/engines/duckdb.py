@@ -12,21 +12,25 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
+from privet._progress import track
 from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
 from privet.tables.columns import Column, Text
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
+from privet.tables.engines.arrow_doubles import exact_doubles
 from privet.tables.engines.duckdb_files import file_reading, raw_kind
-from privet.tables.engines.failing import cancellable, one_failure
+from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.frames import RawColumn, frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
 from privet.tables.keys import plain_key
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
+from privet.tables.scan import Scan
 from privet.tables.texts import NO, YES
 
 SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
+_FOR_ROWS = "512MB"  # of memory, where rows are streamed and may have to be sorted by person
 _PERSON = "person"  # what the persons of a data frame are called there; its columns are c0, c1, ...
 # the statistics of a file know no NaN: what DuckDB concludes from them, it even concludes about isnan
 _STATISTICS = "disabled_optimizers = 'statistics_propagation'"
@@ -44,10 +48,10 @@ def takes(data: Any) -> bool:
 
 
 @one_failure
-def check(plan: Bounded, sources: Sources) -> None:
+def check(plan: Bounded | Scan, sources: Sources) -> None:
     """Refuse what the schema of the data does not fit, without a look at a row."""
     with _connected({}) as connection:
-        Emitter(DuckDB(), _readings(connection, plan, sources)).query(plan, (0, 0, 0, 0, 0))
+        Emitter(DuckDB(), _readings(connection, plan, sources)).text_of(plan, (0, 0, 0, 0, 0))
 
 
 @one_failure
@@ -77,6 +81,29 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
 
         found = cancellable(ask, connection.interrupt, connection.query_progress)
         return _answer(plan, list(found.values()))
+
+
+@one_failure_on_the_way
+def exact_rows(scan: Scan, sources: Sources) -> Iterator[Array]:
+    """The rows of a scan in blocks, once, in little memory: not releasable."""
+    with _connected({"memory_limit": _FOR_ROWS}) as connection:
+        readings = _readings(connection, scan, sources)
+        emitter = Emitter(DuckDB(), readings)
+        sql = emitter.scan(scan)
+        for source in scan.rows.sources:
+            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name])
+        work = track("table", 100)
+
+        def call(ask: Any) -> Any:
+            made = cancellable(ask, connection.interrupt, told=False)
+            percent = int(connection.query_progress())
+            if work.done < percent <= 100:
+                work.advance(percent - work.done)
+            return made
+
+        stream = call(lambda: connection.sql(sql).__arrow_c_stream__())
+        yield from exact_doubles(stream, scan.width, call)
+        work.advance(100 - work.done)
 
 
 def _answer(plan: Bounded, fetched: list[Array]) -> Aggregates:
@@ -155,7 +182,7 @@ def _removed(process: int, folder: str) -> None:
 # --- what stands behind a name -----------------------------------------------------------------------------------------
 
 
-def _readings(connection: Any, plan: Bounded, sources: Sources) -> dict[str, Reading]:
+def _readings(connection: Any, plan: Bounded | Scan, sources: Sources) -> dict[str, Reading]:
     return {
         source.name: _reading(connection, f"privet_{place}", source, sources[source.name])
         for place, source in enumerate(plan.rows.sources)

@@ -1,6 +1,6 @@
 """What is said when an engine fails: always the same, since its own words may quote data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from threading import Event, Thread
 from typing import Any, ParamSpec, TypeVar
@@ -40,10 +40,42 @@ def one_failure(ask: Callable[_Given, _Made]) -> Callable[_Given, _Made]:
     return asked
 
 
-def cancellable(ask: Callable[[], Any], cancel: Callable[[], Any], progress: Callable[[], float] | None = None) -> Any:
+def one_failure_on_the_way(ask: Callable[_Given, Iterator[_Made]]) -> Callable[_Given, Iterator[_Made]]:
+    """The same for what is read bit by bit: whatever goes wrong on the way says the same.
+
+    >>> @one_failure_on_the_way
+    ... def ask():
+    ...     yield 1
+    ...     raise RuntimeError("the patient 4711")
+    >>> list(ask())
+    Traceback (most recent call last):
+    privet.errors.InvalidData: the engine could not answer; ...
+    """
+
+    @wraps(ask)
+    def asked(*given: _Given.args, **named: _Given.kwargs) -> Iterator[_Made]:
+        try:
+            yield from ask(*given, **named)
+            return
+        except PrivetError:
+            raise
+        except Exception:
+            pass
+        raise InvalidData(FAILED)
+
+    return asked
+
+
+def cancellable(
+    ask: Callable[[], Any],
+    cancel: Callable[[], Any],
+    progress: Callable[[], float] | None = None,
+    *,
+    told: bool = True,
+) -> Any:
     """What `ask` returns. It runs in a thread of its own, so that an interrupt reaches us while the engine works: then
     the engine's query is cancelled, and awaited, before the interrupt goes on. `progress` tells percent, where the
-    engine does.
+    engine does; not `told` is what is a part of something longer.
 
     >>> cancellable(lambda: 3, lambda: None)
     3
@@ -63,8 +95,10 @@ def cancellable(ask: Callable[[], Any], cancel: Callable[[], Any], progress: Cal
     worker = Thread(target=work, name="privet-engine", daemon=True)
     worker.start()
     try:
-        if not done.wait(_WAIT):
+        if told and not done.wait(_WAIT):
             _watched(done, progress)
+        while not done.wait(_WAIT):
+            pass
     except BaseException:
         while not done.is_set():  # a query that has not begun cannot be cancelled yet
             cancel()

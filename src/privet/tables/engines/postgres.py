@@ -8,16 +8,18 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter, MissingExtra
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
 from privet.tables.dialect import PostgreSQL, Raw
 from privet.tables.emit import Emitter
-from privet.tables.engines.failing import cancellable, one_failure
+from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.keys import plain_key
 from privet.tables.person import Rows
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
+from privet.tables.scan import Scan
 
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -31,6 +33,9 @@ FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
 WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
 """
+_FIELD = (("size", "i4"), ("value", "f8"))
+_HEADER, _END = 19, b"\xff\xff"  # of PostgreSQL's binary form: a signature and two numbers; no more fields
+_BLOCK = 2**14  # rows
 _KINDS: dict[str, Raw] = {
     "int2": "int",
     "int4": "int",
@@ -106,10 +111,10 @@ def raw_kind(name: str, kind: str, modifier: int) -> Raw:
 
 
 @one_failure
-def check(plan: Bounded, sources: Sources) -> None:
+def check(plan: Bounded | Scan, sources: Sources) -> None:
     """Refuse what the schema of the tables does not fit, without a look at a row."""
     with _transaction(plan, sources) as connection:
-        Emitter(PostgreSQL(), _readings(connection, plan, sources)).query(plan, (0, 0, 0, 0, 0))
+        Emitter(PostgreSQL(), _readings(connection, plan, sources)).text_of(plan, (0, 0, 0, 0, 0))
 
 
 @one_failure
@@ -120,6 +125,39 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
         cancel = getattr(connection, "cancel_safe", connection.cancel)
         rows = cancellable(lambda: connection.execute(sql).fetchall(), cancel)
     return answer(plan, rows)
+
+
+@one_failure_on_the_way
+def exact_rows(scan: Scan, sources: Sources) -> Iterator[Array]:
+    """The rows of a scan in blocks, once, in little memory: not releasable. All are doubles, so that PostgreSQL's binary
+    form has a fixed width: the number of fields, then length and bits of each."""
+    row = np.dtype([("fields", ">i2")] + [(f"{what}{i}", f">{t}") for i in range(scan.width) for what, t in _FIELD])
+    with _transaction(scan, sources) as connection, connection.cursor() as cursor:
+        sql = Emitter(PostgreSQL(), _readings(connection, scan, sources)).scan(scan)
+        with cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT BINARY)") as copy:
+            held = bytearray()
+            begun = False
+            for piece in copy:
+                held += piece
+                if not begun and len(held) >= _HEADER:
+                    begun = True
+                    del held[:_HEADER]
+                many = max(0, len(held) - 2) // row.itemsize if begun else 0  # the last two bytes may be the end
+                if many >= _BLOCK:
+                    yield _doubles(held, many, row, scan.width)
+                    del held[: many * row.itemsize]
+            many = len(held) // row.itemsize
+            if not begun or bytes(held[many * row.itemsize :]) != _END:
+                raise InvalidData("the engine ended its stream early")
+            if many:
+                yield _doubles(held, many, row, scan.width)
+
+
+def _doubles(held: bytearray, many: int, row: Any, width: int) -> Array:
+    read = np.frombuffer(bytes(held[: many * row.itemsize]), dtype=row)
+    if not (read["fields"] == width).all() or not all((read[f"size{i}"] == 8).all() for i in range(width)):
+        raise InvalidData("the engine has sent other columns than it was asked for")
+    return np.stack([read[f"value{i}"] for i in range(width)], axis=1).astype(np.float64)
 
 
 def answer(plan: Bounded, rows: list[Any]) -> Aggregates:
@@ -144,7 +182,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @contextmanager
-def _transaction(plan: Bounded, sources: Sources) -> Iterator[Any]:
+def _transaction(plan: Bounded | Scan, sources: Sources) -> Iterator[Any]:
     """One snapshot of the server that holds the tables; whatever happens, it is left as it was."""
     tables = [sources[source.name] for source in plan.rows.sources]
     address = tables[0].address
@@ -177,7 +215,7 @@ def _begun(connection: Any) -> Iterator[Any]:
             connection.execute("ROLLBACK")
 
 
-def _readings(connection: Any, plan: Bounded, sources: Sources) -> dict[str, Reading]:
+def _readings(connection: Any, plan: Bounded | Scan, sources: Sources) -> dict[str, Reading]:
     made = {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
     if isinstance(plan.rows.unit, Rows):  # one row under two names would count as two: "visits" and "public.visits"
         places: dict[Any, str] = {}

@@ -13,6 +13,7 @@ from privet.tables.engines.failing import cancellable, one_failure
 from privet.tables.engines.postgres import answer
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
+from privet.tables.scan import Scan
 
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
@@ -60,16 +61,16 @@ def raw_kind(type_: str) -> Raw:
 
 
 @one_failure
-def check(plan: Bounded, sources: Sources) -> None:
+def check(plan: Bounded | Scan, sources: Sources) -> None:
     """Refuse what the schema of the frames does not fit, without a look at a row."""
-    Emitter(Spark(), _readings(plan, sources, "")).query(plan, (0, 0, 0, 0, 0))
+    Emitter(Spark(), readings(plan, sources, "")).text_of(plan, (0, 0, 0, 0, 0))
 
 
 @one_failure
 def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregates:
     """The exact sums of every group, bounded for every person: not releasable."""
-    with _views(plan, sources) as (session, prefix):
-        sql = Emitter(Spark(), _readings(plan, sources, prefix)).query(plan, salts)
+    with views(plan, sources) as (session, prefix):
+        sql = Emitter(Spark(), readings(plan, sources, prefix)).query(plan, salts)
         tag = f"privet-{uuid4().hex}"
 
         def ask() -> list[Any]:
@@ -84,7 +85,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
 
 
 @contextmanager
-def _views(plan: Bounded, sources: Sources) -> Iterator[tuple[Any, str]]:
+def views(plan: Bounded | Scan, sources: Sources) -> Iterator[tuple[Any, str]]:
     """A session of our own in the same application, with settings that are ours, and the frames as views in it."""
     frames = {source.name: sources[source.name] for source in plan.rows.sources}
     parents = {id(frame.sparkSession): frame.sparkSession for frame in frames.values()}
@@ -107,7 +108,7 @@ def _views(plan: Bounded, sources: Sources) -> Iterator[tuple[Any, str]]:
             parent.catalog.dropGlobalTempView(name)
 
 
-def _readings(plan: Bounded, sources: Sources, prefix: str) -> dict[str, Reading]:
+def readings(plan: Bounded | Scan, sources: Sources, prefix: str) -> dict[str, Reading]:
     return {
         source.name: _reading(source, sources[source.name], f"{prefix}{place}")
         for place, source in enumerate(plan.rows.sources)

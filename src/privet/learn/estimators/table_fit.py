@@ -1,0 +1,130 @@
+"""A fit of a table: its schema says what is public, its unit who is protected, and its engine streams the rows."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+from privet.errors import InvalidData, InvalidParameter
+from privet.learn.encoding import Encoding
+from privet.learn.problem import TableRecords
+from privet.learn.solvers import (
+    AdaSSPFit,
+    BoostedFit,
+    ColumnMoments,
+    NewtonFit,
+    NoisyGDFit,
+    NoisyGram,
+    NoisyLloyd,
+    ObjectiveFit,
+    OutputFit,
+    PersonFit,
+    PreconditionedFit,
+    PureObjectiveFit,
+    StatisticsFit,
+)
+from privet.learn.solvers.person_fit import share_of_a_row
+from privet.mechanisms import Mechanism
+from privet.privacy import Guarantee, Unit
+from privet.queries.table import Table
+from privet.tables.person import Person
+
+_ONE_PASS = (AdaSSPFit, ColumnMoments, NoisyGram, StatisticsFit)
+_BY_TOTALS = (
+    *_ONE_PASS,
+    BoostedFit,
+    NewtonFit,
+    NoisyGDFit,
+    NoisyLloyd,
+    ObjectiveFit,
+    OutputFit,
+    PreconditionedFit,
+    PureObjectiveFit,
+)
+
+
+def table_encoding(table: Table, target: str | None, features: Sequence[str] | None, *, predicts: bool) -> Encoding:
+    """The columns of a table as features and target: all but the target and the person, unless features are named.
+
+    >>> import privet as pv
+    >>> visits = pv.Table({}, columns={"age": pv.Int(0, 110), "ill": pv.Bool()})
+    >>> table_encoding(visits, "ill", None, predicts=True).names
+    ('age',)
+    """
+    if predicts and target is None:
+        raise InvalidParameter('name the column that is predicted: fit(table, target="...")')
+    if not predicts and target is not None:
+        raise InvalidParameter("this model predicts no column: leave target= out")
+    columns, unit = table.columns, table.rows.unit
+    if features is None:
+        left_out = {target, unit.column if isinstance(unit, Person) else None}
+        features = [name for name in columns if name not in left_out]
+    elif isinstance(features, str) or any(not isinstance(name, str) for name in features):
+        raise InvalidParameter('features must be a list of names of columns, such as ["age", "ward"]')
+    if target in features:
+        raise InvalidParameter("the target cannot be one of the features")
+    wanted = [*features, *([] if target is None else [target])]
+    for name in wanted:
+        if name not in columns:
+            raise InvalidParameter(f"there is no column {name!r:.60} in the table; there are {', '.join(columns)}")
+    return Encoding({name: columns[name] for name in wanted}, target)
+
+
+def described(model: Any, encoding: Encoding) -> Any:
+    """The model with what the schema says where the user has said nothing."""
+    made = copy(model)
+    if getattr(model, "classes", encoding) is None:
+        made.classes = encoding.classes
+    if getattr(model, "bounds_y", encoding) is None:
+        made.bounds_y = encoding.bounds_y
+    if getattr(model, "bounds", encoding) is None and getattr(model, "row_norm", None) is None:
+        if hasattr(model, "row_norm"):
+            made.row_norm = encoding.row_norm
+        else:
+            made.bounds = (-1.0, 1.0)
+    return made
+
+
+def table_plan(model: Any, columns: int, table: Table, promise: Guarantee) -> Mechanism[Any, Any]:
+    """The mechanism that fits the rows of a table; of persons with several rows as a group of these."""
+    if model.unit is not None and model.unit != table.unit:
+        raise InvalidParameter("the unit is the table's: leave unit= out, or describe the table as it is")
+    if not isinstance(table.rows.unit, Person):
+        plan: Mechanism[Any, Any] = model._plan(columns, table.unit, promise)
+        return plan
+    most = TableRecords.most_rows(table.rows)
+
+    def rows(unit: Unit, share: Guarantee) -> Mechanism[Any, Any]:
+        made: Mechanism[Any, Any] = model._plan(columns, unit, share)
+        return made
+
+    return PersonFit.planned(rows, table.unit, most, promise)
+
+
+def plan_of_rows(plan: Any) -> Any:
+    """The plan that sees rows, inside one about persons."""
+    return plan.rows if isinstance(plan, PersonFit) else plan
+
+
+def table_notes(model: Any, plan: Any, promise: Guarantee) -> tuple[str, ...]:
+    """Remarks for `privacy_`."""
+    zeros = "records with a missing number or label counted as rows of zeros"
+    if not isinstance(plan, PersonFit):
+        return (*model._notes(plan, promise), zeros)
+    if plan.rows_epsilon is not None and plan.rows_delta is not None:
+        share = Guarantee(plan.rows_epsilon, plan.rows_delta)
+    else:
+        share = share_of_a_row(promise, plan.about, plan.max_rows)
+    kept = f"at most {plan.max_rows} rows of a person are kept; a row alone was given {share.describe()}"
+    return (*model._notes(plan.rows, share), kept, zeros)
+
+
+def table_records(table: Table, encoding: Encoding, plan: Any) -> TableRecords:
+    """The records for this plan: what cannot be run on them is refused here, before anything is paid."""
+    inner = plan_of_rows(plan)
+    records = TableRecords(table.rows, table.data, encoding, one_pass=isinstance(inner, _ONE_PASS))
+    if records.apart and not isinstance(inner, _BY_TOTALS):
+        raise InvalidData(
+            "this solver goes through records one by one, and rows do not leave Spark: take Preconditioned(), NoisyGD(), "
+            "ObjectivePerturbation() or SufficientStatistics()"
+        )
+    return records

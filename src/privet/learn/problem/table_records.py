@@ -1,0 +1,189 @@
+"""Private records in a table: streamed from the engine that holds them, in little memory."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidData
+from privet.learn.encoding import Encoding
+from privet.learn.problem.person_rows import bounded_rows
+from privet.learn.problem.records import Chunk, Records
+from privet.learn.problem.spool import BLOCK, Spool
+from privet.queries.data import Data
+from privet.tables.bounded import Salts
+from privet.tables.engines import SparkRows
+from privet.tables.plan import Node, in_one_group
+from privet.tables.scan import Scan
+
+_FEW = 2**23  # numbers: of a table with less, unit rows are kept in memory
+
+
+@final
+class TableRecords(Records):
+    """The rows of a table as `encoding` says. Nothing is read before the first pass, and one state of the table is seen
+    by all passes: the engine is asked once, and what it says is kept in a file without a name (by Spark, in its own
+    storage). A fit of `one_pass` reads from the engine alone.
+
+    Rows of persons are read as `salted` has chosen them: `scan.most_rows` of each.
+
+    >>> import privet as pv
+    >>> table = pv.Table({"age": [50, 100]}, columns={"age": pv.Int(0, 100)})
+    >>> records = TableRecords(table.rows, table.data, Encoding(table.columns))
+    >>> [chunk.rows.tolist() for chunk in records.chunks()]
+    [[[0.0], [1.0]]]
+    >>> records.close()
+    """
+
+    __slots__ = ("_apart", "_data", "_encoding", "_one_pass", "_rows", "_salts", "_spark", "_spool", "scan")
+
+    def __init__(
+        self, rows: Node, data: Data, encoding: Encoding, *, one_pass: bool = False, salts: Salts | None = None
+    ) -> None:
+        names = [*encoding.features, *([] if encoding.target is None else [encoding.target])]
+        self.scan = Scan(rows, tuple(names))
+        self._rows, self._data, self._encoding, self._one_pass = rows, data, encoding, one_pass
+        self._apart, self._salts = data.check_rows(self.scan) == "Spark", salts
+        self._spool: Spool | None = None
+        self._spark: SparkRows | None = None
+
+    @staticmethod
+    def most_rows(rows: Node) -> int:
+        """How many rows of one unit are kept: a fit has one group."""
+        return in_one_group(rows).reach.most_rows
+
+    @property
+    def columns(self) -> int:
+        return len(self._encoding.names)
+
+    @property
+    def target_kind(self) -> str | None:
+        return self._encoding.target_kind
+
+    @property
+    def apart(self) -> bool:
+        return self._apart
+
+    @property
+    def kept(self) -> bool:
+        return not self._apart and not self._one_pass and self._spooled().numbers <= _FEW
+
+    def salted(self, salts: Salts) -> "TableRecords":
+        """The same records with the coins that choose among the rows of a person, to be closed by whoever asked."""
+        return TableRecords(self._rows, self._data, self._encoding, one_pass=self._one_pass, salts=salts)
+
+    def chunks(self) -> Iterator[Chunk]:
+        if self._apart:
+            raise InvalidData("rows do not leave Spark: only totals of them do")
+        blocks = self._once() if self._one_pass else self._spooled().blocks()
+        return _chunks(blocks, self._encoding)
+
+    def exact_added(self, part: Callable[[Records], Any]) -> Any:
+        if not self._apart:
+            return part(self)
+        self._spark = self._data.exact_rows(self.scan) if self._spark is None else self._spark  # type: ignore[assignment]
+        assert isinstance(self._spark, SparkRows)
+        encoding, most, salts = self._encoding, self.scan.most_rows, self._chosen_by
+
+        def work(blocks: Iterator[Array]) -> Any:
+            kept = blocks if salts is None else bounded_rows(blocks, most, salts)
+            return part(Piece(encoding, kept))
+
+        return _sum(self._spark.exact_parts(work))
+
+    @property
+    def _chosen_by(self) -> Salts | None:
+        if self.scan.persons and self._salts is None:
+            raise InvalidData("rows of persons are read by a release about persons alone")
+        return self._salts
+
+    def _once(self) -> Iterator[Array]:
+        """The rows as the engine has them, in blocks of one size."""
+        salts = self._chosen_by
+        rows = self._data.exact_rows(self.scan)
+        assert not isinstance(rows, SparkRows)
+        return _even(rows if salts is None else bounded_rows(rows, self.scan.most_rows, salts))
+
+    def _spooled(self) -> Spool:
+        if self._spool is None:
+            self._spool = Spool(self._once(), self.scan.width)
+        return self._spool
+
+    def close(self) -> None:
+        """Give back what was kept for further passes."""
+        if self._spool is not None:
+            self._spool.close()
+        self._spark = None
+
+    def fingerprint(self) -> Any:
+        return [self._data.fingerprint(), repr(self.scan)]
+
+
+@final
+class Piece(Records):
+    """Records that pass by once, where a piece of a table lies.
+
+    >>> from privet.tables import Int
+    >>> Piece(Encoding({"age": Int(0, 100)}), iter([]))
+    <private records with 1 columns>
+    """
+
+    __slots__ = ("_blocks", "_encoding")
+
+    def __init__(self, encoding: Encoding, blocks: Iterator[Array]) -> None:
+        self._encoding, self._blocks = encoding, blocks
+
+    @property
+    def columns(self) -> int:
+        return len(self._encoding.names)
+
+    @property
+    def target_kind(self) -> str | None:
+        return self._encoding.target_kind
+
+    @property
+    def kept(self) -> bool:
+        return False
+
+    def chunks(self) -> Iterator[Chunk]:
+        return _chunks(_even(self._blocks), self._encoding)
+
+    def fingerprint(self) -> Any:
+        raise InvalidData("a piece of a table has no version of its own")
+
+
+def _chunks(blocks: Iterator[Array], encoding: Encoding) -> Iterator[Chunk]:
+    for block in blocks:
+        made = encoding.of_numbers(block)
+        yield Chunk(made.rows, made.targets)
+
+
+def _even(blocks: Iterator[Array]) -> Iterator[Array]:
+    """The same rows in blocks of one size, the last one apart: what is added up in floats does not depend on batches."""
+    held: list[Array] = []
+    many = 0
+    for block in blocks:
+        start = 0
+        while many + len(block) - start >= BLOCK:
+            end = start + BLOCK - many
+            yield np.concatenate([*held, block[start:end]])
+            held, many, start = [], 0, end
+        if start < len(block):
+            held.append(block[start:])
+            many += len(block) - start
+    if held:
+        yield np.concatenate(held)
+
+
+def _sum(parts: list[Any]) -> Any:
+    """The sum of what pieces gave: arrays, numbers, or tuples of them; of whole numbers without an end."""
+    first = parts[0]
+    if isinstance(first, tuple):
+        return tuple(_sum([part[i] for part in parts]) for i in range(len(first)))
+    if isinstance(first, np.ndarray) and first.dtype.kind == "i":
+        parts = [part.astype(object) for part in parts]
+    total = parts[0]
+    for each in parts[1:]:
+        total = total + each
+    return total

@@ -1,0 +1,175 @@
+"""A fit about persons: at most so many rows of each are kept, and the price is that of a group of rows."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from privet import noise
+from privet._validate import above, count, instance, set_frozen
+from privet.errors import InvalidData, InvalidParameter
+from privet.learn.encoding import Encoding
+from privet.learn.problem import Task
+from privet.learn.problem.table_records import TableRecords
+from privet.learn.solvers.budget import whole_mu
+from privet.mechanisms import Algorithm, Mechanism
+from privet.mechanisms.form import Form
+from privet.mechanisms.mechanism import Example, Source, register
+from privet.privacy import ApproxLoss, Composed, Guarantee, PrivacyLoss, Unit, per_person, to_replace
+from privet.queries.data import Data
+from privet.tables.bounded import Salts
+from privet.tables.columns import Int
+from privet.tables.mix import P
+from privet.tables.person import Person
+from privet.tables.plan import Source as Table
+
+_BELOW = 1.0 - 2.0**-30
+Planner = Callable[[Unit, Guarantee], Mechanism[Any, Any]]
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class PersonFit(Algorithm[Any, Any]):
+    """A fit of rows, `max_rows` of each person, chosen by a keyed mix.
+
+    **Guarantee:** the price of `rows`, a fit that is private for one row that comes or goes, for a group of max_rows;
+    of twice as many where a person is replaced, who may have another number of rows. Where `rows_epsilon` is given, the
+    fit of rows counts as (rows_epsilon, rows_delta): what has no closed form for groups.
+    **Sensitivity:** what is kept of a person depends on that person's rows and on the salts alone.
+    **Reference:** Dwork & Roth 2014, theorem 2.2; Desfontaines & Pejó 2020.
+    **Proof:** docs/proofs/learn/person_fit.md.
+    """
+
+    name = "person_fit"
+
+    rows: Mechanism[Any, Any]
+    about: Unit
+    max_rows: int
+    rows_epsilon: float | None = None
+    rows_delta: float | None = None
+    at: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        instance("rows", self.rows, Mechanism)
+        instance("about", self.about, Unit)
+        set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
+        if self.about.person is None or self.about.relation not in ("add_remove", "replace"):
+            raise InvalidParameter("about must name the column of persons, who come and go or are replaced")
+        if self.rows.loss.unit != Unit():
+            raise InvalidParameter("the fit of rows must be planned for adding or removing one row")
+        if (self.rows_epsilon is None) != (self.rows_delta is None):
+            raise InvalidParameter("give rows_epsilon and rows_delta together")
+        if self.rows_epsilon is not None and self.rows_delta is not None:
+            above("rows_epsilon", self.rows_epsilon, 0.0)
+            if not Guarantee(self.rows_epsilon, self.rows_delta).covers(self.rows.loss):
+                raise InvalidParameter("the fit of rows costs more than rows_epsilon and rows_delta say")
+
+    @classmethod
+    def planned(cls, plan: Planner, about: Unit, max_rows: int, promise: Guarantee) -> "PersonFit":
+        """The fit that keeps the promise: of rows with as much less budget as a person has more rows."""
+        facts: dict[str, Any] = {"about": about, "max_rows": max_rows, "at": promise.delta or None}
+        try:
+            return cls(rows=plan(Unit(), share_of_a_row(promise, about, max_rows)), **facts)
+        except InvalidParameter:  # of a solver that is not planned for mu
+            if promise.epsilon is None or promise.delta == 0.0:
+                raise
+        most = _changed(about, max_rows)
+        first = promise.epsilon / most * _BELOW
+        rest = promise.delta * math.expm1(first) / math.expm1(most * first) * _BELOW
+        return cls(rows=plan(Unit(), Guarantee(first, rest)), rows_epsilon=first, rows_delta=rest, **facts)
+
+    @property
+    def task(self) -> Task:
+        """The public facts of the rows."""
+        return self.rows.task  # type: ignore[attr-defined]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self._restated((self.rows.loss,))
+
+    def _restated(self, parts: Sequence[PrivacyLoss]) -> PrivacyLoss:
+        assert self.about.person is not None
+        whole: PrivacyLoss = parts[0] if len(parts) == 1 else Composed(tuple(parts))
+        if self.rows_epsilon is not None and self.rows_delta is not None:
+            whole = ApproxLoss(self.rows_epsilon, self.rows_delta)
+        made = per_person(whole, person=self.about.person, rows=self.max_rows)
+        return to_replace(made) if self.about.relation == "replace" else made
+
+    @property
+    def form(self) -> Form:
+        return self.rows.form
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, TableRecords) or not value.scan.persons:
+            raise InvalidData("a fit about persons is run on a table about persons")
+        if value.scan.most_rows > self.max_rows:
+            raise InvalidData("the table keeps more rows of a person than the fit was planned for")
+        if value.scan.rows.unit.unit != self.about:
+            raise InvalidData("the table is about other persons, or another relation, than the fit was planned for")
+        self.rows.check(value)
+
+    def _run(self, prepared: Any, source: Source) -> Any:
+        records = prepared.salted(self._coins("salt", drawn_salts, source))
+        try:
+            with self._priced(self._restated):
+                return self.rows.release(records, source=source).value
+        finally:
+            records.close()
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        from privet.learn.losses import Logistic
+        from privet.learn.problem import Classes
+        from privet.learn.solvers.noisy_gd import NoisyGD
+
+        def plan(unit: Unit, promise: Guarantee) -> Mechanism[Any, Any]:
+            task = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1)), unit=unit)
+            return NoisyGD(steps=2, clip_norm=0.5).plan(task, Logistic(), promise)
+
+        promise, both = Guarantee(2.0, 1e-5), {"x": [1, 1, 1, 1], "y": [1, 1, 1, 1], "id": [7, 8, 8, 8]}
+        one = {"x": [1], "y": [1], "id": [7]}
+        person = Person("id", max_rows=2)
+        made = cls.planned(plan, person.unit, 2, promise)
+        yield Example(made, _few(person, both), _few(person, one), promise, cost="dear", detects=0.25)
+        moved = Person("id", max_rows=2, relation="replace")
+        other = {"x": [1, -1], "y": [1, 1], "id": [7, 8]}
+        made = cls.planned(plan, moved.unit, 2, promise)
+        yield Example(made, _few(moved, both), _few(moved, other), promise, cost="dear", detects=0.25)
+
+
+def _few(person: Person, data: dict[str, list[int]]) -> TableRecords:
+    columns = {"x": Int(-1, 1), "y": Int(0, 1)}
+    held = Data({"few": {name: np.array(values) for name, values in data.items()}})
+    return TableRecords(Table("few", tuple(columns.items()), person), held, Encoding(columns, "y"))
+
+
+def _changed(about: Unit, max_rows: int) -> int:
+    """How many rows come and go with a person."""
+    return count("max_rows", max_rows, 1) * (2 if about.relation == "replace" else 1)
+
+
+def share_of_a_row(promise: Guarantee, about: Unit, max_rows: int) -> Guarantee:
+    """What one row may cost where a person has several, by the closed forms for groups: mu and a pure epsilon grow with
+    their number, rho with its square, and (epsilon, delta) is met by normal noise, in mu.
+
+    >>> round(share_of_a_row(Guarantee(1.0, 1e-6), Unit(person="id"), 2).mu, 4)
+    0.1184
+    """
+    most = _changed(about, max_rows)
+    if most == 1:
+        return promise
+    if promise.rho is not None:
+        return Guarantee(rho=promise.rho / most**2 * _BELOW)
+    if promise.mu is None and promise.delta == 0.0:
+        assert promise.epsilon is not None
+        return Guarantee(promise.epsilon / most * _BELOW)
+    return Guarantee(mu=whole_mu(promise, "a fit about persons") / most * _BELOW)
+
+
+def drawn_salts(source: Source) -> Salts:
+    """Fresh salts of the mix: they keep nothing secret, and choose no row for what it holds."""
+    drawn = noise.uniform_int(bound=P, size=5, source=source)
+    return tuple(int(each) for each in np.asarray(drawn))  # type: ignore[return-value]

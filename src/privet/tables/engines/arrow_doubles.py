@@ -1,0 +1,77 @@
+"""A stream of Arrow that holds doubles alone, as arrays of numpy, through Arrow's C interface: pyarrow is not needed."""
+
+import ctypes
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidData
+
+_Batch = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Array(ctypes.Structure):
+    pass
+
+
+_Array._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", _Batch),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class _Stream(ctypes.Structure):
+    _fields_: ClassVar[Any] = [
+        ("get_schema", ctypes.c_void_p),
+        ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
+        ("get_last_error", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("private_data", ctypes.c_void_p),
+    ]
+
+
+def exact_doubles(capsule: Any, width: int, call: Callable[[Callable[[], Any]], Any]) -> Iterator[Array]:
+    """The batches of a stream whose columns are `width` doubles without missing values: not releasable. The capsule owns
+    the stream, and lets go of it at its own end. `call` runs the engine's work for one batch."""
+    point = ctypes.pythonapi.PyCapsule_GetPointer
+    point.restype, point.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = point(capsule, b"arrow_array_stream")
+    stream = ctypes.cast(address, ctypes.POINTER(_Stream)).contents
+    while True:
+        batch = _Array()
+        if call(partial(stream.get_next, address, ctypes.addressof(batch))):
+            raise InvalidData("the engine ended its stream early")
+        if not batch.release:
+            return
+        try:
+            made = _columns(batch, width)
+        finally:
+            batch.release(ctypes.addressof(batch))
+        if len(made):
+            yield made
+
+
+def _columns(batch: _Array, width: int) -> Array:
+    if batch.n_children != width:
+        raise InvalidData("the engine has sent other columns than it was asked for")
+    made = np.empty((batch.length, width))
+    for place in range(width):
+        column = batch.children[place].contents
+        if column.null_count > 0 or column.n_buffers != 2:
+            raise InvalidData("the engine has sent other columns than it was asked for")
+        if batch.length:
+            start = ctypes.cast(column.buffers[1], ctypes.POINTER(ctypes.c_double))
+            held = np.ctypeslib.as_array(start, (column.offset + batch.offset + batch.length,))
+            made[:, place] = held[column.offset + batch.offset :]
+    return made
