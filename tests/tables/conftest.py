@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,12 +42,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     folder = tmp_path_factory.mktemp("spark")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need privet too
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "1g",
         "spark.sql.warehouse.dir": str(folder),
-        "spark.python.worker.reuse": "false",
         "spark.sql.session.timeZone": "America/New_York",  # ours must not depend on it
     }
     builder = SparkSession.builder.master("local[2]").appName("privet tests")

@@ -22,7 +22,7 @@ from privet.learn.solvers import (
     PureObjectiveFit,
     StatisticsFit,
 )
-from privet.learn.solvers.person_fit import share_of_a_row
+from privet.learn.solvers.person_fit import coming_or_going
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 from privet.queries.table import Table
@@ -110,11 +110,9 @@ def table_notes(model: Any, plan: Any, promise: Guarantee) -> tuple[str, ...]:
     zeros = "records with a missing number or label counted as rows of zeros"
     if not isinstance(plan, PersonFit):
         return (*model._notes(plan, promise), zeros)
-    if plan.rows_epsilon is not None and plan.rows_delta is not None:
-        share = Guarantee(plan.rows_epsilon, plan.rows_delta)
-    else:
-        share = share_of_a_row(promise, plan.about, plan.max_rows)
-    kept = f"at most {plan.max_rows} rows of a person are kept; a row alone was given {share.describe()}"
+    one = plan.rows.loss.unit.group_size == 1 and plan.max_rows > 1
+    share = promise if one else coming_or_going(promise, plan.about)
+    kept = f"at most {plan.max_rows} rows of a person are kept, and the price is that of so many"
     return (*model._notes(plan.rows, share), kept, zeros)
 
 

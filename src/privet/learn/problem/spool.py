@@ -45,3 +45,7 @@ class Spool:
     def close(self) -> None:
         """Give the space back."""
         self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()

@@ -35,9 +35,9 @@ Planner = Callable[[Unit, Guarantee], Mechanism[Any, Any]]
 class PersonFit(Algorithm[Any, Any]):
     """A fit of rows, `max_rows` of each person, chosen by a keyed mix.
 
-    **Guarantee:** the price of `rows`, a fit that is private for one row that comes or goes, for a group of max_rows;
-    of twice as many where a person is replaced, who may have another number of rows. Where `rows_epsilon` is given, the
-    fit of rows counts as (rows_epsilon, rows_delta): what has no closed form for groups.
+    **Guarantee:** the price of `rows`, a fit that is private for max_rows rows that come or go, or for one, and then for
+    a group of them; of twice as many where a person is replaced, who may have another number of rows. Where
+    `rows_epsilon` is given, the fit of one row counts as (rows_epsilon, rows_delta): what has no closed form for groups.
     **Sensitivity:** what is kept of a person depends on that person's rows and on the salts alone.
     **Reference:** Dwork & Roth 2014, theorem 2.2; Desfontaines & Pejó 2020.
     **Proof:** docs/proofs/learn/person_fit.md.
@@ -58,8 +58,10 @@ class PersonFit(Algorithm[Any, Any]):
         set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
         if self.about.person is None or self.about.relation not in ("add_remove", "replace"):
             raise InvalidParameter("about must name the column of persons, who come and go or are replaced")
-        if self.rows.loss.unit != Unit():
-            raise InvalidParameter("the fit of rows must be planned for adding or removing one row")
+        if self.rows.loss.unit not in (Unit(), Unit(group_size=self.max_rows)):
+            raise InvalidParameter(
+                "the fit of rows must be planned for adding or removing one row, or max_rows of them"
+            )
         if (self.rows_epsilon is None) != (self.rows_delta is None):
             raise InvalidParameter("give rows_epsilon and rows_delta together")
         if self.rows_epsilon is not None and self.rows_delta is not None:
@@ -72,12 +74,14 @@ class PersonFit(Algorithm[Any, Any]):
         """The fit that keeps the promise: of rows with as much less budget as a person has more rows."""
         facts: dict[str, Any] = {"about": about, "max_rows": max_rows, "at": promise.delta or None}
         try:
-            return cls(rows=plan(Unit(), share_of_a_row(promise, about, max_rows)), **facts)
-        except InvalidParameter:  # of a solver that is not planned for mu
-            if promise.epsilon is None or promise.delta == 0.0:
+            return cls(rows=plan(Unit(group_size=max_rows), coming_or_going(promise, about)), **facts)
+        except InvalidParameter:  # of a solver that takes one row a person, or no promise in mu
+            most = count("max_rows", max_rows, 1) * (2 if about.relation == "replace" else 1)
+            if promise.epsilon is None or most == 1:
                 raise
-        most = _changed(about, max_rows)
         first = promise.epsilon / most * _BELOW
+        if promise.delta == 0.0:
+            return cls(rows=plan(Unit(), Guarantee(first)), **facts)
         rest = promise.delta * math.expm1(first) / math.expm1(most * first) * _BELOW
         return cls(rows=plan(Unit(), Guarantee(first, rest)), rows_epsilon=first, rows_delta=rest, **facts)
 
@@ -96,7 +100,8 @@ class PersonFit(Algorithm[Any, Any]):
         if self.rows_epsilon is not None and self.rows_delta is not None:
             whole = ApproxLoss(self.rows_epsilon, self.rows_delta)
         made = per_person(whole, person=self.about.person, rows=self.max_rows)
-        return to_replace(made) if self.about.relation == "replace" else made
+        made = to_replace(made) if self.about.relation == "replace" else made
+        return made if self.rows_epsilon is None else ApproxLoss(*made.approximate(), unit=made.unit)
 
     @property
     def form(self) -> Form:
@@ -134,10 +139,6 @@ class PersonFit(Algorithm[Any, Any]):
         person = Person("id", max_rows=2)
         made = cls.planned(plan, person.unit, 2, promise)
         yield Example(made, _few(person, both), _few(person, one), promise, cost="dear", detects=0.25)
-        moved = Person("id", max_rows=2, relation="replace")
-        other = {"x": [1, -1], "y": [1, 1], "id": [7, 8]}
-        made = cls.planned(plan, moved.unit, 2, promise)
-        yield Example(made, _few(moved, both), _few(moved, other), promise, cost="dear", detects=0.25)
 
 
 def _few(person: Person, data: dict[str, list[int]]) -> TableRecords:
@@ -146,27 +147,20 @@ def _few(person: Person, data: dict[str, list[int]]) -> TableRecords:
     return TableRecords(Table("few", tuple(columns.items()), person), held, Encoding(columns, "y"))
 
 
-def _changed(about: Unit, max_rows: int) -> int:
-    """How many rows come and go with a person."""
-    return count("max_rows", max_rows, 1) * (2 if about.relation == "replace" else 1)
+def coming_or_going(promise: Guarantee, about: Unit) -> Guarantee:
+    """What a person who comes or goes may cost: half of it (in mu) where one person is replaced by another.
 
-
-def share_of_a_row(promise: Guarantee, about: Unit, max_rows: int) -> Guarantee:
-    """What one row may cost where a person has several, by the closed forms for groups: mu and a pure epsilon grow with
-    their number, rho with its square, and (epsilon, delta) is met by normal noise, in mu.
-
-    >>> round(share_of_a_row(Guarantee(1.0, 1e-6), Unit(person="id"), 2).mu, 4)
-    0.1184
+    >>> coming_or_going(Guarantee(mu=0.5), Unit("replace", person="id")).mu <= 0.25
+    True
     """
-    most = _changed(about, max_rows)
-    if most == 1:
+    if about.relation == "add_remove":
         return promise
     if promise.rho is not None:
-        return Guarantee(rho=promise.rho / most**2 * _BELOW)
+        return Guarantee(rho=promise.rho / 4.0 * _BELOW)
     if promise.mu is None and promise.delta == 0.0:
         assert promise.epsilon is not None
-        return Guarantee(promise.epsilon / most * _BELOW)
-    return Guarantee(mu=whole_mu(promise, "a fit about persons") / most * _BELOW)
+        return Guarantee(promise.epsilon / 2.0 * _BELOW)
+    return Guarantee(mu=whole_mu(promise, "a fit about persons") / 2.0 * _BELOW)
 
 
 def drawn_salts(source: Source) -> Salts:
