@@ -131,7 +131,7 @@ def test_values_are_read_as_the_schema_says(tmp_path):
         assert names == ("age", "ward=A", "ward=B", "ward=C", "dose")
         assert rows[:3, 0].tolist() == [1.0, -1.0, 0.0]
         assert chunk.targets.tolist() == ["yes", "no", None, None, "yes"]
-        encoded, bad = Classes(("no", "yes")).encoded(targets)
+        _, bad = Classes(("no", "yes")).encoded(targets)
         assert np.array_equal(Classes(("no", "yes")).encoded(chunk.targets)[1], bad)
 
 
