@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from privet import noise, privacy
-from privet.errors import InvalidParameter, NoGuarantee
+from privet.errors import InvalidParameter, NoGuarantee, ReleaseFailed
 from privet.learn import LinearRegression, Ridge
 from privet.learn.losses import Logistic, Squared
 from privet.learn.problem import ArrayRecords, Classes, Interval, Task
 from privet.learn.solvers import AdaSSP, BoostedSSP, SufficientStatistics, SymmetricGaussian
+from privet.learn.solvers.adassp import _certified
 from privet.learn.solvers.exact_totals import STEPS, exact_cross, exact_gram, exact_margins
+from privet.learn.solvers.smallest_eigenvalue import smallest_eigenvalue
 from privet.mechanisms import Gaussian
 from privet.privacy import Guarantee, Unit
 
@@ -174,6 +176,32 @@ def test_a_sensitivity_of_two_thirds_is_refuted_and_plans_refuse_smaller_ones(mo
             spread=boosted.spread,
             second=boosted.second,
         )
+
+
+def test_the_bound_of_the_smallest_eigenvalue_holds_whatever_the_library_says(monkeypatch):
+    import mpmath
+
+    rows = RNG.normal(size=(40, 6)) * np.logspace(0, -4, 6)
+    matrix = rows.T @ rows
+    exact = float(mpmath.eigsy(mpmath.matrix(matrix.tolist()), eigvals_only=True)[0])
+    value, miss = smallest_eigenvalue(matrix)
+    assert abs(value - exact) <= miss < 1e-10
+    plain = np.linalg.eigh
+    for wrong in (
+        lambda w, v: (w + 1e-3, v),
+        lambda w, v: (w, v + 1e-4),
+        lambda w, v: (w[::-1], v),
+        lambda w, v: (w, 2 * v),
+    ):
+        monkeypatch.setattr(np.linalg, "eigh", lambda m, wrong=wrong: wrong(*plain(m)))
+        value, miss = smallest_eigenvalue(matrix)
+        assert abs(value - exact) <= miss  # a library that errs is not believed
+        assert miss > 1e-5
+    with pytest.raises(ReleaseFailed, match="charge stays"):
+        _certified(np.array(np.rint(matrix * STEPS**2), dtype=object))
+    monkeypatch.undo()
+    far = np.diag([2**43 * STEPS**2, STEPS**2]).astype(object)
+    assert _certified(far) == 0.0
 
 
 # --- noise ----------------------------------------

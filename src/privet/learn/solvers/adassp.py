@@ -9,13 +9,14 @@ from typing import Any, final
 import numpy as np
 
 from privet._validate import instance, open_fraction, set_frozen
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, ReleaseFailed
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import check_squared, reach
 from privet.learn.solvers.exact_totals import STEPS, exact_gram
 from privet.learn.solvers.on_records import OnRecords, check_reach
+from privet.learn.solvers.smallest_eigenvalue import smallest_eigenvalue
 from privet.learn.solvers.solver import Solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
@@ -23,8 +24,7 @@ from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
-_ROUNDING = Fraction(1, 2**10)  # of the smallest eigenvalue: see the proof note
-_LARGEST = 2**28  # the trace up to which eigenvalues are computed to half of that
+_ROUNDING = Fraction(1, 2**6)  # of two smallest eigenvalues: each is certified to half of that
 _COLUMNS = 2_000
 
 
@@ -113,9 +113,7 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
         size = self.task.dimension
         moments = exact_gram(self.task, prepared, targets=True)
         exact = moments[:-1, :-1]
-        low = float(np.linalg.eigvalsh(exact.astype(np.float64) / STEPS**2)[0])
-        # beyond this trace rounding could exceed its allowance; one record moves the trace by at most 1, as the eigenvalue
-        low = min(max(low, 0.0), max(0.0, float(_LARGEST - Fraction(int(np.trace(exact)), STEPS**2))))
+        low = _certified(exact)
         seen = float(self.smallest.release(low, source=source).value)
         gram = np.asarray(self.gram.release(exact, source=source).value)
         totals = [Fraction(int(each), STEPS**2) for each in moments[:-1, -1]]
@@ -139,3 +137,25 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
         yield Example(
             other, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(mu=1.0), cost="dear"
         )
+
+
+def _certified(gram: Any) -> float:
+    """The smallest eigenvalue of a Gram in steps, at least 0, within half of what rounding is allowed; 0 for traces beyond
+    what doubles can certify. One record moves the trace by at most 1, as the eigenvalue. Not releasable.
+    """
+    room = largest_trace(len(gram)) - Fraction(int(np.trace(gram)), STEPS**2)
+    if room <= 0:
+        return 0.0
+    low, miss = smallest_eigenvalue(gram.astype(np.float64) / STEPS**2)
+    if not miss <= _ROUNDING / 2:
+        raise ReleaseFailed("an eigenvalue could not be certified: nothing was fitted, and the charge stays")
+    return min(max(low, 0.0), float(room))
+
+
+def largest_trace(columns: int) -> int:
+    """Up to where eigenvalues are certified: from the number of columns alone.
+
+    >>> largest_trace(100)
+    422889087
+    """
+    return 2**42 // (columns * (columns + 4))
