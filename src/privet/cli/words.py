@@ -35,9 +35,11 @@ def in_words(message: str, typed: Sequence[str]) -> str:
     return _option(found[1]) + told[found.end(1) :] if found and _option(found[1]) in given else told
 
 
-def usage_in_words(message: str) -> str:
-    """What a parser complains about, with what was probably meant.
+def usage_in_words(message: str, commands: Sequence[str] = ()) -> str:
+    """What a parser complains about, with what was probably meant; `commands` are those that there are.
 
+    >>> usage_in_words("No such command 'pric'.", ["price", "ledger"])
+    "No such command 'pric'. Did you mean price?"
     >>> usage_in_words("Invalid value for 'KIND': Value error, 'gausian' is not one of 'gaussian', 'gdp'.")
     "Invalid value for 'KIND': 'gausian' is not one of 'gaussian', 'gdp'. Did you mean gaussian?"
     >>> usage_in_words("Invalid value for '--delta': Input should be a valid number, unable to parse string as a number")
@@ -49,10 +51,10 @@ def usage_in_words(message: str) -> str:
     )
     told = re.sub(r"'[^']*' is not a valid (float|integer range|integer)\.?", _expected, told)
     choice = re.search(r"'([^']*)' is not one of (.*?)\.?$", told)
-    if choice:
-        near = nearest(choice[1], re.findall(r"'([^']*)'", choice[2]))
-        told = f"{told} Did you mean {near}?" if near else told
-    return told
+    command = re.fullmatch(r"No such command '([^']*)'\.", told)  # newer parsers say themselves what was meant
+    near = nearest(choice[1], re.findall(r"'([^']*)'", choice[2])) if choice else None
+    near = nearest(command[1], commands) if command else near
+    return f"{told} Did you mean {near}?" if near else told
 
 
 _KINDS = {"integer": "whole number", "float": "number"}

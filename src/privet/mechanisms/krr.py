@@ -30,7 +30,10 @@ from privet.mechanisms.form import Form, Numbers, Texts
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, KRRLoss, Promise
 
-_LABELS = "these are texts: name them when the mechanism is made, KRR.for_budget(labels=(...), epsilon=...)"
+_LABELS = (
+    "this holds texts or objects, no numbers: name the texts when the mechanism is made, "
+    "KRR.for_budget(labels=(...), epsilon=...)"
+)
 _NO_COLUMN = "with labels, a report is one text, and several are a column or a list of texts"
 
 
@@ -102,7 +105,7 @@ class KRR(ResponseMechanism):
 
     def _admit(self, value: Any) -> None:
         if self.labels is None:
-            if isinstance(value, str) or (is_typed(value) and column_kind(value) == "text"):
+            if isinstance(value, str) or (is_typed(value) and column_kind(value) in ("text", "object")):
                 raise InvalidData(_LABELS)
             super()._admit(value)
         elif not isinstance(value, str):

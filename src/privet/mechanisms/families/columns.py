@@ -30,7 +30,10 @@ _MAPPING = (
 )
 _SET = "a set keeps one of several equal records: pass a list"
 _TEXT = "text holds no numbers: pass a column of numbers, or count a condition such as column == 'A'"
-_OBJECTS = "a column of Python objects has no public type: convert it first, by .astype(float), or pass a list"
+_OBJECTS = (
+    "a column of Python objects (so pandas 2 holds texts) has no public type: convert it first, by .astype(float), count a "
+    "condition such as column == 'A', or pass a list"
+)
 _LABELLED = (
     "this Series is labelled, and its labels would be lost: pass series.to_numpy(), and candidates=list(series.index) "
     "where a choice is made"
