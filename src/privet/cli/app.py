@@ -118,7 +118,7 @@ def _usage(error: Any) -> int:
     if context is not None:
         typer.echo(" ".join(context.get_usage().split()), err=True)
         typer.echo(f"Try: {context.command_path} --help", err=True)
-    listed = getattr(getattr(context, "command", None), "list_commands", lambda _: [])(context)
+    listed: list[str] = getattr(getattr(context, "command", None), "list_commands", lambda _: [])(context)
     typer.echo(f"privet: {usage_in_words(error.format_message(), listed)}", err=True)
     return int(error.exit_code)
 
