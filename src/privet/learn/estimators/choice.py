@@ -5,6 +5,7 @@ from privet.learn.problem import Task
 from privet.learn.solvers import NoisyGD, ObjectivePerturbation, Preconditioned, Solver
 from privet.privacy import Guarantee
 
+_FEW = 30.0  # n epsilon/d: below, noisy gradient descent came out ahead (benchmarks/README.md)
 _WIDE = 1_000  # columns beyond which a Gram matrix, or a Newton step, is too large
 
 
@@ -37,7 +38,7 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
 
 
 def few_records(task: Task, promise: Guarantee, n_rows: int) -> bool:
-    """Is n epsilon/d below about 15? Then noise is as large as what the records say together.
+    """Is n epsilon/d below about 30? Then noise is as large as what the records say together.
 
     >>> few_records(Task(features=30, row_norm=1.0), Guarantee(1.0, 1e-6), 455)
     True
@@ -45,4 +46,4 @@ def few_records(task: Task, promise: Guarantee, n_rows: int) -> bool:
     epsilon = promise.epsilon
     if epsilon is None:
         epsilon = 4.0 * (promise.mu if promise.mu is not None else (2.0 * (promise.rho or 0.0)) ** 0.5)
-    return n_rows * epsilon / task.dimension < 15.0
+    return n_rows * epsilon / task.dimension < _FEW

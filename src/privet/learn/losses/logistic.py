@@ -32,10 +32,11 @@ class Logistic(Loss):
         return np.logaddexp(0.0, -np.sign(targets) * margins)
 
     def slope(self, margins: Array, targets: Array) -> Array:
-        t = np.tanh(0.5 * np.asarray(margins))
-        t -= np.sign(targets)  # a label beyond 1 would make a record count for more than is paid
-        t *= 0.5
-        return t
+        halves = 0.5 * np.sign(targets)  # a label beyond 1 would make a record count for more than is paid
+        slopes = np.tanh(halves * margins)
+        slopes -= 1.0
+        slopes *= halves
+        return np.asarray(slopes)
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         t = np.asarray(special().expit(-np.abs(margins)))
