@@ -77,7 +77,7 @@ def risk_figure(
         axes.set_title(method.replace("_", " "), loc="left", fontsize=10, color=strong)
         label(axes, "records")
     panels[0].set_ylabel("mean loss above its minimum", fontsize=10, color="#3c4147")
-    panels[0].legend(frameon=False, fontsize=7.5)
+    _legend_below(figure, panels[0])
     return figure
 
 
@@ -98,5 +98,11 @@ def passes_figure(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Seque
         axes.set_title(name, loc="left", fontsize=10, color=strong)
         label(axes, "passes over the data")
     places[0].set_ylabel("gap of the objective", fontsize=10, color="#3c4147")
-    places[-1].legend(frameon=False, fontsize=7.5)
+    _legend_below(figure, places[0])
     return figure
+
+
+def _legend_below(figure: Figure, axes: Any) -> None:
+    """One legend for all panels, where no line can run through it."""
+    lines, names = axes.get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=8)
