@@ -74,6 +74,8 @@ def risk_figure(
             axes.plot(sizes, bounds, color=colour, linewidth=1.8, label=f"bound, {constants} constants")
         axes.plot(sizes, [points[n] for n in sizes], "o", color=strong, markersize=4.5, label="measured")
         axes.set(xscale="log", yscale="log")
+        axes.set_xticks(sizes, [plain(n) for n in sizes])
+        axes.minorticks_off()
         axes.set_title(method.replace("_", " "), loc="left", fontsize=10, color=strong)
         label(axes, "records")
     panels[0].set_ylabel("mean loss above its minimum", fontsize=10, color="#3c4147")
