@@ -1,0 +1,458 @@
+"""Bugs in private learning: less noise, a record that counts for more, a part that is not paid, a look at the data."""
+
+from tests.mutants.mutant import Table
+
+LEARN = Table("tests/learn/test_canaries.py -m 'not slow'", "tests/learn -m 'not slow'")
+CANARY = "tests/learn/test_canaries.py -m 'not slow' -k '{}'"
+LAWS = "tests/laws -m 'not slow' -k '{}'"
+
+
+def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
+    """Canaries and laws of the fit first, or the tests that are named, then all of the room."""
+    LEARN.plant(name, file, old, new, *tests, *LEARN.tests)
+
+
+# --- the price of objective perturbation ---
+
+PRICE, DENSITIES = "privacy/objective_perturbation.py", "tests/learn/test_densities.py -m 'not slow'"
+plant(
+    "objective price: no Jacobian",
+    PRICE,
+    'math.log1p(self.curvature / 4.0 if self.shape == "logistic" else self.curvature)',
+    "math.log1p(0.0 * self.curvature)",
+    DENSITIES,
+)
+plant(
+    "objective price: the logistic curvature is that of no slope",
+    PRICE,
+    "value = a * low * z + 0.5 * (a * low) ** 2 + np.log1p(kappa * low * (1.0 - low))",
+    "value = a * low * z + 0.5 * (a * low) ** 2 + np.log1p(kappa * low * low * (1.0 - low) * 0.25)",
+    DENSITIES,
+)
+plant(
+    "objective price: one record moves where two do",
+    PRICE,
+    '_rayleigh(e, a) if self.shape == "general" else _folded(e, 2.0 * a)',
+    '_rayleigh(e, a) if self.shape == "general" else _folded(e, a)',
+    DENSITIES,
+)
+plant(
+    "objective price: a plane is taken for a line",
+    PRICE,
+    '_rayleigh(e, a) if self.shape == "general" else _folded(e, 2.0 * a)',
+    '_folded(e, 2.0 * a) if self.shape == "general" else _folded(e, 2.0 * a)',
+    DENSITIES,
+)
+plant(
+    "objective price: a sign that changes is taken for one that does not",
+    PRICE,
+    'return _two_sided(epsilon, a) if self.shape == "general" else _folded(epsilon, a)',
+    "return _folded(epsilon, a)",
+    DENSITIES,
+)
+plant(
+    "objective price: composed by what holds at one epsilon",
+    PRICE,
+    'loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature))',
+    'loose if self.shape == "fixed_sign" else np.minimum(loose, gaussian_delta(self._a, np.maximum(epsilon, 0.0)))',
+    DENSITIES,
+)
+
+# --- objective and output perturbation ---
+
+OBJECTIVE = "learn/solvers/objective_perturbation.py"
+ATTACK = "tests/learn/test_attack.py"
+plant(
+    "objective: half the noise",
+    OBJECTIVE,
+    "noise.rounded_gaussian(sigma=self._grid.length(self.sigma),",
+    "noise.rounded_gaussian(sigma=self._grid.length(self.sigma / 2.0),",
+    CANARY.format("survives_where and objective_fit"),
+)
+plant(
+    "pure objective: half the noise",
+    OBJECTIVE,
+    "scale, p = self._grid.length(self.scale), self.task.dimension",
+    "scale, p = self._grid.length(self.scale / 2.0), self.task.dimension",
+    CANARY.format("survives_where and pure_objective_fit"),
+)
+plant(
+    "objective: B where its square belongs",
+    OBJECTIVE,
+    'whole = 1.0 if model.shape == "logistic" else model.smoothness',
+    'whole = 0.25 if model.shape == "logistic" else model.smoothness',
+    ATTACK,
+)
+plant(
+    "objective: the price forgets the Jacobian",
+    OBJECTIVE,
+    "ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)",
+    "ObjectivePerturbationLoss(multiplier, 0.0 * curvature, self.model.shape, unit=self.task.unit)",
+    "tests/learn/test_traps.py",
+)
+plant(
+    "objective: noise is drawn again",
+    OBJECTIVE,
+    "        minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]\n",
+    "        try:\n"
+    "            minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]\n"
+    "        except Exception:\n"
+    "            return self._draw(prepared, runs, source)\n",
+    "tests/learn/test_traps.py",
+)
+plant(
+    "objective: the tolerance is not covered",
+    OBJECTIVE,
+    "if self.output.sensitivity.value < Fraction(2) * Fraction(tolerance) / Fraction(strength):",
+    "if False:",
+    ATTACK,
+)
+plant(
+    "pure objective: one record moves where two do",
+    OBJECTIVE,
+    "return inner + (ends - 1.0) * rate",
+    "return inner",
+    CANARY.format("survives_where and pure_objective_fit"),
+    "tests/learn/test_densities.py",
+)
+plant(
+    "output: one record moves where two do",
+    "learn/solvers/output_perturbation.py",
+    'ends = (2 if unit.relation == "replace" else 1) * unit.group_size',
+    "ends = unit.group_size",
+    CANARY.format("survives_where and output_fit"),
+)
+plant(
+    "output: the tolerance is not covered",
+    "learn/solvers/output_perturbation.py",
+    "moved = (ends * Fraction(loss.lipschitz) + 2 * Fraction(tolerance)) / Fraction(strength)",
+    "moved = ends * Fraction(loss.lipschitz) / Fraction(strength)",
+    "tests/learn/test_traps.py",
+)
+plant(
+    "minimum: the certificate is ignored",
+    "learn/solvers/minimise.py",
+    "    if _is_close(objective, w, tolerance):\n        return w\n    raise",
+    "    if tolerance > 0.0:\n        return w\n    raise",
+    "tests/learn/test_minimise.py",
+)
+plant(
+    "minimum: rounding is not certified",
+    "learn/solvers/minimise.py",
+    "return found + _UNIT * (records * each + tiles + sums + rest)",
+    "return found",
+    "tests/learn/test_minimise.py",
+)
+
+# --- rows and sums of clipped gradients ---
+
+TASK, GRID = "learn/problem/task.py", "learn/problem/grid_rows.py"
+plant(
+    "task: the intercept lies outside the bound",
+    TASK,
+    "return self.row_norm * math.hypot(1.0, _INTERCEPT) if self.intercept else self.row_norm",
+    "return self.row_norm",
+    "tests/learn/test_task.py",
+)
+plant(
+    "task: long rows are kept",
+    TASK,
+    "clip = np.minimum(1.0, self.row_norm * _SHRINK / lengths)",
+    "clip = np.ones_like(lengths)",
+    "tests/learn/test_task.py",
+)
+plant(
+    "task: entries that stand twice count twice",
+    TASK,
+    "        made.sum_duplicates()\n",
+    "",
+    "tests/learn/test_task.py",
+)
+plant("task: rows with NaN are kept", TASK, "        unit[bad] = 0.0\n", "", "tests/learn/test_task.py")
+plant(
+    "task: rows round by where they stand",
+    TASK,
+    'np.array(rows, dtype=np.float64, order="C")',
+    "np.array(rows, dtype=np.float64)",
+    "tests/learn/test_task.py",
+)
+plant(
+    "gradients: no clip",
+    GRID,
+    "return np.trunc(np.ldexp(np.clip(slopes, -caps, caps), -exponent))",
+    "return np.trunc(np.ldexp(slopes, -exponent))",
+    "tests/learn/test_grid_rows.py",
+)
+plant(
+    "gradients: clipped after they are added up",
+    GRID,
+    "                steps = _clipped(slopes, lengths, clip_norm, exponent)\n",
+    "                steps = np.trunc(np.ldexp(slopes / max(1.0, float(np.abs(slopes).mean()) / clip_norm), -exponent))\n",
+    "tests/learn/test_grid_rows.py",
+)
+plant(
+    "gradients: several classes, each clipped by itself",
+    GRID,
+    "np.minimum(1.0, caps * _BELOW / np.sqrt(squares))",
+    "np.minimum(1.0, caps * _BELOW / np.abs(slopes).max(axis=1))",
+    "tests/learn/test_grid_rows.py",
+)
+plant(
+    "gradients: half the reach",
+    GRID,
+    "row_reach(clip_norm, unit, 1).times(1 / gradient_grid(clip_norm).step)",
+    "row_reach(clip_norm, unit, 1).times(1 / (2 * gradient_grid(clip_norm).step))",
+    CANARY.format("replaying and noisy_gd_fit"),
+)
+plant(
+    "Gram: entries off the diagonal weigh too much",
+    GRID,
+    "np.where(first == second, 5, 7)",
+    "np.where(first == second, 5, 10)",
+    "tests/learn/test_grid_rows.py",
+)
+plant(
+    "Gram: the root of two is dropped",
+    GRID,
+    "Fraction(math.nextafter(math.sqrt(2.0), 2.0))",
+    "Fraction(1)",
+    "tests/learn/test_grid_rows.py",
+)
+plant(
+    "softmax: the root of two is dropped",
+    "learn/losses/softmax.py",
+    "return 1.4142135623730952",
+    "return 1.0",
+    "tests/learn/test_losses.py",
+)
+plant(
+    "logistic: a label beyond 1 counts for more",
+    "learn/losses/logistic.py",
+    "signs = np.sign(targets)  #",
+    "signs = targets  #",
+    ATTACK,
+)
+
+# --- noisy steps ---
+
+STEPS = "tests/learn/test_laws_of_fits.py"
+plant(
+    "noisy steps: one of them is paid",
+    "learn/solvers/noisy_gd.py",
+    "steps = Repeated(self.noise.loss, self.steps)",
+    "steps = Repeated(self.noise.loss, 1)",
+    LAWS.format("noisy_gd_fit"),
+)
+plant(
+    "noisy steps: the number of records is free",
+    "learn/solvers/budget.py",
+    "    if counting is None:\n",
+    "    if data is not None:\n",
+    LAWS.format("noisy_gd_fit"),
+)
+plant(
+    "samples: divided by how many were drawn",
+    "learn/solvers/noisy_sgd.py",
+    "noisy / self.expected_batch",
+    "noisy / max(1, len(drawn))",
+    STEPS,
+)
+plant(
+    "samples: always the same records",
+    "learn/solvers/noisy_sgd.py",
+    "noise.poisson_subset(size, q=self.q, source=s)",
+    "np.arange(round(size * self.q)) + 0 * noise.uniform_int(bound=2, source=s)",
+    STEPS,
+)
+plant(
+    "samples: one record moves where two do",
+    "learn/solvers/noisy_sgd.py",
+    'return Grouped(sampled, 2 * unit.group_size, "replace")',
+    'return Grouped(sampled, unit.group_size, "replace")',
+    "tests/learn/test_noisy_steps.py",
+)
+plant(
+    "one record a step: always the first",
+    "learn/solvers/projected_sgd.py",
+    "data.picked(place).gradient",
+    "data.picked(0 * place).gradient",
+    "tests/learn/test_traps.py",
+)
+plant(
+    "preconditioned: the Gram is free",
+    "learn/solvers/preconditioned.py",
+    "return Composed((self.gram.loss, Repeated(self.noise.loss, self.steps)))",
+    "return Repeated(self.noise.loss, self.steps)",
+    LAWS.format("preconditioned_fit"),
+)
+plant(
+    "Newton: a direction without noise",
+    "learn/solvers/newton.py",
+    "np.asarray(self.direction.release(exact / unit, source=source).value)",
+    "np.asarray(exact / unit)",
+    LAWS.format("newton_fit"),
+)
+plant(
+    "Newton: directions are said to move less",
+    "learn/solvers/newton.py",
+    "(self.damping * (self.damping + self.model.smoothness))",
+    "(self.damping + self.model.smoothness) ** 2",
+    "tests/learn/test_more_solvers.py",
+)
+plant(
+    "bolt-on: the sensitivity shrinks with the batch",
+    "learn/solvers/bolt_on.py",
+    "moved = 2 * lipschitz / Fraction(facts.strength)",
+    "moved = 2 * lipschitz / Fraction(facts.strength) / facts.batch",
+    "tests/learn/test_more_solvers.py",
+)
+plant(
+    "bolt-on: a batch is divided by its own size",
+    "learn/solvers/bolt_on.py",
+    "slopes @ rows[piece] / facts.batch",
+    "slopes @ rows[piece] / len(slopes)",
+    "tests/learn/test_traps.py",
+)
+plant(
+    "bolt-on: one pass for many",
+    "learn/solvers/bolt_on.py",
+    "moved = 2 * facts.passes * lipschitz",
+    "moved = 2 * lipschitz",
+    "tests/learn/test_more_solvers.py",
+)
+plant(
+    "exponential: one record moves where two do",
+    "learn/solvers/exponential.py",
+    'ends = task.unit.group_size * (2 if task.unit.relation == "replace" else 1)',
+    "ends = task.unit.group_size",
+    CANARY.format("replaying and grid_exponential_fit"),
+)
+plant(
+    "Frank-Wolfe: one choice is paid",
+    "learn/solvers/frank_wolfe.py",
+    "return Repeated(self.best.loss, self.steps)",
+    "return self.best.loss",
+    LAWS.format("frank_wolfe_fit"),
+)
+
+# --- sums of squares, moments, clusters ---
+
+MOMENTS = "tests/learn/test_moments.py"
+plant(
+    "symmetric noise: too little off the diagonal",
+    "learn/solvers/symmetric_gaussian.py",
+    "_HALF_ROOT = math.sqrt(0.5)",
+    "_HALF_ROOT = 0.5 * math.sqrt(0.5)",
+    LAWS.format("symmetric_gaussian"),
+    "tests/learn/test_sufficient_statistics.py",
+)
+plant(
+    "symmetric noise: half of it on the diagonal",
+    "learn/solvers/symmetric_gaussian.py",
+    "_doubles(self.noise, prepared[0], runs, source)",
+    "_doubles(Gaussian(scale=self.noise.scale / 2.0, sensitivity=self.noise.sensitivity), prepared[0], runs, source)",
+    LAWS.format("symmetric_gaussian"),
+    "tests/learn/test_sufficient_statistics.py",
+)
+plant(
+    "sums: a replaced record moves as one that comes",
+    "learn/solvers/equations.py",
+    'Fraction(replace if unit.relation == "replace" else add)',
+    "Fraction(add)",
+    CANARY.format("replaying"),
+)
+plant(
+    "sums: what is out of bounds is not clipped",
+    "learn/solvers/exact_totals.py",
+    "np.trunc(np.clip(values, -1.0, 1.0) * STEPS)",
+    "np.trunc(values * STEPS)",
+    MOMENTS,
+)
+plant(
+    "moments: every class has noise for itself alone",
+    "learn/solvers/column_moments.py",
+    "apart = 2 + Fraction(5, 2) * columns if classes > 1 else Fraction(0)",
+    "apart = Fraction(0)",
+    MOMENTS,
+)
+plant(
+    "moments: squares are free",
+    "learn/solvers/column_moments.py",
+    "reach(1 + Fraction(5, 4) * columns,",
+    "reach(Fraction(1 + columns),",
+    MOMENTS,
+)
+plant(
+    "clusters: one round is paid",
+    "learn/solvers/noisy_lloyd.py",
+    "return Repeated(self.noise.loss, self.rounds)",
+    "return self.noise.loss",
+    LAWS.format("noisy_lloyd"),
+)
+plant(
+    "clusters: a record counts twice",
+    "learn/solvers/noisy_lloyd.py",
+    "counts = member.sum(axis=0) * float(STEPS**2)",
+    "counts = 2.0 * member.sum(axis=0) * float(STEPS**2)",
+    MOMENTS,
+)
+plant(
+    "clusters: empty ones are seen",
+    "learn/solvers/noisy_lloyd.py",
+    "                if many <= blur:\n",
+    "                if totals[k * (1 + columns)] == 0:\n",
+    "tests/learn/test_traps.py",
+)
+
+# --- estimators and search ---
+
+SEARCH, TRIES = "learn/search/private_search.py", "tests/learn/test_search.py"
+plant(
+    "search: the score is not paid",
+    SEARCH,
+    "return [(plan.loss, self.judge.loss) for plan in self.plans]",
+    "return [(plan.loss,) for plan in self.plans]",
+    TRIES,
+)
+plant(
+    "search: the score is exact",
+    SEARCH,
+    "score = self.judge.release(self._score(place, value, held), source=source).value",
+    "score = float(self._score(place, value, held))",
+    TRIES,
+)
+plant(
+    "search: the number of tries is told",
+    SEARCH,
+    "        return best\n\n    def _number",
+    '        return {**best, "tries": tries}\n\n    def _number',
+    TRIES,
+)
+plant(
+    "search: the number of tries is fixed",
+    SEARCH,
+    "return int(noise.truncated_negative_binomial(eta=eta, gamma=gamma, source=source))",
+    "return round(self.mean) + 0 * int(noise.truncated_negative_binomial(eta=eta, gamma=gamma, source=source))",
+    TRIES,
+)
+plant(
+    "search: held-out records are fitted",
+    SEARCH,
+    "            fitted, held = in_two(\n",
+    "            _, held = in_two(\n",
+    "tests/learn/test_traps.py",
+)
+plant(
+    "a fit draws seeded noise",
+    "learn/estimators/estimator.py",
+    "return pay(plan, records, ledger=self.ledger, key=key)",
+    "return plan.release(records, source=noise.Seeded(0))",
+    "tests/learn/test_estimators.py",
+)
+plant(
+    "no privacy under a ledger",
+    "learn/estimators/estimator.py",
+    '        if self.ledger is not None or current() is not None:\n            raise InvalidParameter("epsilon=inf',
+    '        if False:\n            raise InvalidParameter("epsilon=inf',
+    "tests/learn/test_estimators.py",
+)
