@@ -14,54 +14,53 @@ def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
 
 # --- the price of objective perturbation ---
 
-PRICE, DENSITIES = "privacy/objective_perturbation.py", "tests/learn/test_densities.py -m 'not slow'"
+PRICE = "privacy/objective_perturbation.py"
 plant(
     "objective price: no Jacobian",
     PRICE,
     'math.log1p(self.curvature / 4.0 if self.shape == "logistic" else self.curvature)',
     "math.log1p(0.0 * self.curvature)",
-    DENSITIES,
+    "tests/learn/test_densities.py -k 'the_record_that_is_there or without_the_jacobian'",
 )
 plant(
     "objective price: the logistic curvature is that of no slope",
     PRICE,
     "value = a * low * z + 0.5 * (a * low) ** 2 + np.log1p(kappa * low * (1.0 - low))",
     "value = a * low * z + 0.5 * (a * low) ** 2 + np.log1p(kappa * low * low * (1.0 - low) * 0.25)",
-    DENSITIES,
+    "tests/learn/test_densities.py -k 'the_record_that_is_there or without_the_jacobian'",
 )
 plant(
     "objective price: one record moves where two do",
     PRICE,
     '_rayleigh(e, a) if self.shape == "general" else _folded(e, 2.0 * a)',
     '_rayleigh(e, a) if self.shape == "general" else _folded(e, a)',
-    DENSITIES,
+    "tests/learn/test_densities.py -k 'replaced_record_is_attained'",
 )
 plant(
     "objective price: a plane is taken for a line",
     PRICE,
     '_rayleigh(e, a) if self.shape == "general" else _folded(e, 2.0 * a)',
     '_folded(e, 2.0 * a) if self.shape == "general" else _folded(e, 2.0 * a)',
-    DENSITIES,
+    "tests/learn/test_densities.py -k 'two_dimensions_stay'",
 )
 plant(
     "objective price: a sign that changes is taken for one that does not",
     PRICE,
     'return _two_sided(epsilon, a) if self.shape == "general" else _folded(epsilon, a)',
     "return _folded(epsilon, a)",
-    DENSITIES,
+    "tests/learn/test_densities.py -k 'adding_and_removing or two_dimensions_stay'",
 )
 plant(
     "objective price: composed by what holds at one epsilon",
     PRICE,
     'loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature))',
     'loose if self.shape == "fixed_sign" else np.minimum(loose, gaussian_delta(self._a, np.maximum(epsilon, 0.0)))',
-    DENSITIES,
+    "tests/learn/test_densities.py -k 'composition or without_the_jacobian'",
 )
 
 # --- objective and output perturbation ---
 
 OBJECTIVE = "learn/solvers/objective_perturbation.py"
-ATTACK = "tests/learn/test_attack.py"
 plant(
     "objective: half the noise",
     OBJECTIVE,
@@ -81,14 +80,14 @@ plant(
     OBJECTIVE,
     'whole = 1.0 if model.shape == "logistic" else model.smoothness',
     'whole = 0.25 if model.shape == "logistic" else model.smoothness',
-    ATTACK,
+    "tests/learn/test_traps.py -k 'exact_law'",
 )
 plant(
     "objective: the price forgets the Jacobian",
     OBJECTIVE,
     "ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)",
     "ObjectivePerturbationLoss(multiplier, 0.0 * curvature, self.model.shape, unit=self.task.unit)",
-    "tests/learn/test_traps.py",
+    "tests/learn/test_traps.py -k 'exact_law'",
 )
 plant(
     "objective: noise is drawn again",
@@ -98,22 +97,21 @@ plant(
     "            minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]\n"
     "        except Exception:\n"
     "            return self._draw(prepared, runs, source)\n",
-    "tests/learn/test_traps.py",
+    "tests/learn/test_traps.py -k 'never_drawn_again'",
 )
 plant(
     "objective: the tolerance is not covered",
     OBJECTIVE,
     "if self.output.sensitivity.value < Fraction(2) * Fraction(tolerance) / Fraction(strength):",
     "if False:",
-    ATTACK,
+    "tests/learn/test_attack.py -k 'output_noise_for_less'",
 )
 plant(
     "pure objective: one record moves where two do",
     OBJECTIVE,
-    "return inner + (ends - 1.0) * rate",
+    "return inner + (gradients - 1.0) * rate",
     "return inner",
     CANARY.format("survives_where and pure_objective_fit"),
-    "tests/learn/test_densities.py",
 )
 plant(
     "output: one record moves where two do",
@@ -127,7 +125,7 @@ plant(
     "learn/solvers/output_perturbation.py",
     "moved = (ends * Fraction(loss.lipschitz) + 2 * Fraction(tolerance)) / Fraction(strength)",
     "moved = ends * Fraction(loss.lipschitz) / Fraction(strength)",
-    "tests/learn/test_traps.py",
+    "tests/learn/test_traps.py -k 'computed_minima'",
 )
 plant(
     "minimum: the certificate is ignored",
@@ -230,7 +228,7 @@ plant(
     "learn/losses/logistic.py",
     "signs = np.sign(targets)  #",
     "signs = targets  #",
-    ATTACK,
+    "tests/learn/test_attack.py -k 'no_target'",
 )
 
 # --- noisy steps ---
@@ -276,7 +274,7 @@ plant(
     "learn/solvers/projected_sgd.py",
     "data.picked(place).gradient",
     "data.picked(0 * place).gradient",
-    "tests/learn/test_traps.py",
+    "tests/learn/test_traps.py -k 'one_of_a_step'",
 )
 plant(
     "preconditioned: the Gram is free",
@@ -311,7 +309,7 @@ plant(
     "learn/solvers/bolt_on.py",
     "slopes @ rows[piece] / facts.batch",
     "slopes @ rows[piece] / len(slopes)",
-    "tests/learn/test_traps.py",
+    "tests/learn/test_traps.py -k 'left_over'",
 )
 plant(
     "bolt-on: one pass for many",
@@ -401,7 +399,7 @@ plant(
     "learn/solvers/noisy_lloyd.py",
     "                if many <= blur:\n",
     "                if totals[k * (1 + columns)] == 0:\n",
-    "tests/learn/test_traps.py",
+    "tests/learn/test_traps.py -k 'empty_clusters'",
 )
 
 # --- estimators and search ---
@@ -440,7 +438,7 @@ plant(
     SEARCH,
     "            fitted, held = in_two(\n",
     "            _, held = in_two(\n",
-    "tests/learn/test_traps.py",
+    "tests/learn/test_traps.py -k 'fits_no_record'",
 )
 plant(
     "a fit draws seeded noise",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, final, get_args
 
 import numpy as np
 
@@ -16,6 +16,15 @@ from privet._validate import above, fraction, instance, open_fraction, set_froze
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import HuberHinge, Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
+from privet.learn.solvers.analyses import (
+    Analysis,
+    Point,
+    cms11_price,
+    ends,
+    least_strength,
+    proved_price,
+    proved_sigma,
+)
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import Solver
@@ -27,6 +36,7 @@ from privet.noise import Grid
 from privet.privacy import Composed, Guarantee, ObjectivePerturbationLoss, PrivacyLoss, PureLoss, Unit
 
 _SHARE = 0.005  # of epsilon and of delta, for the noise that covers what separates a minimum from a computed one
+_ROUNDED = 0.02  # where the price is one point: what accountants round when they compose it, too
 _TOLERANCE = 1e-7
 
 
@@ -40,6 +50,10 @@ class ObjectivePerturbation(Solver):
 
     The answer is argmin sum_i psi(x_i w; y_i) + strength |w|^2/2 + b w with b ~ N(0, sigma^2 I), plus a little noise.
 
+    `analysis` names the theorem that prices it: "sharp" (the usual one, with the least noise), or, to compare, "rkw"
+    (Redberg, Koskela & Wang 2023), "kst12" (Kifer, Smith & Thakurta 2012), "amp" (Iyengar et al. 2019), and for a pure
+    epsilon "cms11" (Chaudhuri, Monteleoni & Sarwate 2011). They need a stronger regulariser, which they then get.
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = ObjectivePerturbation().plan(task, Logistic(), Guarantee(1.0, 1e-6))
     >>> plan.strength, round(plan.sigma, 1)
@@ -48,8 +62,11 @@ class ObjectivePerturbation(Solver):
 
     strength: float | None = None
     tolerance: float = _TOLERANCE
+    analysis: Analysis = "sharp"
 
     def __post_init__(self) -> None:
+        if self.analysis not in get_args(Analysis):
+            raise InvalidParameter(f"analysis must be one of {', '.join(get_args(Analysis))}")
         if self.strength is not None:
             set_frozen(self, strength=above("strength", self.strength, 0.0))
         set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
@@ -63,10 +80,23 @@ class ObjectivePerturbation(Solver):
             )
         if task.unit.group_size != 1:
             raise InvalidParameter("objective perturbation is priced for persons with one record each; take NoisyGD()")
-        strength = default_strength(target.epsilon) * loss.smoothness * 4.0 if self.strength is None else self.strength
-        if target.delta == 0.0:
-            return PureObjectiveFit.planned(task, loss, target.epsilon, strength, self.tolerance)
-        return ObjectiveFit.planned(task, loss, target, strength, self.tolerance)
+        pure = target.delta == 0.0
+        if self.analysis != "sharp" and pure != (self.analysis == "cms11"):
+            raise InvalidParameter('"cms11" is for a pure epsilon, "rkw", "kst12" and "amp" are for a delta')
+        strength = self._strength(loss, target.epsilon)
+        if pure:
+            return PureObjectiveFit.planned(task, loss, target.epsilon, strength, self.tolerance, self.analysis)
+        return ObjectiveFit.planned(task, loss, target, strength, self.tolerance, self.analysis)
+
+    def _strength(self, loss: Loss, epsilon: float) -> float:
+        least = least_strength(self.analysis, loss, epsilon * (1.0 - _ROUNDED)) * (1.0 + 2.0**-30)
+        if self.analysis == "rkw" and self.strength is None:
+            least *= 2.0  # at the smoothness itself there is no price
+        if self.strength is None:
+            return max(default_strength(epsilon) * loss.smoothness * 4.0, least)
+        if self.strength < least:
+            raise InvalidParameter(f"this analysis needs a strength of at least {least:.6g} here")
+        return self.strength
 
 
 def default_strength(epsilon: float) -> float:
@@ -147,18 +177,33 @@ class ObjectiveFit(_Fit):
 
     name = "objective_fit"
     sigma: float = 0.0
+    analysis: Analysis = "sharp"
+    point: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         set_frozen(self, sigma=above("sigma", self.sigma, 0.0))
+        if self.analysis not in get_args(Analysis) or self.analysis == "cms11":
+            raise InvalidParameter('analysis must be "sharp", "rkw", "kst12" or "amp" where noise is normal')
+        if self.point is not None:
+            set_frozen(self, point=Point(*self.point))
+        self._price()  # refuses what the analysis does not prove
 
     @classmethod
-    def planned(cls, task: Task, model: Loss, target: Guarantee, strength: float, tolerance: float) -> "ObjectiveFit":
+    def planned(
+        cls,
+        task: Task,
+        model: Loss,
+        target: Guarantee,
+        strength: float,
+        tolerance: float,
+        analysis: Analysis = "sharp",
+    ) -> "ObjectiveFit":
         """The least noise for the target: one in 200 of epsilon and delta goes to the output."""
         assert target.epsilon is not None
-        main = target.epsilon * (1.0 - _SHARE), target.delta * (1.0 - _SHARE)
-        curvature = strength_over(model, strength)
-        multiplier = least_multiplier(*main, curvature, model.shape, task.unit)
+        share = _SHARE if analysis in ("sharp", "rkw") else _ROUNDED
+        main = Point(target.epsilon * (1.0 - share), target.delta * (1.0 - _SHARE))
+        sigma = _least_sigma(model, main, strength, analysis, task.unit)
         moved = Sensitivity(Fraction(2) * Fraction(tolerance) / Fraction(strength), norm="l2", unit=task.unit)
         output = Gaussian.for_budget(epsilon=target.epsilon * _SHARE, delta=target.delta * _SHARE, sensitivity=moved)
         return cls(
@@ -166,17 +211,24 @@ class ObjectiveFit(_Fit):
             model=model,
             strength=strength,
             tolerance=tolerance,
-            sigma=multiplier * model.lipschitz * (1.0 + 2.0**-40),
+            sigma=sigma,
             output=output,
             at=target.delta,
+            analysis=analysis,
+            point=main if analysis in ("kst12", "amp") else None,
         )
 
     @property
     def loss(self) -> PrivacyLoss:
+        return Composed((self._price(), self.output.loss))
+
+    def _price(self) -> PrivacyLoss:
+        if self.analysis != "sharp":
+            point = None if self.point is None else Point(*self.point)
+            return proved_price(self.analysis, self.model, self.strength, self.sigma, point, self.task.unit)
         curvature = strength_over(self.model, self.strength)
         multiplier = self.sigma / self.model.lipschitz * (1.0 - 2.0**-45)
-        first = ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)
-        return Composed((first, self.output.loss))
+        return ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)
 
     def _linear(self, runs: int, source: Source) -> Array:
         size = runs, self.task.dimension
@@ -212,25 +264,46 @@ class PureObjectiveFit(_Fit):
 
     name = "pure_objective_fit"
     scale: float = 0.0
+    analysis: Analysis = "sharp"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.analysis not in ("sharp", "cms11"):
+            raise InvalidParameter('analysis must be "sharp" or "cms11" for a pure guarantee')
         set_frozen(self, scale=above("scale", self.scale, 0.0))
         if not isinstance(self.output, Ball):
             raise InvalidParameter("a pure guarantee needs output noise of the kind Ball")
 
     @classmethod
-    def planned(cls, task: Task, model: Loss, epsilon: float, strength: float, tolerance: float) -> "PureObjectiveFit":
+    def planned(
+        cls,
+        task: Task,
+        model: Loss,
+        epsilon: float,
+        strength: float,
+        tolerance: float,
+        analysis: Analysis = "sharp",
+    ) -> "PureObjectiveFit":
         """The least noise for epsilon; where the Jacobian alone costs more than half of it, a stronger regulariser."""
         main = epsilon * (1.0 - _SHARE) * (1.0 - 2.0**-40)  # so that rounding up does not lead above epsilon
-        ends = 2.0 if task.unit.relation == "replace" else 1.0
-        while math.log1p(model.smoothness / strength) > main / 2.0:
+        times = 2.0 if analysis == "cms11" else 1.0
+        while times * math.log1p(model.smoothness / strength) > main / 2.0:
             strength *= 1.25
-        scale = bisect(lambda s: pure_price(model, s, strength, ends) <= main, 1e-9, 4.0 * ends / main * (1.0 + main))
+
+        def enough(scale: float) -> bool:
+            return cls._cost(model, scale * model.lipschitz, strength, analysis, task.unit) <= main
+
+        scale = bisect(enough, 1e-9, 8.0 / main * (1.0 + main))
         moved = Sensitivity(Fraction(2) * Fraction(tolerance) / Fraction(strength), norm="l2", unit=task.unit)
         output = Ball.for_budget(epsilon=epsilon * _SHARE, sensitivity=moved)
         made = cls(
-            task=task, model=model, strength=strength, tolerance=tolerance, output=output, scale=scale * model.lipschitz
+            task=task,
+            model=model,
+            strength=strength,
+            tolerance=tolerance,
+            output=output,
+            scale=scale * model.lipschitz,
+            analysis=analysis,
         )
         if made.loss.pure() > epsilon:
             raise NoGuarantee("no length of the linear term keeps this promise; raise epsilon or the strength")
@@ -238,9 +311,14 @@ class PureObjectiveFit(_Fit):
 
     @property
     def loss(self) -> PrivacyLoss:
-        ends = 2.0 if self.task.unit.relation == "replace" else 1.0
-        cost = pure_price(self.model, self.scale / self.model.lipschitz * (1.0 - 2.0**-45), self.strength, ends)
+        cost = self._cost(self.model, self.scale * (1.0 - 2.0**-45), self.strength, self.analysis, self.task.unit)
         return Composed((PureLoss(cost * (1.0 + 2.0**-45), unit=self.task.unit), self.output.loss))
+
+    @staticmethod
+    def _cost(model: Loss, scale: float, strength: float, analysis: Analysis, unit: Unit) -> float:
+        if analysis == "cms11":
+            return cms11_price(model, scale, strength)
+        return pure_price(model, scale / model.lipschitz, strength, ends(unit))
 
     def _linear(self, runs: int, source: Source) -> Array:
         scale, p = self._grid.length(self.scale), self.task.dimension
@@ -264,6 +342,17 @@ def strength_over(model: Loss, strength: float) -> float:
     """The curvature of `ObjectivePerturbationLoss`, rounded up: 1/strength if logistic, else smoothness/strength."""
     whole = 1.0 if model.shape == "logistic" else model.smoothness
     return whole / strength * (1.0 + 2.0**-45)
+
+
+def _least_sigma(model: Loss, point: Point, strength: float, analysis: Analysis, unit: Unit) -> float:
+    """The least noise at which the analysis proves this point."""
+    if analysis in ("kst12", "amp"):
+        return proved_sigma(analysis, model, point, unit)
+    if analysis == "rkw":
+        shape, curvature = "general", proved_price("rkw", model, strength, model.lipschitz, None, unit).curvature
+    else:
+        shape, curvature = model.shape, strength_over(model, strength)
+    return least_multiplier(*point, curvature, shape, unit) * model.lipschitz * (1.0 + 2.0**-39)
 
 
 @lru_cache(maxsize=256)
@@ -309,15 +398,15 @@ def _smallest(missing: Callable[[float], float], bad: tuple[float, float], good:
     return good[0]
 
 
-def pure_price(model: Loss, scale: float, strength: float, ends: float) -> float:
-    """Pure epsilon of the linear term with length Gamma(d, scale L): section 7 of the proof note."""
+def pure_price(model: Loss, scale: float, strength: float, gradients: float) -> float:
+    """Pure epsilon of the linear term with length Gamma(d, scale L), where 1 or 2 gradients move."""
     if model.shape != "logistic":
-        return ends / scale + math.log1p(model.smoothness / strength)
+        return gradients / scale + math.log1p(model.smoothness / strength)
     kappa, rate = 1.0 / strength, 1.0 / scale
     # the maximum over t of rate t + ln(1 + kappa t(1 - t)): where rate (1 + kappa t - kappa t^2) + kappa (1 - 2t) = 0
     best = _peak(rate, kappa)
     inner = max(rate, rate * best + math.log1p(kappa * best * (1.0 - best)))
-    return inner + (ends - 1.0) * rate
+    return inner + (gradients - 1.0) * rate
 
 
 def _peak(rate: float, kappa: float) -> float:
