@@ -9,7 +9,15 @@ from privet.errors import InvalidParameter
 from privet.learn.losses import HuberHinge, Logistic
 from privet.learn.problem import Classes, Task
 from privet.learn.solvers import ObjectivePerturbation
-from privet.learn.solvers.analyses import Point, amp_share, cms11_price, least_strength, proved_price, proved_sigma
+from privet.learn.solvers.analyses import (
+    Point,
+    amp_share,
+    cms11_price,
+    least_strength,
+    proved_price,
+    proved_sigma,
+    rkw_curvature,
+)
 from privet.learn.solvers.objective_perturbation import ObjectiveFit, least_multiplier, pure_price
 from privet.privacy import Guarantee, ObjectivePerturbationLoss, Unit
 from tests.learn.densities import LOGISTIC, Problem, huber_hinge, one_dimension
@@ -44,8 +52,8 @@ def test_published_noise(epsilon, strength, kst12, rkw, general, one_sign, logis
     if kst12 is not None:
         assert proved_sigma("kst12", Logistic(), Point(epsilon, 1e-6), Unit()) == pytest.approx(kst12, rel=1e-3)
         assert strength >= least_strength("kst12", Logistic(), epsilon)
-        price = proved_price("rkw", Logistic(), strength, 1.0, None, Unit())
-        assert least_multiplier(epsilon, 1e-6, price.curvature, "general", Unit()) == pytest.approx(rkw, rel=0.01)
+        curvature = rkw_curvature(Logistic(), strength)
+        assert least_multiplier(epsilon, 1e-6, curvature, "general", Unit()) == pytest.approx(rkw, rel=0.01)
     else:
         assert strength < least_strength("kst12", Logistic(), epsilon) or strength <= 0.25
 
@@ -53,6 +61,8 @@ def test_published_noise(epsilon, strength, kst12, rkw, general, one_sign, logis
 def test_published_pure_prices():
     assert cms11_price(Logistic(), 1.0, 0.05) == pytest.approx(5.5835, abs=1e-4)
     assert cms11_price(Logistic(), 1.0, 1.0) == pytest.approx(2.4463, abs=1e-4)
+    for gradients, strength, known in ((1.0, 0.05, 2.3642), (2.0, 0.05, 3.3642), (1.0, 1.0, 1.0), (2.0, 1.0, 2.0)):
+        assert pure_price(Logistic(), 1.0, strength, gradients) == pytest.approx(known, abs=6e-5)
     for scale, strength, gradients in product((0.1, 1.0, 30.0), (0.01, 1.0), (1.0, 2.0)):
         assert cms11_price(Logistic(), scale, strength) >= pure_price(Logistic(), scale, strength, gradients)
 

@@ -111,7 +111,7 @@ plant(
     OBJECTIVE,
     "return inner + (gradients - 1.0) * rate",
     "return inner",
-    CANARY.format("survives_where and pure_objective_fit"),
+    "tests/learn/test_analyses.py -k published_pure",
 )
 plant(
     "output: one record moves where two do",

@@ -71,14 +71,24 @@ def proved_sigma(analysis: Analysis, loss: Loss, point: Point, unit: Unit) -> fl
     return 2.0 * loss.lipschitz * (1.0 + math.sqrt(2.0 * math.log(1.0 / delta))) / (share * epsilon) * _UP
 
 
+def rkw_curvature(loss: Loss, strength: float) -> float:
+    """What stands for the curvature with Redberg, Koskela & Wang: ln(1 + it) = -ln(1 - beta/Lambda), rounded up.
+
+    >>> from privet.learn.losses import Logistic
+    >>> round(rkw_curvature(Logistic(), 0.5), 9)
+    1.0
+    """
+    if not strength > loss.smoothness:
+        raise InvalidParameter("this analysis needs a strength above the smoothness of the loss")
+    return loss.smoothness / (strength - loss.smoothness) * _UP
+
+
 def proved_price(
     analysis: Analysis, loss: Loss, strength: float, sigma: float, point: Point | None, unit: Unit
 ) -> PrivacyLoss:
     """What the analysis proves for this noise and regulariser, or an error where it proves nothing."""
     if analysis == "rkw":
-        if not strength > loss.smoothness:
-            raise InvalidParameter("this analysis needs a strength above the smoothness of the loss")
-        curvature = loss.smoothness / (strength - loss.smoothness) * _UP  # ln(1 + it) = -ln(1 - beta/Lambda)
+        curvature = rkw_curvature(loss, strength)
         return ObjectivePerturbationLoss(sigma / loss.lipschitz / _UP, curvature, "general", unit=unit)
     if point is None or not (point.epsilon > 0.0 and 0.0 < point.delta < 1.0):
         raise InvalidParameter("this analysis proves one point: give its epsilon > 0 and 0 < delta < 1")

@@ -24,6 +24,7 @@ from privet.learn.solvers.analyses import (
     least_strength,
     proved_price,
     proved_sigma,
+    rkw_curvature,
 )
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords
@@ -349,10 +350,10 @@ def _least_sigma(model: Loss, point: Point, strength: float, analysis: Analysis,
     if analysis in ("kst12", "amp"):
         return proved_sigma(analysis, model, point, unit)
     if analysis == "rkw":
-        shape, curvature = "general", proved_price("rkw", model, strength, model.lipschitz, None, unit).curvature
+        least = least_multiplier(*point, rkw_curvature(model, strength), "general", unit)
     else:
-        shape, curvature = model.shape, strength_over(model, strength)
-    return least_multiplier(*point, curvature, shape, unit) * model.lipschitz * (1.0 + 2.0**-39)
+        least = least_multiplier(*point, strength_over(model, strength), model.shape, unit)
+    return least * model.lipschitz * (1.0 + 2.0**-39)
 
 
 @lru_cache(maxsize=256)
