@@ -351,7 +351,8 @@ def test_no_fit_scores_itself(monkeypatch):
 
     for name in ("score", "predict", "predict_proba", "decision_function"):
         monkeypatch.setattr(LogisticRegression, name, forbidden, raising=False)
-    LogisticRegression(epsilon=1.0, delta=1e-6, row_norm=1.0, classes=[0, 1]).fit(ROWS, LABELS)
+    model = LogisticRegression(epsilon=1.0, delta=1e-6, row_norm=1.0, classes=[0, 1]).fit(ROWS, LABELS)
+    assert model.coef_.shape == (1, 2)
 
 
 def test_noise_made_for_another_unit_or_less_is_refused():

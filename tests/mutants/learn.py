@@ -221,7 +221,7 @@ plant(
     "learn/losses/softmax.py",
     "return 1.4142135623730952",
     "return 1.0",
-    "tests/learn/test_losses.py",
+    "tests/learn/test_steps.py -k softmax",
 )
 plant(
     "logistic: a label beyond 1 counts for more",
