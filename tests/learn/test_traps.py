@@ -11,23 +11,26 @@ import numpy as np
 import pytest
 
 import privet as pv
-from privet import audit, noise
+from privet import audit, noise, testing
 from privet.errors import InvalidParameter, ReleaseFailed
 from privet.learn import HuberRegressor, LogisticRegression, PrivateSearchCV
 from privet.learn.losses import Huber, HuberHinge, Logistic, Softmax, Squared
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Interval, Records, Task
 from privet.learn.search import SearchFit
 from privet.learn.solvers import (
+    FrankWolfe,
+    Newton,
     NoisyGD,
     NoisyLloyd,
     ObjectivePerturbation,
     OutputPerturbation,
+    Preconditioned,
     ProjectedSGD,
     objective_perturbation,
 )
 from privet.learn.solvers.bolt_on import Facts, exact_last, last_reach
 from privet.learn.solvers.output_perturbation import minimum_reach
-from privet.mechanisms import Gaussian
+from privet.mechanisms import Example, Gaussian
 from privet.privacy import Guarantee, Unit
 from tests.learn.densities import LOGISTIC, Problem, one_dimension
 
@@ -49,7 +52,11 @@ TRAPS = {
         "traps::noise_for_both_relations",
         "traps::where_records_come_n_is_bought",
     ),
-    5: ("parts add up to the request", "sufficient_statistics::the_parts_add_up_to_the_request"),
+    5: (
+        "parts add up to the request",
+        "traps::all_parts_are_paid",
+        "sufficient_statistics::the_parts_add_up_to_the_request",
+    ),
     6: (
         "bounds of any place and width, and none of width 0",
         "sufficient_statistics::bounds_of_any_place_and_width",
@@ -337,6 +344,24 @@ def test_the_price_of_a_plan_covers_its_exact_law(relation):
         exact = one_dimension(with_it, gone if relation == "add_remove" else other, plan.sigma, at)
         assert np.all(exact[0] <= plan.loss.profile(at, "remove"))
         assert np.all(exact[1] <= plan.loss.profile(at, "add"))
+
+
+PARTS = {
+    "Newton": (Newton(steps=2, damping=0.5), Classes((0, 1)), Logistic(), Guarantee(mu=1.0)),
+    "preconditioned": (Preconditioned(steps=2), Classes((0, 1)), Logistic(), Guarantee(mu=1.0)),
+    "Frank-Wolfe": (FrankWolfe(steps=3), Interval(-1.0, 1.0), Huber(1.0), Guarantee(1.0)),
+    "steps": (NoisyGD(steps=2), Classes((0, 1)), Logistic(), Guarantee(mu=1.0)),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_all_parts_are_paid(name):
+    """What a run releases is what its price is made of: no part is free, and none is left out."""
+    solver, target, loss, promise = PARTS[name]
+    plan = solver.plan(task(target), loss, promise)
+    pair = records([1.0, 0.5], [1, 0]), records([1.0], [1])
+    testing.check_parts_are_the_price(Example(plan, *pair))
+    assert audit.replay(plan.release, *pair).verdict == "not refuted"
 
 
 def test_output_noise_covers_what_separates_computed_minima():
