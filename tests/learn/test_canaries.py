@@ -22,6 +22,7 @@ from privet.learn.solvers import (
     BoltOn,
     BoostedSSP,
     ColumnMoments,
+    ColumnRanges,
     CoordinateDescent,
     FrankWolfe,
     GreedyCoordinateDescent,
@@ -104,6 +105,7 @@ def canaries() -> dict[str, Canary]:
     clusters = NoisyLloyd.planned(Task(features=1, row_norm=1.0, intercept=False, unit=REPLACE), 1, 1, MU)
     gram = NoisyGram.planned(Task(features=1, row_norm=1.0, intercept=False), MU)
     moments = ColumnMoments.planned(Task(features=1, row_norm=1.0, intercept=False, unit=REPLACE, **unit_box), MU)
+    ranges = ColumnRanges.planned(moments.task, 0.45, Guarantee(8.0))
     known = {"moments": (1.0,), "records": 1.0}
     coordinate = CoordinateDescent(rounds=1, steps=1, clipping="lipschitz", clip=1.0, **known)
     greedy = GreedyCoordinateDescent(steps=1, clip=1.0, **known)
@@ -132,6 +134,7 @@ def canaries() -> dict[str, Canary]:
         "noisy_gram": Canary(gram, records([1.0], None), records([], None)),
         "symmetric_gaussian": Canary(gram.noise, np.zeros((1, 1), dtype=np.int64), np.full((1, 1), 2**42)),
         "column_moments": Canary(moments, records([1.0], None), records([-1.0], None)),
+        "column_ranges": Canary(ranges, records([-1.0, 0.0, 0.0, 0.0], None), records([1.0, 0.0, 0.0, 0.0], None), 4.0),
         "sufficient_statistics_fit": Canary(one_step(SufficientStatistics(), loss=Squared(), target=NUMBERS), *LIFTED),
         "adassp_fit": Canary(
             louder(one_step(AdaSSP(), loss=Squared(), target=NUMBERS), 20.0, "smallest", "gram"), *LIFTED
