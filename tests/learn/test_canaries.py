@@ -62,6 +62,11 @@ ONE, OPPOSITE, NOBODY = records([1.0], [1]), records([-1.0], [1]), records([], n
 LIFTED = records([1.0] * 60, [1.0] + [0.0] * 59), records([1.0] * 60, [-1.0] + [0.0] * 59)  # a Gram above its noise
 
 
+WITHIN = {
+    "person_fit"
+}  # runs another fit: its noise is that one's, and its price for a group of rows has tests of its own
+
+
 class Canary(NamedTuple):
     """A plan, a pair of neighbours, and by how much its noise is said to be larger in the claim that must be refuted."""
 
@@ -176,7 +181,7 @@ def audited(canary: Canary, times: float, runs: int) -> Any:
 def test_every_fit_of_the_room_has_a_canary():
     load_rooms()
     here = {name for name, kind in registered_mechanisms().items() if kind.__module__.startswith("privet.learn.")}
-    assert here == set(canaries())
+    assert here - WITHIN == set(canaries())
 
 
 @pytest.mark.parametrize("name", [name for name in canaries() if name != "tukey_fit"])  # its runs are slow: see below
