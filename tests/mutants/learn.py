@@ -227,8 +227,8 @@ plant(
 plant(
     "logistic: a label beyond 1 counts for more",
     "learn/losses/logistic.py",
-    "t -= np.sign(targets)  #",
-    "t -= targets  #",
+    "halves = 0.5 * np.sign(targets)  #",
+    "halves = 0.5 * targets  #",
     "tests/learn/test_attack.py -k 'no_target'",
 )
 
