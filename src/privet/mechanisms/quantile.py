@@ -243,13 +243,14 @@ class Quantile(Mechanism[Any, float]):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         ages = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 8.0), step=1.0)
-        yield Example(ages, [1.0, 2.0, 2.0, 7.0], [1.0, 2.0, 2.0, 7.0, 8.0], Guarantee(1.0))
+        # Pairs found by exact search: here a second record moves the middle from one record to between two.
+        yield Example(ages, [2.0], [2.0, 8.0], Guarantee(1.0))
         upper = cls.for_budget(rho=0.1, q=0.9, bounds=(-1.0, 1.0), step=0.125, unit=Unit("replace"))
-        # Found by exact search: the upper end moves from many records below it to fewer.
+        # The upper end moves from many records below it to fewer.
         low = [-0.5, -0.5, *[-1.0] * 9]
         yield Example(upper, [*low, -1.0], [*low, 1.0], Guarantee(rho=0.1))
-        people = cls.for_budget(epsilon=1.0, q=0.5, bounds=(0.0, 3.0), step=1.0, max_rows=3)
-        yield Example(people, [0.0, *[2.0] * 4], [0.0, *[2.0] * 4, 0.0, 0.0, 0.0], Guarantee(1.0))
+        people = cls.for_budget(epsilon=2.0, q=0.5, bounds=(0.0, 8.0), step=1.0, max_rows=3)
+        yield Example(people, [0.0, 2.0, 2.0], [0.0, 2.0, 2.0, 8.0, 8.0, 8.0], Guarantee(2.0))
 
 
 def _one_q(q: Any) -> float:

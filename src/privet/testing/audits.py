@@ -5,10 +5,12 @@ import time
 from typing import Any
 
 from privet import accounting
+from privet._numerics import bisect
 from privet._validate import above
 from privet.audit import Pairs, TrainingAudit, mechanism as audit_mechanism, replay, training
 from privet.mechanisms import Algorithm, Example, registered_mechanisms
 from privet.privacy import ApproxLoss, GaussianLoss, PrivacyLoss, PureLoss
+from privet.privacy.families.normal import gaussian_delta
 from privet.testing.rooms import load_rooms
 
 _FEWEST, _MOST, _PILOT = 3_000, 20_000, 300
@@ -46,7 +48,8 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
 
 
 def weaker_claim(loss: PrivacyLoss, share: float) -> PrivacyLoss:
-    """A claim of only a share of a price: of mu for Gaussian and zCDP prices, else of epsilon at the same delta.
+    """A claim of only a share of a price: of epsilon where it is pure or stated with a delta, else of mu, which is that of
+    the Gaussian mechanism with the same epsilon at a delta of 1e-5 where the price names none.
 
     >>> from privet.privacy import PureLoss
     >>> weaker_claim(PureLoss(2.0), 0.5).pure()
@@ -56,13 +59,17 @@ def weaker_claim(loss: PrivacyLoss, share: float) -> PrivacyLoss:
     if isinstance(loss, ApproxLoss):
         return ApproxLoss(share * loss.epsilon, loss.delta, unit=loss.unit)
     mu, rho = loss.gaussian(), loss.zcdp()
-    if mu is None and not math.isfinite(loss.pure()) and rho is not None:
-        mu = math.sqrt(2.0 * rho.rho)
+    if mu is None and not math.isfinite(loss.pure()):
+        mu = math.sqrt(2.0 * rho.rho) if math.isfinite(rho.rho) else _mu_like(loss)
     if mu is not None:
         return GaussianLoss(1.0 / (share * mu), unit=loss.unit)
-    if not math.isfinite(loss.pure()):
-        return ApproxLoss(share * float(accounting.epsilon(loss, delta=1e-5)), 1e-5, unit=loss.unit)
     return PureLoss(share * loss.pure(), unit=loss.unit)
+
+
+def _mu_like(loss: PrivacyLoss, delta: float = 1e-5) -> float:
+    """The mu of the Gaussian mechanism that has the same epsilon at this delta."""
+    epsilon = float(accounting.epsilon(loss, delta=delta))
+    return bisect(lambda mu: float(gaussian_delta(mu, epsilon)) <= delta, 100.0, 1e-9)
 
 
 def check_audit_can_fail(example: Example, *, runs: int = 20_000, alpha: float = 1e-6) -> None:

@@ -237,17 +237,22 @@ class ObjectiveFit(_Fit):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        solver, two = ObjectivePerturbation(), Classes((0, 1))
-        rows = np.array([[0.6, -0.8], [0.0, 1.0], [1.0, 0.0]])
-        labels = np.array([0, 1, 1])
+        two, target = Classes((0, 1)), Guarantee(4.0, 1e-5)
         task = Task(features=2, row_norm=1.0, target=two)
-        made = solver.plan(task, Logistic(), Guarantee(1.0, 1e-5))
-        records = ArrayRecords(rows, labels), ArrayRecords(rows[:2], labels[:2])
-        yield Example(made, *records, Guarantee(1.0, 1e-5))
+        made = ObjectivePerturbation(strength=1.0).plan(task, Logistic(), target)
+        yield Example(made, *_against_the_rest([1.0, 0.0]), target, detects=0.4)
         moved = Task(features=1, row_norm=2.0, intercept=False, target=two, unit=Unit("replace"))
-        other = solver.plan(moved, HuberHinge(), Guarantee(2.0, 1e-5))
+        # So strong a regulariser keeps the margin at 0, where the hinge is steepest.
+        other = ObjectivePerturbation(strength=50.0).plan(moved, HuberHinge(), target)
         one, label = np.array([[2.0]]), np.array([1])
-        yield Example(other, ArrayRecords(one, label), ArrayRecords(-one, label), Guarantee(2.0, 1e-5), detects=0.25)
+        yield Example(other, ArrayRecords(one, label), ArrayRecords(-one, label), target)
+
+
+def _against_the_rest(row: list[float]) -> tuple[ArrayRecords, ArrayRecords]:
+    """A record and six equal ones of the other class, which push its margin to where its gradient is near its largest;
+    and without that record."""
+    rows, labels = np.array([row] * 7), np.array([0] * 6 + [1])
+    return ArrayRecords(rows, labels), ArrayRecords(rows[:6], labels[:6])
 
 
 @final
@@ -328,15 +333,8 @@ class PureObjectiveFit(_Fit):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         task = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1)))
-        made = ObjectivePerturbation().plan(task, Logistic(), Guarantee(1.0))
-        rows, labels = np.array([[1.0], [1.0]]), np.array([1, 0])
-        yield Example(
-            made,
-            ArrayRecords(rows, labels),
-            ArrayRecords(rows[:1], labels[:1]),
-            Guarantee(1.0),
-            detects=0.25,
-        )
+        made = ObjectivePerturbation(strength=1.0).plan(task, Logistic(), Guarantee(2.0))
+        yield Example(made, *_against_the_rest([1.0]), Guarantee(2.0))
 
 
 def strength_over(model: Loss, strength: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.learn.losses import Logistic, Loss
+from privet.learn.losses import HuberHinge, Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords, check_reach
@@ -145,10 +145,10 @@ class OutputFit(OnRecords, Mechanism[Any, Any]):
         two, label = Classes((0, 1)), np.array([1, 1])
         rows = np.array([[1.0], [1.0]])
         task = Task(features=1, row_norm=1.0, intercept=False, target=two)
-        solver = OutputPerturbation(strength=4.0)
+        solver = OutputPerturbation(strength=50.0)  # so strong that margins stay at 0, where a hinge moves the most
         pair = ArrayRecords(rows, label), ArrayRecords(rows[:1], label[:1])
-        made = solver.plan(task, Logistic(), Guarantee(1.0, 1e-5))
-        yield Example(made, *pair, Guarantee(1.0, 1e-5), detects=0.25)
+        made = solver.plan(task, HuberHinge(), Guarantee(1.0, 1e-5))
+        yield Example(made, *pair, Guarantee(1.0, 1e-5))
         moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
         pure = solver.plan(moved, Logistic(), Guarantee(1.0))
         yield Example(pure, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(1.0), detects=0.25)
