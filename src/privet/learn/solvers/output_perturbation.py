@@ -147,8 +147,8 @@ class OutputFit(OnRecords, Mechanism[Any, Any]):
         task = Task(features=1, row_norm=1.0, intercept=False, target=two)
         solver = OutputPerturbation(strength=50.0)  # so strong that margins stay at 0, where a hinge moves the most
         pair = ArrayRecords(rows, label), ArrayRecords(rows[:1], label[:1])
-        made = solver.plan(task, HuberHinge(), Guarantee(1.0, 1e-5))
-        yield Example(made, *pair, Guarantee(1.0, 1e-5))
+        made = solver.plan(task, HuberHinge(), Guarantee(4.0, 1e-5))
+        yield Example(made, *pair, Guarantee(4.0, 1e-5))
         moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
         pure = solver.plan(moved, Logistic(), Guarantee(1.0))
         yield Example(pure, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(1.0), detects=0.25)
