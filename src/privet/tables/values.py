@@ -3,26 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from privet.tables import expressions as tree
 from privet.tables.bounded import Ticks
 from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
 from privet.tables.dialect import Dialect
-from privet.tables.expressions import (
-    Bin,
-    Both,
-    Compare,
-    CompareColumns,
-    Condition,
-    Either,
-    Expression,
-    IsIn,
-    IsMissing,
-    Linear,
-    Negated,
-    Part,
-    Pattern,
-    Plus,
-    Ref,
-)
 from privet.tables.reading import rounded
 
 
@@ -30,42 +14,42 @@ class Values:
     """Values and conditions over columns that stand under aliases.
 
     >>> from privet.tables.dialect import DuckDB
-    >>> Values(DuckDB()).expression(Ref("age"), {}, {"age": "c0"})
+    >>> Values(DuckDB()).expression(tree.Ref("age"), {}, {"age": "c0"})
     'c0'
     """
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
 
-    def expression(self, what: Expression, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+    def expression(self, what: tree.Expression, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
         """A value for every row."""
         d = self.dialect
-        if isinstance(what, Ref):
+        if isinstance(what, tree.Ref):
             return aliases[what.name]
-        if isinstance(what, Linear):
+        if isinstance(what, tree.Linear):
             inner = self.expression(what.of, columns, aliases)
             if isinstance(what.column(columns), Float):
                 factor, shift = d.number(float(what.factor)), d.number(float(what.shift))
                 return d.settled(f"({d.settled(d.as_double(inner))} * {factor} + {shift})")
             return f"({inner} * {d.number(what.factor)} + {d.number(what.shift)})"
-        if isinstance(what, Plus):
+        if isinstance(what, tree.Plus):
             parts = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
             if isinstance(what.column(columns), Float):
                 parts = [d.as_double(each) for each in parts]
             return f"({parts[0]} {'+' if what.sign > 0 else '-'} {parts[1]})"
-        if isinstance(what, Bin):
+        if isinstance(what, tree.Bin):
             return self._bin(what, columns, aliases)
-        if isinstance(what, Pattern):
+        if isinstance(what, tree.Pattern):
             told = [self.condition(each, columns, aliases) for each in what.conditions]
             bits = [f"CASE WHEN {each} THEN {d.number(2**i)} ELSE {d.number(0)} END" for i, each in enumerate(told)]
             return f"({' + '.join(bits)})"
-        assert isinstance(what, Part)
+        assert isinstance(what, tree.Part)
         inner = self.expression(what.of, columns, aliases)
         if what.part == "weekday":
             return f"(({inner} + {d.number(7 * 2**20 + 3)}) % 7)"
         return d.day_part(what.part, inner)
 
-    def _bin(self, what: Bin, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+    def _bin(self, what: tree.Bin, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
         d, inner = self.dialect, self.expression(what.of, columns, aliases)
         end = what.start + what.width * what.count
         whole = isinstance(what.start, int) and isinstance(what.width, int)
@@ -90,26 +74,26 @@ class Values:
         read = column.read(value)
         return d.text(read) if isinstance(read, str) else d.number(read)
 
-    def condition(self, what: Condition, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+    def condition(self, what: tree.Condition, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
         """A condition in the three-valued logic of SQL."""
-        if isinstance(what, Compare):
+        if isinstance(what, tree.Compare):
             operator = "<>" if what.operator == "!=" else what.operator
             constant = self.constant(what.of.column(columns), what.value)
             return f"({self.expression(what.of, columns, aliases)} {operator} {constant})"
-        if isinstance(what, CompareColumns):
+        if isinstance(what, tree.CompareColumns):
             operator = "<>" if what.operator == "!=" else what.operator
             sides = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
             return f"({sides[0]} {operator} {sides[1]})"
-        if isinstance(what, IsIn):
+        if isinstance(what, tree.IsIn):
             column = what.of.column(columns)
             listed = ", ".join(self.constant(column, value) for value in what.values)
             return f"({self.expression(what.of, columns, aliases)} IN ({listed}))"
-        if isinstance(what, IsMissing):
+        if isinstance(what, tree.IsMissing):
             return f"({self.expression(what.of, columns, aliases)} IS NULL)"
-        if isinstance(what, Negated):
+        if isinstance(what, tree.Negated):
             return f"(NOT {self.condition(what.of, columns, aliases)})"
-        assert isinstance(what, Both | Either)
-        word = "AND" if isinstance(what, Both) else "OR"
+        assert isinstance(what, tree.Both | tree.Either)
+        word = "AND" if isinstance(what, tree.Both) else "OR"
         sides = [self.condition(each, columns, aliases) for each in (what.left, what.right)]
         return f"({sides[0]} {word} {sides[1]})"
 

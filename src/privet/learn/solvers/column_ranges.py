@@ -12,8 +12,8 @@ from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.learn.problem import ArrayRecords, NoTarget, Records, Task
 from privet.learn.problem.array_records import dense
+from privet.learn.solvers.on_records import OnRecords
 from privet.mechanisms import Algorithm, Quantile
-from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.target import smallest_scale
 from privet.privacy import Composed, ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
@@ -25,7 +25,7 @@ _STEP = 2.0**-15  # 2^16 steps from end to end
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class ColumnRanges(Algorithm[Any, Any]):
+class ColumnRanges(OnRecords, Algorithm[Any, Any]):
     """A low and a high quantile of every column, with columns moved to [-1, 1] by public bounds.
 
     What lies outside of the bounds counts as the bound; NaN is left out, or counts as the lower bound under replace.
@@ -68,13 +68,6 @@ class ColumnRanges(Algorithm[Any, Any]):
     def loss(self) -> PrivacyLoss:
         both = (Repeated(part.loss, self.task.features) for part in (self.low, self.high))
         return Composed(tuple(both))
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
 
     def _run(self, prepared: Records, source: Source) -> Array:
         """Lows and highs, in the units of the data."""

@@ -6,27 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privet._numerics import Array
+from privet.tables import expressions as tree
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged
 from privet.tables.columns import Column, Float
 from privet.tables.dialect import SETTLE
 from privet.tables.engines.reference_columns import Values, canonical, persons
-from privet.tables.expressions import (
-    Bin,
-    Both,
-    Compare,
-    CompareColumns,
-    Condition,
-    Either,
-    Expression,
-    IsIn,
-    IsMissing,
-    Linear,
-    Negated,
-    Part,
-    Pattern,
-    Plus,
-    Ref,
-)
 from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
 from privet.tables.mix import folded, number_of, priority
@@ -257,27 +241,27 @@ def _union(frames: list[Frame]) -> Frame:
 # --- expressions -------------------------------------------------------------------------------------------------------
 
 
-def _value(what: Expression, held: Mapping[str, Values], columns: Mapping[str, Column]) -> Values:
-    if isinstance(what, Ref):
+def _value(what: tree.Expression, held: Mapping[str, Values], columns: Mapping[str, Column]) -> Values:
+    if isinstance(what, tree.Ref):
         return held[what.name]
-    if isinstance(what, Plus):
+    if isinstance(what, tree.Plus):
         one, two = (_value(each, held, columns) for each in (what.left, what.right))
         floats = isinstance(what.column(columns), Float)
         a, b = (each.values.astype(np.float64 if floats else np.int64) for each in (one, two))
         return Values(a + b if what.sign > 0 else a - b, one.missing | two.missing)
-    if isinstance(what, Pattern):
+    if isinstance(what, tree.Pattern):
         told = [_condition(each, held, columns) for each in what.conditions]
         bits = sum((holds & known).astype(np.int64) << i for i, (holds, known) in enumerate(told))
         return Values(np.asarray(bits), np.zeros(np.shape(bits), dtype=bool))
     inner = _value(what.of, held, columns)  # type: ignore[attr-defined]
-    if isinstance(what, Linear):
+    if isinstance(what, tree.Linear):
         if isinstance(what.column(columns), Float):
             made = (inner.values.astype(np.float64) + SETTLE - SETTLE) * float(what.factor) + float(what.shift)
             return Values(made + SETTLE - SETTLE, inner.missing)
         return Values(inner.values * int(what.factor) + int(what.shift), inner.missing)
-    if isinstance(what, Bin):
+    if isinstance(what, tree.Bin):
         return _bin(what, inner, columns)
-    assert isinstance(what, Part)
+    assert isinstance(what, tree.Part)
     if what.part == "weekday":
         return Values((inner.values + 3) % 7, inner.missing)
     days = inner.values.astype("datetime64[D]")
@@ -286,7 +270,7 @@ def _value(what: Expression, held: Mapping[str, Values], columns: Mapping[str, C
     return Values(days.astype("datetime64[M]").astype(np.int64) % 12 + 1, inner.missing)
 
 
-def _bin(what: Bin, inner: Values, columns: Mapping[str, Column]) -> Values:
+def _bin(what: tree.Bin, inner: Values, columns: Mapping[str, Column]) -> Values:
     end = what.start + what.width * what.count
     whole = isinstance(what.start, int) and isinstance(what.width, int)
     if whole and not isinstance(what.of.column(columns), Float):
@@ -311,28 +295,28 @@ _COMPARE: dict[str, Any] = {
 }
 
 
-def _condition(what: Condition, held: Mapping[str, Values], columns: Mapping[str, Column]) -> tuple[Array, Array]:
+def _condition(what: tree.Condition, held: Mapping[str, Values], columns: Mapping[str, Column]) -> tuple[Array, Array]:
     """Where it holds, and where that is known."""
-    if isinstance(what, Compare):
+    if isinstance(what, tree.Compare):
         inner = _value(what.of, held, columns)
         constant = what.of.column(columns).read(what.value)
         return np.asarray(_COMPARE[what.operator](inner.values, constant), dtype=bool), ~inner.missing
-    if isinstance(what, CompareColumns):
+    if isinstance(what, tree.CompareColumns):
         one, two = (_value(each, held, columns) for each in (what.left, what.right))
         return np.asarray(_COMPARE[what.operator](one.values, two.values), dtype=bool), ~(one.missing | two.missing)
-    if isinstance(what, IsIn):
+    if isinstance(what, tree.IsIn):
         inner, column = _value(what.of, held, columns), what.of.column(columns)
         listed = {column.read(each) for each in what.values}
         return np.array([each in listed for each in inner.values.tolist()], dtype=bool), ~inner.missing
-    if isinstance(what, IsMissing):
+    if isinstance(what, tree.IsMissing):
         missing = _value(what.of, held, columns).missing
         return missing, np.ones(len(missing), dtype=bool)
-    if isinstance(what, Negated):
+    if isinstance(what, tree.Negated):
         holds, known = _condition(what.of, held, columns)
         return ~holds, known
-    assert isinstance(what, Both | Either)
+    assert isinstance(what, tree.Both | tree.Either)
     (a, known_a), (b, known_b) = (_condition(each, held, columns) for each in (what.left, what.right))
-    if isinstance(what, Both):  # false where one is known to be false
+    if isinstance(what, tree.Both):  # false where one is known to be false
         return a & b, (known_a & known_b) | (known_a & ~a) | (known_b & ~b)
     holds = (a & known_a) | (b & known_b)
     return holds, (known_a & known_b) | holds
