@@ -344,7 +344,7 @@ class SearchFit(Algorithm[Any, Any]):
         if self.law == "poisson":
             return int(noise.poisson(mean=self.mean, source=source))
         eta = _ETA[self.law]
-        # a mean that is smaller by a hair, never larger than the one that is priced
+        # a mean that is a little smaller, never larger than the one that is priced
         gamma = min(1.0, stopping_probability(self.mean, eta) * (1.0 + 1e-12))
         return int(noise.truncated_negative_binomial(eta=eta, gamma=gamma, source=source))
 
