@@ -362,3 +362,14 @@ def test_a_fit_about_persons_is_run_on_such_tables_alone():
         table = pv.Table(data, columns=columns, unit=unit)
         with pytest.raises(InvalidData, match=r"persons|rows of a person"):
             plan.release(TableRecords(table.rows, table.data, learn.Encoding(columns, "y")))
+
+
+def test_a_table_without_a_piece_adds_up_to_nothing(monkeypatch):
+    """Spark may have no partition at all for an empty table: that must not show as an error of another kind."""
+    from privet.tables.engines import SparkRows
+
+    table = pv.Table({"age": []}, columns={"age": pv.Int(0, 100)})
+    records = TableRecords(table.rows, table.data, learn.Encoding(table.columns))
+    monkeypatch.setattr(SparkRows, "exact_parts", lambda self, part: [])
+    records._apart, records._spark = True, SparkRows(records.scan, {})
+    assert records.exact_added(lambda piece: sum(len(chunk.rows) for chunk in piece.chunks())) == 0

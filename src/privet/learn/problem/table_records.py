@@ -90,7 +90,7 @@ class TableRecords(Records):
             kept = blocks if salts is None else bounded_rows(blocks, most, salts)
             return part(Piece(encoding, kept))
 
-        return _sum(self._spark.exact_parts(work))
+        return _sum(self._spark.exact_parts(work) or [work(iter(()))])  # an empty table may have no piece at all
 
     @property
     def _chosen_by(self) -> Salts | None:
