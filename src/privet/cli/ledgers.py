@@ -1,4 +1,6 @@
-"""What the commands about ledgers share: the application, opening, budgets from options, files for their owner alone."""
+"""What the commands `privet ledger ...` share: their group, their options, and how they open a ledger, read a budget from
+options, print facts and write files that only their owner may read.
+"""
 
 import os
 from pathlib import Path
@@ -44,7 +46,11 @@ def open_ledger(
     read_only: bool = False,
     custodian: Path | None = None,
 ) -> "Ledger":
-    """A ledger that exists, with the anchor and the custodian's key that were named."""
+    """A ledger that exists, with the anchor and the custodian's key that were named.
+
+    Three keys, which are easily confused: `key` is the file of the private key that signs new anchors, `public_key` the
+    key (in hex) that must have signed the anchor, `custodian` the key file of the custodian, where one is appointed.
+    """
     from privet.ledger import AnchorFile, Ledger
 
     place: AnchorFile | None = None
@@ -57,7 +63,7 @@ def open_ledger(
 
 
 def budget_of(epsilon: float | None, delta: float, rho: float | None, mu: float | None) -> "Budget | None":
-    """The budget that the options name, if they name one."""
+    """The budget that the options name, or None: a delta alone, which has a default, names none."""
     from privet.ledger import Budget
 
     if epsilon is None and rho is None and mu is None:
@@ -66,7 +72,7 @@ def budget_of(epsilon: float | None, delta: float, rho: float | None, mu: float 
 
 
 def print_facts(facts: list[tuple[str, str]]) -> None:
-    """Names and values, a line each."""
+    """Print names and values, a line each."""
     from rich.console import Console
 
     from privet.report import facts_table
@@ -75,7 +81,8 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """A file for its owner alone (0600): requests, purposes and answers stand in it. What exists is replaced."""
+    """Write a file for its owner alone (0600), since requests, purposes and answers stand in it; replace what exists."""
+    # A new file that then takes the name: nobody sees half of it, and the wider rights of an old file end with that file.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

@@ -21,7 +21,8 @@ from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Un
 from privet.privacy.exponential import bounded_range_rdp
 
 _WORTH = 1e-3  # of epsilon: what the search may leave unused
-_CELLS = (24, 12)  # of a range, for few choices and for many: the curve of its repeats is right to a thousandth
+# Cells of `epsilon_of_repeats` for up to _MANY choices, and for more: its curve is then right to a thousandth.
+_CELLS = (24, 12)
 _MANY = 15
 _ROUNDING = 2.0**-40  # far above what the rounding of quotients can add
 
@@ -60,14 +61,17 @@ class TopK(SelectionMechanism):
 
     def _price(self, epsilon: float) -> PrivacyLoss:
         unit = self.sensitivity.unit
+        # The epsilon of an `ExponentialLoss` is that of any utility: a monotonic one costs half of it.
         one = ExponentialLoss(2.0 * epsilon if self.monotonic else epsilon, self.monotonic, unit=unit)
         return Repeated(one, self.k)
 
     def _multiplier(self, target: Guarantee) -> float:
         if target.delta == 0.0:
             return super()._multiplier(target)
+        # With a delta, the least ratio of scale and sensitivity that one of three bounds allows: k pure epsilons added up,
+        # the Rényi divergence of a bounded range, and the curve of the composed pairs, which takes longest.
         assert target.epsilon is not None
-        # about right for zCDP: k (reach/ratio)^2/8 = epsilon^2/(4 ln(1/delta))
+        # about right, by zCDP: k (reach/ratio)^2/8 = epsilon^2/(4 ln(1/delta))
         start = float(self._reach) * math.sqrt(self.k * math.log(1.0 / target.delta) / 2.0) / target.epsilon
 
         def price(ratio: float) -> PrivacyLoss:
@@ -77,14 +81,14 @@ class TopK(SelectionMechanism):
             return self.k * bounded_range_rdp(float(self._reach) / ratio, order)
 
         def curve(ratio: float) -> float:
-            wide = float(self._reach) / ratio * (1.0 + _ROUNDING)
-            return epsilon_of_repeats(wide, self.k, target.delta, at_ends=0.0, cells=_CELLS[self.k > _MANY])
+            widest = float(self._reach) / ratio * (1.0 + _ROUNDING)
+            return epsilon_of_repeats(widest, self.k, target.delta, at_ends=0.0, cells=_CELLS[self.k > _MANY])
 
         pure = float(self.k * self._reach / Fraction(target.epsilon))
         while price(pure).pure() > target.epsilon:  # the last bits of sums and quotients
             pure *= 1.0 + 2.0**-52
         quick = min(pure, renyi_scale(divergence, target, min(start, pure)))
-        # Where delta is large beside epsilon the curve of the composed pairs is the better one.
+        # Where delta is large beside epsilon the curve is the better bound: worth a search if it allows a smaller ratio.
         goal = target.epsilon * (1.0 - _WORTH)
         if curve(quick * (1.0 - _WORTH)) <= goal:
             return root_of_falling(curve, goal, quick, _WORTH)
@@ -101,11 +105,12 @@ class TopK(SelectionMechanism):
             # Runs that agree so far draw their next candidate from the same list.
             prefixes, group = np.unique(chosen[:, :done], axis=0, return_inverse=True)
             for number, prefix in enumerate(prefixes):
-                left = np.ones(len(scores), dtype=np.int64)
+                left = np.ones(len(scores), dtype=np.int64)  # 0 for those chosen before
                 left[prefix] = 0
-                mine = np.flatnonzero(group.ravel() == number)
-                draws = noise.choice_exp(scores, scale=Fraction(self.scale), counts=left, size=len(mine), source=source)
-                chosen[mine, done] = draws
+                agreeing = np.flatnonzero(group.ravel() == number)
+                many = len(agreeing)
+                draws = noise.choice_exp(scores, scale=Fraction(self.scale), counts=left, size=many, source=source)
+                chosen[agreeing, done] = draws
         return chosen
 
     @property

@@ -68,6 +68,8 @@ def renyi(p: Distribution, q: Distribution, alpha: float) -> float:
     """
     order = math.inf if alpha == math.inf else above("alpha", alpha, 0.0)
     first, second = _pair(p, q)
+    # The losses ln(p/q) where both can show an outcome; `alone` is what P shows and Q never does. It is no test of whether
+    # there is any: a Fraction may be too small for a float.
     shared = [(a, _log_ratio(a, b)) for a, b in zip(first, second, strict=True) if a > 0 and b > 0]
     alone = sum(float(a) for a, b in zip(first, second, strict=True) if a > 0 and b == 0)
     if not shared or (order >= 1.0 and any(a > 0 and b == 0 for a, b in zip(first, second, strict=True))):
@@ -76,8 +78,9 @@ def renyi(p: Distribution, q: Distribution, alpha: float) -> float:
         return max(0.0, *(loss for _, loss in shared))
     if order == 1.0:
         return max(0.0, math.fsum(float(a) * loss for a, loss in shared))
+    # The sum of p^alpha q^(1-alpha) is the mean of exp(x) under P for x = (alpha - 1) ln(p/q).
     exponents = [(order - 1.0) * loss for _, loss in shared]
-    if max(map(abs, exponents)) < 1.0 and alone < 0.5:  # the mean of exp(x) is near one: keep the digits of mean - 1
+    if max(map(abs, exponents)) < 1.0 and alone < 0.5:  # it is near one: keep the digits of mean - 1 = excess - alone
         excess = math.fsum(float(a) * math.expm1(x) for (a, _), x in zip(shared, exponents, strict=True))
         log_mean = math.log1p(excess - alone)
     else:
@@ -99,15 +102,15 @@ def contraction(channel: Channel, gamma: Number) -> float | Fraction:
     >>> contraction(coin, 3), contraction(coin, "29/10"), contraction(coin, 1)
     (Fraction(0, 1), Fraction(1, 40), Fraction(1, 2))
     """
-    every, order = _rows(channel), _gamma(gamma, 1.0)
-    rows = list(dict.fromkeys(every))
-    if _exact(*every) and isinstance(order, Fraction):
-        return max(_excess(a, b, order) for a in rows for b in rows)
+    every, factor = _rows(channel), _gamma(gamma, 1.0)
+    rows = list(dict.fromkeys(every))  # each once; `_exact` asks all, since 1/2 and 0.5 are the same key
+    if _exact(*every) and isinstance(factor, Fraction):
+        return max(_excess(a, b, factor) for a in rows for b in rows)
     table = np.array([[float(item) for item in row] for row in rows])
     best = 0.0
     for row in rows:
-        reach = np.maximum(np.array([float(item) for item in row]) - float(order) * table, 0.0).sum(axis=1)
-        best = max(best, float(_excess(row, rows[int(reach.argmax())], float(order))))
+        against = np.maximum(np.array([float(item) for item in row]) - float(factor) * table, 0.0).sum(axis=1)
+        best = max(best, float(_excess(row, rows[int(against.argmax())], float(factor))))
     return best
 
 
@@ -154,6 +157,7 @@ def is_approximate_dp(p: Distribution, q: Distribution, epsilon: float, delta: N
 
 
 def _probability(name: str, value: object) -> float | Fraction:
+    """A number in [0, 1], exact where it was given so."""
     number = _number(name, value)
     if not isinstance(number, Fraction):
         return fraction(name, number)
@@ -175,6 +179,7 @@ def _number(name: str, value: object) -> object:
 
 
 def _gamma(value: object, low: float) -> float | Fraction:
+    """A number of at least `low`, exact where it was given so."""
     number = _number("gamma", value)
     if not isinstance(number, Fraction):
         return _not_negative("gamma", number, low)
@@ -210,6 +215,7 @@ def _rows(channel: object) -> list[tuple[float | Fraction, ...]]:
 
 
 def _exact(*rows: Sequence[float | Fraction]) -> bool:
+    """Whether no float is among them: only then is arithmetic without rounding."""
     return all(isinstance(item, Fraction) for row in rows for item in row)
 
 
@@ -217,6 +223,7 @@ def _exact(*rows: Sequence[float | Fraction]) -> bool:
 
 
 def _excess(p: Sequence[float | Fraction], q: Sequence[float | Fraction], gamma: float | Fraction) -> float | Fraction:
+    """The hockey stick sum (p - gamma q)+, exact where all three are."""
     if isinstance(gamma, Fraction) and _exact(p, q):
         return sum((max(cast(Fraction, a - gamma * b), Fraction(0)) for a, b in zip(p, q, strict=True)), Fraction(0))
     return math.fsum(max(float(a) - float(gamma) * float(b), 0.0) for a, b in zip(p, q, strict=True))

@@ -1,4 +1,7 @@
-"""What can be asked of a group of rows: counts, sums, means, variances and quantiles. Requests, without any data."""
+"""What can be asked of a group of rows: counts, sums, means, variances and quantiles. Requests, without any data.
+
+The functions are what users write, as `pv.sum("cost")`; `sum`, `min` and `max` hide Python's own in this file.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +17,7 @@ from privet.tables.expressions import Condition
 
 @answering
 class Aggregate:
-    """A request; one about a column names it.
+    """A request; one about a column has its name in a field `column`.
 
     >>> Mean("cost").column
     'cost'
@@ -23,14 +26,15 @@ class Aggregate:
     def check(self, columns: dict[str, Column]) -> None:
         """Refuse what the columns cannot answer, from the schema alone."""
         column = getattr(self, "column", None)
-        if column is None:
+        if column is None:  # counts are about rows
             return
         if column not in columns:
             raise InvalidParameter(f"there is no column {column!r:.60}; the columns are {', '.join(columns)}")
-        kind = columns[column]
-        if not kind.numeric and not (isinstance(self, Quantile) and kind.kind == "date"):
+        declared = columns[column]
+        # Dates have an order, hence quantiles, but no sum.
+        if not declared.numeric and not (isinstance(self, Quantile) and declared.kind == "date"):
             raise InvalidParameter(
-                f"column {column!r} holds {kind.describe()}, which cannot be added up: count its values with "
+                f"column {column!r} holds {declared.describe()}, which cannot be added up: count its values with "
                 f"group_by({column!r}).agg(n=pv.count())"
             )
 
@@ -68,7 +72,7 @@ class Mean(Aggregate):
 @final
 @dataclass(frozen=True)
 class Variance(Aggregate):
-    """The variance of a column (of the rows themselves, divided by their number); `root`: the standard deviation."""
+    """The variance of a column (divided by the number of rows, not by one less); with `root` the standard deviation."""
 
     column: str
     root: bool = False
@@ -83,8 +87,8 @@ class Quantile(Aggregate):
     q: Fraction
 
     def __post_init__(self) -> None:
-        share = exact("q", self.q)
-        share = share.limit_denominator(10_000)
+        # The double 0.9 is meant as 9/10. Scores are whole numbers that grow with the denominator, so that it stays small.
+        share = exact("q", self.q).limit_denominator(10_000)
         if not 0 < share < 1:
             raise InvalidParameter(f"q must lie strictly between 0 and 1, got {float(share):g}")
         set_frozen(self, q=share)
@@ -98,7 +102,7 @@ def count(where: object = None) -> Count:
     """
     if where is None:
         return Count()
-    condition = getattr(where, "condition", where)
+    condition = getattr(where, "condition", where)  # what visits["age"] >= 65 gives holds its condition in this field
     if not isinstance(condition, Condition):
         raise InvalidParameter('where must be a condition such as visits["age"] >= 65')
     return Count(condition)
@@ -188,5 +192,6 @@ def max(column: str, *, q: float = 0.99) -> Quantile:
 
 
 def _name(column: object) -> str:
+    """The name of a column, which may be given by its name or as visits["cost"]."""
     name: Any = getattr(column, "name", column)
     return str(instance("column", name, str))

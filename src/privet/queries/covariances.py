@@ -1,4 +1,4 @@
-"""Covariances as a question: planned without any data, with the noise that is less."""
+"""Covariances as a question: planned without any data, with Laplace or normal noise, whichever is smaller."""
 
 import math
 from dataclasses import dataclass, field
@@ -56,6 +56,7 @@ class CovarianceQuestion:
     def for_budget(self, **promise: Unpack[Promise]) -> CovarianceAnswers:
         """The mechanism that answers within the promise; no data are looked at."""
         design, made, refused = self._design, [], None
+        # Not every noise can keep every promise: normal noise has no pure epsilon. Of those that can, the smaller one.
         kinds: Any = (("l1", DiscreteLaplace), ("l2", Gaussian))
         for norm, kind in kinds:
             try:
@@ -65,6 +66,7 @@ class CovarianceQuestion:
         if not made:
             assert refused is not None
             raise refused
+        # The scale of Laplace noise is its standard deviation over sqrt2.
         part = min(made, key=lambda each: each.scale * (math.sqrt(2.0) if isinstance(each, DiscreteLaplace) else 1.0))
         facts: Any = {"columns": self.names, "design": design, "correlations": self.correlations}
         return CovarianceAnswers(part=part, about=self.unit, at=part.at, **facts)
@@ -75,14 +77,17 @@ class CovarianceQuestion:
         """
         made = self.for_budget(**promise)
         rows = 1_000 if expected_rows is None else count("expected_rows", expected_rows, 1)
-        widths = {}
+        half_width = {}
         for pair in made.design.pairs:
+            # What the sums of a pair (see `Pair`) are on average, as shares, when t and u lie evenly in [0, 1]: t^2,
+            # 2t(1-t) and (1-t)^2 have the mean 1/3, the four products of t or 1-t with u or 1-u have 1/4.
             even = np.array([1, 1, 1]) / 3.0 if pair.first == pair.second else np.full(4, 0.25)
             noise = beyond(made.part, len(even), CONFIDENCE)
             _, radius = entry_of(pair, even * rows * pair.top, noise)
             units = made.design.widths[pair.first] * made.design.widths[pair.second]
-            widths[self.names[pair.first], self.names[pair.second]] = min(radius, 0.25) * units
-        return CovariancePreview(widths, rows, made)
+            # No covariance of values in [0, 1] is beyond 1/4; `units` takes it back to the columns' own.
+            half_width[self.names[pair.first], self.names[pair.second]] = min(radius, 0.25) * units
+        return CovariancePreview(half_width, rows, made)
 
     def explain(self) -> str:
         """The plan, whom it protects, and the SQL."""

@@ -21,7 +21,7 @@ from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Composed, GaussianLoss, Grouped, Guarantee, PoissonSampled, PrivacyLoss, Repeated, Unit
 
-_CLIP = 0.35  # of the largest slope
+_CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 
 
 @final
@@ -33,7 +33,8 @@ class NoisySGD(Solver):
     number that was drawn, which is secret. `step_size` is for the mean loss of unit rows. The noise comes from the privacy
     loss distribution of all steps.
 
-    A step is w <- w - eta ((sum of clip(g_i, C) over the sample + N(0, z^2 C^2 I))/(q n) + strength w/n).
+    The answer is the mean of w over the later half of the steps. A step is
+    w <- w - eta ((sum of clip(g_i, C) over the sample + N(0, z^2 C^2 I))/(q n) + strength w/n).
 
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = NoisySGD(rows=1_000, q=0.1, steps=50).plan(task, Logistic(), Guarantee(1.0, 1e-6))
@@ -60,7 +61,7 @@ class NoisySGD(Solver):
             raise NoGuarantee("NoisySGD has normal noise, which has no pure guarantee: give delta")
         clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
         multiplier = sampled_multiplier(target, self.q, self.steps, task.unit)
-        one = gradient_reach(clip_norm, Unit())
+        one = gradient_reach(clip_norm, Unit())  # of one record; what the task's unit makes of it is in `step_price`
         return NoisySGDFit(
             task=task,
             model=loss,
@@ -70,6 +71,7 @@ class NoisySGD(Solver):
             step_size=2.0 / loss.smoothness if self.step_size is None else self.step_size,
             strength=self.strength,
             rows=self.rows,
+            # a hair more, so that rounding leaves no less noise than was asked for
             noise=Gaussian(scale=multiplier * float(one) * (1.0 + 2.0**-40), sensitivity=one),
             at=target.delta or None,
         )
@@ -109,7 +111,7 @@ def step_price(one: PrivacyLoss, q: float, unit: Unit) -> PrivacyLoss:
 @register
 @dataclass(frozen=True, kw_only=True)
 class NoisySGDFit(OnRecords, Algorithm[Any, Any]):
-    """Noisy gradient descent on Poisson samples.
+    """Noisy gradient descent on Poisson samples: the coefficients, as the mean over the later half of the steps.
 
     **Guarantee:** `steps` releases of `noise` on samples to which every record belongs with probability `q`.
     **Sensitivity:** l2: a record's gradient is clipped to `clip_norm`.
@@ -154,17 +156,18 @@ class NoisySGDFit(OnRecords, Algorithm[Any, Any]):
         data = GridRows(self.task, prepared)
         exponent, size = gradient_grid(self.clip_norm).exponent, data.exact_count()
         w = np.zeros(shape_of(self.task, self.model))
-        mean, averaged = np.zeros_like(w), 0
+        added, many = np.zeros_like(w), 0
         for step in range(self.steps):
             drawn = self._coins("sample", lambda s: noise.poisson_subset(size, q=self.q, source=s), source)
             sample = data.picked(drawn[drawn < size])
+            # A release on a sample costs less than the same release on all records: `_priced` says how much.
             with self._priced(lambda parts: step_price(Composed(parts), self.q, self.task.unit)):
                 total = sample.gradient(self.model, w, self.clip_norm)
                 noisy = in_units(self.noise.release(total, source=source).value, exponent)
             w = w - self.step_size * (noisy / self.expected_batch + self.strength / self.rows * w)
-            if 2 * step >= self.steps - 1:
-                mean, averaged = mean + w, averaged + 1
-        return mean / averaged
+            if 2 * step >= self.steps - 1:  # the later half: the steps before are still on their way
+                added, many = added + w, many + 1
+        return added / many
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -1,4 +1,4 @@
-"""Linear regression from one noisy Gram of rows and targets together."""
+"""Linear regression from one noisy Gram, the matrix of all sums of products, of rows and targets together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -23,7 +23,8 @@ from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
-_ROOT = Fraction(root_up(2))
+_ROOT2 = Fraction(root_up(2))  # sqrt2, rounded up to a double
+_SQUARED_REACH = (4, 8)  # the squared sensitivity of the Gram under add/remove and under replace: see `StatisticsFit`
 
 
 @final
@@ -49,7 +50,7 @@ class SufficientStatistics(Solver):
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
         check_squared(task, loss)
-        bound, size = reach(4, 8, task.unit), task.dimension + 1
+        bound, size = reach(*_SQUARED_REACH, task.unit), task.dimension + 1
         made: SymmetricGaussian | Ball
         if target.epsilon is not None and target.delta == 0.0:
             made = Ball.for_budget(epsilon=target.epsilon, sensitivity=bound.times(_slack()))
@@ -83,7 +84,7 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         instance("task", self.task, Task)
         set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         instance("noise", self.noise, SymmetricGaussian, Ball)
-        needed = reach(4, 8, self.task.unit)
+        needed = reach(*_SQUARED_REACH, self.task.unit)
         if isinstance(self.noise, Ball):
             needed = needed.times(_slack())
         elif self.noise.size != self.task.dimension + 1:
@@ -103,15 +104,19 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         moments = self._released(exact_gram(self.task, prepared, targets=True), source)
         gram, cross = moments[:size, :size], moments[:size, size]
         sigma = self.noise.sigma if isinstance(self.noise, SymmetricGaussian) else _sigma(self.noise, size + 1)
-        edge = sigma * (2.0 * size) ** 0.5
-        first = solved(self.task, gram, cross, np.zeros(size), Noise(sigma, sigma * 0.5**0.5), edge, self.ridge)
+        off_diagonal = sigma * 0.5**0.5  # the standard deviation there, as in `cross`; on the diagonal it is sigma
+        edge = sigma * (2.0 * size) ** 0.5  # how large the noise's own eigenvalues are: smaller ones say nothing
+        # Twice: how trustworthy the equations are depends on the residuals, and those on the coefficients. The variance
+        # of the residuals, sum (y - x w)^2 / n, is read off the released matrix too; unit targets have at most 1.
+        first = solved(self.task, gram, cross, np.zeros(size), Noise(sigma, off_diagonal), edge, self.ridge)
         w, many = first["coefficients"], _records(self.task, gram)
-        left = float(moments[size, size] - 2.0 * w @ cross + w @ gram @ w)
-        residual = min(1.0, max(left, 0.0) / max(many, 1.0))
-        noise = Noise(sigma, sigma * 0.5**0.5, residual)
+        squares = float(moments[size, size] - 2.0 * w @ cross + w @ gram @ w)
+        residual = min(1.0, max(squares, 0.0) / max(many, 1.0))
+        noise = Noise(sigma, off_diagonal, residual)
         return solved(self.task, gram, cross, np.zeros(size), noise, edge, self.ridge)
 
     def _released(self, gram: Any, source: Source) -> Array:
+        """The noisy matrix: `SymmetricGaussian` takes it as it is, `Ball` as a vector of its upper half."""
         if isinstance(self.noise, SymmetricGaussian):
             return np.asarray(self.noise.release(gram, source=source).value)
         return _from_half(self.noise.release(_half(gram), source=source).value, len(gram))
@@ -131,31 +136,35 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
 
 
 def _slack() -> Fraction:
-    """How much the double above sqrt2 is above it, rounded up."""
-    return _ROOT * _ROOT / 2
+    """A factor for the sensitivity of `_half`, which multiplies by a double r above sqrt2: r^2/2, at least r/sqrt2."""
+    return _ROOT2 * _ROOT2 / 2
 
 
 def _half(gram: Any) -> list[Fraction]:
     """The upper half as a vector whose length is the Frobenius norm: entries off the diagonal times sqrt2 (rounded up)."""
-    unit = Fraction(2) ** GRID.exponent
+    step = Fraction(2) ** GRID.exponent  # the exact Gram comes in whole numbers of steps
     size = len(gram)
-    return [int(gram[i, j]) * unit * (1 if i == j else _ROOT) for i in range(size) for j in range(i, size)]
+    return [int(gram[i, j]) * step * (1 if i == j else _ROOT2) for i in range(size) for j in range(i, size)]
 
 
 def _from_half(vector: Any, size: int) -> Array:
-    made, root = np.zeros((size, size)), float(_ROOT)
+    """The symmetric matrix back from `_half`."""
+    made, root = np.zeros((size, size)), float(_ROOT2)
     upper = np.triu_indices(size)
     made[upper] = np.where(upper[0] == upper[1], vector, np.asarray(vector) / root)
     return np.asarray(np.triu(made) + np.triu(made, 1).T)
 
 
 def _sigma(noise: Ball, size: int) -> float:
-    """Standard deviation of a coordinate of the noise."""
+    """The standard deviation of a coordinate of the noise on K = size (size + 1)/2 of them: scale sqrt(K + 1)."""
     return float(noise.scale * (size * (size + 1) / 2.0 + 1.0) ** 0.5)
 
 
 def _records(task: Task, gram: Array) -> float:
-    """About how many records there are: from the constant column, or from rows as long as they may be."""
+    """About how many records there are, from the noisy Gram: exact but for the noise where there is a constant column,
+    else as if every row had the length 1.
+    """
     if not task.intercept:
         return float(np.trace(gram))
+    # A unit row holds (row_norm, constant)/length, so that the square of its constant is this divisor.
     return float(gram[-1, -1]) / (1.0 - (task.row_norm / task.length) ** 2)

@@ -1,4 +1,6 @@
-"""What an SQLite file of a ledger looks like inside: tables, rows, and the errors of the library in our words."""
+"""What an SQLite file of a ledger looks like inside: where it may lie, its tables, how rows are read and appended, and
+SQLite's errors as errors of the ledger.
+"""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,8 @@ from privet.ledger.stores.sql import COLUMNS, KEEP, SqlRows, SqlTxn
 APPLICATION = 0x70726976  # "priv", in the header of the file
 VERSION = 1
 
-# `INSERT OR REPLACE` deletes rows without firing DELETE triggers unless recursive_triggers is on, hence the third one.
+# `INSERT OR REPLACE` deletes rows without firing DELETE triggers unless recursive_triggers is on, hence the third trigger,
+# `entry_in_order`: what would replace a row has a seq or a hash that is there already.
 SCHEMA = {
     "entry": """CREATE TABLE entry (seq INTEGER PRIMARY KEY, prev BLOB NOT NULL, hash BLOB NOT NULL UNIQUE,
  kind TEXT NOT NULL, analyst TEXT NOT NULL, key TEXT, loss TEXT, amounts TEXT NOT NULL, body TEXT NOT NULL) STRICT""",
@@ -33,13 +36,15 @@ SCHEMA = {
  BEGIN SELECT RAISE(ABORT, 'ledger entries are appended in order'); END""",
 }
 
-# Write-ahead logging needs memory that all writers share, which these do not have.
+# SQLite's write-ahead log needs memory that all writers share: writers on several hosts have none.
 NETWORK_FILESYSTEMS = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
 NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 
+# The last entry with the row of the balance cache that is about the whole data set (the scope DATASET).
 _TOP = f"SELECT {COLUMNS}, sums, upto_seq FROM entry LEFT JOIN balance ON scope = 'dataset' ORDER BY seq DESC LIMIT 1"
 _APPEND = f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_KEEP = "INSERT " + KEEP.format(s="", m="?")
+_KEEP = "INSERT " + KEEP.format(s="", m="?")  # no prefix before the table's name; a value is marked by ?
+# What Python may find in the columns of an entry, in their order: key and loss may be NULL, nothing else.
 _TYPES = {(int, bytes, bytes, str, str, key, loss, str, str) for key in (str, type(None)) for loss in (str, type(None))}
 
 
@@ -55,16 +60,17 @@ def filesystem_of(path: Path) -> str:
     except OSError:
         return ""
     for line in lines:
+        # See proc(5): the mount point is the fifth field, with blanks as \040; the type comes first after " - ".
         left, _, right = line.partition(" - ")
         mount = left.split()[4].encode().decode("unicode_escape")
         inside = mount == "/" or path == Path(mount) or Path(mount) in path.parents
-        if inside and len(mount) >= len(best):
+        if inside and len(mount) >= len(best):  # the innermost mount; of two on one place, the later hides the earlier
             best, kind = mount, right.split()[0]
     return kind
 
 
 def refuse_places(path: Path) -> None:
-    """A folder that is not there, or a file system on which SQLite cannot keep writers apart.
+    """Refuse a folder that is not there, and a file system on which SQLite cannot keep writers apart.
 
     >>> refuse_places(Path("/tmp/visits.ledger"))
     """
@@ -79,7 +85,9 @@ def refuse_places(path: Path) -> None:
 
 
 def recognise(connection: sqlite3.Connection, name: str) -> None:
-    """Refuse a database that is not a ledger, or a newer one, before anything in it is touched."""
+    """Refuse a database that is not a ledger, or a newer one, before anything in it is touched. An empty one passes: it
+    may become a ledger.
+    """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
@@ -94,7 +102,7 @@ _EVERYTHING = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 
 @cache
 def _pristine() -> tuple[tuple[str, ...], ...]:
-    """The schema of a ledger as SQLite keeps it."""
+    """The schema of a ledger as SQLite itself tells it, from a fresh database: what `damage` compares a file with."""
     with closing(sqlite3.connect(":memory:")) as connection:
         for sql in SCHEMA.values():
             connection.execute(sql)
@@ -110,7 +118,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 
 class SqliteRows(SqlRows, Reader):
-    """Reading, whatever the rows come through.
+    """Reading from an SQLite ledger; a subclass says through which connection.
 
     >>> sorted(SqliteRows.__abstractmethods__)
     ['_rows']
@@ -120,7 +128,9 @@ class SqliteRows(SqlRows, Reader):
         return entry_of(row)
 
     def damage(self) -> str | None:
-        """The schema, triggers included, is the one we wrote, and SQLite finds its pages and indexes in order."""
+        """What is wrong with the file, in words: a schema (triggers included) that is not the one we wrote, or what SQLite
+        finds amiss in its pages and indexes. None where all is in order.
+        """
         ours, theirs = set(_pristine()), set(self._rows(_EVERYTHING))
         if ours - theirs:
             return f"the schema of {min(name for _, name, *_ in ours - theirs)!r} is missing or was changed"
@@ -131,25 +141,28 @@ class SqliteRows(SqlRows, Reader):
 
 
 class SqliteTxn(SqlTxn):
-    """A write transaction on a connection; `last` is what it has appended last.
+    """A write transaction on a connection; `last` is the entry that it has appended last.
 
     >>> SqliteTxn.last is None
     True
     """
 
     last: Entry | None = None
-    _top: tuple[Entry, Held | None] | None = None  # the head and the data set's sums, read in one statement
+    _top: tuple[Entry, Held | None] | None = None  # as `begin` read them: the head, and the data set's sums
 
     def _entry_of(self, row: Sequence[Any]) -> Entry:
         return entry_of(row)
 
     def begin(self) -> Entry | None:
-        """Once the transaction has begun: the last entry, and the data set's row of the balance cache with it."""
+        """The last entry, to be asked for once the transaction has begun. The data set's row of the balance cache is read
+        in the same statement, which saves a second one, and kept until something is appended.
+        """
         row = self._connection.execute(_TOP).fetchone()
         if row is None:
             return None
-        entry = entry_of(row[:-2])
-        self._top = entry, None if row[-1] is None else Held(row[-2], row[-1], None)
+        *columns, sums, upto = row
+        entry = entry_of(columns)
+        self._top = entry, None if upto is None else Held(sums, upto, None)
         return entry
 
     def head(self) -> Entry | None:
@@ -159,7 +172,7 @@ class SqliteTxn(SqlTxn):
         return self._top[1] if self._top is not None and scope == DATASET else super().sums(scope)
 
     def append(self, entry: Entry, balances: Mapping[str, str]) -> None:
-        self._top = None
+        self._top = None  # no longer the head
         self._connection.execute(_APPEND, entry)
         for scope, sums in balances.items():
             self._connection.execute(_KEEP, (scope, sums, entry.seq))
@@ -167,7 +180,7 @@ class SqliteTxn(SqlTxn):
 
 
 def entry_of(row: Sequence[object]) -> Entry:
-    """A row as an entry; a file that was edited may hold anything anywhere."""
+    """A row as an entry. The types are checked, since a file that was edited may hold anything anywhere."""
     if tuple(map(type, row)) not in _TYPES:
         raise LedgerTampered(f"entry {row[0]!r:.20} holds a value of another type than a ledger writes; it was edited")
     return Entry(*row)  # type: ignore[arg-type]
@@ -180,6 +193,7 @@ _RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
 
 
 def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary code, the low byte of the extended one; 0 where the error has none."""
     return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
@@ -207,6 +221,7 @@ translated = _Translated()
 
 
 def _in_words(error: sqlite3.Error) -> LedgerError:
+    """The error of the ledger that says what an error of SQLite means to its user."""
     if is_busy(error):
         return LedgerBusy("another writer held the ledger longer than the timeout; nothing was spent")
     if _code(error) in _RIGHTS:
