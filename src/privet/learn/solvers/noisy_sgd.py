@@ -71,7 +71,7 @@ class NoisySGD(Solver):
             step_size=2.0 / loss.smoothness if self.step_size is None else self.step_size,
             strength=self.strength,
             rows=self.rows,
-            # a hair more, so that rounding leaves no less noise than was asked for
+            # slightly more, so that rounding leaves no less noise than was asked for
             noise=Gaussian(scale=multiplier * float(one) * (1.0 + 2.0**-40), sensitivity=one),
             at=target.delta or None,
         )
