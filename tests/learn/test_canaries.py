@@ -21,6 +21,7 @@ from privet.learn.solvers import (
     AdaSSP,
     BoltOn,
     BoostedSSP,
+    BoughtNorm,
     ColumnMoments,
     ColumnRanges,
     CoordinateDescent,
@@ -112,6 +113,8 @@ def canaries() -> dict[str, Canary]:
     gram = NoisyGram.planned(Task(features=1, row_norm=1.0, intercept=False), MU)
     moments = ColumnMoments.planned(Task(features=1, row_norm=1.0, intercept=False, unit=REPLACE, **unit_box), MU)
     ranges = ColumnRanges.planned(moments.task, 0.45, Guarantee(8.0))
+    descent = NoisyGD(rows=1, steps=1, clip_norm=1.0)
+    bought = BoughtNorm.planned(lambda share: one_step(descent, promise=share), REPLACE, MU)
     known = {"moments": (1.0,), "records": 1.0}
     coordinate = CoordinateDescent(rounds=1, steps=1, clipping="lipschitz", clip=1.0, **known)
     greedy = GreedyCoordinateDescent(steps=1, clip=1.0, **known)
@@ -140,6 +143,8 @@ def canaries() -> dict[str, Canary]:
         "noisy_gram": Canary(gram, records([1.0], None), records([], None)),
         "symmetric_gaussian": Canary(gram.noise, np.zeros((1, 1), dtype=np.int64), np.full((1, 1), 2**42)),
         "column_moments": Canary(moments, records([1.0], None), records([-1.0], None)),
+        # longer than any norm that can be bought
+        "bought_norm": Canary(bought, records([1e12], [1]), records([-1e12], [1])),
         "column_ranges": Canary(ranges, records([-1.0, 0.0, 0.0, 0.0], None), records([1.0, 0.0, 0.0, 0.0], None), 4.0),
         "sufficient_statistics_fit": Canary(one_step(SufficientStatistics(), loss=Squared(), target=NUMBERS), *LIFTED),
         "adassp_fit": Canary(

@@ -23,6 +23,7 @@ from privet.learn.estimators.table_fit import (
     table_records,
 )
 from privet.learn.problem import ArrayRecords, Records
+from privet.learn.solvers.bought_norm import bought_words, fit_share, fit_within
 from privet.ledger import Ledger, current, pay
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
@@ -81,6 +82,10 @@ class PrivateEstimator(BaseEstimator):
         free of charge. Else False."""
         return False
 
+    def _array_plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        """The plan for data in memory, of which more can be bought than of a table."""
+        return self._plan(columns, unit, promise)
+
     def _notes(self, plan: Any, promise: Guarantee) -> tuple[str, ...]:
         """Remarks for `privacy_`."""
         return ()
@@ -118,10 +123,12 @@ class PrivateEstimator(BaseEstimator):
                 return self
             promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
             warn_about_callers(self, paid=self.ledger is not None or current() is not None)
-            plan = self._plan(rows.shape[1], self._unit(), promise)
+            plan = self._array_plan(rows.shape[1], self._unit(), promise)
             release = self._paid(plan, ArrayRecords(rows, targets), key)
-            self._set(release.value, plan)
-            self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(plan), self._notes(plan, promise))
+            value, inner = fit_within(release.value, plan)
+            self._set(value, inner)
+            notes = self._notes(inner, fit_share(promise, plan)) + bought_words(plan, inner)
+            self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(inner), notes)
             return self
         finally:
             del X, y  # frames outlive an error, and the data with them

@@ -2,8 +2,9 @@
 
 import math
 from abc import abstractmethod
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from privet.learn.estimators.estimator import PrivateEstimator
 from privet.learn.estimators.reading import read_rows
 from privet.learn.losses import Loss
 from privet.learn.problem import Classes, Interval, Records, Target, Task
-from privet.learn.solvers import Solver
+from privet.learn.solvers import BoughtNorm, Solver
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
@@ -25,11 +26,12 @@ class LinearModel(PrivateEstimator):
     """Base of the linear models. Rows are bounded by `row_norm`, the l2 length to which longer ones are clipped, or by
     `bounds`, (low, high) for all columns or a list of lows and a list of highs: then columns are moved and scaled to
     [-1, 1] first, and coefficients are told in the units of the data. One of them must be given: they are public facts,
-    and reading them off the data would tell about it. `n_rows`, the number of records where that is public or was paid
-    for, helps to choose the solver.
+    and reading them off the data would tell about it. `row_norm="private"` buys the norm of arrays with 5% of the promise:
+    the power of two above a noisy quartile of the lengths of rows. `n_rows`, the number of records where that is public or
+    was paid for, helps to choose the solver.
     """
 
-    row_norm: float | None = None
+    row_norm: float | Literal["private"] | None = None
     bounds: Any = None
     fit_intercept: bool = True
     solver: Solver | None = None
@@ -67,6 +69,21 @@ class LinearModel(PrivateEstimator):
         solver = self._default_solver(task, promise)[0] if self.solver is None else self.solver
         return solver.plan(task, self._loss(), promise)
 
+    def _array_plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
+        if not _is_bought(self.row_norm):
+            return self._plan(columns, unit, promise)
+        if self.bounds is not None:
+            raise InvalidParameter('bounds= bound the rows already: leave row_norm="private" out')
+        made = copy(self)
+        made.row_norm = 1.0
+        return BoughtNorm.planned(lambda share: made._plan(columns, unit, share), unit, promise)
+
+    def _is_exact(self) -> bool:
+        exact = super()._is_exact()
+        if exact and _is_bought(self.row_norm):
+            raise InvalidParameter('epsilon=inf clips no rows, and buys nothing: leave row_norm="private" out')
+        return exact
+
     def _notes(self, plan: Any, promise: Guarantee) -> tuple[str, ...]:
         if self.solver is not None:
             return ("the solver was given",)
@@ -83,15 +100,23 @@ class LinearModel(PrivateEstimator):
         return np.asarray(rows @ np.asarray(self.coef_).T + self.intercept_)
 
 
+def _is_bought(row_norm: Any) -> bool:
+    return isinstance(row_norm, str) and row_norm == "private"
+
+
 def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, float]:
     """Centres, scales and row norm from what the user says; neither is an error."""
+    if _is_bought(row_norm):
+        raise InvalidParameter(
+            'row_norm="private" is bought by fit(X, y) of linear models on arrays: give a number here, or bounds='
+        )
     if isinstance(row_norm, str):
-        raise InvalidParameter("row_norm must be a positive number")
+        raise InvalidParameter('row_norm must be a positive number, or "private"')
     if bounds is None:
         if row_norm is None:
             raise InvalidParameter(
                 "give row_norm=, the public l2 length to which rows are clipped, or bounds=(low, high), public bounds of "
-                "the columns: read off the data they would tell about it"
+                'the columns: read off the data they would tell about it; row_norm="private" buys a norm'
             )
         return None, None, above("row_norm", row_norm, 0.0)
     lows, highs = column_ends(bounds, columns)

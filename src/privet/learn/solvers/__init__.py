@@ -4,6 +4,7 @@ from privet._face import face
 from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
 from privet.learn.solvers.bolt_on import BoltOn as BoltOn, BoltOnFit as BoltOnFit
 from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
+from privet.learn.solvers.bought_norm import BoughtNorm as BoughtNorm
 from privet.learn.solvers.column_moments import ColumnMoments as ColumnMoments
 from privet.learn.solvers.column_ranges import ColumnRanges as ColumnRanges
 from privet.learn.solvers.coordinate import CoordinateDescent as CoordinateDescent, CoordinateFit as CoordinateFit
