@@ -1,0 +1,6 @@
+"""Three methods that share no code with the accountants: exact enumeration, many digits, and inversion of moments.
+
+`brute_force` enumerates finite laws in fractions. `closed_forms` and `sampled_gaussian` compute in mpmath: formulas, and
+integrals where there is no formula. `composition_reference` inverts the moments of a sum along a line, with an error budget
+but slowly; `contour` does the same at thousands of random points, where a budget for each would take hours.
+"""

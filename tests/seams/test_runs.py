@@ -22,7 +22,8 @@ from privet import accounting
 from privet.errors import BudgetExceeded, InvalidParameter, KeyConflict, LedgerError, LedgerTampered
 from privet.ledger import AnchorFile, runs, verify_export
 from privet.ledger.entry import canonical, linked
-from privet.ledger.runs import Run, composed
+from privet.ledger.runs import Run
+from privet.ledger.slices import composed
 from privet.ledger.stores.postgres import PostgresStore
 from privet.mechanisms import AboveThreshold, Laplace, Release
 from privet.privacy import Composed, GaussianLoss, PoissonSampled, PureLoss, Repeated

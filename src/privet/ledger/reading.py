@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privet._markup import facts, grid
 from privet.accounting import Bound, epsilon
@@ -15,9 +15,11 @@ from privet.errors import NoGuarantee, UnknownName
 from privet.ledger.account import Account
 from privet.ledger.entry import DATASET
 from privet.ledger.policy import Policy, read_balance, scope_of
-from privet.ledger.session import Tip
 from privet.ledger.store import Store
 from privet.privacy import Composed, Parallel, PrivacyLoss, Repeated, from_json, to_replace
+
+if TYPE_CHECKING:
+    from privet.ledger.session import Tip
 
 
 class Standing(Mapping[str, float]):
@@ -350,7 +352,7 @@ class Totals:
         return epsilon(self.loss(policy), delta=delta)
 
 
-def standing(what: str, tip: Tip) -> Standing:
+def standing(what: str, tip: "Tip") -> Standing:
     """The data set's account at a head; `what` is "spent" or "remaining"."""
     policy = tip.policy
     assert policy is not None
@@ -358,7 +360,7 @@ def standing(what: str, tip: Tip) -> Standing:
     return Standing(what, policy.account, tip.spent, promise)
 
 
-def standings(tip: Tip, balances: Mapping[str, tuple[str, int]]) -> dict[str, Standing]:
+def standings(tip: "Tip", balances: Mapping[str, tuple[str, int]]) -> dict[str, Standing]:
     """What every account has spent: the data set, then groups, then analysts. Without a budget of its own an account
     shows its share in the currencies of the data set's.
     """

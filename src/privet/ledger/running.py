@@ -7,12 +7,14 @@ from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privet.errors import PrivetError, ReleaseFailed
-from privet.ledger.requests import Reservation
 from privet.mechanisms import Mechanism, Release
 from privet.mechanisms.payment import paid_for
+
+if TYPE_CHECKING:
+    from privet.ledger.requests import Reservation
 
 _lock = threading.Lock()
 _running = 0
@@ -73,7 +75,7 @@ _FAILED = (
 _TOLD: dict[type[BaseException], tuple[int, ...]] = {SystemExit: (1,)}  # whatever code or text the mechanism chose
 
 
-def run(mechanism: Any, data: Any, reservation: Reservation) -> "tuple[Release[Any], str, bytes | None]":
+def run(mechanism: Any, data: Any, reservation: "Reservation") -> "tuple[Release[Any], str, bytes | None]":
     """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error, no trace of where
     it came from, and no frame that holds the data. An interruption is passed on, but without its text.
     """
@@ -104,14 +106,14 @@ def _stop_of(error: BaseException) -> type[BaseException] | None:
     return None
 
 
-def drawn(mechanism: Any, data: Any, reservation: Reservation) -> Any:
+def drawn(mechanism: Any, data: Any, reservation: "Reservation") -> Any:
     """The release, as the one whole that is paid for: its parts cost nothing more."""
     with paid_for():
         made = mechanism.release(data)
     return replace(made, paid=payment_of(reservation)) if isinstance(made, Release) else made
 
 
-def payment_of(reservation: Reservation) -> dict[str, Any] | None:
+def payment_of(reservation: "Reservation") -> dict[str, Any] | None:
     """Which entry of which ledger paid."""
     tip = getattr(reservation.ledger, "_tip", None)
     return None if tip is None else {"ledger": tip.policy.ledger, "entry": reservation.seq}

@@ -13,9 +13,10 @@ from privet.errors import (
 from privet.ledger.questions import MISSING, made_for
 from privet.ledger.requests import Asked, Reservation, priced, record_in, recorded, refuse_insecure, reserve_in
 from privet.ledger.running import Within, check_input, opened_stream, run
-from privet.ledger.runs import Run, composed, fresh_key, slices_of, start_in
+from privet.ledger.runs import Run, fresh_key, start_in
 from privet.ledger.secret import digest_of, secret_of
 from privet.ledger.session import Tip, Writing
+from privet.ledger.slices import composed, slices_of
 from privet.ledger.store import Store
 from privet.ledger.values import loaded
 from privet.mechanisms import Outside, Release
