@@ -260,7 +260,7 @@ def pair(twin, target=None):
         (testing.check_error_bar_is_public, pair(ShrinkingBar())),
         (testing.check_runs_are_independent, pair(Silent())),
         (testing.check_simulation_is_the_release, pair(OneRunTooFew())),
-        (testing.check_simulation_is_the_release, pair(HalfNoiseAlone())),
+        (testing.check_simulation_is_the_release, pair(HalfNoiseAlone(0.3))),
         (testing.check_equal_numbers_are_one_input, pair(ReadsTypes())),
         (testing.check_every_coin_is_from_noise, pair(OtherCoins())),
         (testing.check_every_coin_is_from_noise, pair(OtherCoinsAlone())),

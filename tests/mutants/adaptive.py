@@ -14,8 +14,8 @@ PARTITION = "workloads/adaptive/noisy_partition.py"
 plant(
     "partition: half the noise",
     PARTITION,
-    "drawn = np.asarray(noise.discrete_laplace(scale=scale, size=len(cost), source=source))",
-    "drawn = np.asarray(noise.discrete_laplace(scale=scale / 2, size=len(cost), source=source))",
+    "drawn = np.asarray(noise.discrete_laplace(scale=scale, size=(runs, len(cost)), source=source))",
+    "drawn = np.asarray(noise.discrete_laplace(scale=scale / 2, size=(runs, len(cost)), source=source))",
 )
 plant(
     "partition: what other buckets may fall is forgotten",

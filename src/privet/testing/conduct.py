@@ -88,6 +88,8 @@ def check_error_bars_cover(example: Example) -> None:
     dear = example.cost == "dear"
     if dear and example.exact is None:
         return  # nothing to hold the bars against
+    if not dear and mechanism.release(example.left).error is None:
+        return  # one release tells that there are no bars
     releases = worlds_of(example).left(_FEW) if dear else [mechanism.release(example.left) for _ in range(_RELEASES)]
     if any(release.error is None for release in releases):
         return

@@ -279,13 +279,14 @@ def check_simulation_is_the_release(example: Example) -> None:
         return  # too few runs for a two-sample test: the replay looks at what is released
     runs = mechanism.simulate(value, _SIMULATED)
     assert len(runs) == _SIMULATED, f"{mechanism.name}: simulate({_SIMULATED}) made {len(runs)} runs"
-    single = [mechanism.release(value).value for _ in range(_releases_for(runs))]
+    enough = range(_releases_for(runs))
+    single = [mechanism.release(value).value for _ in enough]
     if example.lengths == "public":
         same = _shape_of(runs[0]) == _shape_of(single[0])
         assert same, f"{mechanism.name}: a simulated run has another shape"
     assert not differ(single, runs, _LEVEL), f"{mechanism.name}: release and simulate draw from different laws"
     if hasattr(mechanism, "horizon"):  # a stream that counts
-        asked = [[stream.add(each) for each in value] for stream in (mechanism.start() for _ in range(_ASKED))]
+        asked = [[stream.add(each) for each in value] for stream in (mechanism.start() for _ in enough)]
         assert not differ(np.array(asked), runs, _LEVEL), (
             f"{mechanism.name}: a stream and simulate draw from different laws"
         )

@@ -108,15 +108,21 @@ class NoisyPartition(Mechanism[Any, Array]):
         return [_deviations(cells, width) for width in self._widths]
 
     def _draw(self, prepared: list[Array], runs: int, source: Source) -> list[Array]:
-        return [self._cheapest(prepared, source) for _ in range(runs)]
+        each = max(1, MOST_CELLS // self.cells)
+        parts = [min(each, runs - done) for done in range(0, runs, each)]
+        return [ends for part in parts for ends in self._cheapest(prepared, part, source)]
 
-    def _cheapest(self, exact: list[Array], source: Source) -> Array:
+    def _cheapest(self, exact: list[Array], runs: int, source: Source) -> list[Array]:
         costs = []
         for width, cost in zip(self._widths, exact, strict=True):
             scale = self._noise(width)
-            drawn = np.asarray(noise.discrete_laplace(scale=scale, size=len(cost), source=source))
-            costs.append((width, _stride(width), (cost + drawn + math.ceil(Fraction(self.penalty) * scale)).tolist()))
-        return cheapest_ends(costs, self.cells)
+            drawn = np.asarray(noise.discrete_laplace(scale=scale, size=(runs, len(cost)), source=source))
+            costs.append((cost + drawn + math.ceil(Fraction(self.penalty) * scale)).tolist())
+        strides = [_stride(width) for width in self._widths]
+        return [
+            cheapest_ends(list(zip(self._widths, strides, run, strict=True)), self.cells)
+            for run in zip(*costs, strict=True)
+        ]
 
     def error(self, confidence: float = 0.95) -> None:
         """None: it would depend on the data."""
