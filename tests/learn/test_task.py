@@ -98,9 +98,11 @@ def test_records_are_admitted_by_type_and_shape_alone():
         task.admit(ArrayRecords(np.zeros((2, 2)), np.array(["x", "y"])))
 
 
-@pytest.mark.parametrize("columns", [3, 7, 33])
+@pytest.mark.parametrize("columns", [3, 7, 33, 9_001])
 def test_a_unit_row_comes_from_its_record_alone(columns):
-    """However the array lies in memory, and whoever else is in it: a sum down columns rounds by the number of rows."""
+    """However the array lies in memory, and whoever else is in it: a sum down columns rounds by the number of rows, and so
+    does a sum of products of more than 8,192 columns.
+    """
     rows = np.random.default_rng(4).normal(size=(40, columns))
     task = Task(features=columns, row_norm=0.5)
 

@@ -10,6 +10,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import above, count, finite, flag, instance, items, set_frozen
 from privet.errors import InvalidData, InvalidParameter
+from privet.learn.problem.lengths import squared_lengths
 from privet.learn.problem.records import Chunk, Records
 from privet.learn.problem.targets import Classes, Interval, NoTarget, Target
 from privet.privacy import Unit
@@ -130,7 +131,7 @@ class Task:
         if self.scales is not None:
             values /= np.array(self.scales)
         made = np.empty((len(values), self.dimension))
-        unit, lengths = made[:, : self.features], np.sqrt(np.einsum("ij,ij->i", values, values))
+        unit, lengths = made[:, : self.features], np.sqrt(squared_lengths(values))
         clip = np.minimum(1.0, self.row_norm * _SHRINK / lengths)
         np.multiply(values, self._shares(clip)[:, None], out=unit)
         odd = ~((lengths > 1e-100) & (lengths < 1e100))  # squares of small and large numbers leave the doubles
@@ -145,7 +146,7 @@ class Task:
     def _odd_rows(self, values: Array) -> Array:
         peaks = np.max(np.abs(values), axis=1, initial=0.0)
         directions = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)
-        ratios = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+        ratios = np.sqrt(squared_lengths(directions))
         unit = values * self._shares(np.ones(len(values)))[:, None]
         long = peaks * ratios > self.row_norm * _SHRINK
         unit[long] = directions[long] * self._shares(self.row_norm * _SHRINK / ratios[long])[:, None]

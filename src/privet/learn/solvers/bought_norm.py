@@ -12,6 +12,7 @@ from privet._numerics import Array, bisect
 from privet._validate import instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
+from privet.learn.problem.lengths import squared_lengths
 from privet.learn.solvers.budget import kept_share
 from privet.mechanisms import Algorithm, Mechanism, Quantile
 from privet.mechanisms.form import Form, Numbers, Record
@@ -180,7 +181,7 @@ def _peaks_and_ratios(rows: Any) -> tuple[Array, Array]:
         values = np.array(rows, dtype=np.float64, order="C")  # row by row, so that sums round by one record alone
         peaks = np.max(np.abs(values), axis=1, initial=0.0)
         shares = values / peaks[:, None]
-        return peaks, np.sqrt(np.einsum("ij,ij->i", shares, shares))
+        return peaks, np.sqrt(squared_lengths(shares))
     made = rows.astype(np.float64, copy=True)
     made.sum_duplicates()
     place, n = np.repeat(np.arange(made.shape[0]), np.diff(made.indptr)), made.shape[0]
