@@ -189,16 +189,20 @@ def _takes_prices(function: Callable[..., Any]) -> Callable[[Any, Any], tuple[An
     several.discard("return")
     if not one and not several:
         return None
-    names = list(inspect.signature(function).parameters)
+    places = [(i, name) for i, name in enumerate(inspect.signature(function).parameters) if name in one | several]
 
     def read(name: str, value: Any) -> Any:
         if name in one:
             return _price(value)
-        return [_price(each) for each in value] if name in several and isinstance(value, list | tuple) else value
+        return [_price(each) for each in value] if isinstance(value, list | tuple) else value
 
     def prices(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        placed = tuple(read(name, value) for name, value in zip(names, args, strict=False)) + args[len(names) :]
-        return placed, {name: read(name, value) for name, value in keywords.items()}
+        for place, name in places:
+            if name in keywords:
+                keywords[name] = read(name, keywords[name])
+            elif place < len(args):
+                args = (*args[:place], read(name, args[place]), *args[place + 1 :])
+        return args, keywords
 
     return prices
 

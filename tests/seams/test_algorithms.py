@@ -1,8 +1,10 @@
 """Whole algorithms: looked through by replay, in threads too; parts, coins and payment by law, with broken twins."""
 
 import asyncio
+import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 import privet as pv
 from privet import audit, testing
 from privet.errors import InvalidParameter, LedgerError, NotPrivate
-from privet.mechanisms import AboveThreshold, Example, Laplace
+from privet.mechanisms import AboveThreshold, Example, Laplace, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import Composed, Parallel
 from tests.calls import calls_of
@@ -366,3 +368,9 @@ def test_a_loss_that_is_no_price_is_stamped_on_nothing():
 
     with pytest.raises(InvalidParameter, match="must be a PrivacyLoss, got float"):
         Plain().release(LEFT)
+
+
+@pytest.mark.parametrize("kind", registered_mechanisms().values(), ids=lambda kind: kind.name)
+def test_a_price_is_computed_once_and_held_to_be_one(kind):
+    """Also where a mixin has it: what is looked up is not the plain property that an author wrote."""
+    assert isinstance(inspect.getattr_static(kind, "loss"), cached_property)

@@ -1,5 +1,6 @@
 """The abstract mechanism: a price that needs no data, and a release whose noise is the noise that was priced."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -118,8 +119,9 @@ class Mechanism(ABC, Generic[In, Out]):
         if "for_budget" in vars(cls):
             made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__), cls)
             cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
-        price = vars(cls).get("loss")
-        if isinstance(price, property) and price.fget is not None:  # computed once: a mechanism is frozen
+        price = inspect.getattr_static(cls, "loss")  # its own, or that of a mixin
+        if isinstance(price, property) and price.fget is not None and not price.__isabstractmethod__:
+            # computed once: a mechanism is frozen
             kept = cached_property(_price_of(price.fget))
             kept.__set_name__(cls, "loss")
             cls.loss = kept  # type: ignore[method-assign, assignment]
