@@ -108,34 +108,48 @@ class PrivateEstimator(BaseEstimator):
         `pv.Table`, `target` names the column that is predicted, and `features` those that it is predicted from (all others,
         unless they are named).
         """
+        before = dict(vars(self))
+        for name in before:
+            if name.endswith("_"):  # nothing of an earlier fit stays beside a new one
+                delattr(self, name)
         try:
             if isinstance(X, Table):
-                return self._fit_table(X, y, key, target, features)
-            if target is not None or features is not None:
+                self._fit_table(X, y, key, target, features)
+            elif target is not None or features is not None:
                 raise InvalidParameter("target= and features= name columns of a pv.Table: give arrays as fit(X, y)")
-            rows, targets = self._read(X, y)
-            if self._is_exact():
-                self._fit_exactly(rows, targets)
-                self.privacy_ = FitPrivacy(None, None, None, None, "scikit-learn, without noise")
-                return self
-            if self._from_public_facts(rows.shape[1]):
-                self.privacy_ = FitPrivacy.of_nothing(self._unit())
-                return self
-            promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
-            warn_about_callers(self, paid=self.ledger is not None or current() is not None)
-            plan = self._array_plan(rows.shape[1], self._unit(), promise)
-            release = self._paid(plan, ArrayRecords(rows, targets), key)
-            value, inner = fit_within(release.value, plan)
-            self._set(value, inner)
-            notes = self._notes(inner, fit_share(promise, plan)) + bought_words(plan, inner)
-            self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(inner), notes)
+            else:
+                self._fit_arrays(X, y, key)
             return self
+        except BaseException:  # what failed leaves the model as it was
+            self.__dict__ = before
+            raise
         finally:
             del X, y  # frames outlive an error, and the data with them
 
+    def _fit_arrays(self, X: Any, y: Any, key: str | None) -> None:
+        try:
+            rows, targets = self._read(X, y)
+        finally:
+            del X, y
+        if self._is_exact():
+            self._fit_exactly(rows, targets)
+            self.privacy_ = FitPrivacy(None, None, None, None, "scikit-learn, without noise")
+            return
+        if self._from_public_facts(rows.shape[1]):
+            self.privacy_ = FitPrivacy.of_nothing(self._unit())
+            return
+        promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
+        warn_about_callers(self, paid=self.ledger is not None or current() is not None)
+        plan = self._array_plan(rows.shape[1], self._unit(), promise)
+        release = self._paid(plan, ArrayRecords(rows, targets), key)
+        value, inner = fit_within(release.value, plan)
+        self._set(value, inner)
+        notes = self._notes(inner, fit_share(promise, plan)) + bought_words(plan, inner)
+        self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(inner), notes)
+
     def _fit_table(
         self, table: Table, y: Any, key: str | None, target: str | None, features: Sequence[str] | None
-    ) -> Self:
+    ) -> None:
         if y is not None:
             raise InvalidParameter('the target is a column of the table: fit(table, target="...")')
         encoding = table_encoding(table, target, features, predicts=self._has_targets)
@@ -150,13 +164,10 @@ class PrivateEstimator(BaseEstimator):
             release = self._paid(plan, records, key)
         finally:
             records.close()
-        self._set(release.value, plan_of_rows(plan))
         self.encoding_, self.n_features_in_ = encoding, len(encoding.names)
-        if hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
+        self._set(release.value, plan_of_rows(plan))
         words = self._solver_words(plan_of_rows(plan))
         self.privacy_ = FitPrivacy.of(release, plan, promise, words, table_notes(model, plan, promise))
-        return self
 
     def _solver_words(self, plan: Any) -> str:
         return (type(plan).__doc__ or plan.name).splitlines()[0].rstrip(".")

@@ -11,7 +11,7 @@ from privet._validate import above
 from privet.learn.estimators.columns import column_task, moments
 from privet.learn.estimators.estimator import PrivateEstimator
 from privet.learn.estimators.linear import check_labels, known_classes
-from privet.learn.estimators.reading import read_rows
+from privet.learn.estimators.reading import dense, read_rows
 from privet.learn.problem import Records
 from privet.learn.solvers import ColumnMoments
 from privet.mechanisms import Mechanism
@@ -57,7 +57,7 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.naive_bayes import GaussianNB as Plain
 
-        plain = Plain().fit(_dense(rows), targets)
+        plain = Plain().fit(dense(rows), targets)
         self.theta_, self.var_, self.class_prior_ = plain.theta_, plain.var_, plain.class_prior_
         self.class_count_, self.classes_ = plain.class_count_, plain.classes_
 
@@ -65,7 +65,7 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        rows = _dense(read_rows(self, X, reset=False))
+        rows = dense(read_rows(self, X, reset=False))
         made = [
             np.log(prior) - 0.5 * (np.log(2.0 * np.pi * var).sum() + ((rows - mean) ** 2 / var).sum(axis=1))
             for prior, mean, var in zip(self.class_prior_, self.theta_, self.var_, strict=True)
@@ -85,7 +85,3 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class."""
         return np.exp(self.predict_log_proba(X))
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)

@@ -10,7 +10,7 @@ from privet._numerics import Array
 from privet._validate import count
 from privet.learn.estimators.columns import row_task
 from privet.learn.estimators.estimator import PrivateEstimator
-from privet.learn.estimators.reading import read_rows
+from privet.learn.estimators.reading import dense, read_rows
 from privet.learn.problem import Records, Task
 from privet.learn.solvers import NoisyLloyd
 from privet.learn.solvers.noisy_lloyd import spread_points
@@ -51,8 +51,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
 
     def _set(self, value: Any, plan: Any) -> None:
         self.cluster_centers_ = _in_units(np.asarray(value), plan.task)
-        if hasattr(self, "labels_"):  # of an earlier fit without privacy
-            del self.labels_
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.cluster import KMeans as Plain
@@ -82,8 +80,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        rows = read_rows(self, X, reset=False)
-        values = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+        values = dense(read_rows(self, X, reset=False))
         return np.column_stack([np.linalg.norm(values - center, axis=1) for center in self.cluster_centers_])
 
     def fit_predict(self, X: Any, y: Any = None) -> Array:

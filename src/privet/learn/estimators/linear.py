@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from privet.learn.losses import Loss
 from privet.learn.problem import Classes, Interval, Records, Target, Task
 from privet.learn.solvers import BoughtNorm, Solver
 from privet.mechanisms import Mechanism
+from privet.mechanisms.families.columns import is_labelled
 from privet.privacy import Guarantee, Unit
 
 
@@ -127,16 +129,23 @@ def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, f
 
 def column_ends(bounds: Any, columns: int) -> tuple[Array, Array]:
     """Lows and highs of the columns from what the user says."""
+    wrong = InvalidParameter("bounds must be (low, high), each a number or one number for each column")
+    if isinstance(bounds, str | set | frozenset | dict):
+        raise wrong
     try:
         low, high = bounds
         ends = [np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in (low, high)]
-    except (TypeError, ValueError):
-        raise InvalidParameter("bounds must be (low, high), each a number or one number for each column") from None
+    except (TypeError, ValueError, OverflowError):
+        raise wrong from None
+    if any(map(is_labelled, (bounds, low, high))):
+        raise InvalidParameter("bounds are read in the order of the columns, not by labels: give lists of numbers")
     for end in ends:
         for each in end:
             finite("bounds", float(each))
-    if not (ends[0] < ends[1]).all():
-        raise InvalidParameter("each low of the bounds must be below its high")
+    with np.errstate(over="ignore"):
+        widths = ends[1] - ends[0]
+    if not ((widths > 0.0) & np.isfinite(widths)).all():
+        raise InvalidParameter("each low of the bounds must be below its high, and their distance a number")
     return ends[0], ends[1]
 
 
@@ -144,7 +153,7 @@ def known_classes(classes: Any) -> Classes:
     """The classes as given; missing ones are an error: reading them off y would tell about it."""
     if classes is None:
         raise InvalidParameter("give classes=, the public list of labels: read off y it would tell who is in the data")
-    if isinstance(classes, str):
+    if isinstance(classes, str) or not isinstance(classes, Iterable):
         raise InvalidParameter("classes must be a list of labels")
     return Classes(tuple(classes) if not isinstance(classes, np.ndarray) else tuple(classes.tolist()))
 

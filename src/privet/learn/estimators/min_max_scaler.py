@@ -12,7 +12,7 @@ from privet.errors import InvalidParameter
 from privet.learn.estimators.columns import column_task
 from privet.learn.estimators.estimator import PrivateEstimator
 from privet.learn.estimators.linear import column_ends
-from privet.learn.estimators.reading import read_rows
+from privet.learn.estimators.reading import dense, read_made, read_rows
 from privet.learn.problem import Records
 from privet.learn.solvers import ColumnRanges
 from privet.mechanisms import Mechanism
@@ -70,7 +70,7 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         self._set_range(*np.asarray(value))
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
-        values = _dense(rows)
+        values = dense(rows)
         self._set_range(values.min(axis=0), values.max(axis=0))
 
     def _asked_range(self) -> tuple[float, float]:
@@ -97,16 +97,9 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        made = _dense(read_rows(self, X, reset=False)) * self.scale_ + self.min_
+        made = dense(read_rows(self, X, reset=False)) * self.scale_ + self.min_
         return np.asarray(np.clip(made, *self._asked_range()) if self.clip else made)
 
     def inverse_transform(self, X: Any) -> Array:
         """Rows in the units of the data."""
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
-        return np.asarray((np.asarray(X) - self.min_) / self.scale_)
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+        return np.asarray((read_made(self, X, "min_") - self.min_) / self.scale_)

@@ -11,7 +11,7 @@ from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.learn.estimators.columns import row_task
 from privet.learn.estimators.estimator import PrivateEstimator
-from privet.learn.estimators.reading import read_rows
+from privet.learn.estimators.reading import dense, read_made, read_rows
 from privet.learn.problem import Records
 from privet.learn.solvers import NoisyGram
 from privet.mechanisms import Mechanism
@@ -76,7 +76,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.decomposition import PCA as Plain
 
-        plain = Plain(n_components=self.n_components, svd_solver="full").fit(_dense(rows))
+        plain = Plain(n_components=self.n_components, svd_solver="full").fit(dense(rows))
         self.components_, self.mean_ = fixed_signs(plain.components_), plain.mean_
         self.explained_variance_ = plain.explained_variance_
         self.explained_variance_ratio_ = plain.explained_variance_ratio_
@@ -92,12 +92,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        rows = _dense(read_rows(self, X, reset=False))
+        rows = dense(read_rows(self, X, reset=False))
         return np.asarray((rows - self.mean_) @ self.components_.T)
 
     def inverse_transform(self, X: Any) -> Array:
         """Rows in the units of the data, from coordinates of the components."""
-        return np.asarray(np.asarray(X) @ self.components_ + self.mean_)
+        return np.asarray(read_made(self, X, "components_") @ self.components_ + self.mean_)
 
 
 def fixed_signs(components: Array) -> Array:
@@ -109,7 +109,3 @@ def fixed_signs(components: Array) -> Array:
     largest = np.abs(components).argmax(axis=1)
     signs = np.where(components[np.arange(len(components)), largest] < 0.0, -1.0, 1.0)
     return np.asarray(components * signs[:, None])
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from privet._numerics import Array
 from privet.errors import InvalidData, InvalidType, PrivetError
@@ -18,16 +18,22 @@ _VALUES = (
     "setting an array",
 )
 
+_TYPES = ("argument must be", "np.matrix is not supported", "Feature names are only supported")
+
 # scikit-learn shows the array itself in two of its complaints: of dimensions, and of complex numbers
 _QUOTED = re.compile(r"\narray=.*(?=\nReshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
 
 
 def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) -> Any:
     """X as float64 or float32, dense or CSR, with scikit-learn's checks of shape, type and feature names."""
+    if not reset and hasattr(estimator, "encoding_") and hasattr(rows, "columns"):
+        raise InvalidData(
+            "the model was fitted on a table, whose rows were encoded: give model.encoding_.of(frame).rows, not the frame"
+        )
     try:
         return validate_data(
             estimator,
-            rows,
+            _unmasked(rows),
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
@@ -36,26 +42,58 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) ->
     except PrivetError:
         raise
     except (ValueError, TypeError, OverflowError) as problem:
-        raise _public(problem, "X") from None
+        told = _public(problem, "X")
+    raise told  # after the handler: an error that is raised in it would keep the other one, and what that quotes
 
 
 def read_targets(targets: Any) -> Array:
     """y in one dimension, of whatever type."""
     try:
-        read = np.asarray(column_or_1d(targets, warn=True))
+        read = np.asarray(column_or_1d(_unmasked(targets), warn=True))
         if read.dtype.kind != "O":
             return read
         numbers = np.array(read.tolist())  # numbers in an array of objects are numbers
         return numbers if numbers.dtype.kind in "biuf" and numbers.ndim == 1 else read
     except (ValueError, TypeError, OverflowError) as problem:
-        raise _public(problem, "y") from None
+        told = _public(problem, "y")
+    raise told
+
+
+def read_made(estimator: Any, made: Any, fitted: str) -> Array:
+    """What a transformer made, for the way back: numbers in as many columns as the attribute `fitted` is long."""
+    check_is_fitted(estimator)
+    columns = len(getattr(estimator, fitted))
+    try:
+        read = check_array(made, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_2d=False)
+    except (ValueError, TypeError, OverflowError) as problem:
+        told = _public(problem, "X")
+    else:
+        if read.ndim in (1, 2) and read.shape[-1] == columns:
+            return dense(read)
+        told = InvalidData(f"X must have {columns} columns, those that this model makes")
+    raise told
+
+
+def dense(rows: Any) -> Array:
+    """Rows as an array."""
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+
+
+def _unmasked(values: Any) -> Any:
+    """What is masked is missing: scikit-learn would read what lies under the mask."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    numbers = values.dtype.kind in "biuf"
+    held = np.array(values.data, dtype=np.float64 if numbers else object)
+    held[np.ma.getmaskarray(values)] = np.nan if numbers else None
+    return held
 
 
 def _public(problem: Exception, name: str) -> InvalidData:
     """The same complaint, unless it may quote what is in the data."""
     said = _QUOTED.sub("", str(problem))
     if isinstance(problem, TypeError):
-        types_alone = "argument must be" in said or "sparse" in said.lower()
+        types_alone = any(word in said for word in _TYPES) or "sparse" in said.lower()
         return InvalidType(said if types_alone else f"{name} is of a type that cannot be read as numbers")
     if said.startswith("Input X contains"):
         return InvalidData(f'{said.splitlines()[0]} bad_rows="zero" counts such records as rows of zeros')

@@ -9,7 +9,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from privet._numerics import Array
 from privet.learn.estimators.columns import column_task, moments
 from privet.learn.estimators.estimator import PrivateEstimator
-from privet.learn.estimators.reading import read_rows
+from privet.learn.estimators.reading import dense, read_made, read_rows
 from privet.learn.problem import Records
 from privet.learn.solvers import ColumnMoments
 from privet.mechanisms import Mechanism
@@ -49,7 +49,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.preprocessing import StandardScaler as Plain
 
-        plain = Plain().fit(_dense(rows))
+        plain = Plain().fit(dense(rows))
         self.mean_, self.var_, self.scale_ = plain.mean_, plain.var_, plain.scale_
 
     def transform(self, X: Any) -> Array:
@@ -57,15 +57,12 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        rows = _dense(read_rows(self, X, reset=False))
+        rows = dense(read_rows(self, X, reset=False))
         moved = rows - self.mean_ if self.with_mean else rows
         return np.asarray(moved / self.scale_ if self.with_std else moved)
 
     def inverse_transform(self, X: Any) -> Array:
         """Rows in the units of the data."""
-        values = np.asarray(X) * self.scale_ if self.with_std else np.asarray(X)
+        made = read_made(self, X, "mean_")
+        values = made * self.scale_ if self.with_std else made
         return np.asarray(values + self.mean_ if self.with_mean else values)
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)

@@ -72,6 +72,8 @@ def table_encoding(table: Table, target: str | None, features: Sequence[str] | N
 def described(model: Any, encoding: Encoding) -> Any:
     """The model with what the schema says where the user has said nothing."""
     made = copy(model)
+    if getattr(model, "estimator", None) is not None:  # a search: the model that it tries
+        made.estimator = described(model.estimator, encoding)
     if getattr(model, "classes", encoding) is None:
         made.classes = encoding.classes
     if getattr(model, "bounds_y", encoding) is None:

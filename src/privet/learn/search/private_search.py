@@ -16,7 +16,8 @@ from privet._numerics import Array, bisect
 from privet._validate import above, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.estimators import LogisticRegression, PrivateEstimator
-from privet.learn.problem import ArrayRecords, Classes, Records
+from privet.learn.estimators.linear import LinearModel
+from privet.learn.problem import ArrayRecords, Classes, Interval, Records
 from privet.learn.search.holdout import in_two, score_of
 from privet.learn.solvers import OutputPerturbation
 from privet.mechanisms import Algorithm, Gaussian, Laplace, Mechanism
@@ -29,6 +30,7 @@ from privet.privacy.selected import stopping_probability
 
 Law = Literal["logarithmic", "geometric", "poisson"]
 _ETA = {"logarithmic": 0.0, "geometric": 1.0, "poisson": 1.0}
+_MOST_TRIES = 10_000
 _SCORE = 0.2  # of a try's price, for a score on the records of the fit
 _LESS = 0.02  # of its epsilon: how much cheaper a try is made where its price is not that of normal noise, at first
 
@@ -87,7 +89,10 @@ class PrivateSearchCV(PrivateEstimator):
     def _models(self) -> list[Any]:
         made = []
         for each in self._candidates():
-            model = clone(self.estimator).set_params(**each)
+            try:
+                model = clone(self.estimator).set_params(**each)
+            except ValueError as problem:
+                raise InvalidParameter(f"param_grid: {problem}") from None
             made.append(model.set_params(epsilon=None, delta=0.0, rho=None, mu=None, ledger=None, source=None))
         return made
 
@@ -99,6 +104,8 @@ class PrivateSearchCV(PrivateEstimator):
         if self.holdout is not None:
             open_fraction("holdout", self.holdout)
         mean, models = above("mean_tries", self.mean_tries, 0.0), self._models()
+        if mean > _MOST_TRIES:
+            raise InvalidParameter(f"mean_tries must be at most {_MOST_TRIES:,}")
         each = try_epsilon(promise, mean, self.law)
         made: dict[float, SearchFit] = {}
 
@@ -119,9 +126,9 @@ class PrivateSearchCV(PrivateEstimator):
         place = int(value["candidate"])
         self.best_index_, self.best_params_ = place, self._candidates()[place]
         best = clone(self._models()[place])
-        best.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            best.feature_names_in_ = self.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_", "encoding_"):
+            if hasattr(self, name):
+                setattr(best, name, getattr(self, name))
         best._set(_released(value["value"]), plan.plans[place])
         self.best_estimator_, self.best_score_ = best, float(value["score"])
         if hasattr(best, "classes_"):
@@ -166,7 +173,7 @@ class PrivateSearchCV(PrivateEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is not None and hasattr(self.estimator, "__sklearn_tags__"):
+        if isinstance(self.estimator, PrivateEstimator):
             inner = self.estimator.__sklearn_tags__()
             tags.estimator_type = inner.estimator_type
             tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
@@ -252,10 +259,10 @@ class SearchFit(Algorithm[Any, Any]):
         set_frozen(self, plans=items("plans", self.plans), models=items("models", self.models))
         if not self.plans or len(self.plans) != len(self.models):
             raise InvalidParameter("plans must hold one plan for each of the models, and at least one")
-        for plan in self.plans:
+        for plan, model in zip(self.plans, self.models, strict=True):
             instance("plans", plan, Mechanism)
-        for model in self.models:
-            instance("models", model, PrivateEstimator)
+            if not isinstance(model, LinearModel) or not isinstance(plan.task.target, Classes | Interval):  # type: ignore[attr-defined]
+                raise InvalidParameter("a search scores linear models of classes, or of numbers within bounds_y")
         instance("judge", self.judge, Gaussian, Laplace)
         set_frozen(self, mean=above("mean", self.mean, 0.0))
         if self.law not in get_args(Law):
@@ -316,7 +323,8 @@ class SearchFit(Algorithm[Any, Any]):
         return Record({"candidate": Numbers(), "score": Numbers(), "value": Anything()})
 
     def _admit(self, value: Any) -> None:
-        self.plans[0]._admit(value)
+        for plan in self.plans:
+            plan._admit(value)
 
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         fitted, held = prepared, prepared

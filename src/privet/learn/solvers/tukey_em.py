@@ -77,7 +77,10 @@ class TukeyEM(Solver):
         facts: dict[str, Any] = {"task": task, "test": test, "epsilon": rest, "delta": target.delta}
         if self.models is not None:
             least = self.models // 4 if self.least is None else self.least
-            return TukeyFit(**facts, models=self.models, least=least)
+            made = TukeyFit(**facts, models=self.models, least=least)
+            if least - 1 < made.threshold:  # no data have a larger distance
+                raise InvalidParameter("the test would hardly ever be passed: give more models=, or leave models= out")
+            return made
         return _smallest_plan(facts)
 
 
