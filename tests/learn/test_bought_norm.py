@@ -90,7 +90,7 @@ def test_what_cannot_be_bought_names_the_remedy():
     with pytest.raises(InvalidParameter, match="give a number here, or bounds="):
         learn.PCA(epsilon=1.0, delta=1e-6, row_norm="private", n_components=1).fit(ROWS)
     tukey = learn.LinearRegression(
-        epsilon=1.0, delta=1e-6, row_norm="private", bounds_y=(0, 1), solver=TukeyEM(models=32)
+        epsilon=1.0, delta=1e-6, row_norm="private", bounds_y=(0, 1), solver=TukeyEM(models=400)
     )
     with pytest.raises(InvalidParameter, match="give row_norm= as a number"):
         tukey.fit(ROWS, LABELS)
