@@ -294,3 +294,17 @@ def test_cells_of_a_question_without_groups_are_no_groups(asked, relation):
     kept = table.data.exact_aggregates(plan, (1, 2, 3, 4, 5)).rows
     assert int(kept.sum()) == 5 + (asked != "counts")
     assert plan.rows.unit.unit == unit.unit
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_bins_of_a_quantile_in_groups_are_no_groups(relation):
+    """A person with six values in two wards keeps all of them, where two groups of three rows are allowed; with twelve
+    values the price is still that of six rows."""
+    unit = pv.Person("who", max_groups=3, max_rows_per_group=3, relation=relation)
+    for often, kept in ((1, 6), (2, 6)):
+        data = {"who": [1] * (6 * often), "ward": ["A", "B"] * (3 * often), "age": list(range(10, 10 + 6 * often))}
+        columns = {"ward": pv.Category(["A", "B"]), "age": pv.Int(0, 110)}
+        table = pv.Table(data, columns=columns, unit=unit, name="t")
+        (part,) = table.group_by("ward").agg(m=pv.median("age")).for_budget(epsilon=1.0).quantiles
+        assert int(table.data.exact_aggregates(part.plan, SALTS).rows.sum()) == kept
+        assert part.choice.sensitivity.value == 6  # of two wards, not of the three groups that were allowed

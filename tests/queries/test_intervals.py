@@ -131,18 +131,46 @@ def test_a_variance_has_a_third_of_the_squared_error_of_a_split_budget():
     assert ours <= 0.34 * split
 
 
+def held_by(scale, wide, share=None):
+    """Pr[|Z| <= wide] of whole-number Laplace noise, or Pr[|(1 - t) Z - t Z'| <= wide] of two at a share t: their law."""
+    a, most = math.exp(-1.0 / scale), math.ceil(40.0 * scale)
+    z = np.arange(-most, most + 1)
+    mass = (1 - a) / (1 + a) * a ** np.abs(z)
+    if share is None:
+        return float(mass[np.abs(z) <= wide].sum())
+    upto = np.concatenate([[0.0], np.cumsum(mass)])
+    first, last = np.ceil(((1 - share) * z - wide) / share), np.floor(((1 - share) * z + wide) / share)
+    first, last = (np.clip(each + most, 0, 2 * most + 1).astype(int) for each in (first, last + 1))
+    return float(mass @ (upto[last] - upto[first]))
+
+
 @pytest.mark.slow
 def test_intervals_cover_through_the_ledger():
-    """Two thousand paid releases, each with an interval for every number."""
-    frame = {name: column[:300] for name, column in FRAME.items()}
-    table = pv.Table(frame, columns=COLUMNS, name="t")
-    query = table.agg(n=pv.count(), s=pv.sum("i"), m=pv.mean("i"), v=pv.variance("i"))
-    truth = {"n": 300.0, "s": frame["i"].sum(), "m": frame["i"].mean(), "v": frame["i"].var()}
-    made, held = query.for_budget(epsilon=1.0), dict.fromkeys(truth, 0)
-    for seed in range(2_000):
-        answer = made.release(table.data, source=noise.Seeded(seed)).value
-        for name, value in truth.items():
+    """Two hundred paid releases of ten groups: two thousand intervals of each number, which hold it as often as the exact
+    law of the noise predicts; of a variance, whose interval is made of two, at least as often."""
+    groups, runs = 10, 200
+    frame = {"g": np.repeat(np.arange(groups), 300), "i": FRAME["i"]}
+    table = pv.Table(frame, columns={"g": pv.Int(0, groups - 1), "i": COLUMNS["i"]}, name="t").group_by("g")
+    parts = frame["i"].reshape(groups, 300)
+    truth = {"n": np.full(groups, 300), "s": parts.sum(axis=1), "m": parts.mean(axis=1), "v": parts.var(axis=1)}
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e6), unit=pv.Rows().unit)
+    held = dict.fromkeys(truth, 0)
+    asked = ({"n": pv.count(), "s": pv.sum("i")}, {"m": pv.mean("i")}, {"v": pv.variance("i")})
+    queries = [table.agg(**each) for each in asked]
+    for query in queries * runs:
+        answer = ledger.release(query, epsilon=1.0).value
+        for name, _ in query.outputs:
             low, high = answer.interval(name)
-            held[name] += bool(low[0] - 1e-9 <= value <= high[0] + 1e-9)
-    for name, often in held.items():
-        assert often >= 2_000 * 0.95 - 4 * math.sqrt(2_000 * 0.05 * 0.95), name
+            held[name] += int(np.sum((low - 1e-9 <= truth[name]) & (truth[name] <= high + 1e-9)))
+    found = {name: often / (groups * runs) for name, often in held.items()}
+    counts, sums = (part.scale for part in queries[0].for_budget(epsilon=1.0).parts)
+    expected = {"n": held_by(counts, radius("laplace", counts, (1.0,), 0.95))}
+    expected["s"] = held_by(sums, radius("laplace", sums, (1.0,), 0.95))
+    (part,) = queries[1].for_budget(epsilon=1.0).parts
+    shares = (truth["m"] / 99.0).tolist()
+    wide = [float(radii("laplace", part.scale, np.array([[1 - t, t]]), 0.95)[0]) for t in shares]
+    expected["m"] = float(np.mean([held_by(part.scale, w, t) for w, t in zip(wide, shares, strict=True)]))
+    spare = 4 * math.sqrt(0.05 * 0.95 / (groups * runs))
+    assert found == pytest.approx({**expected, "v": found["v"]}, abs=spare)
+    assert all(each >= 0.95 for each in expected.values())
+    assert found["v"] >= 0.95 - spare

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import privet as pv
+from privet import workloads
 from privet.errors import InvalidParameter
 from privet.queries.discovered_keys import chance_shown
 
@@ -19,6 +20,24 @@ def exact(table: pv.Table, query: object) -> object:
 
 def test_opendp_2922_the_delta_of_a_threshold_is_that_of_at_least():
     assert chance_shown(1.0, 5, 1, 1) == pytest.approx(0.01338980, abs=5e-9)
+
+
+def test_opendp_2924_a_person_in_several_leaves_moves_the_sums_above_them_by_more():
+    """Four rows in four leaves move a tree of five sums by the root of 4^2 + 4, not by twice the root of the levels."""
+    person = pv.Person("id", max_rows=4)
+    table = pv.Table({"id": [1] * 4, "age": [0, 1, 2, 3]}, columns={"age": pv.Int(0, 3)}, unit=person, name="t")
+    cells = table.data.exact_aggregates(table.ranges("age").plan, SALTS).rows
+    assert cells.tolist() == [1, 1, 1, 1]
+    tree = workloads.Hierarchical(branching=4, weights="uniform")
+    for norm in ("l1", "l2"):
+        made = workloads.LinearQueries(workload=workloads.AllRanges(4), strategy=tree, norm=norm, scale=1.0, max_rows=4)
+        moved = np.linalg.norm(made.design.measure(cells), ord=int(norm[1]))
+        assert moved == pytest.approx({"l1": 8.0, "l2": math.sqrt(20.0)}[norm])
+        assert moved <= float(made.sensitivity.value)
+    assert moved > 2.0 * math.sqrt(2.0)  # what a tree of two levels would be said to do to a distance of 2
+    asked = table.ranges("age").for_budget(mu=1.0).queries
+    weights = np.repeat([float(w) for _, w in asked.design.groups], [size for size, _ in asked.design.groups])
+    assert np.linalg.norm(asked.design.measure(cells) * weights) <= float(asked.sensitivity.value)
 
 
 @pytest.mark.parametrize("values", [[1.0, math.nan, 3.0], [1.0, None, 3.0], np.array([1.0, np.nan, 3.0])])

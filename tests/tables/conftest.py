@@ -46,11 +46,13 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
+        # a session of minutes: its code is compiled once and quickly, not again and better
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "1g",
         "spark.sql.warehouse.dir": str(folder),
         "spark.sql.session.timeZone": "America/New_York",  # ours must not depend on it
     }
-    builder = SparkSession.builder.master("local[2]").appName("privet tests")
+    builder = SparkSession.builder.master("local[1]").appName("privet tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
     made = builder.getOrCreate()

@@ -13,7 +13,7 @@ from privet.tables.bounded import Aggregates, Bounded
 from privet.tables.columns import Column, Date, Float
 from privet.tables.expressions import Bin, Ref
 from privet.tables.keys import KeySet
-from privet.tables.plan import Derive, Node, in_one_group
+from privet.tables.plan import Derive, Node, in_groups
 
 MOST_BINS = 4096
 _BIN = "(bin)"
@@ -90,8 +90,9 @@ def binned(rows: Node, column: str, most: int = MOST_BINS) -> tuple[Node, int, f
 
 
 def with_bins(rows: Node, names: tuple[str, ...], keys: KeySet, column: str) -> tuple[Bounded, int, float, float]:
-    """The plan that counts the rows of every bin in every group."""
-    derived, bins, start, width = binned(rows if names else in_one_group(rows), column)
+    """The plan that counts the rows of every bin in every group. Bins are no groups: a person keeps as many rows as the
+    limits allow in all groups together, whatever bins they lie in."""
+    derived, bins, start, width = binned(in_groups(rows, len(keys)), column)
     crossed = keys.cross(KeySet((_BIN,), tuple((i,) for i in range(bins))))
     return Bounded(derived, (*names, _BIN), crossed), bins, start, width
 

@@ -313,57 +313,48 @@ class Emitter:
         held, signed = signed, [f"s{i}" for i in range(len(signed))]
         for each, name in zip(held, signed, strict=True):
             sums.append(f"{d.total(each)} AS {name}, {d.whole(f'count({each})')} AS n_{name}")
-        grouped = ", ".join([person, *keys])
-        pairs = ", ".join([person, *keys, f"{d.whole('count(*)')} AS c", *sums])
-        steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {grouped}"))
         carried = [*keys, "c", *terms, *signed, *(f"n_{each}" for each in signed)]
-        last = self._mixed(steps, plan, person, rows.person_is_text, keys, carried, salts)
+        limbs = self._limbs(plan, person, rows.person_is_text, keys)
+        pairs = ", ".join([person, *keys, f"{d.whole('count(*)')} AS c", *sums, *limbs])
+        steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {', '.join([person, *keys])}"))
+        last = self._mixed(steps, [person, *carried], salts)
         order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
         if [_small(plan.rows.columns[name]) for name in plan.names] == [True]:
             order = f"h * {2**32} + key_number"  # the same order in one number, which sorts faster
         window = f"(PARTITION BY {person} ORDER BY {order}"
         capped = "c" if unit.max_rows_per_group is None else f"least(c, {d.number(unit.max_rows_per_group)})"
         before = f"coalesce(sum({capped}) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
-        ranked = [*carried, f"row_number() OVER {window}) AS place", f"{capped} AS capped"]
+        ranked = [*carried, f"row_number() OVER {window}) AS place", f"{capped} AS k"]
         if unit.max_rows is not None:
             ranked.append(f"{d.whole(before)} AS before_it")
         steps.append(("ranked", f"SELECT {', '.join(ranked)} FROM {last}"))
-        left = "capped"
         if unit.max_rows is not None:
-            left = f"CASE WHEN before_it >= {unit.max_rows} THEN 0 ELSE least(capped, {unit.max_rows} - before_it) END"
-        where = "" if unit.max_groups is None else f" WHERE place <= {unit.max_groups}"
-        kept = [*carried, f"{d.whole(left)} AS k"]
-        steps.append(("kept", f"SELECT {', '.join(kept)} FROM ranked{where}"))
+            left = f"CASE WHEN before_it >= {unit.max_rows} THEN 0 ELSE least(k, {unit.max_rows} - before_it) END"
+            steps.append(("cut", f"SELECT {', '.join([*carried, 'place'])}, {d.whole(left)} AS k FROM ranked"))
+        where = "WHERE k > 0" if unit.max_groups is None else f"WHERE place <= {unit.max_groups} AND k > 0"
         numbers = ["sum(k)", "count(*)", *(f"sum({self._scaled(plan, terms, i)})" for i in range(len(plan.cells)))]
         numbers += [f"sum({self._cut(each, alias)})" for each, alias in zip(plan.signed, signed, strict=True)]
         picked = [*keys, *(f"{d.whole(f'coalesce({each}, 0)')} AS {self._alias()}" for each in numbers)]
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
         whole = ", ".join(f"{name} AS ({sql}{d.fence})" for name, sql in steps)
-        return f"WITH {whole} SELECT {', '.join(picked)} FROM kept WHERE k > 0{group}"
+        return f"WITH {whole} SELECT {', '.join(picked)} FROM {steps[-1][0]} {where}{group}"
 
-    def _mixed(
-        self,
-        steps: list[tuple[str, str]],
-        plan: Bounded,
-        person: str,
-        person_is_text: bool,
-        keys: list[str],
-        carried: list[str],
-        salts: Salts,
-    ) -> str:
-        """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself."""
-        d = self.dialect
+    def _limbs(self, plan: Bounded, person: str, person_is_text: bool, keys: list[str]) -> list[str]:
+        """The person and the key of a pair as numbers, of which its priority is made."""
         numbers = []
         for key, name in zip(keys, plan.names, strict=True):
             column = plan.rows.columns[name]
             numbers.append(key if _small(column) else self._number(key, is_text(column)))
-        folded = numbers[0] if numbers else d.number(0)
+        folded = numbers[0] if numbers else self.dialect.number(0)
         for each in numbers[1:]:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
-        number = d.natural(self._present_number(person, person_is_text))
-        base = ", ".join([person, *carried])
-        steps.append(("numbered", f"SELECT {base}, {number} AS id, {d.natural(folded)} AS key_number FROM pairs"))
-        last, h = "numbered", d.natural(str(salts[0] % P))
+        number = self._present_number(person, person_is_text)
+        return [f"{self.dialect.natural(number)} AS id", f"{self.dialect.natural(folded)} AS key_number"]
+
+    def _mixed(self, steps: list[tuple[str, str]], carried: list[str], salts: Salts) -> str:
+        """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself."""
+        d, base = self.dialect, ", ".join(carried)
+        last, h = "pairs", d.natural(str(salts[0] % P))
         square = f"(z * z % {P})"
         fifth = (
             f"({square} * {square} % {P} * z)"  # below 2^62, and both numbers below 2^60: one remainder does for all

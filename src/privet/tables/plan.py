@@ -360,10 +360,21 @@ def in_one_group(node: Node) -> Node:
     >>> rows.reach.most_rows, rows.unit.max_groups
     (3, None)
     """
+    return in_groups(node, 1)
+
+
+def in_groups(node: Node, groups: int) -> Node:
+    """The same rows for a question about so many groups, each of which is answered from cells: of a person are kept as
+    many rows as in these groups together, in whatever groups and cells they lie. For what is priced by rows alone.
+
+    >>> rows = in_groups(Source("t", (), Person("id", max_groups=5, max_rows_per_group=3)), 4)
+    >>> rows.reach.most_rows, rows.unit.max_groups
+    (12, None)
+    """
     unit = node.unit
     if not isinstance(unit, Person):
         return node
-    return _limited(node, Person(unit.column, max_rows=node.reach.within(1).most_rows, relation=unit.relation))
+    return _limited(node, Person(unit.column, max_rows=node.reach.within(groups).most_rows, relation=unit.relation))
 
 
 def _limited(node: Node, person: Person) -> Node:

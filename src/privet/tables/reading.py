@@ -165,22 +165,28 @@ class Reader:
         """Whole numbers moved into the bounds; what is missing stays missing. Not by `greatest`: of nothing and a bound
         that is the bound."""
         low, high = self.dialect.number(lower), self.dialect.number(upper)
-        return f"CASE WHEN {sql} > {high} THEN {high} WHEN {sql} < {low} THEN {low} ELSE {sql} END"
+        return f"CASE {_within(sql, low, high)} END"
 
     def _clamped_double(self, sql: str, raw: Raw, lower: float, upper: float) -> str:
-        """A number as a double in the bounds; NaN is missing, and asked for first: engines put it above everything, and
-        DuckDB drops comparisons that the statistics of a file, which know no NaN, seem to decide."""
+        """A number as a double in the bounds; NaN is missing: engines put it above everything, so it is looked for among
+        what is not between them."""
         d, low, high = self.dialect, self.dialect.number(lower), self.dialect.number(upper)
         x = d.as_double(sql) if raw == "float" else d.as_double(self._number(sql, raw))
         if raw == "wide":
             x = d.decimal(d.wide(sql))
         absent = f"WHEN {d.is_nan(x)} THEN NULL "
-        return f"CASE {absent}WHEN {x} > {high} THEN {high} WHEN {x} < {low} THEN {low} ELSE {x} END"
+        return f"CASE {_within(x, low, high, absent)} END"
 
     def _inside(self, value: str, column: Column) -> str:
         low, high = map(self.dialect.number, column.span)
         fits = f"{value} >= {low} AND {value} <= {high} AND {value} = floor({value})"
         return f"CASE WHEN {fits} THEN {self.dialect.whole(value)} END"
+
+
+def _within(sql: str, low: str, high: str, absent: str = "") -> str:
+    """The cases of a number that is moved into bounds. What most rows have comes first: the others are looked at apart."""
+    inside = f"WHEN {sql} BETWEEN {low} AND {high} THEN {sql} "
+    return f"{inside}{absent}WHEN {sql} > {high} THEN {high} WHEN {sql} < {low} THEN {low}"
 
 
 def rounded(dialect: Dialect, sql: str) -> str:
