@@ -9,6 +9,7 @@ import pytest
 from privet.errors import ReleaseFailed
 from privet.learn.losses import Huber, HuberHinge, Logistic, Pinball
 from privet.learn.problem import Chunk
+from privet.learn.solvers import minimise
 from privet.learn.solvers.minimise import Objective, certified, minimiser
 
 RNG = np.random.default_rng(5)
@@ -80,4 +81,56 @@ def test_many_records_are_certified_in_long_doubles():
     """Half a million records and a long minimum: what doubles may lose exceeds the tolerance, what was lost does not."""
     objective, _, _ = made(20_000, 60, Logistic(), 1e-3)
     w = minimiser(objective, 1e-7)
+    for _ in range(2):  # to where rounding is all that is left of the gradient
+        w = w - np.linalg.solve(objective.hessian(w), objective.point(w).gradient)
     assert certified(objective, w, wide=True) < certified(objective, w) / 3.0
+
+
+def counted(monkeypatch, objective):
+    """How many Hessians, and how many gradients, of how many records each, a minimum takes."""
+    hessians, points, built, taken = [], [], Objective.hessian, Objective.point
+
+    def hessian(self, *args):
+        hessians.append(self.added(minimise._count))
+        return built(self, *args)
+
+    def point(self, w, **wide):
+        points.append(self.added(minimise._count))
+        return taken(self, w, **wide)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Objective, "hessian", hessian)
+        patch.setattr(Objective, "point", point)
+        w = minimiser(objective, 1e-7)
+    assert certified(objective, w) <= 1e-7
+    return hessians, points
+
+
+def test_few_hessians_of_all_records_are_built(monkeypatch):
+    """Most of the way is gone with one record in eight, and a Hessian serves several steps; the twin does neither."""
+    objective, rows, _ = made(4_000, 5, Logistic(), 1.0, 400.0)
+    hessians, points = counted(monkeypatch, objective)
+    assert hessians.count(len(rows)) <= 2
+    assert points.count(len(rows)) <= 10
+    assert hessians.count(len(rows) // 8) >= 2  # the way there
+    monkeypatch.setattr(minimise, "_FAST", 0.0)
+    monkeypatch.setattr(minimise, "_ENOUGH", 10**9)
+    assert counted(monkeypatch, objective)[0].count(len(rows)) >= 5
+
+
+def test_a_hessian_in_single_precision_that_leads_nowhere_is_followed_by_one_in_doubles(monkeypatch):
+    """The minimum is found from a first Hessian that is wrong altogether, and would not be without a second one."""
+    objective, _, _ = made(500, 6, Logistic(), 0.3, 3.0)
+    built, kinds = Objective.hessian, []
+
+    def hessian(self, w, kind=np.float64):
+        kinds.append(kind)
+        return -np.eye(len(w)) if kind is np.float32 else built(self, w, kind)
+
+    monkeypatch.setattr(Objective, "hessian", hessian)
+    assert certified(objective, minimiser(objective, 1e-7)) <= 1e-7
+    assert kinds[0] is np.float32
+    assert set(kinds[1:]) == {np.float64}
+    monkeypatch.setattr(minimise, "_DOUBLE", np.float32)
+    with pytest.raises(ReleaseFailed):
+        minimiser(objective, 1e-7)

@@ -115,3 +115,24 @@ def test_a_unit_row_comes_from_its_record_alone(columns):
     for array in (rows, np.asfortranarray(rows), held[::2, ::2], np.asfortranarray(held)[::2, ::2]):
         assert (units(array) == alone).all()
         assert (units(array[5:6]) == alone[5]).all()
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_whole_tiles_are_the_unit_rows_times_the_steps_cut_towards_zero(scaled):
+    """To the last bit, in tiles of any size, of arrays and of sparse rows; the rows that were given stay as they are."""
+    more = {"centers": (0.0, -2.0, 0.0), "scales": (0.5, 1.0, 3.0)} if scaled else {}
+    task = Task(features=3, row_norm=0.7, target=Interval(-1.0, 1.0), **more)
+    given, goals = HOSTILE.copy(), np.where(np.arange(len(HOSTILE)) % 9 == 4, np.nan, 0.25)
+    expected = np.trunc(unit(task, given, goals) * 2.0**21)
+    for many in (7, 2**10):
+        held = [
+            (c.rows.copy(), c.targets) for c in task.whole_tiles(ArrayRecords(given, goals), rows=many, steps=2**21)
+        ]
+        assert max(len(rows) for rows, _ in held) <= many
+        assert np.array_equal(np.concatenate([rows for rows, _ in held]), expected)
+        assert sum(len(targets) for _, targets in held) == len(given)
+    assert np.array_equal(given, HOSTILE, equal_nan=True)
+    if not scaled:
+        csr = ArrayRecords(sparse.csr_array(np.nan_to_num(given[40:])), goals[40:])
+        made = np.concatenate([c.rows.copy() for c in task.whole_tiles(csr, rows=3, steps=2**21)])
+        assert np.array_equal(made, np.trunc(unit(task, np.nan_to_num(given[40:]), goals[40:]) * 2.0**21))

@@ -29,7 +29,8 @@ class Logistic(Loss):
         return 0.25
 
     def value(self, margins: Array, targets: Array) -> Array:
-        return np.logaddexp(0.0, -np.sign(targets) * margins)
+        behind = -np.sign(targets) * margins
+        return np.asarray(np.maximum(behind, 0.0) + np.log1p(np.exp(-np.abs(margins))))
 
     def slope(self, margins: Array, targets: Array) -> Array:
         halves = 0.5 * np.sign(targets)  # a label beyond 1 would make a record count for more than is paid

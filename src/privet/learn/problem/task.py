@@ -16,6 +16,7 @@ from privet.learn.problem.targets import Classes, Interval, NoTarget, Target
 from privet.privacy import Unit
 
 _SHRINK = 1.0 - 2.0**-20  # what rounding adds to a norm in float64 is far less
+_TILE = 2**15  # numbers that stay in the cache of a processor from one step to the next
 _KEPT = 2**26  # numbers: half a gigabyte
 _INTERCEPT = 1.0 / 3.0  # the constant column, as a share of the row norm: 5% more noise buys the intercept
 
@@ -93,18 +94,35 @@ class Task:
         if kind is not None and kind not in self.target.kinds:
             raise InvalidData("the targets are of another type than the classes or bounds say")
 
-    def unit_chunks(self, records: Records, *, rows: int | None = None) -> Iterator[Chunk]:
-        """The unit rows and encoded targets, chunk by chunk (of at most `rows` rows each): not releasable."""
+    def unit_chunks(self, records: Records) -> Iterator[Chunk]:
+        """The unit rows and encoded targets, chunk by chunk: not releasable."""
+        for rows, encoded, bad in self._read(records):
+            with np.errstate(all="ignore"):  # a warning would tell about values
+                made = Chunk(self._unit_rows(rows, bad), encoded)
+            yield made
+
+    def whole_tiles(self, records: Records, *, rows: int, steps: int) -> Iterator[Chunk]:
+        """Unit rows times `steps` (a power of two), whole numbers as doubles, rounded towards zero, and encoded targets; of
+        at most `rows` records at a time, all in the same memory: it stays in the cache of a processor. Not releasable.
+        """
+        room = np.empty((rows, self.dimension))
+        for given, encoded, bad in self._read(records):
+            for start in range(0, len(bad), rows):
+                piece = slice(start, start + rows)
+                with np.errstate(all="ignore"):
+                    tile = self._unit_rows(given[piece], bad[piece], steps, room[: len(bad[piece])])
+                    tile = (
+                        np.trunc(tile, out=tile) if isinstance(tile, np.ndarray) else np.trunc(tile.toarray() * steps)
+                    )
+                yield Chunk(tile, encoded[piece])
+
+    def _read(self, records: Records) -> Iterator[tuple[Any, Array, Array]]:
+        """Rows as they are given, encoded targets, and which of them are none."""
         for chunk in records.chunks():
-            many = chunk.rows.shape[0]
-            targets = np.zeros(many) if chunk.targets is None else chunk.targets
-            step = max(1, many if rows is None else rows)
-            for start in range(0, many, step):
-                piece = slice(start, start + step)
-                with np.errstate(all="ignore"):  # a warning would tell about values
-                    encoded, bad = self.target.encoded(targets[piece])
-                    made = Chunk(self._unit_rows(chunk.rows[piece], bad), encoded)
-                yield made
+            targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
+            with np.errstate(all="ignore"):
+                encoded, bad = self.target.encoded(targets)
+            yield chunk.rows, encoded, bad
 
     def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
         """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and
@@ -121,27 +139,44 @@ class Task:
                 return UnitPasses(self, records)
         return lambda: iter(kept)
 
-    def _unit_rows(self, rows: Any, bad: Array) -> Any:
+    def _unit_rows(self, rows: Any, bad: Array, steps: int = 1, room: Array | None = None) -> Any:
+        """Unit rows times `steps`, in `room`; those of a CSR matrix as they are."""
         if getattr(rows, "format", None) == "csr":
             return self._unit_csr(rows, bad)
-        # row by row in memory: down columns a sum rounds by how many rows there are, and so by other records
-        values = np.array(rows, dtype=np.float64, order="C")
-        if self.centers is not None:
-            values -= np.array(self.centers)
-        if self.scales is not None:
-            values /= np.array(self.scales)
-        made = np.empty((len(values), self.dimension))
+        made, moved = np.empty((len(bad), self.dimension)) if room is None else room, self._moved
+        size = max(1, _TILE // self.dimension)
+        for start in range(0, len(bad), size):
+            piece = slice(start, start + size)
+            # row by row in memory: down columns a sum rounds by how many rows there are, and so by other records
+            values = moved(np.require(rows[piece], np.float64, ("C", "A")))
+            self._fill(made[piece], values, bad[piece], steps)
+        return made
+
+    @property
+    def _moved(self) -> Callable[[Array], Array]:
+        """What moves rows by the centers and divides them by the scales, where they change anything."""
+        low = np.array(self.centers) if self.centers is not None and any(self.centers) else None
+        wide = np.array(self.scales) if self.scales is not None and set(self.scales) != {1.0} else None
+
+        def moved(values: Array) -> Array:
+            values = values if low is None else values - low
+            return values if wide is None else values / wide
+
+        return moved
+
+    def _fill(self, made: Array, values: Array, bad: Array, steps: int) -> None:
+        """Unit rows times `steps`: a power of two in a factor rounds nothing."""
         unit, lengths = made[:, : self.features], np.sqrt(squared_lengths(values))
         clip = np.minimum(1.0, self.row_norm * _SHRINK / lengths)
-        np.multiply(values, self._shares(clip)[:, None], out=unit)
+        np.multiply(values, steps * self._shares(clip)[:, None], out=unit)
         odd = ~((lengths > 1e-100) & (lengths < 1e100))  # squares of small and large numbers leave the doubles
         if odd.any():
-            unit[odd] = self._odd_rows(values[odd])
+            unit[odd] = steps * self._odd_rows(values[odd])
             bad = bad | ~np.isfinite(values).all(axis=1)
-        unit[bad] = 0.0
+        if bad.any():
+            unit[bad] = 0.0
         if self.intercept:
-            made[:, -1] = self._constants(bad)
-        return made
+            made[:, -1] = steps * self._constants(bad)
 
     def _odd_rows(self, values: Array) -> Array:
         peaks = np.max(np.abs(values), axis=1, initial=0.0)

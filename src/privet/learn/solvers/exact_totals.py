@@ -13,7 +13,6 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.learn.problem import Records, Task
-from privet.learn.problem.array_records import dense
 from privet.noise import Grid
 
 STEPS = 2**21
@@ -25,11 +24,10 @@ Factors = Callable[[Array, Array], Array]
 
 
 def tiles(task: Task, records: Records) -> Iterator[tuple[Array, Array]]:
-    """Rows in whole steps, as doubles, and their targets as a loss takes them: not releasable."""
-    for chunk in task.unit_chunks(records, rows=_TILE):  # small enough for the cache of a processor
-        rows = dense(chunk.rows)
-        rows *= STEPS
-        yield np.trunc(rows, out=rows), np.asarray(chunk.targets)
+    """Rows in whole steps, as doubles, in the same memory each time, and their targets as a loss takes them: not
+    releasable."""
+    for chunk in task.whole_tiles(records, rows=_TILE, steps=STEPS):
+        yield chunk.rows, chunk.targets
 
 
 def whole(values: Array) -> Array:
@@ -38,7 +36,10 @@ def whole(values: Array) -> Array:
     >>> whole(np.array([0.5, -3.0])).tolist()
     [1048576.0, -2097152.0]
     """
-    return np.trunc(np.clip(values, -1.0, 1.0) * STEPS)
+    made = np.minimum(values, 1.0)
+    np.maximum(made, -1.0, out=made)
+    made *= STEPS
+    return np.trunc(made, out=made)
 
 
 class Total:
@@ -78,11 +79,15 @@ def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
 
 
 def _gram(task: Task, records: Records, targets: bool) -> Any:
-    size = task.dimension + targets
-    total = Total((size, size))
+    size = task.dimension
+    total, sums = Total((size + targets, size + targets)), np.zeros((size + targets, size + targets))
     for rows, goals in tiles(task, records):
-        z = np.concatenate([rows, whole(goals)[:, None]], axis=1) if targets else rows
-        total.add(z.T @ z)
+        sums[:size, :size] = rows.T @ rows
+        if targets:
+            steps = whole(goals)
+            sums[size, :size] = sums[:size, size] = rows.T @ steps
+            sums[size, size] = steps @ steps
+        total.add(sums)
     return total.exact_sum()
 
 
@@ -97,10 +102,10 @@ def exact_cross(task: Task, records: Records, factors: Factors, clips: tuple[flo
 
 
 def _cross(task: Task, records: Records, factors: Factors, clips: tuple[float, ...]) -> tuple[Any, Any]:
-    total, others = Total((len(clips), task.dimension)), Total((2,))
+    total, others, narrow = Total((len(clips), task.dimension)), Total((2,)), np.array(clips)[:, None]
     for rows, goals in tiles(task, records):
         made = factors(rows, goals)
-        total.add(np.stack([whole(made / clip) for clip in clips]) @ rows)
+        total.add(whole(made / narrow) @ rows)
         steps = whole(made)
         others.add(np.array([steps @ steps, float(len(goals))]))
     return total.exact_sum(), others.exact_sum()

@@ -1,6 +1,7 @@
 """The minimum of a regularised objective by damped Newton steps, with a certificate that holds in exact arithmetic."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,86 +13,142 @@ from privet.learn.problem import Chunk
 from privet.learn.problem.array_records import dense
 from privet.learn.problem.task import UnitPasses
 
-_TILE = 256  # rows that are added up in any order; their sums are added in long doubles
+_TILE = 1_024  # rows that are added up in any order, in the cache of a processor; their sums are added in long doubles
 _UNIT = 2.0**-53
 _STEPS = 100
 _HALVINGS = 40
 _DIRECT = 1_000  # columns: up to here Hessians are built and solved
+_THIN = 8  # one record in so many is enough to come near the minimum
+_ENOUGH = 20  # records a column for that
+_FAST = 0.2  # a step that shortens the gradient so much is followed by another one with the same Hessian
+_SINGLE: Any = np.float32
+_DOUBLE: Any = np.float64
 
 Chunks = Callable[[], Iterator[Chunk]]
+Inverse = Callable[[Array], Array]  # divides by a Hessian
+
+
+class Point(NamedTuple):
+    """A point, the gradient of an objective there as computed, a bound on the length of the exact one, and how many
+    records there are."""
+
+    w: Array
+    gradient: Array
+    bound: float
+    records: int
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(self.gradient))
 
 
 class Objective(NamedTuple):
-    """sum psi(x.w; y) + (strength/2)|w|^2 + linear.w over unit rows."""
+    """sum psi(x.w; y) + (strength/2)|w|^2 + linear.w over unit rows: over one in `every`, in each of the chunks."""
 
     chunks: Chunks
     loss: Loss
     strength: float
     linear: Array
+    every: int = 1
 
     def added(self, part: Callable[[Iterator[Chunk]], Any]) -> Any:
         """A sum over the unit rows, wherever they lie. What is sent there holds nothing private."""
-        passes = self.chunks
-        return passes.exact_added(part) if isinstance(passes, UnitPasses) else part(passes())
+        passes, every = self.chunks, self.every
+        if isinstance(passes, UnitPasses):
+            return passes.exact_added(lambda chunks: part(_thinned(chunks, every)))
+        return part(_thinned(passes(), every))
+
+    def point(self, w: Array, *, wide: bool = False) -> Point:
+        """The gradient at w. `wide` takes margins in long doubles too, for many records: slower, and about 500 times
+        sharper."""
+        loss = self.loss
+        total, slopes, records, added = self.added(lambda chunks: _in_long_doubles(chunks, loss, w, wide))
+        total = total + self.strength * w.astype(np.longdouble) + self.linear
+        gradient = total.astype(np.float64)
+        found = float(np.linalg.norm(gradient)) * (1.0 + 1e-12)
+        return Point(w, gradient, found + self._rounding(w, slopes, records, added, wide), records)
 
     def value(self, w: Array) -> float:
         loss = self.loss
-        return float(self.added(lambda chunks: _value(chunks, loss, w))) + self._rest(w)
+        total = float(self.added(lambda chunks: _value(chunks, loss, w)))
+        return total + 0.5 * self.strength * float(w @ w) + float(self.linear @ w)
 
-    def gradient(self, w: Array) -> Array:
+    def _rounding(self, w: Array, slopes: float, records: int, added: int, wide: bool) -> float:
+        """All that rounding can have done to a gradient."""
+        loss, size, length = self.loss, len(w), float(np.linalg.norm(w))
+        # a margin is off by size |w| units, and by one more when it is rounded to a double; hence a slope by smoothness
+        # times that, and by a few units of its own
+        longer = float(np.finfo(np.longdouble).eps) / _UNIT
+        unit = longer if wide else 1.0
+        each = loss.smoothness * 1.01 * (size * unit + 1.0) * length + 16.0 * loss.lipschitz
+        tiles = (_TILE + 2.0) * 1.01 * unit * slopes
+        sums = (added + 4.0) * longer * slopes
+        rest = 8.0 * (self.strength * length + float(np.linalg.norm(self.linear)) + slopes * 2.0**-10)
+        return _UNIT * (records * each + tiles + sums + rest)
+
+    def hessian(self, w: Array, kind: Any = _DOUBLE) -> Array:
+        """From products of floats of that kind."""
         loss = self.loss
-        return np.asarray(self.strength * w + self.linear + self.added(lambda chunks: _gradient(chunks, loss, w)))
+        return np.asarray(self.strength * np.eye(len(w)) + self.added(lambda chunks: _hessian(chunks, loss, w, kind)))
 
-    def newton_parts(self, w: Array) -> tuple[float, Array, Array]:
-        """Value, gradient and Hessian from one pass."""
+    def hessian_times(self, w: Array, v: Array) -> Array:
         loss = self.loss
-        value, gradient, hessian = self.added(lambda chunks: _newton_parts(chunks, loss, w))
-        return (
-            float(value) + self._rest(w),
-            np.asarray(self.strength * w + self.linear + gradient),
-            self.strength * np.eye(len(w)) + hessian,
-        )
+        return np.asarray(self.strength * v + self.added(lambda chunks: _hessian_times(chunks, loss, w, v)))
 
-    def _rest(self, w: Array) -> float:
-        return 0.5 * self.strength * float(w @ w) + float(self.linear @ w)
+    def thin(self) -> "Objective":
+        """About the same objective, divided by _THIN, for one in _THIN of the records: in memory where they are."""
+        chunks, every = self.chunks, self.every * _THIN
+        if not isinstance(chunks, UnitPasses):
+            held = list(_thinned(chunks(), _THIN))
+            chunks, every = lambda: iter(held), 1
+        return Objective(chunks, self.loss, self.strength / _THIN, self.linear / _THIN, every)
+
+
+def _thinned(chunks: Iterator[Chunk], every: int) -> Iterator[Chunk]:
+    if every == 1:
+        return chunks
+    return (Chunk(rows[::every].copy(), targets[::every].copy()) for rows, targets in chunks)
+
+
+def _tiles(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    for rows, targets in chunks:
+        for start in range(0, len(targets), _TILE):
+            yield Chunk(rows[start : start + _TILE], targets[start : start + _TILE])
+
+
+def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array, wide: bool) -> tuple[Array, float, int, int]:
+    """The gradient of the losses, the sum of the lengths of slopes, and the numbers of records and of additions."""
+    total, slopes, records, added = np.zeros(len(w), dtype=np.longdouble), 0.0, 0, 1  # one for the sum over pieces
+    for rows, targets in _tiles(chunks):
+        tile = dense(rows).astype(np.longdouble) if wide else rows
+        computed = loss.slope(np.asarray(tile @ w, dtype=np.float64), targets)
+        slopes, records, added = slopes + float(np.abs(computed).sum()), records + len(computed), added + 1
+        total += tile.T @ computed
+    return total, slopes, records, added
 
 
 def _value(chunks: Iterator[Chunk], loss: Loss, w: Array) -> float:
     return float(sum(float(loss.value(rows @ w, targets).sum()) for rows, targets in chunks))
 
 
-def _gradient(chunks: Iterator[Chunk], loss: Loss, w: Array) -> Array:
-    total = np.zeros(len(w))
-    for rows, targets in chunks:
-        total = total + rows.T @ loss.slope(rows @ w, targets)
-    return np.asarray(total)
-
-
-def _newton_parts(chunks: Iterator[Chunk], loss: Loss, w: Array) -> tuple[float, Array, Array]:
-    value, gradient, hessian = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)))
-    for rows, targets in chunks:
-        margins = rows @ w
-        value += float(loss.value(margins, targets).sum())
-        gradient = gradient + rows.T @ loss.slope(margins, targets)
-        hessian += weighted_gram(rows, loss.curvature(margins, targets))
-    return value, np.asarray(gradient), hessian
+def _hessian(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any) -> Array:
+    total, room = np.zeros((len(w), len(w))), np.empty((_TILE, len(w)), dtype=kind)
+    for rows, targets in _tiles(chunks):
+        roots = np.sqrt(np.maximum(loss.curvature(np.asarray(rows @ w), targets), 0.0))[:, None]
+        if isinstance(rows, np.ndarray):
+            tile = np.multiply(rows, roots, out=room[: len(targets)], casting="same_kind")
+            total += tile.T @ tile
+        else:
+            tile = rows.multiply(roots).tocsr()
+            total += (tile.T @ tile).toarray()
+    return total
 
 
 def _hessian_times(chunks: Iterator[Chunk], loss: Loss, w: Array, v: Array) -> Array:
     total = np.zeros(len(w))
-    for rows, targets in chunks:
+    for rows, targets in _tiles(chunks):
         total = total + rows.T @ (loss.curvature(rows @ w, targets) * (rows @ v))
     return np.asarray(total)
-
-
-def weighted_gram(rows: Any, weights: Array) -> Array:
-    """sum of weights x x^T, for an array or a CSR matrix."""
-    if getattr(rows, "format", None) == "csr":
-        scaled = rows.copy()
-        scaled.data = scaled.data * np.repeat(weights, np.diff(rows.indptr))
-        return np.asarray((rows.T @ scaled).toarray())
-    root = rows * np.sqrt(np.maximum(weights, 0.0))[:, None]
-    return np.asarray(root.T @ root)
 
 
 def minimiser(objective: Objective, tolerance: float) -> Array:
@@ -100,95 +157,118 @@ def minimiser(objective: Objective, tolerance: float) -> Array:
     Where that cannot be certified, nothing is returned: a point further off would not be what was paid for. Noise is
     drawn before and never again.
     """
-    w = np.zeros(len(objective.linear))
-    for _ in range(_STEPS):
-        value, gradient, step = _step(objective, w)
-        if float(np.linalg.norm(gradient)) <= tolerance / 4.0 and _is_close(objective, w, tolerance):
-            return w
-        moved = _damped(objective, w, value, gradient, step)
-        if np.array_equal(moved, w):
-            break
-        w = moved
-    if _is_close(objective, w, tolerance):
-        return w
+
+    def done(at: Point) -> bool:
+        return at.bound <= tolerance or (
+            at.length <= tolerance / 4.0 and certified(objective, at.w, wide=True) <= tolerance
+        )
+
+    w, inverse = _rough(objective)
+    found = _descent(objective, w, inverse, done)[0]
+    if found.bound <= tolerance or certified(objective, found.w, wide=True) <= tolerance:
+        return found.w
     raise ReleaseFailed(
         "the minimum was not found to the precision that the guarantee needs, so nothing is released; the charge stays. "
         "Give a larger tolerance= to the solver"
     )
 
 
-def _is_close(objective: Objective, w: Array, tolerance: float) -> bool:
-    return certified(objective, w) <= tolerance or certified(objective, w, wide=True) <= tolerance
+def _rough(objective: Objective) -> tuple[Array, Inverse | None]:
+    """About the minimum, and what divides by about the Hessian there: those for one record in eight, if they are many,
+    found in the same way."""
+    size = len(objective.linear)
+    if size > _DIRECT:
+        return np.zeros(size), None
+    thin = objective.thin()
+    if int(thin.added(_count)) < _ENOUGH * size:
+        return np.zeros(size), None
+
+    def done(at: Point) -> bool:  # what the other records say is farther off
+        return at.length <= 0.1 * thin.loss.lipschitz * at.records**0.5
+
+    at, inverse = _descent(thin, *_rough(thin), done)
+    return at.w, None if inverse is None else partial(_thick, inverse)
 
 
-def _step(objective: Objective, w: Array) -> tuple[float, Array, Array]:
+def _thick(inverse: Inverse, gradient: Array) -> Array:
+    """What divides by the Hessian of all records, from what divides by that of one in eight."""
+    return np.asarray(inverse(gradient) / _THIN)
+
+
+def _count(chunks: Iterator[Chunk]) -> int:
+    return sum(len(chunk.targets) for chunk in chunks)
+
+
+def _descent(
+    objective: Objective, w: Array, inverse: Inverse | None, done: Callable[[Point], bool]
+) -> tuple[Point, Inverse | None]:
+    """From w to a point that is `done`, or to where no step leads on; and the last Hessian, as what divides by it.
+
+    A Hessian serves as long as its steps shorten the gradient well, corrected by what gradients have shown since. The
+    first one is of single precision.
+    """
+    at, seen, kind = objective.point(w), list[tuple[Array, Array]](), _SINGLE
+    for _ in range(_STEPS):
+        if done(at):
+            break
+        last = inverse is None and kind is not _SINGLE
+        if inverse is None:
+            inverse, seen, kind = _inverse(objective, at.w, kind), [], _DOUBLE
+        moved = _damped(objective, at, -_corrected(inverse, seen, at.gradient), _HALVINGS if last else 1)
+        if last and moved is at:
+            break
+        seen.append((moved.w - at.w, moved.gradient - at.gradient))
+        inverse = inverse if moved.length <= _FAST * at.length and len(w) <= _DIRECT else None
+        at = moved
+    return at, inverse
+
+
+def _inverse(objective: Objective, w: Array, kind: Any) -> Inverse:
     if len(w) > _DIRECT:
-        return _conjugate_step(objective, w)
-    value, gradient, hessian = objective.newton_parts(w)
-    return value, gradient, np.linalg.solve(hessian, -gradient)
+        return lambda gradient: _conjugate(objective, w, gradient)
+    made = np.linalg.inv(objective.hessian(w, kind))
+    return lambda gradient: np.asarray(made @ gradient)
 
 
-def _conjugate_step(objective: Objective, w: Array) -> tuple[float, Array, Array]:
-    """The Newton step by conjugate gradients: Hessians of many columns are multiplied, not built."""
+def _conjugate(objective: Objective, w: Array, gradient: Array) -> Array:
+    """By conjugate gradients: Hessians of many columns are multiplied, not built."""
     from scipy.sparse.linalg import LinearOperator, cg
 
-    loss = objective.loss
-
-    def times(v: Array) -> Array:
-        return np.asarray(objective.strength * v + objective.added(lambda chunks: _hessian_times(chunks, loss, w, v)))
-
-    gradient = objective.gradient(w)
-    size = len(w)
-    rest = min(0.1, float(np.linalg.norm(gradient)) ** 0.5)
-    step, _ = cg(
-        LinearOperator((size, size), matvec=times, dtype=np.float64), -gradient, rtol=min(rest, 1e-3), atol=0.0
-    )
-    return objective.value(w), gradient, np.asarray(step)
+    size, rest = len(w), min(1e-3, float(np.linalg.norm(gradient)) ** 0.5)
+    hessian = LinearOperator((size, size), matvec=lambda v: objective.hessian_times(w, v), dtype=np.float64)
+    return np.asarray(cg(hessian, gradient, rtol=rest, atol=0.0)[0])
 
 
-def _damped(objective: Objective, w: Array, value: float, gradient: Array, step: Array) -> Array:
-    """The longest of step, step/2, ... that lowers the objective enough; close to the minimum, where values are equal in
-    floats, the one that shortens the gradient."""
-    slope, size, length = float(gradient @ step), 1.0, float(np.linalg.norm(gradient))
-    for _ in range(_HALVINGS):
-        moved = w + size * step
-        below = objective.value(moved) - value
+def _corrected(inverse: Inverse, seen: list[tuple[Array, Array]], gradient: Array) -> Array:
+    """The Newton step for a Hessian that agrees with the steps and changes of gradients that were seen (L-BFGS)."""
+    shares = []
+    for step, change in reversed(seen):
+        shares.append(float(step @ gradient) / float(step @ change))
+        gradient = gradient - shares[-1] * change
+    made = inverse(gradient)
+    for step, change in seen:
+        made = made + (shares.pop() - float(change @ made) / float(step @ change)) * step
+    return made
+
+
+def _damped(objective: Objective, at: Point, step: Array, halvings: int) -> Point:
+    """The first of the points at step, step/2, ... that halves the gradient or lowers the objective enough; close to the
+    minimum, where values are equal in floats, the one that shortens the gradient. Where there is none: the same point."""
+    slope, size, value = float(at.gradient @ step), 1.0, None
+    for _ in range(halvings):
+        moved = objective.point(at.w + size * step)
+        if moved.length <= 0.5 * at.length:
+            return moved
+        value = objective.value(at.w) if value is None else value
+        below = objective.value(moved.w) - value
         if below <= 1e-4 * size * slope:
             return moved
-        if abs(below) <= 1e-12 * (1.0 + abs(value)) and float(np.linalg.norm(objective.gradient(moved))) < length:
+        if abs(below) <= 1e-12 * (1.0 + abs(value)) and moved.length < at.length:
             return moved
         size /= 2.0
-    return w
+    return at
 
 
 def certified(objective: Objective, w: Array, *, wide: bool = False) -> float:
-    """An upper bound on the length of the exact gradient at w: the computed one, and all that rounding can have done.
-
-    `wide` takes margins in long doubles too, for many records: slower, and about 500 times sharper.
-    """
-    loss, size, length = objective.loss, len(w), float(np.linalg.norm(w))
-    total, slopes, records, added = objective.added(lambda chunks: _in_long_doubles(chunks, loss, w, wide))
-    total = total + objective.strength * w.astype(np.longdouble) + objective.linear
-    # a margin is off by size |w| units, and by one more when it is rounded to a double; hence a slope by smoothness
-    # times that, and by a few units of its own
-    longer = float(np.finfo(np.longdouble).eps) / _UNIT
-    unit = longer if wide else 1.0
-    each = loss.smoothness * 1.01 * (size * unit + 1.0) * length + 16.0 * loss.lipschitz
-    tiles = (_TILE + 2.0) * 1.01 * unit * slopes
-    sums = (added + 4.0) * longer * slopes
-    rest = 8.0 * (objective.strength * length + float(np.linalg.norm(objective.linear)) + slopes * 2.0**-10)
-    found = float(np.linalg.norm(total.astype(np.float64))) * (1.0 + 1e-12)
-    return found + _UNIT * (records * each + tiles + sums + rest)
-
-
-def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array, wide: bool) -> tuple[Array, float, int, int]:
-    """The gradient of the losses, the sum of the lengths of slopes, and the numbers of records and of additions."""
-    total, slopes, records, added = np.zeros(len(w), dtype=np.longdouble), 0.0, 0, 1  # one for the sum over pieces
-    for rows, targets in chunks:
-        for start in range(0, len(targets), _TILE):
-            piece = slice(start, start + _TILE)
-            tile = dense(rows[piece]).astype(np.longdouble) if wide else rows[piece]
-            computed = loss.slope(np.asarray(tile @ w, dtype=np.float64), targets[piece])
-            slopes, records, added = slopes + float(np.abs(computed).sum()), records + len(computed), added + 1
-            total += tile.T @ computed
-    return total, slopes, records, added
+    """An upper bound on the length of the exact gradient at w: the computed one, and all that rounding can have done."""
+    return objective.point(w, wide=wide).bound

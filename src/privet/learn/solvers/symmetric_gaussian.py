@@ -13,7 +13,7 @@ from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidData
 from privet.learn.solvers.exact_totals import GRID
 from privet.mechanisms import ErrorBar, Gaussian
-from privet.mechanisms.families.record_totals import noisy_totals
+from privet.mechanisms.families.record_totals import noisy_steps
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit
@@ -124,4 +124,5 @@ class SymmetricGaussian(Mechanism[Any, Any]):
 
 
 def _doubles(noise: Gaussian, totals: list[int], runs: int, source: Source) -> Array:
-    return np.array(noisy_totals(noise, totals, GRID, runs=runs, source=source), dtype=np.float64)
+    fine, rows = noisy_steps(noise, totals, GRID, runs=runs, source=source)
+    return np.array([[fine.double(each) for each in row] for row in rows])

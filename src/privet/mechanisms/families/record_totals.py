@@ -49,12 +49,20 @@ def noisy_totals(
     noise: AdditiveMechanism, totals: Sequence[int], grid: Grid, *, runs: int = 1, source: Source = None
 ) -> list[list[Fraction]]:
     """`runs` rows of totals, in steps of `grid`, plus noise, rounded half up to a grid of the noise, exactly."""
+    fine, rows = noisy_steps(noise, totals, grid, runs=runs, source=source)
+    return [[fine.times(each) for each in row] for row in rows]
+
+
+def noisy_steps(
+    noise: AdditiveMechanism, totals: Sequence[int], grid: Grid, *, runs: int = 1, source: Source = None
+) -> tuple[Grid, list[list[int]]]:
+    """The same as that grid, and whole steps of it."""
     fine, scale = noise_grid(noise.scale, grid)
     shift = fine.exponent - grid.exponent  # one step of the noise's grid is 2^shift steps of the totals
     if len(totals) == 1:
         whole, rest = Grid(shift).split(totals[0], 1)
         drawn = noise._noisy(rest, scale, source, size=runs)
-        return [[fine.times(whole + k)] for k in drawn.tolist()]
+        return fine, [[whole + k] for k in drawn.tolist()]
     # A total may have more bits than a double: its whole steps stay an integer, and only the rest enters the noise.
     wholes = [total >> shift if shift > 0 else total << -shift for total in totals]
     rests = [
@@ -63,4 +71,4 @@ def noisy_totals(
     ]
     centers = np.broadcast_to(np.array(rests), (runs, len(totals)))
     drawn = np.asarray(noise._noisy(centers, scale, source))
-    return [[fine.times(whole + k) for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
+    return fine, [[whole + k for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
