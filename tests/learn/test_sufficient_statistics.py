@@ -134,6 +134,22 @@ def test_gram_and_product_of_the_boosted_fit_move_by_their_sensitivities_and_no_
 
 
 @pytest.mark.parametrize("unit", [Unit(), REPLACE], ids=["add_remove", "replace"])
+def test_the_level_and_the_products_from_it_move_by_their_sensitivities(unit, monkeypatch):
+    """With an intercept: the sum of targets and the number of records, and the products for a level that is given."""
+    from privet.learn.solvers.boosted_ssp import exact_products
+
+    shares = farthest(BoostedSSP(), unit, [(c, True, *pair) for c, _, *pair in pairs_of(unit)], monkeypatch)
+    assert 0.999 < shares[0] <= 1.0
+    public, level = task(2, True, unit), -STEPS // 2
+    many = int(unit == REPLACE)
+    far, opposite = ArrayRecords(np.eye(1, 2), np.ones(1)), ArrayRecords(-np.eye(many, 2), np.ones(many))
+    one, two = (exact_products(public, exact_gram(public, each, targets=True), level) for each in (far, opposite))
+    ends = 2.0 if unit == REPLACE else 1.0
+    moved = float(np.linalg.norm((one - two).astype(float))) / STEPS**2
+    assert 1.4 * ends < moved <= 1.5 * ends  # a target of 1 is 3/2 from the level: a reach of 1 would not hold
+
+
+@pytest.mark.parametrize("unit", [Unit(), REPLACE], ids=["add_remove", "replace"])
 def test_parts_of_adassp_move_by_their_sensitivities_and_no_more(unit, monkeypatch):
     shares = farthest(AdaSSP(), unit, pairs_of(unit), monkeypatch)
     assert shares[0] <= 1.0
@@ -171,6 +187,7 @@ def test_a_sensitivity_of_two_thirds_is_refuted_and_plans_refuse_smaller_ones(mo
         type(boosted)(
             task=boosted.task,
             ridge=0.0,
+            level=boosted.level,
             gram=boosted.gram,
             first=Gaussian.for_budget(mu=1.0, sensitivity=1.0, unit=REPLACE),
             spread=boosted.spread,
@@ -317,6 +334,30 @@ def test_too_little_data_predicts_the_middle_instead_of_running_away(n, middle):
         rows, y
     )
     assert np.abs(model.predict(rows)).max() < 1.5
+
+
+@pytest.mark.parametrize(("n", "epsilon", "columns"), [(200, 1.0, 5), (2_000, 0.1, 20)])
+@pytest.mark.parametrize("middle", [0.0, 0.5])
+def test_too_little_data_for_slopes_predicts_about_the_mean(n, epsilon, columns, middle):
+    """n epsilon = 200, and targets of standard deviation .3 within bounds of (-1, 1)."""
+    scores = []
+    for seed in range(9):
+        rng = np.random.default_rng(seed)
+        rows = rng.uniform(-1, 1, size=(n, columns))
+        y = middle + 0.25 * rows @ np.full(columns, (3.0 / columns) ** 0.5) + 0.165 * rng.normal(size=n)
+        facts = {"epsilon": epsilon, "delta": n**-2.0, "bounds": (-1, 1), "bounds_y": (-1, 1)}
+        scores.append(LinearRegression(**facts, source=noise.Seeded(seed)).fit(rows, y).score(rows, y))
+    assert np.median(scores) >= -0.05
+
+
+def test_a_mean_counts_as_far_as_it_stands_out_of_its_noise():
+    from privet.learn.solvers.boosted_ssp import shrunk_mean
+
+    assert shrunk_mean(5_000.0, 10_000.0, 1.0) == pytest.approx(0.5, abs=1e-6)
+    assert 0.4 < shrunk_mean(500.0, 1_000.0, 100.0) < 0.5
+    assert shrunk_mean(500.0, 1_000.0, 400.0) == shrunk_mean(-30.0, -50.0, 100.0) == shrunk_mean(0.0, 9.0, 1.0) == 0.0
+    assert shrunk_mean(9e9, 1_000.0, 1.0) <= 1.0
+    assert shrunk_mean(-500.0, 1_000.0, 9.0) == -shrunk_mean(500.0, 1_000.0, 9.0)
 
 
 def test_ridge_shrinks_as_alpha_says():

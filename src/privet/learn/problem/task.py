@@ -73,6 +73,11 @@ class Task:
         return self.row_norm * math.hypot(1.0, _INTERCEPT) if self.intercept else self.row_norm
 
     @property
+    def constant(self) -> float:
+        """The entry of the constant column in a unit row."""
+        return self.row_norm * _INTERCEPT / self.length * _SHRINK if self.intercept else 0.0
+
+    @property
     def records_per_unit(self) -> int:
         """How many records change between neighbours at most: 1 is added or removed, or exchanged for another one."""
         return self.unit.group_size
@@ -215,7 +220,7 @@ class Task:
         return lengths * (_SHRINK / self.length if self.intercept else 1.0 / self.length)
 
     def _constants(self, bad: Array) -> Array:
-        return np.where(bad, 0.0, self.row_norm * _INTERCEPT / self.length * _SHRINK)
+        return np.where(bad, 0.0, self.constant)
 
     def raw(self, theta: Array) -> tuple[Array, Array]:
         """Coefficients and intercept in the units of the data, from those for unit rows (the last axis)."""

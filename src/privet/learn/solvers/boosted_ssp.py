@@ -1,4 +1,4 @@
-"""Boosted sufficient statistics: one noisy Gram, then rounds of noisy products with residuals, each clipped closer."""
+"""Boosted sufficient statistics: a noisy mean and Gram, then noisy products with residuals, each clipped closer."""
 
 import math
 from collections.abc import Iterable
@@ -23,9 +23,13 @@ from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
 _SHARES = {"gram": 0.4, "first": 0.25, "spread": 0.05, "second": 0.3}
+_LEVEL = 0.2  # of mu^2, for the mean of y where there is an intercept; the others share the rest
+_COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 1/2 then has the least noise in its mean
+_USUAL = 0.15  # a mean whose noise is larger than this (y lies in [-1, 1]) predicts hardly better than the middle of y
 _WIDTH = 3.0  # residuals are clipped at so many of their standard deviations
 _CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # all are tried in one pass; one of them is released
 
@@ -35,16 +39,17 @@ _CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # all are tried in one pas
 class BoostedSSP(Solver):
     """Linear regression from one noisy Gram and two noisy products: with the targets, then with clipped residuals.
 
-    Bounds on y are often wide; residuals are small. The first round finds a start, a small share of the budget buys the
-    spread of what is left, and the second round asks for the product with residuals that are clipped at three times that:
+    Bounds on y are often wide; residuals are small. With an intercept, a fifth of the budget buys the mean of y: what a fit
+    falls back to that has too few records for slopes. The first round finds a start, a small share buys the spread of what
+    is left, and the second round asks for the product with residuals that are clipped at three times that:
     its noise, and what the noise of the Gram does, shrink with it. `ridge` is scikit-learn's alpha.
 
     The answer is w_0 + (G + ridge)^-1 (sum_i x_i clip(y_i - x_i w_0) + noise), G the noisy Gram, w_0 the first
     solution.
 
     >>> plan = BoostedSSP().plan(Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0)), Squared(), Guarantee(1.0, 1e-6))
-    >>> [round(part.scale, 2) for part in (plan.gram.noise, plan.first, plan.spread, plan.second)]
-    [6.68, 8.45, 26.72, 7.71]
+    >>> [round(part.scale, 2) for part in (plan.level, plan.gram.noise, plan.first, plan.spread, plan.second)]
+    [11.81, 7.47, 9.45, 29.87, 8.62]
     """
 
     ridge: float = 0.0
@@ -55,11 +60,16 @@ class BoostedSSP(Solver):
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
         check_squared(task, loss)
         mu, unit = whole_mu(target, "BoostedSSP"), task.unit
-        share = {name: mu * math.sqrt(part) for name, part in _SHARES.items()}
+        left = 1.0 - _LEVEL if task.intercept else 1.0
+        share = {name: mu * math.sqrt(left * part) for name, part in _SHARES.items()}
+        level = (
+            Gaussian.for_budget(mu=mu * math.sqrt(_LEVEL), sensitivity=level_reach(unit)) if task.intercept else None
+        )
         gram = SymmetricGaussian.for_budget(mu=share["gram"], size=task.dimension, sensitivity=reach(1, 2, unit))
         return BoostedFit(
             task=task,
             ridge=self.ridge,
+            level=level,
             gram=gram,
             first=Gaussian.for_budget(mu=share["first"], sensitivity=reach(1, 4, unit)),
             spread=Gaussian.for_budget(mu=share["spread"], sensitivity=reach(2, 1, unit)),
@@ -72,11 +82,11 @@ class BoostedSSP(Solver):
 @register
 @dataclass(frozen=True, kw_only=True)
 class BoostedFit(OnRecords, Algorithm[Any, Any]):
-    """Noisy Gram, noisy product with targets, noisy spread of residuals, noisy product with clipped residuals.
+    """Noisy mean of targets, Gram, product with targets, spread of residuals, product with clipped residuals.
 
-    **Guarantee:** the composition of the four normal releases.
-    **Sensitivity:** on unit rows and targets in [-1, 1]: Gram 1 (sqrt2 under replace, Frobenius), products 1 (2), squared
-    residuals and the number of records sqrt2 (1).
+    **Guarantee:** the composition of the normal releases: five, or four where there is no intercept.
+    **Sensitivity:** on unit rows and targets in [-1, 1]: sum of targets and 3/4 of the number of records 5/4 (2 under
+    replace), Gram 1 (sqrt2, Frobenius), products 1 (2), squared residuals and the number of records sqrt2 (1).
     **Reference:** Wang 2018; Tang et al. 2023.
     **Proof:** docs/proofs/learn/boosted_ssp.md.
     """
@@ -89,6 +99,7 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
     first: Gaussian
     spread: Gaussian
     second: Gaussian
+    level: Gaussian | None = None  # of an intercept
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -97,13 +108,20 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         unit = self.task.unit
         for part, bound in (("first", reach(1, 4, unit)), ("spread", reach(2, 1, unit)), ("second", reach(1, 4, unit))):
             check_reach(part, instance(part, getattr(self, part), Gaussian).sensitivity, bound)
+        if self.level is not None:
+            check_reach("level", instance("level", self.level, Gaussian).sensitivity, level_reach(unit))
+        if (self.level is None) == self.task.intercept:
+            raise InvalidParameter(
+                "level is the part for the intercept: there must be one with an intercept, else none"
+            )
         check_reach("gram", instance("gram", self.gram, SymmetricGaussian).sensitivity, reach(1, 2, unit))
         if self.gram.size != self.task.dimension:
             raise InvalidParameter("gram was made for a matrix of another size")
 
     @property
     def loss(self) -> PrivacyLoss:
-        return Composed((self.gram.loss, self.first.loss, self.spread.loss, self.second.loss))
+        levels = () if self.level is None else (self.level.loss,)
+        return Composed((*levels, self.gram.loss, self.first.loss, self.spread.loss, self.second.loss))
 
     @property
     def form(self) -> Form:
@@ -112,10 +130,13 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         task = self.task
         moments = exact_gram(task, prepared, targets=True)
+        level = 0 if self.level is None else _mean(self.level, task, moments, source)
         gram = np.asarray(self.gram.release(moments[:-1, :-1], source=source).value)
-        cross = _released(self.first, moments[:-1, -1], source)
+        farthest = Fraction(STEPS + abs(level), STEPS)  # no target is farther from that level
+        cross = float(farthest) * _released(self.first, exact_products(task, moments, level), source, farthest)
         ridged = gram + np.diag(penalties(task, self.ridge))
-        start = shrunk(ridged, cross, Noise(self.gram.sigma, self.first.sigma), constant=task.intercept)
+        known = Noise(self.gram.sigma, float(farthest) * self.first.sigma)
+        start = _flat(task, level) + shrunk(ridged, cross, known, constant=task.intercept)
         products, others = exact_cross(task, prepared, residuals(start), _CLIPS)
         squares, many = _released(self.spread, others, source)
         variance = max(float(squares) + self.spread.sigma, self.spread.sigma) / max(float(many), 1.0)
@@ -140,10 +161,61 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         )
 
 
+def level_reach(unit: Unit) -> Sensitivity:
+    """Of the sum of targets and 3/4 of the number of records: 5/4 where a record comes or goes, 2 where one is exchanged.
+
+    >>> float(level_reach(Unit()))
+    1.25
+    """
+    return reach(1 + _COUNTED**2, 4, unit)
+
+
+def _mean(part: Gaussian, task: Task, moments: Any, source: Source) -> int:
+    """About the mean of targets, in steps."""
+    constant = _constant(task)
+    total, many = int(moments[-2, -1]) // constant, int(moments[-2, -2]) // constant**2  # without a rest
+    noisy = part.release([Fraction(total, STEPS), _COUNTED * many], source=source).value
+    return round(STEPS * shrunk_mean(float(noisy[0]), float(noisy[1]) / float(_COUNTED), part.sigma))
+
+
+def shrunk_mean(total: float, many: float, sigma: float) -> float:
+    """The mean of targets in [-1, 1] from a noisy sum and a noisy number of records, and 0, their middle, where it does not
+    stand out of its noise: the farther it must, the larger the noise is beside what y usually varies by.
+
+    >>> round(shrunk_mean(500.0, 1_000.0, 1.0), 3), shrunk_mean(500.0, 1_000.0, 1_000.0)
+    (0.5, 0.0)
+    """
+    many = max(many, sigma)
+    mean = min(1.0, max(-1.0, total / many))
+    spread = sigma / many * math.hypot(1.0, mean / float(_COUNTED))
+    least = spread * spread / _USUAL
+    return mean * (1.0 - (least / mean) ** 2) if abs(mean) > least else 0.0
+
+
+def _constant(task: Task) -> int:
+    return int(task.constant * STEPS)
+
+
+def exact_products(task: Task, moments: Any, level: int) -> Any:
+    """The exact sum of unit row times (target - level), in steps of 2^-42: not releasable."""
+    if level == 0:
+        return moments[:-1, -1]
+    rows = moments[:-1, -2] // _constant(task)  # the sum of unit rows, without a rest
+    return moments[:-1, -1] - level * rows
+
+
+def _flat(task: Task, level: int) -> Array:
+    """The coefficients that predict the level for every row."""
+    made = np.zeros(task.dimension)
+    if level:
+        made[-1] = level / _constant(task)
+    return made
+
+
 def residuals(weights: Array) -> Factors:
     """y - x.w of every record by itself, for rows in whole steps: not releasable."""
     return lambda rows, goals: np.asarray(goals - exact_margins(rows, weights))
 
 
-def _released(part: Gaussian, totals: Any, source: Source) -> Array:
-    return np.asarray(part.release([Fraction(int(each), STEPS**2) for each in totals], source=source).value)
+def _released(part: Gaussian, totals: Any, source: Source, unit: Fraction = Fraction(1)) -> Array:
+    return np.asarray(part.release([Fraction(int(each), STEPS**2) / unit for each in totals], source=source).value)
