@@ -204,3 +204,27 @@ def test_the_same_key_is_answered_again_and_another_version_of_the_data_is_not(t
     file.write_text("age\n30\n40\n50\n")
     with pytest.raises(PrivetError):
         ledger.release(query, epsilon=1.0, key="May")
+
+
+AS_FRAMES = {
+    "aggregates by group": (lambda t: t.group_by("ward").agg(n=pv.count(), m=pv.mean("cost")), "n", [2.0, 1.0]),
+    "one number": (lambda t: t.agg(n=pv.count()), "n", [3.0]),
+    "a histogram": (lambda t: t.histogram("ward"), "n", [2.0, 1.0]),
+    "a marginal": (lambda t: t.marginals("ward"), "n", [2.0, 1.0]),
+    "all ranges": (lambda t: t.ranges("age"), "count", [float(age in (30, 70, 80)) for age in range(111)]),
+    "quantiles": (lambda t: t.quantiles("age", [0.5]), "value", [70.0]),
+    "covariances": (lambda t: t.covariance("cost", "age"), "value", [2 / 3, 50 / 3, 50 / 3, 1400 / 3]),
+}
+
+
+@pytest.mark.parametrize(("made", "column", "truth"), AS_FRAMES.values(), ids=AS_FRAMES.keys())
+def test_every_answer_is_a_data_frame_with_the_ends_of_intervals(made, column, truth):
+    """Not the fields of whatever object a ledger stores: rows for groups, bins or pairs, and numbers in the columns."""
+    table = visits()
+    release = ledger_for(table, epsilon=1e9).release(made(table), epsilon=1e6)
+    frame = release.to_pandas()
+    assert frame[column].tolist() == pytest.approx(truth, abs=0.01)
+    ends = frame[f"{column}_low"], frame[f"{column}_high"]
+    assert ((ends[0] <= frame[column]) & (frame[column] <= ends[1])).all()
+    assert list(frame.columns) == release.to_polars().columns == release.to_arrow().column_names
+    assert len(frame) == release.to_polars().height == release.to_arrow().num_rows == len(truth)

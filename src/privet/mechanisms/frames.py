@@ -10,15 +10,16 @@ from privet.mechanisms.stored import arrays_of
 
 
 def columns_of(value: Any) -> dict[str, Any]:
-    """A value as columns of one length: a mapping of arrays as it is, an array or a number as the column `value`, a
-    matrix as columns 0, 1, ...
+    """A value as columns of one length: what its `columns()` says where it has such a method, a mapping of arrays as it is,
+    an array or a number as the column `value`, a matrix as columns 0, 1, ...
 
     >>> {name: column.tolist() for name, column in columns_of({"n": np.array([3, 4])}).items()}
     {'n': [3, 4]}
     >>> columns_of(2.5)["value"].tolist()
     [2.5]
     """
-    named = arrays_of(value)
+    told = getattr(type(value), "columns", None)  # of a data frame this is no method
+    named = told(value) if callable(told) else arrays_of(value)
     if named is None and isinstance(value, np.ndarray) and value.ndim == 2:
         named = {str(i): value[:, i] for i in range(value.shape[1])}
     if named is None and isinstance(value, list | tuple):

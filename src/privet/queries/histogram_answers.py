@@ -57,6 +57,21 @@ class Distribution:
     whole: bool = False
     days: bool = False
 
+    def columns(self) -> dict[str, Any]:
+        """A row for every bin: its first and its last value, how many rows it has, and the ends of their interval."""
+        ends = [self._ends(cell) for cell in range(self.answers.design.cells)]
+        first, last = (np.array([each[i] for each in ends]) for i in (0, 2))
+        if self.days:
+            first, last = (each.astype(np.int64).astype("datetime64[D]") for each in (first, last))
+        counts, radius = np.asarray(self.answers.histogram, dtype=float), self._radii()
+        return {
+            "first": first,
+            "last": last,
+            "count": counts,
+            "count_low": counts - radius,
+            "count_high": counts + radius,
+        }
+
     def to_arrays(self) -> dict[str, Any]:
         """The fields, for a store."""
         return {name: getattr(self, name) for name in ("answers", "days", "start", "whole", "width")}
@@ -127,16 +142,29 @@ class Distribution:
         """How far rows up to a cell, less q of all rows, may be off: a radius for each cell."""
         square, mixed, whole, steps, all_steps = self._noise
         deviation = np.sqrt(np.maximum(square - 2.0 * q * mixed + q * q * whole, 0.0))
-        # half a step for each noise; with hardly any noise that is far, and Chebyshev's bound is nearer
-        return np.minimum(_FACTOR * deviation + (steps + q * all_steps) / 2.0, _ANY_LAW * deviation)
+        return _radius(deviation, steps + q * all_steps)
+
+    def _radii(self) -> Array:
+        """How far each bin may be off."""
+        cells, variances = self.answers.design.cells, self._variances
+        square, steps, query = np.empty(cells), np.empty(cells), np.zeros(cells)
+        for x in range(cells):
+            query[x] = 1.0
+            each = np.asarray(self.answers.design.coefficients(query))
+            square[x], steps[x], query[x] = each**2 @ variances, np.abs(each).sum(), 0.0
+        return _radius(np.sqrt(square), steps)
+
+    @property
+    def _variances(self) -> Array:
+        """Of the noise on every measurement."""
+        laws = zip(self.answers.design.groups, self.answers._law.variances(), strict=True)
+        return np.concatenate([np.full(size, variance) for (size, _), variance in laws])
 
     @cached_property
     def _noise(self) -> tuple[Array, Array, float, Array, float]:
         """Of the rows up to each cell: the variance, the covariance with all rows, and the weights of the noises."""
         design, cells = self.answers.design, self.answers.design.cells
-        variances = np.concatenate(
-            [np.full(size, v) for (size, _), v in zip(design.groups, self.answers._law.variances(), strict=True)]
-        )
+        variances = self._variances
         total = np.asarray(design.coefficients(np.ones(cells)))
         square, mixed, steps, query = np.empty(cells), np.empty(cells), np.empty(cells), np.zeros(cells)
         for x in range(cells):
@@ -149,6 +177,11 @@ class Distribution:
     def __str__(self) -> str:
         cells = f"{self.answers.design.cells:,} cells from {self.start:g}"
         return f"distribution over {cells}; ask between, quantile, share_below"
+
+
+def _radius(deviation: Array, steps: Array) -> Array:
+    """Half a step for each noise; with hardly any noise that is far, and Chebyshev's bound is nearer."""
+    return np.minimum(_FACTOR * deviation + steps / 2.0, _ANY_LAW * deviation)
 
 
 @final

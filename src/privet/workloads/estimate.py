@@ -53,9 +53,21 @@ class RangeAnswers(ABC):
 
     shape: tuple[int, ...]
 
+    @property
+    @abstractmethod
+    def histogram(self) -> Array:
+        """The cells."""
+
     @abstractmethod
     def linear(self, query: Array, *, confidence: float = 0.95) -> Estimate:
         """Any combination of the cells."""
+
+    def columns(self) -> dict[str, Any]:
+        """A row for every cell: its place, and what is in it."""
+        cells = np.asarray(self.histogram)
+        places = np.unravel_index(np.arange(cells.size), cells.shape)
+        names = ["cell"] if cells.ndim == 1 else [f"cell_{i}" for i in range(cells.ndim)]
+        return {**dict(zip(names, places, strict=True)), "value": cells.reshape(-1)}
 
     def answer(self, first: int, last: int, *, confidence: float = 0.95) -> Estimate:
         """The sum of the cells from `first` to `last`, both included; an empty range is 0, exactly."""
