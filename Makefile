@@ -16,7 +16,7 @@ NEWEST := .venv-newest/.stamp
 # what scikit-learn asks of an estimator.
 WITH_ALL_VERSIONS := tests/package/test_cli_starts.py tests/package/test_errors.py tests/package/test_examples.py \
   tests/package/test_floors.py tests/newcomer tests/cli tests/report tests/laws/test_losses.py \
-  tests/learn/test_scikit_learn.py
+  tests/learn/test_scikit_learn.py tests/tables/test_values.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-lowest test-newest mutate lint format docs bench clean

@@ -75,6 +75,19 @@ def test_a_missing_value_that_is_clamped_is_caught(monkeypatch: pytest.MonkeyPat
     assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [4]
 
 
+@ENGINES
+def test_rows_without_a_person_are_nobodys(engine: Any) -> None:
+    """Whatever stands in an array where a person is missing: those rows must not be somebody's, and displace his."""
+    about = Person("id", max_groups=1, max_rows_per_group=2)
+    plan = Bounded(Source("t", (("g", Int(0, 19)),), about), ("g",), None)
+    gone = np.arange(20) >= 2
+    for ids in (np.ma.MaskedArray(np.zeros(20, dtype=np.int64), gone), [None if each else "" for each in gone]):
+        for salt in range(3):  # one of twenty groups would be kept
+            held = {"t": {"id": ids, "g": np.maximum(np.arange(20), 1)}}
+            found = engine.exact_aggregates(plan, held, (salt, *SALTS[1:]))
+            assert (found.found, found.rows.tolist()) == (((1,),), [2])
+
+
 def test_an_engines_own_rounding_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     held = {"t": {"x": np.array([0.5, 1.5, 2.5])}}
     plan = Bounded(Source("t", (("x", Float(0.0, 8.0, tick=1.0)),), Rows()), (), ALL, (), (), (signed("x", 0, 8),))

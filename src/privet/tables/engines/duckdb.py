@@ -21,7 +21,7 @@ from privet.tables.emit import Emitter
 from privet.tables.engines.arrow_doubles import exact_doubles
 from privet.tables.engines.duckdb_files import file_reading, raw_kind
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
-from privet.tables.frames import RawColumn, frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
+from privet.tables.frames import frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
 from privet.tables.keys import plain_key
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
@@ -256,14 +256,20 @@ def _provide_frame(connection: Any, reading: Reading, source: Source, data: Any,
         columns[_PERSON] = raw_columns(data, {source.about.column: None})[source.about.column]
     if len({len(each.values) for each in columns.values()}) > 1:
         raise InvalidData("the columns of a table must have one length")
-    arrays = {each: _array(column) for each, column in columns.items()}
+    arrays = {each: column.values for each, column in columns.items()}
     if not arrays:
         arrays["one"] = np.ones(len(data[frame_names(data)[0]]), dtype=np.int8)
-    connection.register(reading.sql, arrays)
-
-
-def _array(column: RawColumn) -> Array:
-    return np.ma.MaskedArray(column.values, column.missing) if column.missing.any() else column.values
+    # not by masked arrays: before 2.0 the mask is not looked at, and all rows without a person would be one person's
+    gaps = {f"{each}_missing": column.missing for each, column in columns.items() if column.missing.any()}
+    if not gaps:
+        connection.register(reading.sql, arrays)
+        return
+    connection.register(f"{reading.sql}_arrays", arrays | gaps)
+    picked = [
+        f"CASE WHEN NOT {each}_missing THEN {each} END AS {each}" if f"{each}_missing" in gaps else each
+        for each in arrays
+    ]
+    connection.execute(f"CREATE TEMP VIEW {reading.sql} AS SELECT {', '.join(picked)} FROM {reading.sql}_arrays")
 
 
 @one_failure
