@@ -1,5 +1,6 @@
 """Whether fits have the laws that their plans say: exact distribution functions against many fits of one column."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,8 +9,11 @@ from scipy.special import ndtr
 
 from privet import noise
 from privet.learn import LogisticRegression
+from privet.learn.losses import Logistic
+from privet.learn.problem import ArrayRecords, Classes, Task
 from privet.learn.solvers import NoisyGD, NoisySGD, OutputPerturbation, Solver
-from privet.privacy import Unit
+from privet.learn.solvers.noisy_sgd import step_price
+from privet.privacy import GaussianLoss, Grouped, Guarantee, PoissonSampled, Unit
 from tests.learn.densities import LOGISTIC, Problem, agrees, laplace_tails, minimisers, normal_tails
 
 ROWS, LABELS, NORM = np.array([[2.0], [-1.0], [1.5]]), np.array([1, 1, 0]), 2.0
@@ -67,6 +71,24 @@ def test_one_noisy_step_on_a_poisson_sample():
 
     assert agrees(drawn, lambda w: below(w, sigma))
     assert not agrees(drawn, lambda w: below(w, sigma / 2.0))
+
+
+def test_a_sample_falls_anew_and_is_divided_by_what_is_expected():
+    """With next to no noise a step shows which of the records it took, and by what their sum was divided."""
+    task = Task(features=1, row_norm=NORM, intercept=False, target=Classes((0, 1)))
+    plan = NoisySGD(rows=3, q=0.5, steps=1, step_size=1.0, clip_norm=0.4).plan(task, Logistic(), Guarantee(0.5, 1e-4))
+    quiet = replace(plan, noise=replace(plan.noise, scale=1e-6 * plan.noise.scale))
+    drawn = [quiet.release(ArrayRecords(ROWS, LABELS), source=noise.Seeded(seed)).value[0] for seed in range(40)]
+    means = np.array([-(np.array(taken) @ clipped(0.4)) / 1.5 for taken in product((0, 1), repeat=3)])
+    off = np.abs(np.subtract.outer(drawn, means))
+    assert off.min(axis=1).max() < 1e-3
+    assert len(set(off.argmin(axis=1))) > 4
+
+
+def test_a_replaced_record_is_two_of_a_sample():
+    one = GaussianLoss(3.0)
+    assert step_price(one, 0.1, Unit("replace")) == Grouped(PoissonSampled(one, 0.1), 2, "replace")
+    assert step_price(one, 0.1, Unit("replace", group_size=3)) == Grouped(PoissonSampled(one, 0.1), 6, "replace")
 
 
 def _fraction(text: str) -> float:

@@ -254,21 +254,21 @@ plant(
     "learn/solvers/noisy_sgd.py",
     "noisy / self.expected_batch",
     "noisy / max(1, len(drawn))",
-    "tests/learn/test_laws_of_fits.py -k poisson",
+    "tests/learn/test_laws_of_fits.py -k a_sample_falls",
 )
 plant(
     "samples: always the same records",
     "learn/solvers/noisy_sgd.py",
     "noise.poisson_subset(size, q=self.q, source=s)",
     "np.arange(round(size * self.q)) + 0 * noise.uniform_int(bound=2, source=s)",
-    "tests/learn/test_laws_of_fits.py -k poisson",
+    "tests/learn/test_laws_of_fits.py -k a_sample_falls",
 )
 plant(
     "samples: one record moves where two do",
     "learn/solvers/noisy_sgd.py",
     'return Grouped(sampled, 2 * unit.group_size, "replace")',
     'return Grouped(sampled, unit.group_size, "replace")',
-    "tests/learn/test_steps.py -k poisson",
+    "tests/learn/test_laws_of_fits.py -k replaced_record",
 )
 plant(
     "one record a step: always the first",

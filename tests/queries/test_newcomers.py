@@ -59,6 +59,9 @@ WRONG = {
     "a join on something shared": (lambda: visits(name="a").join(visits(name="b")), "pv.Person"),
     "top of too many": (lambda: visits().top_k("ward", 5), "from 1 to 2"),
     "marginals of an unknown column": (lambda: visits().marginals("ward", "sex"), "sex"),
+    "a width that is no number": (lambda: visits().bin("age", width=float("nan")), "width"),
+    "a power of a column": (lambda: visits()["age"] ** 2, "powers"),
+    "the opposite of a column": (lambda: ~visits()["age"], "compare it"),
     "ranges of a category": (lambda: visits().ranges("ward"), "numbers"),
 }
 
@@ -188,6 +191,12 @@ def test_preview_and_explain_do_not_need_the_file(tmp_path):
     with pytest.raises(InvalidData, match="no file"):
         ledger.release(query, epsilon=1.0)
     assert ledger.spent["basic epsilon"] == 0.0
+
+
+def test_the_most_frequent_values_are_previewed_at_what_they_cost():
+    question = visits().top_k("ward", 1)
+    assert "protects" in question.explain()
+    assert ledger_for(visits()).release(question, epsilon=1.0).loss == question.preview(epsilon=1.0).loss
 
 
 def test_the_same_key_is_answered_again_and_another_version_of_the_data_is_not(tmp_path):

@@ -83,6 +83,14 @@ class TopQuestion:
         choice = TopK.for_budget(sensitivity=moved, monotonic=added, k=self.k, **promise)
         return TopValues(plan=self.plan, choice=choice, about=self.unit, at=choice.at)
 
+    def preview(self, **promise: Unpack[Promise]) -> TopValues:
+        """What would be paid for, with its price as `loss`; no data are looked at."""
+        return self.for_budget(**promise)
+
+    def explain(self) -> str:
+        """The plan, whom it protects, and the SQL."""
+        return explained_plan(self.plan)
+
 
 def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) -> HistogramQuestion:
     """Counts with conditions, from the cells of their common partition."""

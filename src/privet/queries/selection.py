@@ -133,6 +133,12 @@ class ColumnOf:
             )
         return ColumnOf(tree.Linear(self.expression, 1.0 / plain_number(other), 0))
 
+    def __pow__(self, other: Any) -> "ColumnOf":
+        raise InvalidParameter("powers of columns are not computed here: do so before the table is opened")
+
+    def __invert__(self) -> "ColumnOf":
+        raise InvalidParameter('a column is no condition: compare it, as in visits["ill"] == False')
+
     @property
     def year(self) -> "ColumnOf":
         """The year of a day."""

@@ -316,8 +316,8 @@ def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None,
             return Bin(Ref(column), float(low), step, bins)
         return bins_of(column, low, high, floats, math.ceil((int(high) - int(low) + 1) / bins), None)
     step = plain_number(width)
-    if step <= 0:
-        raise InvalidParameter("width must be greater than 0")
+    if not 0 < step < math.inf:
+        raise InvalidParameter("width must be greater than 0, and finite")
     if floats or not float(step).is_integer():
         many = max(1, math.ceil((float(high) - float(low)) / step))
         return Bin(Ref(column), float(low), float(step), many)

@@ -222,8 +222,10 @@ class Text(Column):
         return "texts"
 
     def read(self, value: object) -> str:
-        if not isinstance(value, str) or "\0" in value:
+        if not isinstance(value, str):
             raise InvalidParameter(f"a column of texts is compared with a text, got {type(value).__name__}")
+        if "\0" in value:
+            raise InvalidParameter("a text that a column is compared with must not hold the character of code 0")
         return value
 
 

@@ -159,7 +159,7 @@ class NoisySGDFit(OnRecords, Algorithm[Any, Any]):
         added, many = np.zeros_like(w), 0
         for step in range(self.steps):
             drawn = self._coins("sample", lambda s: noise.poisson_subset(size, q=self.q, source=s), source)
-            sample = data.picked(drawn[drawn < size])
+            sample = data.picked(drawn)  # a replay may hold the coins of a record that is not here: it is passed over
             # A release on a sample costs less than the same release on all records: `_priced` says how much.
             with self._priced(lambda parts: step_price(Composed(parts), self.q, self.task.unit)):
                 total = sample.gradient(self.model, w, self.clip_norm)
