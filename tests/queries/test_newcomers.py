@@ -1,5 +1,6 @@
 """The public door as somebody opens it for the first time: wrong and missing things, odd data, deleted files."""
 
+import copy
 import math
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import privet as pv
-from privet.errors import InvalidData, InvalidParameter, NoGuarantee, PrivetError
+from privet.errors import InvalidData, InvalidParameter, NoGuarantee, PrivetError, UnknownName
 
 DATA = {"ward": ["A", "B", "A"], "age": [30, 70, 80], "cost": [1.5, 2.5, 3.5], "id": [1, 1, 2]}
 COLUMNS = {"ward": pv.Category(["A", "B"]), "age": pv.Int(0, 110), "cost": pv.Float(0.0, 10.0)}
@@ -237,3 +238,43 @@ def test_every_answer_is_a_data_frame_with_the_ends_of_intervals(made, column, t
     assert ((ends[0] <= frame[column]) & (frame[column] <= ends[1])).all()
     assert list(frame.columns) == release.to_polars().columns == release.to_arrow().column_names
     assert len(frame) == release.to_polars().height == release.to_arrow().num_rows == len(truth)
+
+
+OTHER_NAMES = {
+    "groupby": (lambda t: t.groupby("ward"), "group_by"),
+    "head": (lambda t: t.head(), "private"),
+    "shape": (lambda t: t.shape, "private"),
+    "filter": (lambda t: t.filter(t["age"] > 3), "where"),
+    "mean of a table": (lambda t: t.mean("cost"), "pv.mean"),
+    "mean of a column": (lambda t: t["cost"].mean(), r'pv.mean\("cost"\)'),
+    "a column as an attribute": (lambda t: t.age, r"\['age'\]"),
+    "a slip": (lambda t: t.grup_by("ward"), "did you mean group_by"),
+    "nothing like it": (lambda t: t.xyzzy, "it has agg"),
+}
+
+
+@pytest.mark.parametrize(("call", "said"), OTHER_NAMES.values(), ids=OTHER_NAMES.keys())
+def test_names_that_data_frames_have_are_answered_by_ours(call, said):
+    with pytest.raises(UnknownName, match=said) as caught:
+        call(visits())
+    assert isinstance(caught.value, AttributeError)
+
+
+def test_tables_and_columns_are_still_asked_by_libraries():
+    table = visits()
+    assert not hasattr(table, "__array__")
+    assert not hasattr(table["age"], "__len__")
+    assert copy.copy(table).columns == table.columns
+    assert copy.deepcopy(table["age"]).name == "age"
+
+
+def test_an_entry_of_a_release_is_one_of_its_value():
+    table = visits()
+    release = ledger_for(table).release(table.group_by("ward").agg(n=pv.count()), epsilon=100.0)
+    assert release["n"].tolist() == release.value["n"].tolist()
+    with pytest.raises(InvalidParameter, match="it has ward, n"):
+        release["m"]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(release)
+    with pytest.raises(InvalidParameter, match=r"take release\.value"):
+        pv.mechanisms.Laplace(scale=1.0, sensitivity=1.0).release(3.0)[0]

@@ -151,13 +151,23 @@ class Release(Amount, Generic[Out]):
         """The value as an Arrow table, as `to_pandas`."""
         return to_arrow(self.value)
 
+    def __getitem__(self, name: Any) -> Any:
+        """An entry or a column of the value, as `release.value[name]`."""
+        if is_number(self.value) or isinstance(self.value, str | bytes) or not hasattr(self.value, "__getitem__"):
+            raise InvalidCall(f"this release is one {type(self.value).__name__}: take release.value")
+        return self.value[name]
+
+    __iter__ = None  # with entries by number Python would count through them, also those of a table
+
     # --- as the number that it is ----------------------------------------------------------------------------------
 
     def _number(self) -> Any:
         if is_number(self.value) or (isinstance(self.value, np.ndarray) and self.value.dtype.kind in "biuf"):
             return self.value
         named = f"['{next(iter(self.value))}']" if isinstance(self.value, Mapping) and self.value else ""
-        raise InvalidCall(f"this release is a {type(self.value).__name__} and no number: take release.value{named}")
+        raise InvalidCall(
+            f"this release is of type {type(self.value).__name__} and no number: take release.value{named}"
+        )
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(self._single(), digits)

@@ -5,6 +5,7 @@ from typing import Any, final
 from privet._calls import answering
 from privet._validate import items
 from privet.errors import InvalidParameter
+from privet.queries.other_names import no_such_name
 from privet.tables import expressions as tree
 
 
@@ -62,6 +63,11 @@ class ColumnOf:
     def __init__(self, what: str | tree.Expression) -> None:
         self.expression = tree.Ref(what) if isinstance(what, str) else what
         self.name = self.expression.name if isinstance(self.expression, tree.Ref) else "this expression"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in self.__slots__:
+            raise AttributeError(name)
+        raise no_such_name(self, name, self.name if isinstance(self.expression, tree.Ref) else None)
 
     def _compared(self, operator: Any, other: Any) -> Selection:
         if isinstance(other, ColumnOf):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, final
 
 from privet._validate import items
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, UnknownName
 from privet.privacy import Unit
 from privet.queries.aggregates import Aggregate, Count
 from privet.queries.covariances import CovarianceQuestion
@@ -20,6 +20,7 @@ from privet.queries.histograms import (
     range_question,
     top_question,
 )
+from privet.queries.other_names import no_such_name
 from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of, plain_constant, plain_number
 from privet.queries.sql import query_of
@@ -121,6 +122,16 @@ class Table:
             raise InvalidParameter("take one column by its name; keep rows with table.where(condition)")
         Ref(name).column(self.columns)
         return ColumnOf(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in (
+            "rows",
+            "data",
+        ):  # libraries ask for the former, copies for fields not yet set
+            raise AttributeError(name)
+        if name in self.columns:
+            raise UnknownName(f"take a column by its name in brackets: table[{name!r}]")
+        raise no_such_name(self, name)
 
     def __iter__(self) -> Any:
         raise InvalidParameter("a private table cannot be looped over: ask for aggregates of it")

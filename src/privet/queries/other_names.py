@@ -1,0 +1,53 @@
+"""What people who know data frames call things, and what a private table has instead."""
+
+from difflib import get_close_matches
+from typing import Any
+
+from privet.errors import UnknownName
+
+_PRIVATE = "rows are private, and so is their number: ask for aggregates, as in table.agg(n=pv.count())"
+_WHERE = 'keep rows with table.where(table["age"] >= 65)'
+_DERIVE = 'compute columns with table.derive(half=table["age"] / 2)'
+_INSTEAD = {
+    **dict.fromkeys(
+        ("groupby", "groups", "pivot", "pivot_table"), 'group with table.group_by("ward").agg(n=pv.count())'
+    ),
+    **dict.fromkeys(("filter", "query", "loc", "mask", "dropna"), _WHERE),
+    **dict.fromkeys(("assign", "with_columns", "withColumn", "apply", "map", "fillna", "astype", "cast"), _DERIVE),
+    **dict.fromkeys(
+        ("head", "tail", "sample", "iloc", "values", "iterrows", "itertuples", "to_numpy", "unique"), _PRIVATE
+    ),
+    **dict.fromkeys(
+        ("shape", "size", "height", "index", "info", "describe", "show", "collect", "limit", "rows"), _PRIVATE
+    ),
+    **dict.fromkeys(("merge", "concat"), "put tables together with join, join_public or union"),
+    "value_counts": 'count each value with table.group_by("ward").agg(n=pv.count())',
+    "select": "name columns where they are asked for: an aggregate reads no other",
+    "dtypes": "see table.columns",
+    "corr": 'ask table.correlation("age", "cost")',
+    "cov": 'ask table.covariance("age", "cost")',
+}
+_AGGREGATES = ("count", "sum", "mean", "median", "quantile", "std", "variance", "min", "max")
+_ALIKE = {"avg": "mean", "average": "mean", "var": "variance", "stddev": "std"}
+
+
+def no_such_name(asked: Any, name: str, column: str | None = None) -> UnknownName:
+    """The error about a name that `asked` does not have; `column` is the column that was asked, if one was.
+
+    >>> print(no_such_name(3, "groupby"))
+    int has no 'groupby': group with table.group_by("ward").agg(n=pv.count())
+    >>> print(no_such_name(3, "avg", "age"))
+    int has no 'avg': ask the table, as in table.agg(answer=pv.mean("age"))
+    """
+    aggregate = _ALIKE.get(name, name)
+    near = get_close_matches(name, [each for each in dir(type(asked)) if not each.startswith("_")], 1, 0.75)
+    if aggregate in _AGGREGATES:
+        what = "" if aggregate == "count" else f'"{column or "cost"}"'
+        meant = f"ask the table, as in table.agg(answer=pv.{aggregate}({what}))"
+    elif name in _INSTEAD:
+        meant = _INSTEAD[name]
+    elif near:
+        meant = f"did you mean {near[0]}?"
+    else:
+        meant = f"it has {', '.join(each for each in dir(type(asked)) if not each.startswith('_'))}"
+    return UnknownName(f"{type(asked).__name__} has no {name!r:.60}: {meant}")
