@@ -315,6 +315,9 @@ def test_a_person_moves_a_sum_by_no_more_than_their_rows_and_reaches_that():
     moved = abs(int(gradient_of(data, most)[0]) - int(gradient_of(fewer, most)[0])) * step
     assert moved <= most * 0.5
     assert moved >= most * 0.5 * 0.999
+    other = {**data, "x": np.where(data["id"] == 3, -1.0, 1.0)}  # that person replaced by one who pulls the other way
+    replaced = abs(int(gradient_of(data, most)[0]) - int(gradient_of(other, most)[0])) * step
+    assert 0.999 * 2 * most * 0.5 <= replaced <= 2 * most * 0.5
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
