@@ -135,6 +135,14 @@ def test_a_newton_direction_moves_by_its_bound():
         assert 0.99 < direction_move(damping, 0.25) <= 1.0 + 1e-9  # the twin with half of it is caught by the first
 
 
+def test_a_newton_step_on_neighbours_moves_by_what_its_noise_is_for():
+    """One record along the gradient: the bound is attained, so a smaller one would be refuted."""
+    task = replace(TASK, features=1, intercept=False, unit=Unit())
+    plan = Newton(steps=1, damping=0.1).plan(task, Logistic(), Guarantee(mu=1.0))
+    pair = ArrayRecords([[10.0]], [1]), ArrayRecords(np.zeros((0, 1)), np.zeros(0, dtype=int))
+    assert audit.replay(plan.release, *pair).verdict == "not refuted"
+
+
 def test_newton_refuses_a_direction_that_it_cannot_certify():
     plan = Newton(damping=1e15).plan(replace(TASK, unit=Unit()), Logistic(), Guarantee(1.0, 1e-6))
     gradient, unit = np.ones(3), 0.25 * math.sqrt(3.0) / (1e15 * (1e15 + 0.25))
@@ -171,6 +179,15 @@ def test_scores_move_by_no_more_than_their_reach():
         right = plan._totals(ArrayRecords(rows[:-1], labels[:-1]), plan.places())
         largest = max(largest, float(np.abs(left - right).max()))
     assert 0.5 * reach < largest <= reach
+
+
+def test_scores_of_an_exchanged_record_move_by_twice_as_much():
+    """Two labels of one hinge, whose slope is 1 from end to end."""
+    task = replace(TASK, features=1, intercept=False, unit=Unit("replace"))
+    plan = GridExponential(radius=0.8, points=31).plan(task, HuberHinge(0.1), Guarantee(1.0))
+    one, other = (plan._totals(ArrayRecords([[10.0]], [label]), plan.places()) for label in (0, 1))
+    reach = float(plan.choice.sensitivity)
+    assert 0.99 * reach < np.abs(np.asarray(one - other, dtype=float)).max() <= reach
 
 
 def test_the_grid_finds_the_minimum_with_much_data():
