@@ -167,7 +167,13 @@ plant(
     "",
     "tests/learn/test_task.py",
 )
-plant("task: rows with NaN are kept", TASK, "            unit[bad] = 0.0\n", "            pass\n", "tests/learn/test_task.py")
+plant(
+    "task: rows with NaN are kept",
+    TASK,
+    "            unit[bad] = 0.0\n",
+    "            pass\n",
+    "tests/learn/test_task.py",
+)
 plant(
     "task: rows round by where they stand",
     TASK,
