@@ -108,3 +108,10 @@ def breast_cancer():
     tops = np.array([30, 40, 200, 2500, 0.2, 0.4, 0.5, 0.25, 0.35, 0.1, 3, 5, 25, 550, 0.035, 0.15, 0.4, 0.06, 0.08, 0.03,
                      40, 50, 260, 4300, 0.25, 1.1, 1.3, 0.3, 0.7, 0.25])  # fmt: skip
     return np.clip(rows / tops, 0.0, 1.0) * 2.0 - 1.0, labels, 3.0
+
+
+def mnist():
+    """Handwritten digits: pixels between 0 and 1, rows clipped to a length that about half of all images exceed."""
+    held = np.load(ROOT / "mnist" / "mnist.npz")
+    rows = np.concatenate([held["x_train"], held["x_test"]]).reshape(70_000, 784) / 255.0
+    return rows, np.concatenate([held["y_train"], held["y_test"]]).astype(int), 9.0

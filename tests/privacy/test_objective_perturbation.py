@@ -187,3 +187,9 @@ def test_cells_lose_less_than_what_is_added_for_them():
         found = float(_joint(np.array(epsilon), 1.0 / sigma, kappa))
         if exact > 1e-14:
             assert exact * (1.0 - 1e-9) <= found <= exact * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize(("noise", "curvature", "epsilon"), [(4.577, 2.0, 1.0), (41.8, 0.2, 0.1), (0.72, 50.0, 8.0)])
+def test_few_cells_are_an_upper_bound_too_and_close(noise, curvature, epsilon):
+    loss = ObjectivePerturbationLoss(noise, curvature, "logistic")
+    assert loss.bound(epsilon) <= loss.bound(epsilon, quick=True) <= 1.01 * loss.bound(epsilon)

@@ -14,6 +14,7 @@ from privet.accounting.pld import accountant as pld_accountant
 from privet.errors import NoGuarantee
 from privet.privacy import discrete_gaussian, grouped, parallel
 from privet.privacy.atoms import sum_of_atoms
+from privet.privacy.curve import _walked, lower_hull
 from privet.privacy.discrete_gaussian import DiscreteNormalVariable
 from tests.oracles import brute_force, closed_forms, sampled_gaussian
 
@@ -200,3 +201,28 @@ def test_a_bound_that_serves_both_directions_is_its_own_mirror_image(loss):
     assert add.symmetric
     pairs = product(remove.atoms(), add.atoms())
     assert any(np.array_equal(one, other) for one, other in pairs)
+
+
+def walked(x, y):
+    """The lower hull, one vertex after the other (Andrew 1979)."""
+    hull = [0]
+    for i in range(1, len(x)):
+        while len(hull) > 1 and (y[i] - y[hull[-1]]) * (x[hull[-1]] - x[hull[-2]]) < (y[hull[-1]] - y[hull[-2]]) * (
+            x[i] - x[hull[-1]]
+        ):
+            hull.pop()
+        hull.append(i)
+    return hull
+
+
+def test_the_lower_hull_is_that_of_a_walk_over_all_vertices():
+    """Of whole numbers, so that nothing is rounded: wild ones, and convex runs that meet."""
+    rng = np.random.default_rng(7)
+    for turn in range(300):
+        many = int(rng.integers(2, 80))
+        x = np.cumsum(rng.integers(1, 3, size=many)).astype(float)
+        y = rng.integers(-9, 9, size=many).astype(float)
+        if turn % 2:
+            y = np.minimum((x - 20.0) ** 2, (x - rng.integers(30, 90)) ** 2 + rng.integers(-50, 50))
+        found = [lower_hull(x, y), _walked(x, y)]  # after a few rounds for all vertices at once, and alone
+        assert all(list(each) == walked(x, y) for each in found)

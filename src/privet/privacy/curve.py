@@ -25,19 +25,33 @@ def lower_hull(x: Array, y: Array) -> Array:
         if convex.all():
             return keep
         keep = keep[convex]
-    return keep[_walked(x[keep].tolist(), y[keep].tolist())]
+    return keep[_walked(x[keep], y[keep])]
 
 
-def _walked(x: list[float], y: list[float]) -> list[int]:
-    hull, slopes = [0], [-np.inf]
-    for i in range(1, len(x)):
-        slope = (y[i] - y[hull[-1]]) / (x[i] - x[hull[-1]])
+def _walked(x: Array, y: Array) -> list[int]:
+    """From one vertex that bends the wrong way to the next: as soon as an edge of the polyline is one of the hull, so is
+    all that follows up to there."""
+    edges = np.diff(y) / np.diff(x)
+    wrong = [*(np.flatnonzero(np.diff(edges) < 0.0) + 1).tolist(), len(x) - 1]
+    steps, xs, ys = edges.tolist(), x.tolist(), y.tolist()
+    hull, slopes, following = [0], [-np.inf], iter(wrong)
+    until, i = next(following), 1
+    while i < len(xs):
+        while until < i - 1:
+            until = next(following)
+        if until >= i and hull[-1] == i - 1 and (i == 1 or hull[-2] == i - 2):
+            hull.extend(range(i, until + 1))
+            slopes.extend(steps[i - 1 : until])
+            i = until + 1
+            continue
+        slope = (ys[i] - ys[hull[-1]]) / (xs[i] - xs[hull[-1]])
         while slope < slopes[-1]:
             hull.pop()
             slopes.pop()
-            slope = (y[i] - y[hull[-1]]) / (x[i] - x[hull[-1]])
+            slope = (ys[i] - ys[hull[-1]]) / (xs[i] - xs[hull[-1]])
         hull.append(i)
         slopes.append(slope)
+        i += 1
     return hull
 
 

@@ -366,7 +366,7 @@ def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any,
 
     def missing(log_factor: float) -> float:
         """How many times too large delta is, as a logarithm; smooth."""
-        return math.log(max(price(log_factor).bound(epsilon), 5e-324) / delta)
+        return math.log(max(price(log_factor).bound(epsilon, quick=True), 5e-324) / delta)
 
     good, short = 0.0, missing(0.0)
     bad = good, short
