@@ -53,7 +53,7 @@ plant(
 plant(
     "objective price: composed by what holds at one epsilon",
     PRICE,
-    'loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature))',
+    'loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature, cells))',
     'loose if self.shape == "fixed_sign" else np.minimum(loose, gaussian_delta(self._a, np.maximum(epsilon, 0.0)))',
     "tests/learn/test_densities.py -k 'composition or without_the_jacobian'",
 )
