@@ -1,5 +1,7 @@
 """PostgreSQL and Spark: one snapshot, nothing written, no collation, no time zone of their own, nothing quoted."""
 
+import threading
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.errors import InvalidData, InvalidParameter
+import privet as pv
+from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.tables.bounded import Bounded, Signed, Ticks
 from privet.tables.columns import Column, Date, Float, Int, Text
 from privet.tables.engines import PostgresTable, check_sources, exact_aggregates, postgres, reference
@@ -171,6 +174,31 @@ def test_postgres_is_cancelled(clinic: Any, place: Any, monkeypatch: pytest.Monk
         postgres.exact_aggregates(Bounded(source({"a": Int(0, 9)}), (), ALL), {"t": view}, SALTS)
     active = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     assert clinic.execute(active).fetchone() == (0,)
+
+
+def test_postgres_lost_in_the_middle_keeps_the_charge_and_says_nothing(clinic: Any, place: Any) -> None:
+    """The connection dies while the query runs, after it was paid for: one constant text, and no refund."""
+    table = place(
+        "CREATE TABLE {t} (a int)", "INSERT INTO {t} VALUES (7)", "CREATE VIEW v_{t} AS SELECT a FROM {t}, pg_sleep(60)"
+    )
+    view = pv.Table(
+        PostgresTable(table.address, table.table.replace("public.", "v_")), columns={"a": pv.Int(0, 9)}, name="t"
+    )
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=view.unit)
+
+    def kill() -> None:
+        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        while not clinic.execute(end).fetchall():
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    with pytest.raises(PrivetError) as caught:
+        ledger.release(view.agg(n=pv.count()), epsilon=0.25)
+    killer.join(30)
+    assert not killer.is_alive()
+    assert "terminat" not in "".join(map(repr, (caught.value, caught.value.__cause__, caught.value.__context__)))
+    assert ledger.spent["basic epsilon"] == 0.25
 
 
 def test_spark_has_settings_of_its_own(session: Any, tmp_path: Path) -> None:
