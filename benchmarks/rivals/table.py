@@ -18,7 +18,7 @@ from rivals.dp_sniper import DPSniper
 from rivals.statdp import StatDP
 from rivals.subjects import SUBJECTS, Subject
 
-OF = 30  # audits of each size, four of five of which must refute: of ten, luck decides between neighbouring sizes
+OF = 100  # audits of each size, four of five of which must refute: of thirty, a power of .56 was once taken for .8
 RUNS = tuple(round(50 * 2 ** (step / 2)) for step in range(20))  # 50 to 36,204 of each input
 
 
