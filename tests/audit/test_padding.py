@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privet.audit.question import strain_of
-from privet.audit.search import Marks, fit, read
+from privet.audit.search import KINDS, Marks, Tallies, choosing, fit, read
 from privet.audit.search.worlds import Look, join, stack, world_of_array
 from privet.privacy import PureLoss
 
@@ -76,3 +76,17 @@ def test_columns_of_simulated_outputs_do_not_depend_on_their_batch(outputs):
         alone = encoder.columns(world_of_array(outputs[i : i + 1]))
         for name, column in together.items():
             np.testing.assert_array_equal(column[i : i + 1], alone[name], err_msg=name)
+
+
+def test_one_event_in_two_words_is_tested_once(monkeypatch):
+    """A value of 0 is an exponent of its own: no suspect repeats another, as it would by rank alone."""
+    worlds = [np.repeat([0.0, 1.0, 2.0], times) for times in ((300, 500, 200), (100, 500, 400))]
+    sides = [{"form": np.zeros(1_000), "value[0]": v, "exponent[0]": np.where(v == 0.0, -9.0, 1.0)} for v in worlds]
+
+    def twice() -> bool:
+        seen = [each.seen for each in Tallies(*sides, frozenset(KINDS)).suspects(strain_of(PureLoss(0.1)), 2)]
+        return len(set(seen)) < len(seen)
+
+    assert not twice()
+    monkeypatch.setattr(choosing, "_unlike", lambda ranked, most, fallback: ranked[:most])
+    assert twice()

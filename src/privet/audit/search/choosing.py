@@ -26,6 +26,7 @@ class Candidate:
     score: float
     event: Event
     swapped: bool
+    seen: tuple[int, int] | None = None  # left, right; swapped, of its complement: the same test
 
 
 class Tallies:
@@ -72,28 +73,29 @@ class Tallies:
         chances = Counter[tuple[str, str]]()
         for group in self._groups:
             chances[self._family(group)] += self._chances(group)
-        found: dict[str, Candidate] = {}
+        found: dict[tuple[str, bool], Candidate] = {}
         fallback: Candidate | None = None
         for group in self._groups:
             luck = float(np.sqrt(2.0 * np.log(2.0 * chances[self._family(group)])))
             for swapped, depth, often in self._depths(group, strain):
                 index = int(np.argmax(depth))
                 promise = float(depth[index]) - luck
-                known = found.get(group.feature)
+                known = found.get((group.feature, swapped))
                 if depth[index] > 0.0 and (known is None or promise > known.score):
-                    found[group.feature] = Candidate(promise, group.event(index), swapped)
+                    found[group.feature, swapped] = self._candidate(promise, group, index, swapped)
                 plain = np.where(often, depth - luck, -np.inf)
                 near = int(np.argmax(plain))
                 if np.isfinite(plain[near]) and (fallback is None or plain[near] > fallback.score):
-                    fallback = Candidate(float(plain[near]), group.event(near), swapped)
+                    fallback = self._candidate(float(plain[near]), group, near, swapped)
         ranked = sorted(found.values(), key=lambda each: -each.score)
         if fallback is not None and (not ranked or ranked[0].score <= 0.0):
             ranked.insert(0, fallback)
-        chosen: list[Candidate] = []
-        for candidate in ranked:
-            if len(chosen) < most and candidate.event not in [each.event for each in chosen]:
-                chosen.append(candidate)
-        return chosen or [Candidate(-np.inf, _NOTHING, False)]
+        return _unlike(ranked, most, fallback) or [Candidate(-np.inf, _NOTHING, False)]
+
+    def _candidate(self, score: float, group: Tally, index: int, swapped: bool) -> Candidate:
+        left, right = int(group.left[index]), int(group.right[index])
+        seen = (self._n - left, self._n_out - right) if swapped else (left, right)
+        return Candidate(score, group.event(index), swapped, seen)
 
     def _depths(self, group: Tally, strain: Strain) -> list[tuple[bool, Array, Array]]:
         found = []
@@ -188,6 +190,20 @@ class Shift:
             below, upto = (np.searchsorted(self.noise, cuts, side) / len(self.noise) for side in ("left", "right"))
             found.append(1.0 - below if group.relation == "at least" else upto)
         return found
+
+
+def _unlike(ranked: list[Candidate], most: int, fallback: Candidate | None) -> list[Candidate]:
+    """The first so many, each about another feature (but the fallback's), and none that is an earlier one in other words.
+
+    A value of 0 is also a lowest bit and an exponent of its own: to test that twice would waste a share of the level.
+    """
+    chosen: list[Candidate] = []
+    for candidate in ranked:
+        features = [each.event.feature for each in chosen if each is not fallback]
+        again = candidate.event.feature in features or candidate.seen in [each.seen for each in chosen]
+        if len(chosen) < most and not again:
+            chosen.append(candidate)
+    return chosen
 
 
 def _apart(one: Array, other: Array) -> float:
