@@ -183,7 +183,7 @@ def test_a_pair_is_a_gaussian_outside_its_failure():
 # --- slots --------------------------------------------------------------------------------------------------------
 
 
-def test_slots_are_exactly_as_dear_as_the_plan():
+def test_slots_are_exactly_as_costly_as_the_plan():
     loss = LaplaceLoss(41.5)
     rule = SlotsFilter.of(loss, 100, delta=1e-6)
     assert rule.epsilon == pytest.approx(accounting.epsilon(Repeated(loss, 100), delta=1e-6).upper, rel=1e-8)

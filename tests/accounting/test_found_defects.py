@@ -45,7 +45,7 @@ def test_releases_under_replace_may_point_opposite_ways():
         assert upper_delta(loss, epsilon) >= hunt.curve_of(crossed)(epsilon)
 
 
-def test_poisson_sampling_of_groups_is_refused_or_dear():
+def test_poisson_sampling_of_groups_is_refused_or_costly():
     try:
         loss = privacy.PoissonSampled(privacy.GaussianLoss(0.1, unit=Unit(group_size=2)), q=0.1)
     except MixedUnits:

@@ -20,7 +20,7 @@ def clear_caches():
 
 @lru_cache(maxsize=1)
 def caches(modules):
-    """Every cache of the package; looked for again only when a module has joined, which is dear."""
+    """Every cache of the package; looked for again only when a module has joined, which takes long."""
     values = (
         value
         for name, module in list(sys.modules.items())

@@ -47,7 +47,7 @@ def check_dearer_settings(q, z, steps, delta):
 
 
 @pytest.mark.parametrize(("q", "z", "steps", "delta"), SAMPLE[1::8])
-def test_dearer_settings_cost_more(q, z, steps, delta):
+def test_larger_settings_cost_more(q, z, steps, delta):
     check_dearer_settings(q, z, steps, delta)
 
 

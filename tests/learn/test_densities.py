@@ -234,7 +234,7 @@ def composed(p: np.ndarray, q: np.ndarray, times: int, epsilon: float, cells: in
 
 
 def test_composition_uses_the_pair_and_not_the_statement_at_one_epsilon():
-    """Lambda = B^2/(epsilon + a^2/2) makes one release at epsilon as dear as a Gaussian; six of them are dearer."""
+    """Lambda = B^2/(epsilon + a^2/2) makes one release at epsilon as costly as a Gaussian; six of them are more costly."""
     sigma, epsilon, times = 2.0, 20.0, 6
     penalty = 1.0 / (epsilon + 0.125)
     loss = priced(LOGISTIC, 1.0, penalty, sigma)

@@ -17,7 +17,7 @@ EXAMPLES = {
     name: example
     for name, kind in mechanisms.registered_mechanisms().items()
     for example in [next(iter(kind.examples()))]
-    if example.cost != "dear"
+    if example.cost != "costly"
 }
 
 

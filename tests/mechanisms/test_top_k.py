@@ -80,10 +80,10 @@ def test_a_large_delta_is_the_business_of_the_composed_curve():
 def test_a_price_at_a_smaller_range_would_be_noticed(name, monkeypatch):
     honest = getattr(top_k, name)
     monkeypatch.setattr(top_k, name, lambda wide, *rest, **options: honest(0.98 * wide, *rest, **options))
-    dear = TopK.for_budget(epsilon=0.1, delta=1e-2, sensitivity=1.0, k=7)
+    costly = TopK.for_budget(epsilon=0.1, delta=1e-2, sensitivity=1.0, k=7)
     many = TopK.for_budget(epsilon=1.0, delta=1e-6, sensitivity=1.0, k=20)
     prices = [
-        accounting.epsilon(dear.loss, delta=1e-2).upper / 0.1,
+        accounting.epsilon(costly.loss, delta=1e-2).upper / 0.1,
         accounting.epsilon(many.loss, delta=1e-6).upper,
     ]
     assert max(prices) > 1.0

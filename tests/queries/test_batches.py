@@ -129,4 +129,4 @@ def test_a_batch_that_forgets_a_query_is_caught():
 
     twin = Forgetful(labels=example.mechanism.labels, parts=example.mechanism.parts)
     with pytest.raises(AssertionError, match="not charged"):
-        testing.check_parts_are_the_price(Example(twin, example.left, example.right, cost="dear"))
+        testing.check_parts_are_the_price(Example(twin, example.left, example.right, cost="costly"))

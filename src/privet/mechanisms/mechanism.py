@@ -43,7 +43,7 @@ class Example:
     price that an audit on this pair refutes when it is claimed instead; less than half needs an argument, and 0 says that
     none is refuted within the suite's runs.
 
-    `cost="dear"` says that a run takes seconds or minutes: the laws share at most 20 releases, and the audit is a replay,
+    `cost="costly"` says that a run takes seconds or minutes: the laws share at most 20 releases, and the audit is a replay,
     besides one run with `canaries` (`otherwise`: what stands in for them under replace) that `score(output, canary)` looks
     for, where they are given. `exact` is the exact answer on `left`, where error bars should be held against it.
     `lengths="protected"` says that how long an output is, and which keys it has, is protected and not public.
@@ -59,7 +59,7 @@ class Example:
     right: Any
     target: Guarantee | None = None
     detects: float = 0.5
-    cost: Literal["cheap", "dear"] = "cheap"
+    cost: Literal["cheap", "costly", "dear"] = "cheap"
     exact: Any = None
     lengths: Literal["public", "protected"] = "public"
     canaries: Any = None
@@ -67,8 +67,10 @@ class Example:
     score: Callable[[Any, Any], float] | None = None
 
     def __post_init__(self) -> None:
-        if self.cost not in ("cheap", "dear") or self.lengths not in ("public", "protected"):
-            raise InvalidParameter('cost must be "cheap" or "dear", lengths "public" or "protected"')
+        if self.cost == "dear":  # its name before
+            object.__setattr__(self, "cost", "costly")
+        if self.cost not in ("cheap", "costly") or self.lengths not in ("public", "protected"):
+            raise InvalidParameter('cost must be "cheap" or "costly", lengths "public" or "protected"')
         if (self.canaries is None) != (self.score is None):
             raise InvalidParameter("canaries need a score, and a score needs canaries")
 

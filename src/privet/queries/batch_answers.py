@@ -97,4 +97,4 @@ class BatchAnswers(Algorithm[Data, dict[str, Any]]):
         left = {"ward": np.array(["A", "A", "B"]), "who": np.array([1, 1, 2])}
         right = {name: column[2:] for name, column in left.items()}
         made = cls(labels=("wards", "people"), parts=tuple(parts))
-        yield Example(made, Data({"visits": left}), Data({"visits": right}), Guarantee(1.0), cost="dear")
+        yield Example(made, Data({"visits": left}), Data({"visits": right}), Guarantee(1.0), cost="costly")

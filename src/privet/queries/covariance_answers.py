@@ -264,7 +264,7 @@ class CovarianceAnswers(Algorithm[Data, Covariance]):
         left = {"a": np.tile([0, 4, 4], 40), "b": np.tile([0, 2, 0], 40)}
         right = {name: column[:-1] for name, column in left.items()}
         made = cls(columns=("a", "b"), design=design, part=part)
-        yield Example(made, Data({"t": left}), Data({"t": right}), Guarantee(1.0), cost="dear")
+        yield Example(made, Data({"t": left}), Data({"t": right}), Guarantee(1.0), cost="costly")
 
 
 def beyond(part: Any, many: int, confidence: float) -> tuple[str, float]:

@@ -285,7 +285,7 @@ class HistogramAnswers(Algorithm[Data, Any]):
         left = {"sex": np.array(["m", "f", "f"]), "bmi": np.array([20.0, 30.0, 21.0])}
         right = {name: column[:2] for name, column in left.items()}
         made = cls(plan=plan, queries=asked, labels=("women", "slim women"))
-        yield Example(made, Data({"people": left}), Data({"people": right}), Guarantee(1.0), cost="dear")
+        yield Example(made, Data({"people": left}), Data({"people": right}), Guarantee(1.0), cost="costly")
 
 
 def _answered(answers: Answers, workload: Workload) -> tuple[Array, Array]:
@@ -360,4 +360,4 @@ class TopValues(Algorithm[Data, list[Any]]):
         plan = Bounded(wards, ("ward",), KeySet(("ward",), (("A",), ("B",), ("C",))))
         made = cls(plan=plan, choice=TopK.for_budget(epsilon=1.0, sensitivity=1, monotonic=True, k=1))
         left, right = {"ward": np.array(["A", "A", "B"])}, {"ward": np.array(["A", "A"])}
-        yield Example(made, Data({"visits": left}), Data({"visits": right}), Guarantee(1.0), cost="dear")
+        yield Example(made, Data({"visits": left}), Data({"visits": right}), Guarantee(1.0), cost="costly")

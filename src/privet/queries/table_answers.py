@@ -214,7 +214,7 @@ class TableAnswers(Algorithm[Data, Answer]):
         by_person = cls(plan=plan, families=families, outputs=outputs, parts=(people,), about=person.unit.unit)
         two = {**left, "who": np.array([1, 2, 2])}
         other = {**two, "ward": np.array(["A", "B", "B"])}
-        yield Example(by_person, Data({"visits": two}), Data({"visits": other}), Guarantee(mu=0.5), cost="dear")
+        yield Example(by_person, Data({"visits": two}), Data({"visits": other}), Guarantee(mu=0.5), cost="costly")
         texts = PrivateSource("visits", (("city", Text()),), Rows())
         plan, _ = compiled(texts, ("city",), None, ())
         found = DiscoveredKeys.for_budget(epsilon=1.0, delta=1e-3)
@@ -224,7 +224,7 @@ class TableAnswers(Algorithm[Data, Answer]):
 
 def _example(made: TableAnswers, data: Any, fewer: int, target: Guarantee, lengths: Any = "public") -> Example:
     less = {name: column[:fewer] for name, column in data.items()}
-    return Example(made, Data({"visits": data}), Data({"visits": less}), target, cost="dear", lengths=lengths)
+    return Example(made, Data({"visits": data}), Data({"visits": less}), target, cost="costly", lengths=lengths)
 
 
 def _has_distance(column: Array) -> bool:

@@ -23,14 +23,14 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
     By default 20,000 runs a world, or fewer (at least 3,000) where simulating takes long. **Guarantee:** a sound mechanism
     fails with probability at most `alpha`.
 
-    Of a dear example its pair is replayed, and one run is audited through the scores of its canaries, where it has some.
+    Of a costly example its pair is replayed, and one run is audited through the scores of its canaries, where it has some.
 
     >>> from privet import mechanisms
     >>> check_survives_audit(next(iter(mechanisms.Laplace.examples())))
     """
-    if example.cost == "dear":
+    if example.cost == "costly":
         assert isinstance(example.mechanism, Algorithm) or example.score is not None, (
-            f"{example.mechanism.name}: a dear example that is no Algorithm needs canaries and a score: nothing audits it"
+            f"{example.mechanism.name}: a costly example that is no Algorithm needs canaries and a score: nothing audits it"
         )
         seen = replay(example.mechanism.release, example.left, example.right)
         assert seen.verdict == "not refuted", str(seen)
@@ -81,10 +81,10 @@ def check_audit_can_fail(example: Example, *, runs: int = 20_000, alpha: float =
     >>> check_audit_can_fail(next(iter(mechanisms.Laplace.examples())))
     """
     assert 0.0 <= example.detects <= 0.5, f"{example.mechanism.name}: an example detects half of its price, or argues"
-    if example.detects == 0.0 or (example.cost == "dear" and example.score is None):
+    if example.detects == 0.0 or (example.cost == "costly" and example.score is None):
         return  # told, and listed by the suite
     claim = weaker_claim(example.mechanism.loss, example.detects)
-    if example.cost == "dear":
+    if example.cost == "costly":
         told = _one_run(example, claim, alpha)
         assert told.verdict == "violated", (
             f"{example.mechanism.name}: {example.detects:g} of its price is not refuted: {told}"

@@ -25,7 +25,7 @@ from privet.testing.worlds import worlds_of
 
 _RUNS = 150
 _RELEASES = 400
-_FEW = 6  # of a dear example: all of them outside of bars of 95% has a chance of 2e-8
+_FEW = 6  # of a costly example: all of them outside of bars of 95% has a chance of 2e-8
 _LEVEL = 1e-8
 _SECRET = 73_519_482.0625  # a value that nothing public would show by chance
 _WORD = "Zaphod-73519482"
@@ -48,11 +48,11 @@ def check_every_coin_is_from_noise(example: Example) -> None:
     >>> check_every_coin_is_from_noise(next(iter(Laplace.examples())))
     """
     mechanism = example.mechanism
-    if example.cost == "dear":
+    if example.cost == "costly":
         assert same_value(*(release.value for release in worlds_of(example).seeded())), (
             f"{mechanism.name}: a release uses coins from outside the given source"
         )
-    for value in () if example.cost == "dear" else (example.left, example.right):
+    for value in () if example.cost == "costly" else (example.left, example.right):
 
         def many(value: Any = value) -> Any:
             return mechanism.simulate(value, _RUNS, source=Seeded(11))
@@ -78,19 +78,19 @@ def check_error_bars_cover(example: Example) -> None:
     """Of 400 releases about as many lie within their bars as the bars say: a bar of half the width is noticed.
 
     The exact answer is that of the example, else taken as the middle of 4,000 further runs; for choices, the scores are
-    known. A dear example has 6 releases: bars that hold none of them are noticed. Bars by cell, by
+    known. A costly example has 6 releases: bars that hold none of them are noticed. Bars by cell, by
     column and by side are held to what they say: all cells at once, or each by itself where they are not `joint`.
 
     >>> from privet.mechanisms import Laplace
     >>> check_error_bars_cover(next(iter(Laplace.examples())))
     """
     mechanism = example.mechanism
-    dear = example.cost == "dear"
-    if dear and example.exact is None:
+    costly = example.cost == "costly"
+    if costly and example.exact is None:
         return  # nothing to hold the bars against
-    if not dear and mechanism.release(example.left).error is None:
+    if not costly and mechanism.release(example.left).error is None:
         return  # one release tells that there are no bars
-    releases = worlds_of(example).left(_FEW) if dear else [mechanism.release(example.left) for _ in range(_RELEASES)]
+    releases = worlds_of(example).left(_FEW) if costly else [mechanism.release(example.left) for _ in range(_RELEASES)]
     if any(release.error is None for release in releases):
         return
     if example.exact is not None and all(release.error.around for release in releases):  # type: ignore[union-attr]
@@ -104,7 +104,7 @@ def check_error_bars_cover(example: Example) -> None:
         inside = np.array([within_bar(release, middle) for release in releases])
     else:
         return
-    assert_covers(mechanism.name, inside, releases[0].error, level=_LEVEL if not dear else 10.0 * _LEVEL)
+    assert_covers(mechanism.name, inside, releases[0].error, level=_LEVEL if not costly else 10.0 * _LEVEL)
 
 
 def assert_covers(name: str, inside: Array, bar: Any, *, level: float = _LEVEL) -> None:
@@ -180,7 +180,7 @@ def check_nothing_private_is_said(example: Example) -> None:
     """
     mechanism: Any = example.mechanism
     for value in _marked(example.left):
-        if example.cost == "dear" and _taken(mechanism, value):
+        if example.cost == "costly" and _taken(mechanism, value):
             continue  # a run of it takes long, and the right kind of input is seen by the replay
         said, refusal = _overheard(mechanism, value)
         kind = type(value).__name__

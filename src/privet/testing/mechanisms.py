@@ -252,7 +252,7 @@ def check_runs_are_independent(example: Example) -> None:
 
     >>> check_runs_are_independent(next(example_mechanisms()))
     """
-    if example.cost == "dear":
+    if example.cost == "costly":
         sides = [iter(side) for side in (worlds_of(example).left(4), worlds_of(example).right(2))]
     else:
         sides = [(example.mechanism.release(v) for _ in range(_REPEATS)) for v in (example.left, example.right)]
@@ -275,7 +275,7 @@ def check_simulation_is_the_release(example: Example) -> None:
     for name in ("release", "simulate"):
         own = getattr(type(mechanism), name) is getattr(Mechanism, name)
         assert own, f"{mechanism.name}: {name} is overridden, so that an audit need not run what a user gets"
-    if example.cost == "dear":
+    if example.cost == "costly":
         return  # too few runs for a two-sample test: the replay looks at what is released
     runs = mechanism.simulate(value, _SIMULATED)
     assert len(runs) == _SIMULATED, f"{mechanism.name}: simulate({_SIMULATED}) made {len(runs)} runs"

@@ -100,6 +100,6 @@ def worlds_of(example: Example) -> Worlds:
     >>> worlds_of(example) is worlds_of(example)
     False
     """
-    if example.cost != "dear":
+    if example.cost != "costly":
         return Worlds(example)
     return _KNOWN.setdefault(example, Worlds(example))

@@ -130,12 +130,12 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
         task = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0))
         made = AdaSSP().plan(task, Squared(), Guarantee(1.0, 1e-5))
         left, right = ArrayRecords(rows, goals), ArrayRecords(rows[:2], goals[:2])
-        yield Example(made, left, right, Guarantee(1.0, 1e-5), cost="dear")
+        yield Example(made, left, right, Guarantee(1.0, 1e-5), cost="costly")
         moved = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0), unit=Unit("replace"))
         other = AdaSSP().plan(moved, Squared(), Guarantee(mu=1.0))
         one = np.array([[1.0]])
         yield Example(
-            other, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(mu=1.0), cost="dear"
+            other, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(mu=1.0), cost="costly"
         )
 
 

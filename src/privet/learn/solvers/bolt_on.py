@@ -189,7 +189,7 @@ class BoltOnFit(OnRecords, Algorithm[Any, Any]):
         pair = ArrayRecords(rows, labels), ArrayRecords(np.array([[1.0], [-1.0]]), labels)
         for target in (Guarantee(1.0), Guarantee(1.0, 1e-5)):
             made = BoltOn(rows=2, strength=4.0, passes=2, batch=1).plan(task, Logistic(), target)
-            yield Example(made, *pair, target, cost="dear", detects=0.25)
+            yield Example(made, *pair, target, cost="costly", detects=0.25)
 
 
 def exact_last(rows: Array, targets: Array, loss: Loss, facts: Facts) -> Array:

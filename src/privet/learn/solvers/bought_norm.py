@@ -125,8 +125,8 @@ class BoughtNorm(Algorithm[Any, Any]):
             ArrayRecords(np.array(rows).reshape(-1, 1), np.ones(len(rows), dtype=int)) for rows in ([1e12], [-1e12], [])
         )
         promise, rho = Guarantee(1.0, 1e-5), Guarantee(rho=0.5)
-        yield Example(made(Unit(), promise), one, nobody, promise, cost="dear", detects=0.25)
-        yield Example(made(Unit("replace"), rho), one, other, rho, cost="dear", detects=0.25)
+        yield Example(made(Unit(), promise), one, nobody, promise, cost="costly", detects=0.25)
+        yield Example(made(Unit("replace"), rho), one, other, rho, cost="costly", detects=0.25)
 
 
 def fit_share(promise: Guarantee, plan: Any) -> Guarantee:

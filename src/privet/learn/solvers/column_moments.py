@@ -100,9 +100,11 @@ class ColumnMoments(OnRecords, Algorithm[Any, Any]):
         rows, labels = np.array([[1.0], [-1.0]]), np.array([0, 1])
         pair = ArrayRecords(rows, labels), ArrayRecords(rows[:1], labels[:1])
         made = cls.planned(plain, Guarantee(1.0, 1e-5))
-        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="costly", detects=0.25)
         moved = cls.planned(Task(**facts, unit=Unit("replace")), Guarantee(1.0))
-        yield Example(moved, ArrayRecords(rows[:1]), ArrayRecords(rows[1:]), Guarantee(1.0), cost="dear", detects=0.25)
+        yield Example(
+            moved, ArrayRecords(rows[:1]), ArrayRecords(rows[1:]), Guarantee(1.0), cost="costly", detects=0.25
+        )
 
 
 def _classes(task: Task) -> int:

@@ -90,10 +90,10 @@ class ColumnRanges(OnRecords, Algorithm[Any, Any]):
         rows = np.array([[-1.0], [-1.0], [1.0]])
         pair = ArrayRecords(rows), ArrayRecords(rows[1:])
         plain = cls.planned(Task(**facts), 0.25, Guarantee(1.0))
-        yield Example(plain, *pair, Guarantee(1.0), cost="dear", detects=0.25)
+        yield Example(plain, *pair, Guarantee(1.0), cost="costly", detects=0.25)
         moved = cls.planned(Task(**facts, unit=Unit("replace")), 0.25, Guarantee(rho=0.1))
         other = ArrayRecords(np.array([[1.0], [-1.0], [1.0]]))
-        yield Example(moved, pair[0], other, Guarantee(rho=0.1), cost="dear", detects=0.25)
+        yield Example(moved, pair[0], other, Guarantee(rho=0.1), cost="costly", detects=0.25)
 
 
 def _share(tail: float) -> Fraction:

@@ -143,11 +143,11 @@ class FrankWolfeFit(OnRecords, Algorithm[Any, Any]):
             ArrayRecords(one[:1], target[:1]),
             ArrayRecords(one, target),
             Guarantee(2.0),
-            cost="dear",
+            cost="costly",
             detects=0.25,  # choices among eight corners, of a third of the price each
         )
         moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
         rows = np.array([[0.6, -0.8], [0.0, 1.0]])
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
         plan = FrankWolfe(steps=4).plan(moved, Huber(2.0), Guarantee(rho=0.1))
-        yield Example(plan, *other, Guarantee(rho=0.1), cost="dear", detects=0.25)
+        yield Example(plan, *other, Guarantee(rho=0.1), cost="costly", detects=0.25)

@@ -190,12 +190,12 @@ class GreedyCoordinateFit(OnRecords, Algorithm[Any, Any]):
         public = GreedyCoordinateDescent(steps=1, moments=(4.0,), records=4.0)
         made = public.plan(task, Huber(1.0), Guarantee(2.0, 1e-5))
         pair = ArrayRecords(one[:1], target[:1]), ArrayRecords(one, target)
-        yield Example(made, *pair, Guarantee(2.0, 1e-5), cost="dear", detects=0.25)
+        yield Example(made, *pair, Guarantee(2.0, 1e-5), cost="costly", detects=0.25)
         moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
         solver = GreedyCoordinateDescent(steps=3, penalty=Penalty(l1=0.01))
         rows = np.array([[0.6, -0.8], [0.0, 1.0]])
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
-        yield Example(solver.plan(moved, Huber(2.0), Guarantee(rho=0.5)), *other, Guarantee(rho=0.5), cost="dear")
+        yield Example(solver.plan(moved, Huber(2.0), Guarantee(rho=0.5)), *other, Guarantee(rho=0.5), cost="costly")
 
 
 def in_units(penalty: UnitPenalty, bounds: Array, weights: Array) -> UnitPenalty:

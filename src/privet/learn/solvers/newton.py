@@ -174,7 +174,9 @@ class NewtonFit(OnRecords, Algorithm[Any, Any]):
         task = Task(features=1, row_norm=1.0, intercept=False, target=two)
         made = Newton(steps=2, damping=0.5).plan(task, Logistic(), Guarantee(1.0, 1e-5))
         pair = ArrayRecords(rows, label), ArrayRecords(rows[:1], label[:1])
-        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="costly", detects=0.25)
         moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
         other = Newton(steps=1).plan(moved, Logistic(), Guarantee(mu=1.0))
-        yield Example(other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(mu=1.0), cost="dear", detects=0.25)
+        yield Example(
+            other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(mu=1.0), cost="costly", detects=0.25
+        )

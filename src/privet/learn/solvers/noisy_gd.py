@@ -171,7 +171,9 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
         task = Task(features=1, row_norm=1.0, intercept=False, target=two)
         made = NoisyGD(steps=3).plan(task, Logistic(), Guarantee(1.0, 1e-5))
         pair = ArrayRecords(rows, label), ArrayRecords(rows[:1], label[:1])
-        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="costly", detects=0.25)
         moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
         other = NoisyGD(steps=2, clip_norm=0.5).plan(moved, Logistic(), Guarantee(mu=1.0))
-        yield Example(other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(mu=1.0), cost="dear", detects=0.25)
+        yield Example(
+            other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(mu=1.0), cost="costly", detects=0.25
+        )

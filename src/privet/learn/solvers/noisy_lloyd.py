@@ -90,12 +90,12 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
         rows = np.array([[0.9, 0.0], [-0.9, 0.1], [0.0, 1.0]])
         task = Task(features=2, row_norm=1.0, intercept=False)
         made = cls.planned(task, 2, 2, Guarantee(1.0, 1e-5))
-        yield Example(made, ArrayRecords(rows), ArrayRecords(rows[:2]), Guarantee(1.0, 1e-5), cost="dear")
+        yield Example(made, ArrayRecords(rows), ArrayRecords(rows[:2]), Guarantee(1.0, 1e-5), cost="costly")
         # so many records that some centre is neither at an end of the box nor at its start
         moved = cls.planned(Task(features=1, row_norm=1.0, intercept=False, unit=Unit("replace")), 1, 2, Guarantee(1.0))
         many = np.full((100, 1), 0.5)
         other = np.concatenate([many[:-1], [[-0.5]]])
-        yield Example(moved, ArrayRecords(many), ArrayRecords(other), Guarantee(1.0), cost="dear")
+        yield Example(moved, ArrayRecords(many), ArrayRecords(other), Guarantee(1.0), cost="costly")
 
 
 def exact_clusters(task: Task, records: Records, centers: Array) -> Any:

@@ -176,4 +176,4 @@ class NoisySGDFit(OnRecords, Algorithm[Any, Any]):
         task = Task(features=1, row_norm=1.0, intercept=False, target=two)
         made = NoisySGD(rows=3, q=0.5, steps=2).plan(task, Logistic(), Guarantee(1.0, 1e-5))
         pair = ArrayRecords(rows, labels), ArrayRecords(rows[:2], labels[:2])
-        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="costly", detects=0.25)

@@ -138,13 +138,13 @@ class PersonFit(Algorithm[Any, Any]):
         one = {"x": [1], "y": [1], "id": [7]}
         person = Person("id", max_rows=2)
         made = cls.planned(plan, person.unit, 2, promise)
-        yield Example(made, _few(person, both), _few(person, one), promise, cost="dear", detects=0.25)
+        yield Example(made, _few(person, both), _few(person, one), promise, cost="costly", detects=0.25)
         # That person's rows say nothing then: a sum moves as far as one of the two steps of a replacement may. Rows that
         # pull the other way move it by both steps; a replay holds parts to one.
         other = {**both, "x": [1, 0, 0, 0]}
         moved = Person("id", max_rows=2, relation="replace")
         made = cls.planned(plan, moved.unit, 2, Guarantee(mu=1.0))
-        yield Example(made, _few(moved, both), _few(moved, other), Guarantee(mu=1.0), cost="dear", detects=0.25)
+        yield Example(made, _few(moved, both), _few(moved, other), Guarantee(mu=1.0), cost="costly", detects=0.25)
 
 
 def _few(person: Person, data: dict[str, list[int]]) -> TableRecords:

@@ -155,7 +155,9 @@ class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
         task = Task(features=1, row_norm=1.0, intercept=False, target=two)
         made = Preconditioned(steps=2).plan(task, Logistic(), Guarantee(1.0, 1e-5))
         pair = ArrayRecords(rows, label), ArrayRecords(rows[:1], label[:1])
-        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="dear", detects=0.25)
+        yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="costly", detects=0.25)
         moved = Task(features=1, row_norm=1.0, intercept=False, target=two, unit=Unit("replace"))
         other = Preconditioned(steps=2).plan(moved, Logistic(), Guarantee(rho=0.5))
-        yield Example(other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(rho=0.5), cost="dear", detects=0.25)
+        yield Example(
+            other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(rho=0.5), cost="costly", detects=0.25
+        )

@@ -182,9 +182,9 @@ class ProjectedSGDFit(OnRecords, Algorithm[Any, Any]):
         made = ProjectedSGD(rows=2, steps=3).plan(task, Logistic(), Guarantee(1.0, 1e-5))
         rows, labels = np.array([[1.0], [1.0]]), np.array([1, 1])
         pair = ArrayRecords(rows, labels), ArrayRecords(np.array([[1.0], [-1.0]]), labels)
-        yield Example(made, *pair, cost="dear", detects=0.25)
+        yield Example(made, *pair, cost="costly", detects=0.25)
         in_mu = ProjectedSGD(rows=2, steps=3).plan(task, Logistic(), Guarantee(mu=1.0))
-        yield Example(in_mu, *pair, Guarantee(mu=1.0), cost="dear", detects=0.25)
+        yield Example(in_mu, *pair, Guarantee(mu=1.0), cost="costly", detects=0.25)
 
 
 def step_rule(bound: float, radius: float, strength: float, steps: int) -> Callable[[int], tuple[float, float]]:

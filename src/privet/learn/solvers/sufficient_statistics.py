@@ -127,12 +127,14 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         task = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0))
         made = SufficientStatistics().plan(task, Squared(), Guarantee(1.0, 1e-5))
         yield Example(
-            made, ArrayRecords(rows, goals), ArrayRecords(rows[:2], goals[:2]), Guarantee(1.0, 1e-5), cost="dear"
+            made, ArrayRecords(rows, goals), ArrayRecords(rows[:2], goals[:2]), Guarantee(1.0, 1e-5), cost="costly"
         )
         moved = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0), unit=Unit("replace"))
         pure = SufficientStatistics().plan(moved, Squared(), Guarantee(1.0))
         one = np.array([[1.0]])
-        yield Example(pure, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(1.0), cost="dear")
+        yield Example(
+            pure, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(1.0), cost="costly"
+        )
 
 
 def _slack() -> Fraction:

@@ -107,9 +107,9 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         for strategy in (DAWA(), EFPA(), MWEM(rounds=2), Automatic(rows=3)):
             lengths: Any = "public" if isinstance(strategy, MWEM) else "protected"
             pure = cls.for_budget(epsilon=1.0, strategy=strategy, **plain)
-            yield Example(pure, few, many, Guarantee(1.0), cost="dear", lengths=lengths)
+            yield Example(pure, few, many, Guarantee(1.0), cost="costly", lengths=lengths)
             bent: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5} if isinstance(strategy, EFPA) else {"rho": 0.5}
             loose = cls.for_budget(strategy=strategy, **bent, **moved)
-            yield Example(loose, few, other, Guarantee(**bent), cost="dear", lengths=lengths)
+            yield Example(loose, few, other, Guarantee(**bent), cost="costly", lengths=lengths)
         paid = cls.for_budget(epsilon=1.0, strategy=Automatic(), **plain)  # rows enough that the choice is certain
-        yield Example(paid, 1000 * few, 1000 * few + [0, 1, 0, 0], Guarantee(1.0), cost="dear")
+        yield Example(paid, 1000 * few, 1000 * few + [0, 1, 0, 0], Guarantee(1.0), cost="costly")

@@ -1,4 +1,4 @@
-"""Dear members: few releases for all laws, replay and one run instead of thousands; mappings, tables, protected lengths."""
+"""Costly members: few releases for all laws, replay and one run instead of thousands; mappings, tables, lengths."""
 
 import itertools
 from collections.abc import Iterable
@@ -68,7 +68,7 @@ class Slow(Algorithm):
 def example_of(mechanism, **more):
     sums = {"sums": np.zeros(2000)}
     return Example(
-        mechanism, np.empty(0, dtype=np.int64), np.array([3]), cost="dear", exact=sums, detects=0.25,
+        mechanism, np.empty(0, dtype=np.int64), np.array([3]), cost="costly", exact=sums, detects=0.25,
         canaries=np.arange(2000), score=lambda output, canary: float(output["sums"][canary]), **more,
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_all_laws_together_take_at_most_twenty_releases():
 
 
 def test_a_cheap_example_takes_thousands():
-    """What the same member cost before: the reason for dear ones."""
+    """What the same member cost before: the reason for costly ones."""
     testing.check_every_coin_is_from_noise(replace(example_of(Slow()), cost="cheap"))
     assert len(RUNS) > 300
 
@@ -115,13 +115,17 @@ def test_one_run_catches_a_tenth_of_the_noise():
     assert len(RUNS) <= MOST
 
 
-def test_broken_dear_members_are_caught():
-    dear = {"cost": "dear"}
+def test_the_older_word_for_the_cost_is_taken():
+    assert Example(Toy(), LEFT, RIGHT, cost="dear") == Example(Toy(), LEFT, RIGHT, cost="costly")
+
+
+def test_broken_costly_members_are_caught():
+    costly = {"cost": "costly"}
     with pytest.raises(AssertionError, match="branch"):
-        testing.check_survives_audit(Example(Leaking(), LEFT, RIGHT, **dear))
+        testing.check_survives_audit(Example(Leaking(), LEFT, RIGHT, **costly))
     with pytest.raises(AssertionError, match="not charged"):
-        testing.check_parts_are_the_price(Example(NotCharged(), LEFT, RIGHT, **dear))
-    testing.check_survives_audit(Example(Toy(), LEFT, RIGHT, **dear))
+        testing.check_parts_are_the_price(Example(NotCharged(), LEFT, RIGHT, **costly))
+    testing.check_survives_audit(Example(Toy(), LEFT, RIGHT, **costly))
 
     class Clock(Slow):
         name = "slow_algorithm_with_a_coin_from_elsewhere"
@@ -141,10 +145,10 @@ def test_broken_dear_members_are_caught():
     with pytest.raises(AssertionError, match="no noise at all"):
         testing.check_runs_are_independent(example_of(Constant()))
     with pytest.raises(AssertionError, match="needs canaries"):
-        testing.check_survives_audit(Example(TOTAL, 0.0, 1.0, cost="dear"))
+        testing.check_survives_audit(Example(TOTAL, 0.0, 1.0, cost="costly"))
 
 
-def test_bars_of_dear_members_are_held_against_the_exact_answer():
+def test_bars_of_costly_members_are_held_against_the_exact_answer():
     class Bars(Slow):
         name = "slow_algorithm_with_bars"
         width = 1.0
