@@ -5,8 +5,10 @@ import os
 import signal
 import threading
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -103,6 +105,18 @@ def test_relations_of_duckdb() -> None:
 def test_identifiers_beyond_64_bits_are_persons() -> None:
     ids = np.array([2**64 - 1, 2**64 - 2, 2**63, 7], dtype=np.uint64)
     assert asked({"a": np.arange(4), "id": ids}, None, Person("id", max_rows=1))[0] == 4
+
+
+@pytest.mark.parametrize("made", [UUID, Decimal, str, float, lambda int: int.to_bytes(2, "big")], ids=str)
+def test_objects_that_name_persons(made: Any) -> None:
+    """Identifiers, decimals and bytes come out of databases as objects; without a name their rows would be nobody's."""
+    ids = [made(int=i % 3) if made is UUID else made(i % 3) for i in range(9)]
+    assert asked({"a": np.arange(9), "id": ids}, None, Person("id", max_rows=2))[0] == 6
+
+
+def test_objects_that_name_nobody() -> None:
+    odd = [Decimal("1.5"), Decimal("NaN"), Decimal("1e999999"), Decimal("sNaN"), True, (1,), None, 0.5, b"x"]
+    assert asked({"a": np.arange(9), "id": odd}, None, Person("id", max_rows=9))[0] == 1
 
 
 def test_what_cannot_name_persons_is_refused() -> None:

@@ -4,7 +4,9 @@ what does not fit counts as missing."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 
@@ -193,7 +195,7 @@ def _objects(values: Array, column: Column | None) -> RawColumn:
     """Elements of unknown types, read as the declared column says."""
     if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
         return _texts(list(values))
-    if column is None:  # persons: whole numbers and texts, as texts
+    if column is None:  # persons: whole numbers, texts, identifiers and bytes, as texts
         return _texts([_person_text(each) for each in values])
     if isinstance(column, Date):
         days = [_day(each) for each in values]
@@ -204,8 +206,15 @@ def _objects(values: Array, column: Column | None) -> RawColumn:
 
 
 def _person_text(value: Any) -> str | None:
+    """What names a person, as a text: numbers as they are written without a fraction, so that 7, 7.0 and "7" are one."""
     if isinstance(value, bool | np.bool_) or value is None:
         return None
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Decimal):
+        return str(int(value)) if value.is_finite() and abs(value) < 10**100 and value == int(value) else None
     if isinstance(value, int | np.integer):
         return str(int(value)) if abs(int(value)) < 10**100 else None
     if isinstance(value, float | np.floating):
