@@ -11,7 +11,8 @@ from privet.tables import engines
 from privet.tables.bounded import Bounded, Signed, Ticks
 from privet.tables.columns import Float, Int
 from privet.tables.dialect import DuckDB, PostgreSQL, Spark
-from privet.tables.engines import duckdb, reference
+from privet.tables.emit import Emitter
+from privet.tables.engines import duckdb, reference, spark
 from privet.tables.expressions import Ref
 from privet.tables.person import Person
 from privet.tables.plan import Source
@@ -55,6 +56,15 @@ def test_spark(session: Any, tmp_path: Path) -> None:
         session.conf.set("spark.sql.codegen.wholeStage", enabled)
         session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if enabled == "true" else "NO_CODEGEN")
         assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), seeds) == []
+
+
+def test_spark_moves_rows_once_by_person_and_once_by_group(session: Any, tmp_path: Path) -> None:
+    held = {"user": ("int", [1, 2]), "grp": ("int", [0, 1]), "val": ("float", [1.0, 2.0])}
+    plan, sources = golden_plan(), put_spark(session, {"t": held}, tmp_path)
+    with spark.views(plan, sources) as (ours, prefix):
+        sql = Emitter(Spark(), spark.readings(plan, sources, prefix)).query(plan, SALTS)
+        steps = ours.sql(f"EXPLAIN {sql}").collect()[0][0]
+    assert [steps.count(each) for each in ("Exchange ", "Sort ", "WindowGroupLimit ")] == [2, 1, 0]
 
 
 @pytest.mark.slow

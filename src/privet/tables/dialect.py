@@ -95,6 +95,10 @@ class Dialect(ABC):
         """A 64-bit integer that is not negative, in the type whose remainders are the fastest."""
         return sql
 
+    def together(self, person: str) -> str:
+        """What ends a query whose rows are then looked at person by person."""
+        return ""
+
     @abstractmethod
     def divided(self, a: str, b: str) -> str:
         """The whole quotient of non-negative integers."""
@@ -272,6 +276,10 @@ class Spark(Dialect):
 
     def text(self, value: str) -> str:
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    def together(self, person: str) -> str:
+        # rows change their place once, by person: left to itself it moves them by person and key, and then again by person
+        return f" DISTRIBUTE BY {person}"
 
     def divided(self, a: str, b: str) -> str:
         return f"({a} div {b})"

@@ -306,7 +306,8 @@ class Emitter:
         d, person, unit = self.dialect, rows.person, plan.rows.unit
         assert isinstance(unit, Person)
         assert person is not None
-        steps: list[tuple[str, str]] = [("the_rows", self._only_listed(plan, rows.sql, keys))]
+        listed = self._only_listed(plan, rows.sql, keys) + d.together(person)
+        steps: list[tuple[str, str]] = [("the_rows", listed)]
         totals, terms = terms, [f"t{i}" for i in range(len(terms))]
         sums = [f"{each} AS {name}" for each, name in zip(totals, terms, strict=True)]
         # of a signed sum also how many rows had a value: what is missing adds nothing, and not a bound
