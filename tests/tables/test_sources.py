@@ -107,7 +107,10 @@ def test_identifiers_beyond_64_bits_are_persons() -> None:
     assert asked({"a": np.arange(4), "id": ids}, None, Person("id", max_rows=1))[0] == 4
 
 
-@pytest.mark.parametrize("made", [UUID, Decimal, str, float, lambda int: int.to_bytes(2, "big")], ids=str)
+KINDS = {"uuid": UUID, "decimal": Decimal, "text": str, "float": float, "bytes": lambda i: i.to_bytes(2, "big")}
+
+
+@pytest.mark.parametrize("made", KINDS.values(), ids=KINDS)
 def test_objects_that_name_persons(made: Any) -> None:
     """Identifiers, decimals and bytes come out of databases as objects; without a name their rows would be nobody's."""
     ids = [made(int=i % 3) if made is UUID else made(i % 3) for i in range(9)]
