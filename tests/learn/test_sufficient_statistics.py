@@ -136,7 +136,7 @@ def test_gram_and_product_of_the_boosted_fit_move_by_their_sensitivities_and_no_
 @pytest.mark.parametrize("unit", [Unit(), REPLACE], ids=["add_remove", "replace"])
 def test_the_level_and_the_products_from_it_move_by_their_sensitivities(unit, monkeypatch):
     """With an intercept: the sum of targets and the number of records, and the products for a level that is given."""
-    from privet.learn.solvers.boosted_ssp import exact_products
+    from privet.learn.solvers.boosted_ssp import distances, exact_products
 
     shares = farthest(BoostedSSP(), unit, [(c, True, *pair) for c, _, *pair in pairs_of(unit)], monkeypatch)
     assert 0.999 < shares[0] <= 1.0
@@ -147,6 +147,9 @@ def test_the_level_and_the_products_from_it_move_by_their_sensitivities(unit, mo
     ends = 2.0 if unit == REPLACE else 1.0
     moved = float(np.linalg.norm((one - two).astype(float))) / STEPS**2
     assert 1.4 * ends < moved <= 1.5 * ends  # a target of 1 is 3/2 from the level: a reach of 1 would not hold
+    one, two = (exact_cross(public, each, distances(level), (1.0,))[0][0] for each in (far, opposite))
+    clipped = float(np.linalg.norm((one - two).astype(float))) / STEPS**2
+    assert 0.9 * ends < clipped <= ends  # and does where distances are clipped
 
 
 @pytest.mark.parametrize("unit", [Unit(), REPLACE], ids=["add_remove", "replace"])
@@ -348,6 +351,37 @@ def test_too_little_data_for_slopes_predicts_about_the_mean(n, epsilon, columns,
         facts = {"epsilon": epsilon, "delta": n**-2.0, "bounds": (-1, 1), "bounds_y": (-1, 1)}
         scores.append(LinearRegression(**facts, source=noise.Seeded(seed)).fit(rows, y).score(rows, y))
     assert np.median(scores) >= -0.05
+
+
+def test_both_products_count_where_neither_tells_much():
+    """The shares of mu^2 of both add up, .25 and .3, where residuals are as large as targets."""
+    plan = BoostedSSP().plan(task(2, True), Squared(), Guarantee(mu=0.1))
+    made = plan.release(ArrayRecords(np.eye(2), np.ones(2)), source=noise.Seeded(1)).value
+    assert made["noise"][1] == pytest.approx((0.3 / 0.55) ** 0.5 * plan.second.sigma, rel=0.02)
+
+
+def test_targets_are_clipped_near_their_mean_where_noise_is_large():
+    """500 records of 5 columns at epsilon 1, whose targets have the mean .5: not clipped, the median was .17."""
+    scores = []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        rows = rng.uniform(-1, 1, size=(500, 5))
+        y = 0.5 + 0.25 * rows @ np.full(5, 0.6**0.5) + 0.165 * rng.normal(size=500)
+        facts = {"epsilon": 1.0, "delta": 500**-2.0, "bounds": (-1, 1), "bounds_y": (-1, 1)}
+        scores.append(LinearRegression(**facts, source=noise.Seeded(seed)).fit(rows, y).score(rows, y))
+    assert np.median(scores) >= 0.26
+
+
+def test_targets_far_from_their_mean_are_not_clipped_where_noise_is_small():
+    """One of eight targets is 1.75 below the mean: a clip at 1 would cost about .015 of R2 for any number of records."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, size=(20_000, 5))
+    y = np.where(rows @ [1.0, -1.0, 0.5, 0.5, 0.0] + 0.5 * rng.normal(size=20_000) > -0.8, 1.0, -1.0)
+    facts = {"epsilon": 1.0, "delta": 1e-9, "bounds": (-1, 1), "bounds_y": (-1, 1)}
+    score = LinearRegression(**facts, source=noise.Seeded(0)).fit(rows, y).score(rows, y)
+    design = np.column_stack([rows, np.ones(len(rows))])
+    best = 1.0 - np.var(y - design @ np.linalg.lstsq(design, y)[0]) / np.var(y)
+    assert score >= best - 0.005
 
 
 def test_a_mean_counts_as_far_as_it_stands_out_of_its_noise():

@@ -30,6 +30,7 @@ _SHARES = {"gram": 0.4, "first": 0.25, "spread": 0.05, "second": 0.3}
 _LEVEL = 0.2  # of mu^2, for the mean of y where there is an intercept; the others share the rest
 _COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 1/2 then has the least noise in its mean
 _USUAL = 0.15  # a mean whose noise is larger than this (y lies in [-1, 1]) predicts hardly better than the middle of y
+_FAINT = 0.015  # noise of the first product, for one record, below which targets far from the level are not clipped
 _WIDTH = 3.0  # residuals are clipped at so many of their standard deviations
 _CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # all are tried in one pass; one of them is released
 
@@ -44,8 +45,8 @@ class BoostedSSP(Solver):
     is left, and the second round asks for the product with residuals that are clipped at three times that:
     its noise, and what the noise of the Gram does, shrink with it. `ridge` is scikit-learn's alpha.
 
-    The answer is w_0 + (G + ridge)^-1 (sum_i x_i clip(y_i - x_i w_0) + noise), G the noisy Gram, w_0 the first
-    solution.
+    The answer is s w_0 + (G + ridge)^-1 (s c + (1 - s) b), G the noisy Gram, b the first noisy product, w_0 its solution,
+    c = sum_i x_i clip(y_i - x_i w_0) + noise. The share s is near 1 where residuals are small, so that c has less noise.
 
     >>> plan = BoostedSSP().plan(Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0)), Squared(), Guarantee(1.0, 1e-6))
     >>> [round(part.scale, 2) for part in (plan.level, plan.gram.noise, plan.first, plan.spread, plan.second)]
@@ -130,21 +131,24 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         task = self.task
         moments = exact_gram(task, prepared, targets=True)
-        level = 0 if self.level is None else _mean(self.level, task, moments, source)
+        level, count = (0, 1.0) if self.level is None else _mean(self.level, task, moments, source)
         gram = np.asarray(self.gram.release(moments[:-1, :-1], source=source).value)
-        farthest = Fraction(STEPS + abs(level), STEPS)  # no target is farther from that level
-        cross = float(farthest) * _released(self.first, exact_products(task, moments, level), source, farthest)
+        noisy = self.first.sigma * math.sqrt(task.dimension) > _FAINT * count
+        totals, farthest = _products(task, prepared, moments, level, noisy)
+        cross = float(farthest) * _released(self.first, totals, source, farthest)
         ridged = gram + np.diag(penalties(task, self.ridge))
-        known = Noise(self.gram.sigma, float(farthest) * self.first.sigma)
-        start = _flat(task, level) + shrunk(ridged, cross, known, constant=task.intercept)
-        products, others = exact_cross(task, prepared, residuals(start), _CLIPS)
+        known, flat = Noise(self.gram.sigma, float(farthest) * self.first.sigma), _flat(task, level)
+        moved = shrunk(ridged, cross, known, constant=task.intercept)
+        products, others = exact_cross(task, prepared, residuals(flat + moved), _CLIPS)
         squares, many = _released(self.spread, others, source)
         variance = max(float(squares) + self.spread.sigma, self.spread.sigma) / max(float(many), 1.0)
-        place = max(i for i, each in enumerate(_CLIPS) if i == 0 or each >= _WIDTH * math.sqrt(variance))
-        clip = _CLIPS[place]
-        rest = clip * _released(self.second, products[place], source)
-        noise = Noise(self.gram.sigma, clip * self.second.sigma, max(float(squares), 0.0) / max(float(many), 1.0))
-        return solved(task, gram, rest, start, noise, self.gram.edge, self.ridge)
+        clip = max(i for i, each in enumerate(_CLIPS) if i == 0 or each >= _WIDTH * math.sqrt(variance))
+        rest = _CLIPS[clip] * _released(self.second, products[clip], source)
+        left = max(float(squares), 0.0) / max(float(many), 1.0)
+        later = Noise(self.gram.sigma, _CLIPS[clip] * self.second.sigma, left)
+        share = later_share(known, later, moved)
+        both, noise = share * rest + (1.0 - share) * cross, pooled(known, later, share)
+        return solved(task, gram, both, flat + share * moved, noise, self.gram.edge, self.ridge)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -170,12 +174,13 @@ def level_reach(unit: Unit) -> Sensitivity:
     return reach(1 + _COUNTED**2, 4, unit)
 
 
-def _mean(part: Gaussian, task: Task, moments: Any, source: Source) -> int:
-    """About the mean of targets, in steps."""
+def _mean(part: Gaussian, task: Task, moments: Any, source: Source) -> tuple[int, float]:
+    """About the mean of targets, in steps, and about the number of records."""
     constant = _constant(task)
     total, many = int(moments[-2, -1]) // constant, int(moments[-2, -2]) // constant**2  # without a rest
     noisy = part.release([Fraction(total, STEPS), _COUNTED * many], source=source).value
-    return round(STEPS * shrunk_mean(float(noisy[0]), float(noisy[1]) / float(_COUNTED), part.sigma))
+    count = float(noisy[1]) / float(_COUNTED)
+    return round(STEPS * shrunk_mean(float(noisy[0]), count, part.sigma)), count
 
 
 def shrunk_mean(total: float, many: float, sigma: float) -> float:
@@ -196,12 +201,47 @@ def _constant(task: Task) -> int:
     return int(task.constant * STEPS)
 
 
+def _products(task: Task, records: Records, moments: Any, level: int, noisy: bool) -> tuple[Any, Fraction]:
+    """The exact sum of unit row times (target - level), and how far from the level a target can be: not releasable.
+
+    Where noise is large, distances beyond 1, which are rare, are clipped: that costs less than the noise for them.
+    """
+    if level and noisy:
+        return exact_cross(task, records, distances(level), (1.0,))[0][0], Fraction(1)
+    return exact_products(task, moments, level), Fraction(STEPS + abs(level), STEPS)
+
+
 def exact_products(task: Task, moments: Any, level: int) -> Any:
     """The exact sum of unit row times (target - level), in steps of 2^-42: not releasable."""
     if level == 0:
         return moments[:-1, -1]
     rows = moments[:-1, -2] // _constant(task)  # the sum of unit rows, without a rest
     return moments[:-1, -1] - level * rows
+
+
+def distances(level: int) -> Factors:
+    """y - level of every record by itself: not releasable."""
+    return lambda rows, goals: np.asarray(goals - level / STEPS)
+
+
+def later_share(first: Noise, later: Noise, moved: Array) -> float:
+    """How much the second product counts beside the first, which also bears what the Gram's noise does to its solution.
+
+    >>> one = Noise(1.0, 1.0)
+    >>> later_share(one, one, np.zeros(1)), later_share(one, one, np.array([2.0]))
+    (0.5, 0.75)
+    """
+    one = first.cross**2 + 0.5 * first.gram**2 * float(moved @ moved)
+    return one / (one + later.cross**2)
+
+
+def pooled(first: Noise, later: Noise, share: float) -> Noise:
+    """Of (1 - share) times the first product and share times the second one.
+
+    >>> pooled(Noise(1.0, 1.0), Noise(1.0, 2.0), 0.0)
+    Noise(gram=1.0, cross=1.0, residual=0.0)
+    """
+    return Noise(later.gram, math.hypot((1.0 - share) * first.cross, share * later.cross), later.residual)
 
 
 def _flat(task: Task, level: int) -> Array:
