@@ -1,6 +1,8 @@
 """What a prompt and a notebook show: short, escaped, and never a value that was not released."""
 
+import json
 import math
+import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -134,6 +136,20 @@ def test_a_shift_keeps_the_bar_and_other_sums_are_plain():
     assert (released(41.7, None) * 2).error is None
     with pytest.raises(InvalidParameter, match="divided by 0"):
         release / 0
+
+
+def test_a_sum_of_several_releases_has_the_bar_of_none_of_them():
+    """A number that was computed from releases is no public number: with it the bar of the last release would remain."""
+    a, b, c = (released(value, ErrorBar(3.0, 0.95)) for value in (41.7, 5, 7))
+    sums = (a + b + c, sum([a, b, c]), np.mean([a, b, c]), c - (a - b))
+    for made in (*sums, abs(a) + c, c + a * b, 1 / a + c, (a + b) * 2 + c, -(a + b) + c):
+        assert isinstance(made, float)
+        assert not isinstance(made, Release)
+    assert isinstance(b + c + b, int)
+    assert b + c + b == 17
+    assert sum([a, b, c]) == pytest.approx(53.7)
+    assert isinstance(float(a + b) + c, Release)  # whoever asks for the number itself has it
+    assert pickle.loads(pickle.dumps(a + b)) == json.loads(json.dumps(a + b)) == 46.7
 
 
 def test_arrays_keep_their_cells():

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from privet._amount import Amount, is_number
+from privet._amount import Amount, Computed, computed, is_number, plain
 from privet._markup import facts
 from privet.errors import InvalidCall, InvalidParameter, NoGuarantee, PrivetError, SerialisationError
 from privet.mechanisms.error_bar import ErrorBar
@@ -169,6 +169,12 @@ class Release(Amount, Generic[Out]):
             f"this release is of type {type(self.value).__name__} and no number: take release.value{named}"
         )
 
+    def _with(self, other: object, result: Any) -> Any:
+        return computed(super()._with(other, result))
+
+    def __abs__(self) -> Any:
+        return computed(super().__abs__())
+
     def __round__(self, digits: int | None = None) -> Any:
         return round(self._single(), digits)
 
@@ -198,8 +204,9 @@ class Release(Amount, Generic[Out]):
 
     def _moved(self, by: object, factor: Any, value: Any) -> Any:
         """The result of a shift or a change of scale by one public number, with its bar; other results as they are."""
-        if not is_number(by) or value is NotImplemented:
+        if not is_number(by) or isinstance(by, Computed) or value is NotImplemented:
             return value
+        value = plain(value)
         bar = self.error
         if bar is not None and bar.around and not isinstance(bar.radius, Mapping):
             whole = isinstance(value, int) and isinstance(factor, int)
