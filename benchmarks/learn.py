@@ -57,7 +57,7 @@ def fitted(rows, labels, norm, epsilon, seed, name=None):
 
 def accuracy(name, epsilons, seeds):
     rows, labels, norm = getattr(learn_data, name)()
-    rows, labels, test_rows, test_labels = learn_data.split(rows, labels)
+    rows, labels, test_rows, test_labels = learn_data.parts(name, rows, labels)
     plain = linear_model.LogisticRegression(max_iter=50 if name == "mnist" else 2_000).fit(rows, labels)
     plain = plain.score(test_rows, test_labels)
     print(f"{name}: {rows.shape[0]} x {rows.shape[1]}, without privacy {plain:.4f}", flush=True)
@@ -84,7 +84,7 @@ def seconds(work, repeats=3):
 
 def times(name, rival):
     rows, labels, norm = getattr(learn_data, name)()
-    rows, labels, test_rows, test_labels = learn_data.split(rows, labels)
+    rows, labels, test_rows, test_labels = learn_data.parts(name, rows, labels)
     fitted(rows, labels, norm, 1.0, 0)  # the plan is made once and kept
     ours = seconds(lambda: fitted(rows, labels, norm, 1.0, 1))
     theirs = seconds(lambda: linear_model.LogisticRegression(max_iter=2_000).fit(rows, labels))

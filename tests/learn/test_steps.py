@@ -187,6 +187,10 @@ def test_the_choice_of_a_solver_is_public_and_says_why():
     wide = Task(features=30, row_norm=1.0, target=Classes((0, 1)))
     cases = [
         (wide, Logistic(), Guarantee(1.0, 1e-6), 455, NoisyGD),
+        (wide, Logistic(), Guarantee(4.0, 1e-6), 700, NoisyGD),
+        (wide, Logistic(), Guarantee(4.0, 1e-6), 800, ObjectivePerturbation),
+        (wide, Logistic(), Guarantee(0.05, 1e-6), 40_000, ObjectivePerturbation),
+        (wide, Logistic(), Guarantee(0.02, 1e-6), 40_000, NoisyGD),
         (wide, Logistic(), Guarantee(1.0, 1e-6), None, ObjectivePerturbation),
         (wide, Logistic(), Guarantee(1.0, 1e-6), 10**5, ObjectivePerturbation),
         (wide, Logistic(), Guarantee(1.0), 455, ObjectivePerturbation),
