@@ -136,7 +136,7 @@ def test_gram_and_product_of_the_boosted_fit_move_by_their_sensitivities_and_no_
 @pytest.mark.parametrize("unit", [Unit(), REPLACE], ids=["add_remove", "replace"])
 def test_the_level_and_the_products_from_it_move_by_their_sensitivities(unit, monkeypatch):
     """With an intercept: the sum of targets and the number of records, and the products for a level that is given."""
-    from privet.learn.solvers.boosted_ssp import distances, exact_products
+    from privet.learn.solvers.boosted_ssp import _products, distances, exact_products
 
     shares = farthest(BoostedSSP(), unit, [(c, True, *pair) for c, _, *pair in pairs_of(unit)], monkeypatch)
     assert 0.999 < shares[0] <= 1.0
@@ -150,6 +150,13 @@ def test_the_level_and_the_products_from_it_move_by_their_sensitivities(unit, mo
     one, two = (exact_cross(public, each, distances(level), (1.0,))[0][0] for each in (far, opposite))
     clipped = float(np.linalg.norm((one - two).astype(float))) / STEPS**2
     assert 0.9 * ends < clipped <= ends  # and does where distances are clipped
+    for noisy in (False, True):  # what is handed to the noise, which is made for a reach of 1
+        (one, unit_of), (two, same) = (
+            _products(public, each, exact_gram(public, each, targets=True), level, noisy) for each in (far, opposite)
+        )
+        handed = float(np.linalg.norm((one - two).astype(float))) / STEPS**2 / float(unit_of)
+        assert unit_of == same
+        assert 0.9 * ends < handed <= ends
 
 
 @pytest.mark.parametrize("unit", [Unit(), REPLACE], ids=["add_remove", "replace"])
