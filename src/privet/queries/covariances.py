@@ -9,8 +9,8 @@ import numpy as np
 from privet._validate import count
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms import DiscreteLaplace, Gaussian
-from privet.privacy import Promise, Unit
-from privet.queries.covariance_answers import CONFIDENCE, CovarianceAnswers, Design, beyond, design_of, entry_of
+from privet.privacy import PrivacyLoss, Promise, Unit
+from privet.queries.covariance_answers import CONFIDENCE, CovarianceAnswers, Design, design_of
 from privet.queries.data import Data
 from privet.queries.explain import explained_plan
 from privet.tables.plan import Node
@@ -57,10 +57,12 @@ class CovarianceQuestion:
         """The mechanism that answers within the promise; no data are looked at."""
         design, made, refused = self._design, [], None
         # Not every noise can keep every promise: normal noise has no pure epsilon. Of those that can, the smaller one.
-        kinds: Any = (("l1", DiscreteLaplace), ("l2", Gaussian))
-        for norm, kind in kinds:
+        # Laplace noise has no use for a delta: it would be charged for a millionth less noise.
+        pure: Any = {"epsilon": promise["epsilon"]} if promise.get("epsilon") is not None else promise
+        kinds: Any = (("l1", DiscreteLaplace, pure), ("l2", Gaussian, promise))
+        for norm, kind, share in kinds:
             try:
-                made.append(kind.for_budget(sensitivity=design.sensitivity(self.unit, norm), **promise))
+                made.append(kind.for_budget(sensitivity=design.sensitivity(self.unit, norm), **share))
             except NoGuarantee as problem:
                 refused = problem
         if not made:
@@ -72,21 +74,18 @@ class CovarianceQuestion:
         return CovarianceAnswers(part=part, about=self.unit, at=part.at, **facts)
 
     def preview(self, *, expected_rows: int | None = None, **promise: Unpack[Promise]) -> "CovariancePreview":
-        """How far off each covariance may be, with so many rows (1,000 unless you say so) whose values lie evenly between
-        the bounds; no data are looked at, and nothing is paid.
+        """How far off each covariance, or correlation, may be, with so many rows (1,000 unless you say so) whose values lie
+        evenly between the bounds; no data are looked at, and nothing is paid.
         """
         made = self.for_budget(**promise)
         rows = 1_000 if expected_rows is None else count("expected_rows", expected_rows, 1)
-        half_width = {}
-        for pair in made.design.pairs:
-            # What the sums of a pair (see `Pair`) are on average, as shares, when t and u lie evenly in [0, 1]: t^2,
-            # 2t(1-t) and (1-t)^2 have the mean 1/3, the four products of t or 1-t with u or 1-u have 1/4.
-            even = np.array([1, 1, 1]) / 3.0 if pair.first == pair.second else np.full(4, 0.25)
-            noise = beyond(made.part, len(even), CONFIDENCE)
-            _, radius = entry_of(pair, even * rows * pair.top, noise)
-            units = made.design.widths[pair.first] * made.design.widths[pair.second]
-            # No covariance of values in [0, 1] is beyond 1/4; `units` takes it back to the columns' own.
-            half_width[self.names[pair.first], self.names[pair.second]] = min(radius, 0.25) * units
+        # What the sums of a pair (see `Pair`) are on average, as shares, when t and u lie evenly in [0, 1]: t^2,
+        # 2t(1-t) and (1-t)^2 have the mean 1/3, the four products of t or 1-t with u or 1-u have 1/4.
+        even = [np.full(len(pair.left), rows * pair.top / len(pair.left)) for pair in made.design.pairs]
+        told = made._matrix(np.concatenate(even))  # what would be answered without noise
+        wide = np.maximum(told.upper - told.matrix, told.matrix - told.lower)
+        pairs = [(pair.first, pair.second) for pair in made.design.pairs]
+        half_width = {(self.names[i], self.names[j]): float(wide[i, j]) for i, j in pairs}
         return CovariancePreview(half_width, rows, made)
 
     def explain(self) -> str:
@@ -97,12 +96,19 @@ class CovarianceQuestion:
 @final
 @dataclass(frozen=True, eq=False)
 class CovariancePreview:
-    """The half-width of the interval of every covariance, by pairs of columns."""
+    """The half-width of the interval of every covariance, or correlation, by pairs of columns."""
 
     half_width: dict[tuple[str, str], float]
     expected_rows: int
     mechanism: CovarianceAnswers = field(repr=False)
 
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The price."""
+        return self.mechanism.loss
+
     def __str__(self) -> str:
-        low, high = min(self.half_width.values()), max(self.half_width.values())
-        return f"each covariance: +-{low:.4g} to +-{high:.4g} ({100 * CONFIDENCE:g}%), with {self.expected_rows:,} rows"
+        known = self.mechanism.correlations  # that of a column with itself is 1
+        wide = [each for (one, two), each in self.half_width.items() if one != two or not known]
+        told = f"+-{min(wide):.4g} to +-{max(wide):.4g} ({100 * CONFIDENCE:g}%), with {self.expected_rows:,} rows"
+        return f"each {'correlation' if known else 'covariance'}: {told}"

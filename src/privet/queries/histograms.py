@@ -80,6 +80,8 @@ class TopQuestion:
         """The mechanism within the promise."""
         moved = Sensitivity(self.plan.reach.most_rows_per_key, norm="score", unit=self.unit)  # type: ignore[arg-type]
         added = self.unit.relation == "add_remove"
+        if self.k == 1 and promise.get("epsilon") is not None:
+            promise = {"epsilon": promise["epsilon"]}  # a single choice has no use for a delta, which would be charged
         choice = TopK.for_budget(sensitivity=moved, monotonic=added, k=self.k, **promise)
         return TopValues(plan=self.plan, choice=choice, about=self.unit, at=choice.at)
 

@@ -17,10 +17,10 @@ from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quan
 from privet.queries.data import Data
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.explain import explained
-from privet.queries.intervals import radii, radius
+from privet.queries.intervals import radius
 from privet.queries.measured import Compiled, Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
-from privet.queries.table_answers import TableAnswers, _forms, _sum_weights, rounded_by
+from privet.queries.table_answers import Noisy, TableAnswers, _sum_weights, answered, constant, evenly
 from privet.tables.columns import Float
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
@@ -121,7 +121,7 @@ class Query:
             else:
                 made.append(Gaussian.for_budget(sensitivity=family.sensitivity(reach, unit, "l2"), **share))
         chosen = tuple(self._quantile(name, request, share) for name, request in quantiles)
-        if quantiles and way == "gaussian":
+        if quantiles and way == "gaussian" and target.mu is None:
             raise _NoWay
         found = None
         if self.keys is None:
@@ -147,7 +147,7 @@ class Query:
         one = Unit(person=self.unit.person)
         moved = Sensitivity(Fraction(moved_by(request, plan)), norm="score", unit=one)
         if self.unit.relation == "replace":
-            share = {key: value / (2.0 if key == "epsilon" else 4.0) for key, value in share.items()}
+            share = {key: value / (4.0 if key == "rho" else 2.0) for key, value in share.items()}  # a group of two
         choice = Exponential.for_budget(sensitivity=moved, **share)
         column = self.rows.columns[request.column]
         whole, stop = not isinstance(column, Float), float(column.span[1])
@@ -296,38 +296,18 @@ def _spread(made: TableAnswers) -> float:
 
 
 def _half_width(made: TableAnswers, request: Aggregate, rows: int, confidence: float) -> float | None:
+    """How far the interval reaches to its farther side, by what answers a group of so many rows without noise."""
     if isinstance(request, Quantile):
         return None
     if isinstance(request, CountPersons) and made.selection is not None:
         return radius("laplace", made.selection.scale, (1.0,), confidence)
-    place = family_of(request, made.families)
+    place, columns = family_of(request, made.families), made.plan.rows.columns
     if place is None:
-        return 0.0
-    family, law = made.families[place], _law(made, place)
-    if isinstance(request, Count | CountPersons):
-        return radius(*law, (1.0 / family.top,) * family.width, confidence)
-    if isinstance(request, Sum):
-        return radius(*law, tuple(_sum_weights(family)), confidence)
-    assert isinstance(request, Mean | Variance)
-    column = made.plan.rows.columns[request.column]
-    width, half = float(column.span[1] - column.span[0]), rounded_by(family, column)
-    return _ratio_width(family, law, rows, confidence, width, half, request)
-
-
-def _ratio_width(
-    family: Family,
-    law: tuple[Kind, float],
-    rows: int,
-    confidence: float,
-    width: float,
-    half: float,
-    request: Mean | Variance,
-) -> float:
-    """The half-width of the interval of a mean in the middle of its bounds, with so many rows."""
-    power = 1 if isinstance(request, Mean) else 2
-    top, bottom = _forms(family, power)
-    wide = float(radii(*law, (top - 0.5 * bottom)[None, :], confidence)[0]) / (family.top * rows)
-    if isinstance(request, Mean):
-        return min(width * wide + half, width)
-    scale = min(2.0 * wide, 0.25) * width**2
-    return math.sqrt(scale) if request.root else scale
+        value, low, high = constant(request, columns)
+        return max(high - value, value - low)
+    family = made.families[place]
+    if isinstance(request, Sum):  # whatever the rows are
+        return radius(*_law(made, place), tuple(_sum_weights(family)), confidence)
+    group = Noisy(family, evenly(family, rows), *_law(made, place))
+    told, least, most = (float(each[0]) for each in answered(group, request, columns, confidence))
+    return max(most - told, told - least)

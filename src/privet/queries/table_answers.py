@@ -194,6 +194,10 @@ class TableAnswers(Algorithm[Data, Answer]):
         ]
         if self.selection is not None:
             notes.append("keys were selected by their noisy counts: intervals hold for a key before it is selected")
+        if self.quantiles:
+            notes.append(
+                "one quantile has no interval but the bounds of its column; table.quantiles(...) has intervals"
+            )
         return tuple(notes)
 
     @classmethod
@@ -262,9 +266,9 @@ class _Answers:
         else:
             place = family_of(request, self.query.families)
             if place is None:
-                value, low, high = (np.full(len(self.keys), end) for end in self._constant(request))
+                value, low, high = (np.full(len(self.keys), end) for end in constant(request, self.columns))
             else:
-                value, low, high = self._from(self.noisy[place], request)
+                value, low, high = answered(self.noisy[place], request, self.columns, _CONFIDENCE)
         self.values[name], self.lower[name], self.upper[name] = value, low, high
 
     def _selected_counts(self) -> tuple[Array, Array, Array]:
@@ -274,32 +278,48 @@ class _Answers:
             np.asarray(self.counts, dtype=np.float64), radius("laplace", selection.scale, (1.0,), _CONFIDENCE)
         )
 
-    def _constant(self, request: Aggregate) -> tuple[float, float, float]:
-        """Of a column that is a single step wide, or whose sum is always 0: no noise, and what the step hides."""
-        if isinstance(request, Sum):
-            return 0.0, 0.0, 0.0
-        assert isinstance(request, Mean | Variance)
-        low, high = (float(end) for end in self.columns[request.column].span)
-        if isinstance(request, Mean):
-            return (low + high) / 2.0, low, high
-        most = (high - low) / 2.0
-        return 0.0, 0.0, most if request.root else most**2
 
-    def _from(self, noisy: Noisy, request: Aggregate) -> tuple[Array, Array, Array]:
-        family = noisy.family
-        law = noisy.kind, noisy.scale
-        if isinstance(request, Count | CountPersons):
-            weights = np.full(family.width, 1.0 / family.top)
-            return _counted(weights @ noisy.values, radius(*law, tuple(weights), _CONFIDENCE))
-        if isinstance(request, Sum):
-            weights = _sum_weights(family)
-            value, wide = weights @ noisy.values, radius(*law, tuple(weights), _CONFIDENCE)
-            return value, value - wide, value + wide
-        assert isinstance(request, Mean | Variance)
-        column = self.columns[request.column]
-        span = float(column.span[0]), float(column.span[1])
-        half = rounded_by(family, column)
-        return _mean(noisy, span, half) if isinstance(request, Mean) else _variance(noisy, span, half, request.root)
+def constant(request: Aggregate, columns: dict[str, Column]) -> tuple[float, float, float]:
+    """Of a column that is a single step wide, or whose sum is always 0: no noise, and what the step hides."""
+    if isinstance(request, Sum):
+        return 0.0, 0.0, 0.0
+    assert isinstance(request, Mean | Variance)
+    low, high = (float(end) for end in columns[request.column].span)
+    if isinstance(request, Mean):
+        return (low + high) / 2.0, low, high
+    most = (high - low) / 2.0
+    return 0.0, 0.0, most if request.root else most**2
+
+
+def answered(
+    noisy: Noisy, request: Aggregate, columns: dict[str, Column], confidence: float
+) -> tuple[Array, Array, Array]:
+    """What a request is answered with, and both ends of the interval. A preview asks this of a vector without noise."""
+    family, law = noisy.family, (noisy.kind, noisy.scale)
+    if isinstance(request, Count | CountPersons):
+        weights = np.full(family.width, 1.0 / family.top)
+        return _counted(weights @ noisy.values, radius(*law, tuple(weights), confidence))
+    if isinstance(request, Sum):
+        weights = _sum_weights(family)
+        value, wide = weights @ noisy.values, radius(*law, tuple(weights), confidence)
+        return value, value - wide, value + wide
+    assert isinstance(request, Mean | Variance)
+    column = columns[request.column]
+    span = float(column.span[0]), float(column.span[1])
+    half = rounded_by(family, column)
+    if isinstance(request, Mean):
+        return _mean(noisy, span, half, confidence)
+    return _variance(noisy, span, half, request.root, confidence)
+
+
+def evenly(family: Family, rows: int) -> Array:
+    """The exact vector of a group of so many rows whose values lie evenly between the bounds: what previews are about. The
+    mean of each of the d + 1 moments, which are Bernstein's polynomials, is then 1/(d + 1).
+    """
+    if family.kind != "moments":
+        return np.full((1, 1), 0.0 if family.kind == "signed" else float(rows))
+    shares = [1.0 / (family.degree + 1)] * (family.degree + 1) + [0.0] * family.missing
+    return float(family.top) * rows * np.array(shares)[:, None]
 
 
 def rounded_by(family: Family, column: Column) -> float:
@@ -338,19 +358,21 @@ def _share(noisy: Noisy, power: int, confidence: float) -> tuple[Array, Array, A
     return share, low, high, weak
 
 
-def _mean(noisy: Noisy, span: tuple[float, float], half: float) -> tuple[Array, Array, Array]:
+def _mean(noisy: Noisy, span: tuple[float, float], half: float, confidence: float) -> tuple[Array, Array, Array]:
     """`half` is how far rounding to steps may move a mean."""
-    share, low, high, _ = _share(noisy, 1, _CONFIDENCE)
+    share, low, high, _ = _share(noisy, 1, confidence)
     family = noisy.family
     width = family.tick * round(family.top ** (1.0 / family.degree))
     ends = [np.clip(family.start + width * each + shift, *span) for each, shift in ((low, -half), (high, half))]
     return np.clip(family.start + width * share, *span), ends[0], ends[1]
 
 
-def _variance(noisy: Noisy, span: tuple[float, float], half: float, rooted: bool) -> tuple[Array, Array, Array]:
+def _variance(
+    noisy: Noisy, span: tuple[float, float], half: float, rooted: bool, confidence: float
+) -> tuple[Array, Array, Array]:
     """By the means of t and t^2; their intervals hold together, half of the tail each. Rounding to steps moves a standard
     deviation by at most `half`."""
-    level = 1.0 - (1.0 - _CONFIDENCE) / 2.0
+    level = 1.0 - (1.0 - confidence) / 2.0
     first, low, high, weak = _share(noisy, 1, level)
     second, less, more, _ = _share(noisy, 2, level)
     family = noisy.family

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter, NoGuarantee, PrivetError
-from privet.privacy import Promise
+from privet.privacy import PrivacyLoss, Promise
 from privet.workloads.all_ranges import AllRanges
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.linear_queries import LinearQueries
@@ -81,6 +81,11 @@ class Plan:
     def mechanism(self) -> LinearQueries:
         """The best candidate's mechanism."""
         return self.best.mechanism
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The price of the best candidate."""
+        return self.mechanism.loss
 
     @cached_property
     def bound(self) -> float | None:
