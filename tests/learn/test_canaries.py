@@ -14,7 +14,7 @@ import pytest
 from privet import audit
 from privet.audit import Pairs
 from privet.learn import LinearSVC
-from privet.learn.losses import Huber, HuberHinge, Logistic, Squared
+from privet.learn.losses import Huber, HuberHinge, Logistic, Softmax, Squared
 from privet.learn.problem import ArrayRecords, Classes, Interval, Task
 from privet.learn.search import SearchFit
 from privet.learn.solvers import (
@@ -211,6 +211,17 @@ def test_the_price_survives_where_no_replay_looks(name):
     canary = canaries()[name]
     quiet = canary._replace(plan=louder(canary.plan, 2.0))
     assert audited(quiet, 1.0, canary.runs).verdict == "not refuted"
+
+
+@pytest.mark.parametrize("promise", [LIKE_MU, pytest.param(PURE, marks=pytest.mark.slow)], ids=["normal", "pure"])
+def test_the_canary_of_several_classes(promise):
+    """One record moves the linear term by .58 of what is paid for, in three dimensions: noise must be far below a half
+    before an audit sees it. What is sharp is held by densities."""
+    times, three = 8.0, Classes((0, 1, 2))
+    plan = one_step(ObjectivePerturbation(strength=1e3), Unit(), Softmax(3), three, promise)
+    canary = Canary(plan, ONE, NOBODY, times, 200 if promise.delta else 800)
+    assert audited(canary, times, canary.runs).verdict == "violated"
+    assert audited(canary, 1.0, canary.runs).verdict == "not refuted"
 
 
 @pytest.mark.slow

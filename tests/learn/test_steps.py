@@ -177,7 +177,7 @@ def test_softmax_slopes_are_those_of_the_value():
         assert np.allclose(slope, loss.slope(margins, targets)[:, k], atol=1e-8)
 
 
-@pytest.mark.parametrize("solver", [ObjectivePerturbation(), OutputPerturbation(strength=1.0)])
+@pytest.mark.parametrize("solver", [ObjectivePerturbation(analysis="kst12"), OutputPerturbation(strength=1.0)])
 def test_solvers_of_one_margin_refuse_several_classes(solver):
     with pytest.raises(InvalidParameter, match="one margin"):
         solver.plan(Task(features=2, row_norm=1.0, target=Classes(range(3))), Softmax(3), Guarantee(1.0, 1e-6))
@@ -198,6 +198,7 @@ def test_the_choice_of_a_solver_is_public_and_says_why():
         (replace(wide, unit=Unit("add_remove", 2)), Logistic(), Guarantee(1.0, 1e-6), 10**5, Preconditioned),
         (Task(features=5, row_norm=1.0), Softmax(3), Guarantee(1.0, 1e-6), None, Preconditioned),
         (Task(features=5_000, row_norm=1.0), Softmax(3), Guarantee(1.0, 1e-6), None, NoisyGD),
+        (Task(features=5, row_norm=1.0), Softmax(3), Guarantee(1.0), None, ObjectivePerturbation),
     ]
     for task, loss, promise, rows, kind in cases:
         solver, why = chosen_solver(task, loss, promise, rows)

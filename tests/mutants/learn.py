@@ -58,6 +58,29 @@ plant(
     "tests/learn/test_densities.py -k 'composition or without_the_jacobian'",
 )
 
+SOFTMAX_PRICE = "privacy/softmax_perturbation.py"
+plant(
+    "softmax price: no Jacobian",
+    SOFTMAX_PRICE,
+    "(self.classes - 1) * math.log1p(self.curvature / self.classes)",
+    "0.0 * self.curvature",
+    "tests/learn/test_softmax_pairs.py -k 'two_directions'",
+)
+plant(
+    "softmax price: a record changes the Hessian in one direction",
+    SOFTMAX_PRICE,
+    "(self.classes - 1) * math.log1p(self.curvature / self.classes)",
+    "math.log1p(self.curvature / 2.0)",
+    "tests/learn/test_softmax_pairs.py -k 'two_directions'",
+)
+plant(
+    "softmax objective: a smaller curvature is handed to the price",
+    "learn/solvers/objective_perturbation.py",
+    "SoftmaxPerturbationLoss(multiplier, curvature, self.model.outputs, unit=self.task.unit)",
+    "SoftmaxPerturbationLoss(multiplier, curvature / 2.0, self.model.outputs, unit=self.task.unit)",
+    "tests/learn/test_softmax_pairs.py -k 'exact_law'",
+)
+
 # --- objective and output perturbation ---
 
 OBJECTIVE = "learn/solvers/objective_perturbation.py"
@@ -71,15 +94,15 @@ plant(
 plant(
     "pure objective: half the noise",
     OBJECTIVE,
-    "scale, p = self._grid.length(self.scale), self.task.dimension",
-    "scale, p = self._grid.length(self.scale / 2.0), self.task.dimension",
+    "scale, p = self._grid.length(self.scale), self._size",
+    "scale, p = self._grid.length(self.scale / 2.0), self._size",
     CANARY.format("survives_where and pure_objective_fit"),
 )
 plant(
     "objective: B where its square belongs",
     OBJECTIVE,
-    'whole = 1.0 if model.shape == "logistic" else model.smoothness',
-    'whole = 0.25 if model.shape == "logistic" else model.smoothness',
+    'whole = 1.0 if model.shape in ("logistic", "softmax") else model.smoothness',
+    'whole = 0.25 if model.shape in ("logistic", "softmax") else model.smoothness',
     "tests/learn/test_attack.py -k 'the_promise_of_a_fit_holds'",
     "tests/learn/test_traps.py -k exact_law",
 )

@@ -43,6 +43,7 @@ from privet.privacy.serial import (
     to_json as to_json,
 )
 from privet.privacy.skellam import SkellamLoss as SkellamLoss
+from privet.privacy.softmax_perturbation import SoftmaxPerturbationLoss as SoftmaxPerturbationLoss
 from privet.privacy.staircase import StaircaseLoss as StaircaseLoss
 from privet.privacy.tree_aggregation import TreeAggregationLoss as TreeAggregationLoss
 from privet.privacy.truncated_sampled import TruncatedPoissonSampled as TruncatedPoissonSampled

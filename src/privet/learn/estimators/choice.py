@@ -24,6 +24,8 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
     'ObjectivePerturbation'
     """
     pure = promise.epsilon is not None and promise.delta == 0.0
+    if loss.outputs > 1 and pure:
+        return ObjectivePerturbation(), "several classes and a pure epsilon: objective perturbation of the softmax loss"
     if loss.outputs > 1:
         if task.dimension > _WIDE:
             return NoisyGD(rows=n_rows), "several classes and many columns: noisy gradient descent on the softmax loss"

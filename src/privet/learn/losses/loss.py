@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from privet._numerics import Array
 
-Shape = Literal["logistic", "fixed_sign", "general"]
+Shape = Literal["logistic", "fixed_sign", "general", "softmax"]
 
 
 class Loss(ABC):
@@ -15,7 +15,7 @@ class Loss(ABC):
     Hessian. They are what privacy rests on: a test holds them against the functions themselves.
 
     `shape` is what is known of the slope: "logistic" (slope t and curvature t(1 - t) belong together), "fixed_sign" (for a
-    given target the slope never changes its sign), or "general".
+    given target the slope never changes its sign), "softmax" (one margin for each class), or "general".
     """
 
     shape: ClassVar[Shape] = "general"
@@ -46,3 +46,7 @@ class Loss(ABC):
     @abstractmethod
     def curvature(self, margins: Array, targets: Array) -> Array:
         """psi'', elementwise (where psi' has a kink: either side)."""
+
+    def bent(self, margins: Array, targets: Array, moved: Array) -> Array:
+        """psi'' times `moved`, a change of the margins: how far the slopes change with it."""
+        return self.curvature(margins, targets) * moved

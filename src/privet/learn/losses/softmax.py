@@ -22,6 +22,8 @@ class Softmax(Loss):
     [[0.333, 0.333, -0.667]]
     """
 
+    shape = "softmax"
+
     classes: int
 
     def __post_init__(self) -> None:
@@ -53,6 +55,11 @@ class Softmax(Loss):
         """p_k (1 - p_k): the diagonal of the Hessian in the margins."""
         shares = self._shares(margins)
         return shares * (1.0 - shares)
+
+    def bent(self, margins: Array, targets: Array, moved: Array) -> Array:
+        """(diag p - p p^T) times `moved`: the whole Hessian in the margins."""
+        shares = self._shares(margins)
+        return np.asarray(shares * (moved - np.sum(shares * moved, axis=1, keepdims=True)))
 
     def _shares(self, margins: Array) -> Array:
         powers = np.exp(margins - margins.max(axis=1)[:, None])

@@ -75,12 +75,13 @@ class Objective(NamedTuple):
 
     def _rounding(self, w: Array, slopes: float, records: int, added: int, wide: bool) -> float:
         """All that rounding can have done to a gradient."""
-        loss, size, length = self.loss, len(w), float(np.linalg.norm(w))
+        loss, size, length = self.loss, len(w) // self.loss.outputs, float(np.linalg.norm(w))
+        own = 16.0 if loss.outputs == 1 else 16.0 + 2.0 * loss.outputs  # shares are divided by a sum over classes
         # a margin is off by size |w| units, and by one more when it is rounded to a double; hence a slope by smoothness
-        # times that, and by a few units of its own
+        # times that, and by a few units of its own; of several margins the lengths say the same
         longer = float(np.finfo(np.longdouble).eps) / _UNIT
         unit = longer if wide else 1.0
-        each = loss.smoothness * 1.01 * (size * unit + 1.0) * length + 16.0 * loss.lipschitz
+        each = loss.smoothness * 1.01 * (size * unit + 1.0) * length + own * loss.lipschitz
         tiles = (_TILE + 2.0) * 1.01 * unit * slopes
         sums = (added + 4.0) * longer * slopes
         rest = 8.0 * (self.strength * length + float(np.linalg.norm(self.linear)) + slopes * 2.0**-10)
@@ -89,7 +90,8 @@ class Objective(NamedTuple):
     def hessian(self, w: Array, kind: Any = _DOUBLE) -> Array:
         """From products of floats of that kind."""
         loss = self.loss
-        return np.asarray(self.strength * np.eye(len(w)) + self.added(lambda chunks: _hessian(chunks, loss, w, kind)))
+        made = _hessian if loss.outputs == 1 else _hessian_of_classes
+        return np.asarray(self.strength * np.eye(len(w)) + self.added(lambda chunks: made(chunks, loss, w, kind)))
 
     def hessian_times(self, w: Array, v: Array) -> Array:
         loss = self.loss
@@ -117,18 +119,24 @@ def _tiles(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
 
 
 def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array, wide: bool) -> tuple[Array, float, int, int]:
-    """The gradient of the losses, the sum of the lengths of slopes, and the numbers of records and of additions."""
+    """The gradient of the losses, a sum that is no less than that of the lengths of slopes, and the numbers of records and
+    of additions."""
     total, slopes, records, added = np.zeros(len(w), dtype=np.longdouble), 0.0, 0, 1  # one for the sum over pieces
     for rows, targets in _tiles(chunks):
         tile = dense(rows).astype(np.longdouble) if wide else rows
-        computed = loss.slope(np.asarray(tile @ w, dtype=np.float64), targets)
+        computed = loss.slope(np.asarray(_margins(tile, loss, w), dtype=np.float64), targets)
         slopes, records, added = slopes + float(np.abs(computed).sum()), records + len(computed), added + 1
-        total += tile.T @ computed
+        total += (tile.T @ computed).T.ravel()
     return total, slopes, records, added
 
 
+def _margins(rows: Any, loss: Loss, w: Array) -> Array:
+    """One margin a row, or one for each class: then `w` holds their weights one class after another."""
+    return np.asarray(rows @ (w if loss.outputs == 1 else w.reshape(loss.outputs, -1).T))
+
+
 def _value(chunks: Iterator[Chunk], loss: Loss, w: Array) -> float:
-    return float(sum(float(loss.value(rows @ w, targets).sum()) for rows, targets in chunks))
+    return float(sum(float(loss.value(_margins(rows, loss, w), targets).sum()) for rows, targets in chunks))
 
 
 def _hessian(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any) -> Array:
@@ -144,10 +152,27 @@ def _hessian(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any) -> Array:
     return total
 
 
+def _hessian_of_classes(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any) -> Array:
+    """Block by block: a Gram matrix with weights for each pair of classes."""
+    classes, columns = loss.outputs, len(w) // loss.outputs
+    total = np.zeros((classes, columns, classes, columns))
+    for rows, targets in _tiles(chunks):
+        margins, tile = _margins(rows, loss, w), dense(rows).astype(kind)
+        for one in range(classes):
+            weights = loss.bent(margins, targets, np.eye(classes)[one]).astype(kind)
+            for other in range(one + 1):
+                total[one, :, other, :] += tile.T @ (tile * weights[:, other, None])
+    for one in range(classes):
+        for other in range(one):
+            total[other, :, one, :] = total[one, :, other, :].T
+    return total.reshape(len(w), len(w))
+
+
 def _hessian_times(chunks: Iterator[Chunk], loss: Loss, w: Array, v: Array) -> Array:
     total = np.zeros(len(w))
     for rows, targets in _tiles(chunks):
-        total = total + rows.T @ (loss.curvature(rows @ w, targets) * (rows @ v))
+        bent = loss.bent(_margins(rows, loss, w), targets, _margins(rows, loss, v))
+        total = total + (rows.T @ bent).T.ravel()
     return np.asarray(total)
 
 

@@ -14,7 +14,7 @@ from privet import noise
 from privet._numerics import Array, bisect
 from privet._validate import above, fraction, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.learn.losses import HuberHinge, Logistic, Loss
+from privet.learn.losses import HuberHinge, Logistic, Loss, Softmax
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.solvers.analyses import (
     Analysis,
@@ -26,6 +26,7 @@ from privet.learn.solvers.analyses import (
     proved_sigma,
     rkw_curvature,
 )
+from privet.learn.solvers.budget import shape_of
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import Solver
@@ -34,11 +35,20 @@ from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.noise import Grid
-from privet.privacy import Composed, Guarantee, ObjectivePerturbationLoss, PrivacyLoss, PureLoss, Unit
+from privet.privacy import (
+    Composed,
+    Guarantee,
+    ObjectivePerturbationLoss,
+    PrivacyLoss,
+    PureLoss,
+    SoftmaxPerturbationLoss,
+    Unit,
+)
 
 _SHARE = 0.005  # of epsilon and of delta, for the noise that covers what separates a minimum from a computed one
 _ROUNDED = 0.02  # where the price is one point: what accountants round when they compose it, too
 _TOLERANCE = 1e-7
+_STRENGTH_OF_CLASSES = 8.0  # times 1/epsilon: with less, determinants cost more than a weaker regulariser gives
 
 
 @final
@@ -47,7 +57,8 @@ class ObjectivePerturbation(Solver):
     """Minimise the loss plus a regulariser plus a random linear term; then a little noise on the minimum.
 
     The strength of the regulariser, on the scale of unit rows and sums, is 1/epsilon up to epsilon 1/2, a quarter of that
-    from epsilon 2 on, and in between 1/(2 epsilon^2), unless `strength` says otherwise.
+    from epsilon 2 on, and in between 1/(2 epsilon^2), unless `strength` says otherwise; for several classes it is
+    8/epsilon, since a record then changes the Hessian in as many directions as there are other classes.
 
     The answer is argmin sum_i psi(x_i w; y_i) + strength |w|^2/2 + b w with b ~ N(0, sigma^2 I), plus a little noise.
 
@@ -73,8 +84,10 @@ class ObjectivePerturbation(Solver):
         set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
-        if loss.outputs != 1:
-            raise InvalidParameter("this solver is for losses of one margin; for several classes take Preconditioned()")
+        if loss.outputs != 1 and self.analysis != "sharp":
+            raise InvalidParameter(
+                'the published analyses are of one margin: for several classes take analysis="sharp"'
+            )
         if target.epsilon is None:
             raise InvalidParameter(
                 "objective perturbation is planned for epsilon (and delta); for rho or mu take NoisyGD()"
@@ -93,6 +106,8 @@ class ObjectivePerturbation(Solver):
         least = least_strength(self.analysis, loss, epsilon * (1.0 - _ROUNDED)) * (1.0 + 2.0**-30)
         if self.analysis == "rkw" and self.strength is None:
             least *= 2.0  # at the smoothness itself there is no price
+        if self.strength is None and loss.outputs > 1:
+            return _STRENGTH_OF_CLASSES / epsilon
         if self.strength is None:
             return max(default_strength(epsilon) * loss.smoothness * 4.0, least)
         if self.strength < least:
@@ -123,7 +138,7 @@ class _Fit(OnRecords, Mechanism[Any, Any]):
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
-        self.task.one_margin()
+        check_classes(self.task, self.model)
         if self.task.unit.group_size != 1:
             raise InvalidParameter("objective perturbation is priced for persons with one record each")
         strength, tolerance = above("strength", self.strength, 0.0), above("tolerance", self.tolerance, 0.0)
@@ -151,17 +166,23 @@ class _Fit(OnRecords, Mechanism[Any, Any]):
         terms = np.ldexp(np.asarray(self._linear(runs, source), dtype=np.float64), self._grid.exponent)
         nearly = self.tolerance - self._rounding
         minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]
-        return np.asarray(self.output._draw(self.output._prepare(np.array(minima)), 1, source))[0]
+        drawn = np.asarray(self.output._draw(self.output._prepare(np.array(minima)), 1, source))[0]
+        return drawn.reshape(runs, *shape_of(self.task, self.model))
 
     @property
     def _grid(self) -> Grid:
         """Fine enough that rounding the linear term is a thousandth of the tolerance."""
-        return Grid.finer_than(self.tolerance / math.sqrt(self.task.dimension), 10)
+        return Grid.finer_than(self.tolerance / math.sqrt(self._size), 10)
 
     @property
     def _rounding(self) -> float:
         """How far the rounded linear term can be from the one that is priced: it counts against the tolerance."""
-        return float(2.0**self._grid.exponent) * math.sqrt(self.task.dimension)
+        return float(2.0**self._grid.exponent) * math.sqrt(self._size)
+
+    @property
+    def _size(self) -> int:
+        """How many coefficients there are."""
+        return self.task.dimension * self.model.outputs
 
 
 @final
@@ -229,10 +250,12 @@ class ObjectiveFit(_Fit):
             return proved_price(self.analysis, self.model, self.strength, self.sigma, point, self.task.unit)
         curvature = strength_over(self.model, self.strength)
         multiplier = self.sigma / self.model.lipschitz * (1.0 - 2.0**-45)
+        if self.model.shape == "softmax":
+            return SoftmaxPerturbationLoss(multiplier, curvature, self.model.outputs, unit=self.task.unit)
         return ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)
 
     def _linear(self, runs: int, source: Source) -> Array:
-        size = runs, self.task.dimension
+        size = runs, self._size
         return np.asarray(noise.rounded_gaussian(sigma=self._grid.length(self.sigma), size=size, source=source))
 
     @classmethod
@@ -246,6 +269,9 @@ class ObjectiveFit(_Fit):
         other = ObjectivePerturbation(strength=50.0).plan(moved, HuberHinge(), target)
         one, label = np.array([[2.0]]), np.array([1])
         yield Example(other, ArrayRecords(one, label), ArrayRecords(-one, label), target)
+        three = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1, 2)))
+        several = ObjectivePerturbation(strength=2.0).plan(three, Softmax(3), target)
+        yield Example(several, *_against_the_rest([1.0]), target, detects=0.4)
 
 
 def _against_the_rest(row: list[float]) -> tuple[ArrayRecords, ArrayRecords]:
@@ -293,7 +319,7 @@ class PureObjectiveFit(_Fit):
         """The least noise for epsilon; where the Jacobian alone costs more than half of it, a stronger regulariser."""
         main = epsilon * (1.0 - _SHARE) * (1.0 - 2.0**-40)  # so that rounding up does not lead above epsilon
         times = 2.0 if analysis == "cms11" else 1.0
-        while times * math.log1p(model.smoothness / strength) > main / 2.0:
+        while times * jacobian_of(model, strength) > main / 2.0:
             strength *= 1.25
 
         def enough(scale: float) -> bool:
@@ -327,7 +353,7 @@ class PureObjectiveFit(_Fit):
         return pure_price(model, scale / model.lipschitz, strength, ends(unit))
 
     def _linear(self, runs: int, source: Source) -> Array:
-        scale, p = self._grid.length(self.scale), self.task.dimension
+        scale, p = self._grid.length(self.scale), self._size
         return np.asarray(noise.ball(scale=scale, dimension=p, size=runs, source=source)).reshape(runs, p)
 
     @classmethod
@@ -338,9 +364,30 @@ class PureObjectiveFit(_Fit):
 
 
 def strength_over(model: Loss, strength: float) -> float:
-    """The curvature of `ObjectivePerturbationLoss`, rounded up: 1/strength if logistic, else smoothness/strength."""
-    whole = 1.0 if model.shape == "logistic" else model.smoothness
+    """The curvature in the price, rounded up: 1/strength if logistic or softmax, else smoothness/strength."""
+    whole = 1.0 if model.shape in ("logistic", "softmax") else model.smoothness
     return whole / strength * (1.0 + 2.0**-45)
+
+
+def check_classes(task: Task, model: Loss) -> None:
+    """Refuse classes that the loss does not tell apart: one margin is for two, several are for as many classes."""
+    if model.outputs == 1:
+        task.one_margin()
+    elif model.shape != "softmax":
+        raise InvalidParameter("objective perturbation is proved for one margin and for the softmax loss")
+    elif not isinstance(task.target, Classes) or len(task.target.labels) != model.outputs:
+        raise InvalidParameter("this loss has a margin for each class, and classes= holds another number of them")
+
+
+def jacobian_of(model: Loss, strength: float) -> float:
+    """The most that one record changes the determinant of the Hessian by, as a logarithm.
+
+    >>> round(jacobian_of(Softmax(3), 1.0), 6) == round(2.0 * math.log(4.0 / 3.0), 6)
+    True
+    """
+    if model.shape == "softmax":
+        return (model.outputs - 1) * math.log1p(1.0 / (model.outputs * strength))
+    return math.log1p(model.smoothness / strength)
 
 
 def _least_sigma(model: Loss, point: Point, strength: float, analysis: Analysis, unit: Unit) -> float:
@@ -350,18 +397,20 @@ def _least_sigma(model: Loss, point: Point, strength: float, analysis: Analysis,
     if analysis == "rkw":
         least = least_multiplier(*point, rkw_curvature(model, strength), "general", unit)
     else:
-        least = least_multiplier(*point, strength_over(model, strength), model.shape, unit)
+        least = least_multiplier(*point, strength_over(model, strength), model.shape, unit, model.outputs)
     return least * model.lipschitz * (1.0 + 2.0**-39)
 
 
 @lru_cache(maxsize=256)
-def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any, unit: Unit) -> float:
+def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any, unit: Unit, classes: int = 1) -> float:
     """The smallest sigma/L at which the price meets (epsilon, delta), to about 1e-4 and on the safe side."""
     if fraction("delta", delta) == 0.0:
         raise NoGuarantee("normal noise has no pure guarantee")
     floor = analytic_noise_multiplier(epsilon, delta) * (1.0 if unit.relation == "add_remove" else 2.0)
 
-    def price(log_factor: float) -> ObjectivePerturbationLoss:
+    def price(log_factor: float) -> ObjectivePerturbationLoss | SoftmaxPerturbationLoss:
+        if shape == "softmax":
+            return SoftmaxPerturbationLoss(floor * math.exp(log_factor), curvature, classes, unit=unit)
         return ObjectivePerturbationLoss(floor * math.exp(log_factor), curvature, shape, unit=unit)
 
     def missing(log_factor: float) -> float:
@@ -400,7 +449,7 @@ def _smallest(missing: Callable[[float], float], bad: tuple[float, float], good:
 def pure_price(model: Loss, scale: float, strength: float, gradients: float) -> float:
     """Pure epsilon of the linear term with length Gamma(d, scale L), where 1 or 2 gradients move."""
     if model.shape != "logistic":
-        return gradients / scale + math.log1p(model.smoothness / strength)
+        return gradients / scale + jacobian_of(model, strength)
     kappa, rate = 1.0 / strength, 1.0 / scale
     # the maximum over t of rate t + ln(1 + kappa t(1 - t)): where rate (1 + kappa t - kappa t^2) + kappa (1 - 2t) = 0
     best = _peak(rate, kappa)
