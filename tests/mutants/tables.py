@@ -47,6 +47,15 @@ plant(
     'absent = f"WHEN {d.is_nan(x)} THEN NULL "',
     'absent = ""',
 )
+LATE = "tables/late.py"
+plant("late: what a filter looks at", LATE, "others = _looked_at(plan)\n    if others", "others = set()\n    if others")
+plant("late: steps in products", LATE, "if len(term.factors) > 1 for", "if False for")
+plant(
+    "steps: NaN at an end",
+    "tables/dialect.py",
+    'f"WHEN isnan({sql}) THEN NULL WHEN {sql} > {zero}',
+    'f"WHEN {sql} > {zero}',
+)
 plant(
     "frames: bytes are one person",
     "tables/frames.py",

@@ -14,7 +14,9 @@ from privet.tables.dialect import DuckDB, PostgreSQL, Spark
 from privet.tables.emit import Emitter
 from privet.tables.engines import duckdb, reference, spark
 from privet.tables.expressions import Ref
-from privet.tables.person import Person
+from privet.tables.keys import KeySet
+from privet.tables.late import only_added_up
+from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
 from tests.tables.conftest import put_arrow, put_parquet, put_postgres, put_spark
 from tests.tables.random_plans import Case, random_case, same
@@ -140,6 +142,7 @@ def test_golden_rows_on_spark(session: Any, tmp_path: Path) -> None:
     [
         ("whole", lambda self, sql: f"CAST(trunc({sql}) AS INTEGER)"),
         ("digest", lambda self, sql: f"CAST(hash({sql}) % 1000 AS BIGINT)"),  # the engine's own hash
+        ("between_ends", lambda self, sql, low, high: f"abs({sql} - {low}) - abs({sql} - {high})"),  # also of 1e300
     ],
 )
 def test_broken_primitives_are_caught(monkeypatch: pytest.MonkeyPatch, method: str, broken: Any) -> None:
@@ -152,6 +155,19 @@ def test_broken_primitives_are_caught(monkeypatch: pytest.MonkeyPatch, method: s
             return True
 
     assert any(failing(seed) for seed in range(60))
+
+
+def test_a_sum_that_doubles_would_round_is_one_of_whole_numbers() -> None:
+    """Doubles add up steps only where no table within the public limits can take a sum beyond 2^53."""
+    held = {"t": {"x": np.array([2.0**22, 0.5, np.inf, -np.inf, 1e300, np.nan])}}
+    for tick, expected in ((1.0, 3 * 2**22 + 1), (0.5, 3 * 2**23 + 1)):
+        column = Float(0.0, 2.0**22, tick=tick)
+        top = int(column.upper / tick)
+        steps = Ticks(Ref("x"), 0.0, tick)
+        plan = Bounded(Source("t", (("x", column),), Rows()), (), KeySet((), ((),)), (), (), (Signed(steps, 0, top),))
+        assert only_added_up(plan) == ({"x"} if tick == 1.0 else set())
+        for engine in (reference, duckdb):
+            assert engine.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [expected]
 
 
 def test_dialects_name_themselves() -> None:

@@ -71,6 +71,8 @@ def test_a_missing_value_that_is_clamped_is_caught(monkeypatch: pytest.MonkeyPat
     held = {"t": {"x": np.ma.MaskedArray([3, 3], [False, True])}}
     plan = Bounded(Source("t", (("x", Int(1, 5)),), Rows()), (), ALL, (), (), (signed("x", 1, 5),))
     assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [3]
+    monkeypatch.setattr(DuckDB, "double_sums", False)  # there it is not the value that is moved, but its steps
+    assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [3]
     monkeypatch.setattr(Reader, "_clamped", clamped)
     assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [4]
 
@@ -93,6 +95,7 @@ def test_an_engines_own_rounding_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
     plan = Bounded(Source("t", (("x", Float(0.0, 8.0, tick=1.0)),), Rows()), (), ALL, (), (), (signed("x", 0, 8),))
     assert reference.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [6]
     assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [6]
+    monkeypatch.setattr(DuckDB, "double_sums", False)  # there it is no cast that rounds
     monkeypatch.setattr("privet.tables.values.rounded", lambda dialect, sql: dialect.whole(sql))  # half to even
     assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [4]
 

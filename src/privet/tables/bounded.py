@@ -170,7 +170,8 @@ Salts = tuple[int, int, int, int, int]
 
 
 def arranged(plan: Bounded, columns: list[list[Any]], numbers: list[Array]) -> Aggregates:
-    """Groups as an engine found them, brought into the public order; groups that it did not find are zeros.
+    """Groups as an engine found them, brought into the public order; groups that it did not find are zeros. A missing key
+    makes a group only where the column says so.
 
     >>> from privet.tables.person import Rows
     >>> from privet.tables.plan import Source
@@ -180,9 +181,11 @@ def arranged(plan: Bounded, columns: list[list[Any]], numbers: list[Array]) -> A
     """
     groups = list(zip(*columns, strict=True)) if columns else [()] * len(numbers[0])
     if plan.keys is None:
-        order = sorted(range(len(groups)), key=lambda i: sort_key(groups[i]))
+        named = [place for place, name in enumerate(plan.names) if not plan.rows.columns[name].null]
+        known = [i for i, group in enumerate(groups) if all(group[place] is not None for place in named)]
+        order = sorted(known, key=lambda i: sort_key(groups[i]))
         found: tuple[tuple[Any, ...], ...] | None = tuple(groups[i] for i in order)
-        made = [each[order] if len(order) else each for each in numbers]
+        made = [each[np.array(order, dtype=np.int64)] for each in numbers]
     else:
         found = None
         places = plan.places

@@ -29,6 +29,7 @@ class Dialect(ABC):
     double = "DOUBLE"
     varchar = "VARCHAR"
     fence = ""  # what ends a step that must not be copied into the next one
+    double_sums = False  # whether to add up whole numbers as doubles, where those hold them, takes less
     late_keys = True  # whether to read a key once a group, and to group again, takes less than to read it on every row
 
     def quote(self, name: str) -> str:
@@ -90,6 +91,16 @@ class Dialect(ABC):
     def total(self, sql: str) -> str:
         """A sum over rows as a 64-bit integer, saturated: no number of rows can make it fail."""
         return f"CAST(least(greatest(coalesce(sum({sql}), 0), {-(2**62)}), {2**62}) AS BIGINT)"
+
+    def between_ends(self, sql: str, low: int, high: int) -> str:
+        """|t - low| - |t - high| of a whole number t that a double holds: moved into the ends, twice, less both of them.
+        What is beyond 2^50, where distances are rounded, is at an end, and NaN is missing."""
+        start = f"abs({sql} - {self.number(float(low))})" if low else f"abs({sql})"
+        near, far = f"{start} - abs({sql} - {self.number(float(high))})", self.number(float(high - low))
+        # a product that is infinite from 2^50 on: to compare doubles takes longer, since NaN is equal to itself in SQL
+        fits, zero = f"isfinite({sql} * {self.number(2.0**974)})", self.number(0.0)
+        beyond = f"WHEN isnan({sql}) THEN NULL WHEN {sql} > {zero} THEN {far} WHEN {sql} < {zero} THEN -{far}"
+        return f"CASE WHEN {fits} THEN {near} {beyond} END"
 
     def natural(self, sql: str) -> str:
         """A 64-bit integer that is not negative, in the type whose remainders are the fastest."""
@@ -153,6 +164,7 @@ class DuckDB(Dialect):
     """
 
     name = "duckdb"
+    double_sums = True
 
     def divided(self, a: str, b: str) -> str:
         return f"({a} // {b})"

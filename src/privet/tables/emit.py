@@ -1,19 +1,20 @@
 """The SQL of a bounded plan, for any dialect: read, filter, add up by person and group, bound, add up by group."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import count as counter
 from typing import Any, NamedTuple
 
 from privet.errors import InvalidData
-from privet.tables.bounded import Bounded, Salts, Term
+from privet.tables.bounded import Bounded, Salts
 from privet.tables.columns import Category, Column, Text
 from privet.tables.dialect import Dialect
-from privet.tables.expressions import Expression
+from privet.tables.late import only_added_up, only_grouped_by, summed
 from privet.tables.mix import FOLD, LIMIT, MISSING, P
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import Reader, Reading, no_column
 from privet.tables.scan import Scan
+from privet.tables.sums import Sums, Total
 from privet.tables.values import Values, is_text
 
 
@@ -42,6 +43,8 @@ class Emitter:
         self.used: dict[str, set[str]] = {}  # the columns that are read, by table
         self._late: frozenset[str] = frozenset()  # keys that are read once a group and not on every row
         self._read_late: dict[str, str] = {}  # how, by the alias of what the table holds
+        self._unmoved: frozenset[str] = frozenset()  # values that are moved into their bounds as steps, and not before
+        self._open: set[str] = set()  # their aliases
 
     def _alias(self) -> str:
         return f"c{next(self._numbers)}"
@@ -79,6 +82,9 @@ class Emitter:
                 self._read_late[alias] = self.reader.canonical(name, columns[name], raw, at=alias)
                 held = self.dialect.quote(at)
                 made = self.dialect.plain_text(held) if raw == "text" else held
+            if name in self._unmoved and raw == columns[name].kind:  # whole numbers, or doubles, and held as such
+                self._open.add(alias)
+                made = self.dialect.as_double(self.dialect.quote(at))
             picked.append(f"{made} AS {alias}")
         person, is_text = None, False
         if isinstance(node.about, Person):
@@ -188,37 +194,31 @@ class Emitter:
     def query(self, plan: Bounded, salts: Salts) -> str:
         """Keys, rows, persons, cells and signed sums of every group that the data have."""
         by_person = isinstance(plan.rows.unit, Person)
-        self._late = frozenset() if by_person or not self.dialect.late_keys else _only_grouped_by(plan)
+        self._late = frozenset() if by_person or not self.dialect.late_keys else only_grouped_by(plan)
+        self._unmoved = only_added_up(plan) if self.dialect.double_sums else frozenset()
         rows, keys, terms, signed = self._prepared(plan)
         if by_person:
             return self._by_person(plan, rows, keys, terms, signed, salts)
         return self._by_row(plan, rows, keys, terms, signed)
 
-    def _prepared(self, plan: Bounded) -> tuple[_Relation, list[str], list[str], list[str]]:
+    def _prepared(self, plan: Bounded) -> tuple[_Relation, list[str], list[str], list[Total]]:
         """The rows that count: with a key and a person, and with every term and signed sum as a column."""
         columns = plan.rows.columns
-        inner = self.relation(plan.rows, frozenset(plan.names) | _summed(plan))
+        inner = self.relation(plan.rows, frozenset(plan.names) | summed(plan))
         keys = [inner.aliases[name] for name in plan.names]
-        picked, terms, signed = list(dict.fromkeys(keys)), [], []
-        made: dict[str, str] = {}  # each value once, however many sums it is in
-
-        def column(sql: str) -> str:
-            if sql not in made:
-                made[sql] = self._alias()
-                picked.append(f"{sql} AS {made[sql]}")
-            return made[sql]
-
-        for term in plan.terms:
-            terms.append(self._term(plan, term, inner.aliases, column))
-        for each in plan.signed:
-            signed.append(column(self.values.ticks(each.ticks, columns, inner.aliases)))
+        sums = Sums(plan, self.values, inner.aliases, self._open, self._alias)
+        terms = [sums.term(each) for each in plan.terms]
+        signed = [sums.total(each.ticks) for each in plan.signed]
+        picked = [*dict.fromkeys(keys), *(f"{made} AS {alias}" for made, alias in sums.second.items())]
         kept = []
         if inner.person is not None:
             # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
             kept = [f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null]
             picked.append(inner.person)
             kept.append(f"{inner.person} IS NOT NULL")
-        sql = f"SELECT {', '.join(picked) or '1 AS one'} FROM ({inner.sql}) AS {self._alias()}"
+        first = "".join(f", {made} AS {alias}" for made, alias in sums.first.items())
+        source = f"SELECT *{first} FROM ({inner.sql}) AS {self._alias()}" if first else inner.sql
+        sql = f"SELECT {', '.join(picked) or '1 AS one'} FROM ({source}) AS {self._alias()}"
         if kept:
             sql += f" WHERE {' AND '.join(kept)}"
         return inner._replace(sql=sql), keys, terms, signed
@@ -243,32 +243,9 @@ class Emitter:
         filler = self.dialect.text("") if is_text(column) else self.dialect.number(0)
         return f"coalesce({a}, {filler}) = coalesce({b}, {filler}) AND ({a} IS NULL) = ({b} IS NULL)"
 
-    def _term(self, plan: Bounded, term: Term, aliases: Mapping[str, str], column: Callable[[str], str]) -> str:
-        """The sum of a term over rows, as an aggregate of columns that `column` adds."""
-        d, columns = self.dialect, plan.rows.columns
-        # the ticks of a value are missing where it is: where they are there for a sum, they are counted instead of it
-        ticks = {each.of: each for other in plan.terms for each in other.factors}
-        ticks |= {each.ticks.of: each.ticks for each in plan.signed}
-
-        def seen(what: Expression) -> str:
-            if what in ticks:
-                return column(self.values.ticks(ticks[what], columns, aliases))
-            return column(self.values.expression(what, columns, aliases))
-
-        present = list(dict.fromkeys(term.present))
-        if not term.factors and len(present) <= 1:
-            return d.whole(f"count({seen(present[0]) if present else '*'})")
-        value = " * ".join(column(self.values.ticks(each, columns, aliases)) for each in term.factors) or d.number(1)
-        # what has a factor that is missing is missing itself, and adds nothing; so only the others are looked at
-        factors = {each.of for each in term.factors}
-        others = [seen(each) for each in present if each not in factors]
-        if others:
-            value = f"CASE WHEN {' AND '.join(f'{each} IS NOT NULL' for each in others)} THEN {value} END"
-        return d.total(value)
-
-    def _by_row(self, plan: Bounded, rows: _Relation, keys: list[str], terms: list[str], signed: list[str]) -> str:
+    def _by_row(self, plan: Bounded, rows: _Relation, keys: list[str], terms: list[str], signed: list[Total]) -> str:
         d = self.dialect
-        sums = [d.whole("count(*)"), *terms, *(d.total(each) for each in signed)]
+        sums = [d.whole("count(*)"), *terms, *(each.added for each in signed)]
         named = {each: f"t{i}" for i, each in enumerate(dict.fromkeys(sums))}  # each sum once
         names = list(named.values())
         picked = [*dict.fromkeys(keys), *(f"{each} AS {name}" for each, name in named.items())]
@@ -277,12 +254,10 @@ class Emitter:
         groups = self._read_groups(groups, keys, names)
         numbers = [names[0], names[0]]
         numbers += [" + ".join(f"{f} * {named[terms[i]]}" for i, f in cell.parts) or "0" for cell in plan.cells]
-        numbers += [named[d.total(each)] for each in signed]
+        numbers += [named[each.added] for each in signed]
         last = [*keys, *(f"{d.whole(each)} AS {self._alias()}" for each in numbers)]
-        columns = plan.rows.columns
-        known = [f"{key} IS NOT NULL" for key, name in zip(keys, plan.names, strict=True) if not columns[name].null]
-        where = f" WHERE {' AND '.join(known)}" if known else ""
-        return f"SELECT {', '.join(last)} FROM ({self._only_listed(plan, groups, keys)}) AS {self._alias()}{where}"
+        # groups without a key are left to `arranged`: a condition on them would be asked of every row
+        return f"SELECT {', '.join(last)} FROM ({self._only_listed(plan, groups, keys)}) AS {self._alias()}"
 
     def _read_groups(self, groups: str, keys: list[str], names: list[str]) -> str:
         """The groups by their keys in the meaning of the columns, where they were found by what the table holds: those
@@ -300,7 +275,7 @@ class Emitter:
         rows: _Relation,
         keys: list[str],
         terms: list[str],
-        signed: list[str],
+        totals: list[Total],
         salts: Salts,
     ) -> str:
         d, person, unit = self.dialect, rows.person, plan.rows.unit
@@ -308,12 +283,12 @@ class Emitter:
         assert person is not None
         listed = self._only_listed(plan, rows.sql, keys) + d.together(person)
         steps: list[tuple[str, str]] = [("the_rows", listed)]
-        totals, terms = terms, [f"t{i}" for i in range(len(terms))]
-        sums = [f"{each} AS {name}" for each, name in zip(totals, terms, strict=True)]
+        added, terms = terms, [f"t{i}" for i in range(len(terms))]
+        sums = [f"{each} AS {name}" for each, name in zip(added, terms, strict=True)]
         # of a signed sum also how many rows had a value: what is missing adds nothing, and not a bound
-        held, signed = signed, [f"s{i}" for i in range(len(signed))]
-        for each, name in zip(held, signed, strict=True):
-            sums.append(f"{d.total(each)} AS {name}, {d.whole(f'count({each})')} AS n_{name}")
+        signed = [f"s{i}" for i in range(len(totals))]
+        for total, name in zip(totals, signed, strict=True):
+            sums.append(f"{total.added} AS {name}, {total.present} AS n_{name}")
         carried = [*keys, "c", *terms, *signed, *(f"n_{each}" for each in signed)]
         limbs = self._limbs(plan, person, rows.person_is_text, keys)
         pairs = ", ".join([person, *keys, f"{d.whole('count(*)')} AS c", *sums, *limbs])
@@ -393,23 +368,6 @@ class Emitter:
 
 
 _AS_IT_IS = ("int", "text", "bool", "date", "days")  # what has about as many values as a column with bounds
-
-
-def _summed(plan: Bounded) -> frozenset[str]:
-    """The columns that sums are made of."""
-    return frozenset().union(
-        *(each.names() for term in plan.terms for each in (*term.present, *(t.of for t in term.factors))),
-        *(each.ticks.of.names() for each in plan.signed),
-    )
-
-
-def _only_grouped_by(plan: Bounded) -> frozenset[str]:
-    """The keys that are columns of the table itself, and that nothing else looks at."""
-    node, others = plan.rows, _summed(plan)
-    while isinstance(node, Where | Derive):
-        others |= node.condition.names() if isinstance(node, Where) else node.expression.names() | {node.name}
-        node = node.input
-    return frozenset(plan.names) - others if isinstance(node, Source) else frozenset()
 
 
 def _is_everything(plan: Bounded) -> bool:

@@ -106,6 +106,14 @@ class Values:
         shifted = double if what.start == 0.0 else f"({double} - {d.number(what.start)})"
         return rounded(d, f"{shifted} * {d.number(1.0 / what.tick)}")  # a power of two: the same as to divide
 
+    def unmoved_steps(self, what: Ticks, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        """A column of doubles as steps that are doubles too, whether they are in the bounds or not."""
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        shifted = inner if what.start == 0.0 else f"({inner} - {d.number(what.start)})"
+        if not isinstance(what.of.column(columns), Float):
+            return shifted
+        return f"floor({shifted} * {d.number(1.0 / what.tick)} + {d.number(0.5)})"
+
 
 def is_text(column: Column) -> bool:
     """Whether engines hold it as a text.

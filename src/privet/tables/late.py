@@ -1,0 +1,58 @@
+"""Columns that are read late: keys once a group and not on every row, values only after they have become steps."""
+
+from privet.tables.bounded import Bounded, Ticks
+from privet.tables.columns import Float, Int
+from privet.tables.expressions import Columns, Ref
+from privet.tables.plan import MOST_ROWS, Derive, Source, Where
+
+_EXACT = 2**53  # doubles hold every whole number up to here
+
+
+def summed(plan: Bounded) -> frozenset[str]:
+    """The columns that sums are made of."""
+    return frozenset().union(
+        *(each.names() for term in plan.terms for each in (*term.present, *(t.of for t in term.factors))),
+        *(each.ticks.of.names() for each in plan.signed),
+    )
+
+
+def only_grouped_by(plan: Bounded) -> frozenset[str]:
+    """The keys that are columns of the table itself, and that nothing else looks at."""
+    others = _looked_at(plan)
+    return frozenset() if others is None else frozenset(plan.names) - others - summed(plan)
+
+
+def only_added_up(plan: Bounded) -> frozenset[str]:
+    """The numbers of the table itself whose steps are added up by themselves, and that nothing else looks at: whether they
+    are moved into their bounds before they become steps or after is the same, for steps keep their order."""
+    others = _looked_at(plan)
+    if others is None:
+        return frozenset()
+    asked = [(*term.present, *(each.of for each in term.factors)) for term in plan.terms]
+    others |= set(plan.names).union(*(what.names() for each in asked for what in each if not isinstance(what, Ref)))
+    others |= set().union(*(each.of.names() for term in plan.terms if len(term.factors) > 1 for each in term.factors))
+    steps = [each for term in plan.terms for each in term.factors] + [each.ticks for each in plan.signed]
+    others |= set().union(*(each.of.names() for each in steps if not _fits(each, plan.rows.columns)))
+    return frozenset(each.of.name for each in steps if isinstance(each.of, Ref)) - others
+
+
+def _fits(steps: Ticks, columns: Columns) -> bool:
+    """Whether doubles hold them and add them up without rounding, in every order, by public limits alone."""
+    column = steps.of.column(columns)
+    if not isinstance(steps.of, Ref) or not isinstance(column, Int | Float):
+        return False
+    if isinstance(column, Int) and not (
+        steps.tick == 1.0 and steps.start.is_integer() and max(map(abs, column.span)) < _EXACT
+    ):
+        return False
+    low, high = steps.ends(columns)
+    return max(high - low, abs(low), abs(high)) * MOST_ROWS <= _EXACT
+
+
+def _looked_at(plan: Bounded) -> frozenset[str] | None:
+    """The columns that filters and derived columns look at; None where rows are not those of one table."""
+    node, others = plan.rows, frozenset[str]()
+    while isinstance(node, Where | Derive):
+        others |= node.condition.names() if isinstance(node, Where) else node.expression.names() | {node.name}
+        node = node.input
+    return others if isinstance(node, Source) else None
