@@ -13,7 +13,7 @@ from privet.learn.losses import Logistic, Squared
 from privet.learn.problem import ArrayRecords, Classes, Interval, Task
 from privet.learn.solvers import AdaSSP, BoostedSSP, SufficientStatistics, SymmetricGaussian
 from privet.learn.solvers.adassp import _certified
-from privet.learn.solvers.exact_totals import STEPS, exact_cross, exact_gram, exact_margins
+from privet.learn.solvers.exact_totals import STEPS, WholeRows, exact_gram, exact_margins
 from privet.learn.solvers.smallest_eigenvalue import smallest_eigenvalue
 from privet.mechanisms import Gaussian
 from privet.privacy import Guarantee, Unit
@@ -50,6 +50,24 @@ def test_grams_are_exact_integers_in_whatever_order():
     z = [[int(v * STEPS) for v in (*row, y)] for row, y in zip(few.rows.tolist(), few.targets.tolist(), strict=True)]
     exact = [[sum(a[i] * a[j] for a in z) for j in range(5)] for i in range(5)]
     assert (exact_gram(task(), ArrayRecords(rows[:40], goals[:40]), targets=True) == exact).all()
+
+
+@pytest.mark.parametrize("few", [0, 2**26], ids=["made again", "kept"])
+def test_sums_over_rows_that_are_kept_are_those_over_rows_that_are_made_again(few, monkeypatch):
+    from privet.learn.solvers import exact_totals
+    from privet.learn.solvers.boosted_ssp import residuals
+
+    monkeypatch.setattr(exact_totals, "_HELD", few)
+    rows, goals, clips = RNG.normal(size=(3_000, 3)), RNG.uniform(-2, 2, size=3_000), (1.0, 0.3, 0.01)
+    rows[7], goals[11] = np.inf, np.nan
+    data, again = (WholeRows(task(), ArrayRecords(rows, goals)) for _ in range(2))
+    assert (data.exact_gram() == exact_gram(task(), ArrayRecords(rows, goals), targets=True)).all()
+    assert (data._held is not None) == (few > 0)
+    assert (data.exact_gram() == exact_gram(task(), ArrayRecords(rows, goals), targets=True)).all()
+    one, told = data.exact_cross(residuals(np.array([0.5, -0.3, 0.1, 2.0])), clips)
+    other, same = again.exact_cross(residuals(np.array([0.5, -0.3, 0.1, 2.0])), clips)
+    assert told == same
+    assert all((one(k) == other(k)).all() for k in range(3))
 
 
 def test_margins_come_from_their_row_alone():
@@ -147,12 +165,13 @@ def test_the_level_and_the_products_from_it_move_by_their_sensitivities(unit, mo
     ends = 2.0 if unit == REPLACE else 1.0
     moved = float(np.linalg.norm((one - two).astype(float))) / STEPS**2
     assert 1.4 * ends < moved <= 1.5 * ends  # a target of 1 is 3/2 from the level: a reach of 1 would not hold
-    one, two = (exact_cross(public, each, distances(level), (1.0,))[0][0] for each in (far, opposite))
+    one, two = (WholeRows(public, each).exact_cross(distances(level), (1.0,))[0](0) for each in (far, opposite))
     clipped = float(np.linalg.norm((one - two).astype(float))) / STEPS**2
     assert 0.9 * ends < clipped <= ends  # and does where distances are clipped
     for noisy in (False, True):  # what is handed to the noise, which is made for a reach of 1
         (one, unit_of), (two, same) = (
-            _products(public, each, exact_gram(public, each, targets=True), level, noisy) for each in (far, opposite)
+            _products(public, WholeRows(public, each), exact_gram(public, each, targets=True), level, noisy)
+            for each in (far, opposite)
         )
         handed = float(np.linalg.norm((one - two).astype(float))) / STEPS**2 / float(unit_of)
         assert unit_of == same
@@ -175,8 +194,8 @@ def test_residuals_for_a_fixed_start_move_by_their_sensitivities(unit):
     for columns, _, left, right in pairs_of(unit):
         if columns != 2:
             continue
-        made = [exact_cross(task(2, False, unit), each, residuals(start), clips) for each in (left, right)]
-        moved = (made[0][0] - made[1][0]).astype(float) / STEPS**2
+        made = [WholeRows(task(2, False, unit), each).exact_cross(residuals(start), clips) for each in (left, right)]
+        moved = np.stack([made[0][0](k) - made[1][0](k) for k in range(2)]).astype(float) / STEPS**2
         rest = (np.array(made[0][1], dtype=object) - np.array(made[1][1], dtype=object)).astype(float) / STEPS**2
         worst = np.maximum(worst, [*np.linalg.norm(moved, axis=1), np.linalg.norm(rest)])
     ends, spread = (2.0, 1.0) if unit == REPLACE else (1.0, math.sqrt(2.0))

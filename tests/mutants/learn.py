@@ -193,7 +193,7 @@ plant(
 plant(
     "task: rows with NaN are kept",
     TASK,
-    "            unit[bad] = 0.0\n",
+    "            made[bad] = 0.0\n",
     "            pass\n",
     "tests/learn/test_task.py",
 )

@@ -96,6 +96,8 @@ def split(center: object) -> tuple[Any, Any, tuple[int, ...] | None]:
 
 
 def _nearest(center: object) -> tuple[int, Fraction]:
+    if type(center) is Fraction and 2 * abs(center.numerator) < center.denominator:
+        return 0, center
     ratio = None if isinstance(center, bool | np.bool_) else exact_ratio(center)
     if ratio is None:
         raise InvalidData(_CENTER)

@@ -16,8 +16,8 @@ def squared_lengths(rows: Array) -> Array:
     >>> squared_lengths(np.array([[3.0, 4.0], [0.0, 2.0]])).tolist()
     [25.0, 4.0]
     """
-    total = np.zeros(len(rows))
-    for start in range(0, rows.shape[1], _COLUMNS):
-        part = rows[:, start : start + _COLUMNS]
+    first, *others = (rows[:, start : start + _COLUMNS] for start in range(0, max(1, rows.shape[1]), _COLUMNS))
+    total = np.einsum("ij,ij->i", first, first)
+    for part in others:
         total += np.einsum("ij,ij->i", part, part)
-    return total
+    return np.asarray(total)

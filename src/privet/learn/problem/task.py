@@ -16,7 +16,7 @@ from privet.learn.problem.targets import Classes, Interval, NoTarget, Target
 from privet.privacy import Unit
 
 _SHRINK = 1.0 - 2.0**-20  # what rounding adds to a norm in float64 is far less
-_TILE = 2**15  # numbers that stay in the cache of a processor from one step to the next
+_TILE = 2**17  # numbers that stay in the cache of a processor from one step to the next
 _KEPT = 2**26  # numbers: half a gigabyte
 _INTERCEPT = 1.0 / 3.0  # the constant column, as a share of the row norm: 5% more noise buys the intercept
 
@@ -106,20 +106,25 @@ class Task:
                 made = Chunk(self._unit_rows(rows, bad), encoded)
             yield made
 
-    def whole_tiles(self, records: Records, *, rows: int, steps: int) -> Iterator[Chunk]:
+    def whole_tiles(self, records: Records, *, rows: int, steps: int, beside: int = 0) -> Iterator[Chunk]:
         """Unit rows times `steps` (a power of two), whole numbers as doubles, rounded towards zero, and encoded targets; of
-        at most `rows` records at a time, all in the same memory: it stays in the cache of a processor. Not releasable.
+        at most `rows` records at a time, all in the same memory: it stays in the cache of a processor. `beside` more
+        columns are left for whoever asks. Not releasable.
         """
-        room = np.empty((rows, self.dimension))
+        size = max(1, _TILE // self.dimension // rows) * rows  # so many are made at a time
+        room = np.zeros((size, self.dimension + beside))
         for given, encoded, bad in self._read(records):
-            for start in range(0, len(bad), rows):
-                piece = slice(start, start + rows)
+            for start in range(0, len(bad), size):
+                piece = slice(start, start + size)
+                tiles = room[: len(bad[piece])]
+                unit = tiles[:, : self.dimension]
                 with np.errstate(all="ignore"):
-                    tile = self._unit_rows(given[piece], bad[piece], steps, room[: len(bad[piece])])
-                    tile = (
-                        np.trunc(tile, out=tile) if isinstance(tile, np.ndarray) else np.trunc(tile.toarray() * steps)
-                    )
-                yield Chunk(tile, encoded[piece])
+                    made = self._unit_rows(given[piece], bad[piece], steps, unit)
+                    if made is not unit:
+                        np.multiply(made.toarray(), steps, out=unit)
+                    np.trunc(tiles, out=tiles)
+                for first in range(0, len(tiles), rows):
+                    yield Chunk(tiles[first : first + rows], encoded[piece][first : first + rows])
 
     def _read(self, records: Records) -> Iterator[tuple[Any, Array, Array]]:
         """Rows as they are given, encoded targets, and which of them are none."""
@@ -173,15 +178,17 @@ class Task:
         """Unit rows times `steps`: a power of two in a factor rounds nothing."""
         unit, lengths = made[:, : self.features], np.sqrt(squared_lengths(values))
         clip = np.minimum(1.0, self.row_norm * _SHRINK / lengths)
-        np.multiply(values, steps * self._shares(clip)[:, None], out=unit)
-        odd = ~((lengths > 1e-100) & (lengths < 1e100))  # squares of small and large numbers leave the doubles
-        if odd.any():
+        np.multiply(values, self._shares(clip, steps)[:, None], out=unit)
+        if not (
+            lengths.min() > 1e-100 and lengths.max() < 1e100
+        ):  # squares of small and large numbers leave the doubles
+            odd = ~((lengths > 1e-100) & (lengths < 1e100))
             unit[odd] = steps * self._odd_rows(values[odd])
             bad = bad | ~np.isfinite(values).all(axis=1)
-        if bad.any():
-            unit[bad] = 0.0
         if self.intercept:
-            made[:, -1] = steps * self._constants(bad)
+            made[:, -1] = steps * self.constant
+        if bad.any():
+            made[bad] = 0.0
 
     def _odd_rows(self, values: Array) -> Array:
         peaks = np.max(np.abs(values), axis=1, initial=0.0)
@@ -215,9 +222,9 @@ class Task:
             return made
         return sparse.hstack([made, sparse.csr_array(self._constants(bad)[:, None])], format="csr")
 
-    def _shares(self, lengths: Array) -> Array:
-        """Lengths as a share of what a row with its constant can have."""
-        return lengths * (_SHRINK / self.length if self.intercept else 1.0 / self.length)
+    def _shares(self, lengths: Array, steps: int = 1) -> Array:
+        """Lengths as a share of what a row with its constant can have, times `steps`."""
+        return lengths * (steps * (_SHRINK / self.length if self.intercept else 1.0 / self.length))
 
     def _constants(self, bad: Array) -> Array:
         return np.where(bad, 0.0, self.constant)

@@ -15,7 +15,7 @@ from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved
-from privet.learn.solvers.exact_totals import STEPS, Factors, exact_cross, exact_gram, exact_margins
+from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows, exact_margins
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.shrinkage import Noise, shrunk
 from privet.learn.solvers.solver import Solver
@@ -32,7 +32,7 @@ _COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 
 _USUAL = 0.15  # a mean whose noise is larger than this (y lies in [-1, 1]) predicts hardly better than the middle of y
 _FAINT = 0.015  # noise of the first product, for one record, below which targets far from the level are not clipped
 _WIDTH = 3.0  # residuals are clipped at so many of their standard deviations
-_CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # all are tried in one pass; one of them is released
+_CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # one of them, which the spread names, is released
 
 
 @final
@@ -130,20 +130,21 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
 
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         task = self.task
-        moments = exact_gram(task, prepared, targets=True)
+        data = WholeRows(task, prepared)
+        moments = data.exact_gram()
         level, count = (0, 1.0) if self.level is None else _mean(self.level, task, moments, source)
         gram = np.asarray(self.gram.release(moments[:-1, :-1], source=source).value)
         noisy = self.first.sigma * math.sqrt(task.dimension) > _FAINT * count
-        totals, farthest = _products(task, prepared, moments, level, noisy)
+        totals, farthest = _products(task, data, moments, level, noisy)
         cross = float(farthest) * _released(self.first, totals, source, farthest)
         ridged = gram + np.diag(penalties(task, self.ridge))
         known, flat = Noise(self.gram.sigma, float(farthest) * self.first.sigma), _flat(task, level)
         moved = shrunk(ridged, cross, known, constant=task.intercept)
-        products, others = exact_cross(task, prepared, residuals(flat + moved), _CLIPS)
+        product, others = data.exact_cross(residuals(flat + moved), _CLIPS)
         squares, many = _released(self.spread, others, source)
         variance = max(float(squares) + self.spread.sigma, self.spread.sigma) / max(float(many), 1.0)
         clip = max(i for i, each in enumerate(_CLIPS) if i == 0 or each >= _WIDTH * math.sqrt(variance))
-        rest = _CLIPS[clip] * _released(self.second, products[clip], source)
+        rest = _CLIPS[clip] * _released(self.second, product(clip), source)
         left = max(float(squares), 0.0) / max(float(many), 1.0)
         later = Noise(self.gram.sigma, _CLIPS[clip] * self.second.sigma, left)
         share = later_share(known, later, moved)
@@ -201,13 +202,13 @@ def _constant(task: Task) -> int:
     return int(task.constant * STEPS)
 
 
-def _products(task: Task, records: Records, moments: Any, level: int, noisy: bool) -> tuple[Any, Fraction]:
+def _products(task: Task, data: WholeRows, moments: Any, level: int, noisy: bool) -> tuple[Any, Fraction]:
     """The exact sum of unit row times (target - level), and how far from the level a target can be: not releasable.
 
     Where noise is large, distances beyond 1, which are rare, are clipped: that costs less than the noise for them.
     """
     if level and noisy:
-        return exact_cross(task, records, distances(level), (1.0,))[0][0], Fraction(1)
+        return data.exact_cross(distances(level), (1.0,))[0](0), Fraction(1)
     return exact_products(task, moments, level), Fraction(STEPS + abs(level), STEPS)
 
 

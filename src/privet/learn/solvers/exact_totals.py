@@ -20,13 +20,19 @@ GRID = Grid(-42)  # the steps of sums of products
 _TILE = 2**10  # rows whose products of at most 2^42 are added up in doubles: below 2^53
 _TILES = 2**10  # tiles whose sums are added up in int64: below 2^63
 
+_BLOCK = 2**21  # numbers in a block of those
+_HELD = 2**26  # numbers that are kept between sums: a quarter of a gigabyte
+
 Factors = Callable[[Array, Array], Array]
+Tile = tuple[Array, Array]  # rows in whole steps, and targets
 
 
-def tiles(task: Task, records: Records) -> Iterator[tuple[Array, Array]]:
-    """Rows in whole steps, as doubles, in the same memory each time, and their targets as a loss takes them: not
-    releasable."""
-    for chunk in task.whole_tiles(records, rows=_TILE, steps=STEPS):
+def tiles(task: Task, records: Records, *, targets: bool = False) -> Iterator[Tile]:
+    """Rows in whole steps, as doubles, in the same memory each time, and their targets as a loss takes them; if asked, the
+    steps of the targets (within [-1, 1]) are the last column of the rows. Not releasable."""
+    for chunk in task.whole_tiles(records, rows=_TILE, steps=STEPS, beside=int(targets)):
+        if targets:
+            chunk.rows[:, -1] = whole(chunk.targets)
         yield chunk.rows, chunk.targets
 
 
@@ -71,44 +77,122 @@ class Total:
         return self._large
 
 
+class WholeRows:
+    """Unit rows of private records in whole steps, and their targets, for several exact sums over them.
+
+    Where records are in memory and not too many, the first sum keeps their steps as floats of 32 bits, which hold each of
+    them: later sums need not make them again.
+    """
+
+    __slots__ = ("_few", "_held", "_records", "_task")
+
+    def __init__(self, task: Task, records: Records) -> None:
+        self._task, self._records = task, records
+        self._held: list[Tile] | None = None
+        self._few = records.kept
+
+    def _added(self, part: Callable[[Iterator[Tile]], Any]) -> Any:
+        """A sum over the records, wherever they lie. What is sent there holds nothing private."""
+        task = self._task
+        if self._held is not None:
+            return part(_widened(self._held))
+        if self._few:
+            return part(self._first())
+        return self._records.exact_added(lambda piece: part(tiles(task, piece, targets=True)))
+
+    def _first(self) -> Iterator[Tile]:
+        held: list[Tile] = []
+        size, block, free = 0, np.empty((0, 0)), 0
+        for rows, goals in tiles(self._task, self._records, targets=True):
+            size += rows.size
+            if size > _HELD:
+                held, block, free = [], np.empty((0, 0)), 0
+            else:
+                if len(rows) > free:  # large blocks: the system gives their memory in large pages
+                    free = max(_TILE, _BLOCK // rows.shape[1])
+                    block = np.empty((free, rows.shape[1]), dtype=np.float32)
+                kept, free = block[len(block) - free :][: len(rows)], free - len(rows)
+                np.copyto(kept, rows, casting="same_kind")
+                held.append((kept, goals))
+            yield rows, goals
+        self._few = size <= _HELD
+        self._held = held if self._few else None
+
+    def exact_gram(self) -> Any:
+        """The sum of z z^T in steps of `GRID`, z the unit row and the target (within [-1, 1]): not releasable."""
+        size = self._task.dimension + 1
+        return self._added(lambda pieces: _gram(pieces, size))
+
+    def exact_cross(self, factors: Factors, clips: tuple[float, ...]) -> tuple[Callable[[int], Any], list[int]]:
+        """In steps of `GRID`: what tells, for a place in `clips`, the sum of factor/clip (within [-1, 1]) times unit row;
+        the sum of squared factors within [-1, 1], and the number of records. Not releasable.
+
+        `factors(rows in steps, targets)` must come from each record alone, in floats too: see `exact_margins`. Sums over
+        rows that are kept are made when they are asked for, others all at once.
+        """
+        size = self._task.dimension
+        if self._held is None:
+            products, (squares, many) = self._added(lambda pieces: _cross(pieces, size, factors, clips))
+            return products.__getitem__, [int(squares), int(many) * STEPS**2]
+        held = self._held
+        made = [factors(rows[:, :-1], goals) for rows, goals in _widened(held)]
+        squares, many = _spread(made)
+
+        def product(place: int) -> Any:
+            total = Total((size,))
+            for each, (rows, _) in zip(made, _widened(held), strict=True):
+                total.add((whole(each / clips[place]) @ rows)[:-1])
+            return total.exact_sum()
+
+        return product, [int(squares), int(many) * STEPS**2]
+
+
 def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
     """The sum of z z^T in steps of `GRID`, z the unit row, with the target (within [-1, 1]) as the last column if asked:
     not releasable.
     """
-    return records.exact_added(lambda piece: _gram(task, piece, targets))
+    size = task.dimension + targets
+    return records.exact_added(lambda piece: _gram(tiles(task, piece, targets=targets), size))
 
 
-def _gram(task: Task, records: Records, targets: bool) -> Any:
-    size = task.dimension
-    total, sums = Total((size + targets, size + targets)), np.zeros((size + targets, size + targets))
-    for rows, goals in tiles(task, records):
-        sums[:size, :size] = rows.T @ rows
-        if targets:
-            steps = whole(goals)
-            sums[size, :size] = sums[:size, size] = rows.T @ steps
-            sums[size, size] = steps @ steps
-        total.add(sums)
+def _widened(held: list[Tile]) -> Iterator[Tile]:
+    """Tiles as doubles, in the same memory each time: it stays in the cache of a processor."""
+    room = np.empty((_TILE, held[0][0].shape[1])) if held else np.empty((0, 0))
+    for rows, goals in held:
+        np.copyto(room[: len(rows)], rows)
+        yield room[: len(rows)], goals
+
+
+def _gram(pieces: Iterator[Tile], size: int) -> Any:
+    from scipy.linalg.blas import dsyrk
+
+    total = Total((size, size))
+    for rows, _ in pieces:
+        total.add(dsyrk(1.0, rows.T))  # one half of the matrix, and zeros
+    half = total.exact_sum()
+    return half + np.triu(half, 1).T
+
+
+def _cross(pieces: Iterator[Tile], size: int, factors: Factors, clips: tuple[float, ...]) -> tuple[Any, Any]:
+    total, spread, narrow = Total((len(clips), size)), Total((2,)), np.array(clips)[:, None]
+    for rows, goals in pieces:
+        made = factors(rows[:, :-1], goals)
+        total.add((whole(made / narrow) @ rows)[:, :-1])
+        spread.add(_squares(made))
+    return total.exact_sum(), spread.exact_sum()
+
+
+def _spread(made: list[Array]) -> Any:
+    total = Total((2,))
+    for each in made:
+        total.add(_squares(each))
     return total.exact_sum()
 
 
-def exact_cross(task: Task, records: Records, factors: Factors, clips: tuple[float, ...]) -> tuple[Any, list[int]]:
-    """In steps of `GRID`: for each clip the sum of factor/clip (within [-1, 1]) times unit row, as the rows of an array;
-    the sum of squared factors within [-1, 1], and the number of records. Not releasable.
-
-    `factors(rows in steps, targets)` must come from each record alone, in floats too: see `exact_margins`.
-    """
-    products, (squares, many) = records.exact_added(lambda piece: _cross(task, piece, factors, clips))
-    return products, [int(squares), int(many) * STEPS**2]
-
-
-def _cross(task: Task, records: Records, factors: Factors, clips: tuple[float, ...]) -> tuple[Any, Any]:
-    total, others, narrow = Total((len(clips), task.dimension)), Total((2,)), np.array(clips)[:, None]
-    for rows, goals in tiles(task, records):
-        made = factors(rows, goals)
-        total.add(whole(made / narrow) @ rows)
-        steps = whole(made)
-        others.add(np.array([steps @ steps, float(len(goals))]))
-    return total.exact_sum(), others.exact_sum()
+def _squares(factors: Array) -> Array:
+    """The sum of squared factors within [-1, 1], and how many there are."""
+    steps = whole(factors)
+    return np.array([steps @ steps, float(len(factors))])
 
 
 def exact_margins(rows: Array, weights: Array) -> Array:

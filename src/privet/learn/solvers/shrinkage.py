@@ -1,6 +1,5 @@
 """Coefficients from noisy normal equations: post-processing of what was released."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -44,24 +43,20 @@ def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
     squared = np.maximum(squared, 0.0)
     beta, alpha = turn.T @ cross, turn.T @ gram[:, -1] if constant else np.zeros(len(cross))
     sampled = noise.residual * np.sqrt(squared)
-    scores, flat, level = [], [], []
-    for length in _LENGTHS if slopes else (0.0,):
-        for own in _CONSTANTS if constant else (0.0,):
-            variance = noise.cross**2 + 0.5 * noise.gram**2 * (length + own)
-            prior = length / slopes if slopes else 0.0
-            spread = prior * squared + variance + sampled
-            ab, aa = float(alpha @ (beta / spread)), float(alpha @ (alpha / spread))
-            pull = own * ab / (1.0 + own * aa)
-            solved = (beta - pull * alpha) / spread
-            fit = float(beta @ (beta / spread)) - pull * ab
-            doubt = _DOUBT * ((length > 0.0) + (own > 0.0))
-            scores.append(-0.5 * (fit + float(np.log(spread).sum()) + math.log1p(own * aa)) - doubt)
-            flat.append(prior * solved)
-            level.append(own * float(alpha @ solved))
-    weights = np.exp(np.array(scores) - max(scores))
+    lengths, constants = _LENGTHS if slopes else (0.0,), _CONSTANTS if constant else (0.0,)
+    length, own = (each.ravel()[:, None] for each in np.meshgrid(lengths, constants, indexing="ij"))
+    spread = length / max(slopes, 1) * squared + noise.cross**2 + 0.5 * noise.gram**2 * (length + own) + sampled
+    ab, aa = (alpha * beta / spread).sum(axis=1), (alpha * alpha / spread).sum(axis=1)
+    length, own = length[:, 0], own[:, 0]
+    pull = own * ab / (1.0 + own * aa)
+    solved = (beta - pull[:, None] * alpha) / spread
+    fit = (beta * beta / spread).sum(axis=1) - pull * ab
+    doubt = _DOUBT * ((length > 0.0).astype(float) + (own > 0.0))
+    scores = -0.5 * (fit + np.log(spread).sum(axis=1) + np.log1p(own * aa)) - doubt
+    weights = np.exp(scores - scores.max())
     weights /= weights.sum()
-    slope = gram[:, :slopes].T @ (turn @ (weights @ np.array(flat)))
-    return np.append(slope, weights @ np.array(level)) if constant else np.asarray(slope)
+    slope = gram[:, :slopes].T @ (turn @ (weights * length / max(slopes, 1) @ solved))
+    return np.append(slope, weights * own @ solved @ alpha) if constant else np.asarray(slope)
 
 
 def plain(gram: Array, cross: Array, edge: float) -> Array | None:
@@ -72,7 +67,9 @@ def plain(gram: Array, cross: Array, edge: float) -> Array | None:
     >>> plain(np.diag([0.5, 4.0]), np.array([2.0, 2.0]), 1.0) is None
     True
     """
-    if float(np.linalg.eigvalsh(gram)[0]) <= edge:
+    try:
+        np.linalg.cholesky(gram - edge * np.eye(len(gram)))
+    except np.linalg.LinAlgError:
         return None
     return np.asarray(np.linalg.solve(gram, cross))
 

@@ -13,7 +13,7 @@ from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidData
 from privet.learn.solvers.exact_totals import GRID
 from privet.mechanisms import ErrorBar, Gaussian
-from privet.mechanisms.families.record_totals import noisy_steps
+from privet.mechanisms.families.record_totals import noisy_doubles, noisy_steps
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit
@@ -87,15 +87,14 @@ class SymmetricGaussian(Mechanism[Any, Any]):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "iO" or value.shape != (self.size, self.size):
             raise InvalidData(f"the matrix must be an array of integers with {self.size} rows and columns")
 
-    def _prepare(self, value: Any) -> tuple[list[int], list[int]]:
-        upper = value[np.triu_indices(self.size, 1)]
-        return [int(each) for each in np.diagonal(value)], [int(each) for each in upper]
+    def _prepare(self, value: Any) -> tuple[Array, Array]:
+        return np.diagonal(value), value[np.triu_indices(self.size, 1)]
 
     def _measured_of(self, value: Any) -> list[Fraction]:
         """All entries: their l2 length is the Frobenius norm."""
         return [GRID.times(int(each)) for each in value.flat]
 
-    def _draw(self, prepared: tuple[list[int], list[int]], runs: int, source: Source) -> Array:
+    def _draw(self, prepared: tuple[Array, Array], runs: int, source: Source) -> Array:
         made = np.empty((runs, self.size, self.size))
         off = Gaussian(scale=self.noise.scale * _HALF_ROOT, sensitivity=self.noise.sensitivity)
         diagonal, upper = np.arange(self.size), np.triu_indices(self.size, 1)
@@ -123,6 +122,8 @@ class SymmetricGaussian(Mechanism[Any, Any]):
         yield Example(cls.for_budget(mu=1.0, size=2, sensitivity=1.0), nothing, side, Guarantee(mu=1.0), detects=0.4)
 
 
-def _doubles(noise: Gaussian, totals: list[int], runs: int, source: Source) -> Array:
-    fine, rows = noisy_steps(noise, totals, GRID, runs=runs, source=source)
+def _doubles(noise: Gaussian, totals: Array, runs: int, source: Source) -> Array:
+    if len(totals) > 1:
+        return noisy_doubles(noise, totals, GRID, runs=runs, source=source)
+    fine, rows = noisy_steps(noise, [int(totals[0])], GRID, runs=runs, source=source)
     return np.array([[fine.double(each) for each in row] for row in rows])

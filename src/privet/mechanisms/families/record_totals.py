@@ -1,6 +1,6 @@
 """Totals of clean records: exact integers on a public grid, and noise on that grid."""
 
-import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -11,10 +11,12 @@ from privet._numerics import Array
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Source
 from privet.noise import Grid
+from privet.noise.steps import Steps
 
 CHUNK = 2**16  # records of at most 2^42 steps: a chunk cannot leave int64
 FINE = 40  # a record is rounded to 2^-40 of the width of its bounds
 UNIT_GRID = Grid(-FINE)
+_LARGEST = sys.float_info.max
 
 
 def exact_total(steps: Array) -> int:
@@ -58,17 +60,37 @@ def noisy_steps(
 ) -> tuple[Grid, list[list[int]]]:
     """The same as that grid, and whole steps of it."""
     fine, scale = noise_grid(noise.scale, grid)
-    shift = fine.exponent - grid.exponent  # one step of the noise's grid is 2^shift steps of the totals
     if len(totals) == 1:
-        whole, rest = Grid(shift).split(totals[0], 1)
+        whole, rest = Grid(fine.exponent - grid.exponent).split(totals[0], 1)
         drawn = noise._noisy(rest, scale, source, size=runs)
         return fine, [[whole + k] for k in drawn.tolist()]
-    # A total may have more bits than a double: its whole steps stay an integer, and only the rest enters the noise.
-    wholes = [total >> shift if shift > 0 else total << -shift for total in totals]
-    rests = [
-        math.ldexp(total - (whole << shift), -shift) if shift > 0 else 0.0
-        for total, whole in zip(totals, wholes, strict=True)
-    ]
-    centers = np.broadcast_to(np.array(rests), (runs, len(totals)))
-    drawn = np.asarray(noise._noisy(centers, scale, source))
+    held = np.empty(len(totals), dtype=object)
+    held[:] = totals
+    steps, drawn = _drawn(noise, held, grid, runs, source)
+    wholes = steps.whole.tolist()
     return fine, [[whole + k for whole, k in zip(wholes, row, strict=True)] for row in drawn.tolist()]
+
+
+def noisy_doubles(
+    noise: AdditiveMechanism, totals: Array, grid: Grid, *, runs: int = 1, source: Source = None
+) -> Array:
+    """The same for two totals or more, an array of integers of whatever size, as doubles: each rounded once, and none
+    beyond the largest.
+    """
+    fine, _ = noise_grid(noise.scale, grid)
+    steps, drawn = _drawn(noise, totals.astype(object), grid, runs, source)
+    with np.errstate(over="ignore"):
+        made = np.ldexp(steps.plus(drawn), fine.exponent)
+    return np.clip(made, -_LARGEST, _LARGEST)
+
+
+def _drawn(noise: AdditiveMechanism, totals: Array, grid: Grid, runs: int, source: Source) -> tuple[Steps, Array]:
+    """Totals in steps of the noise's grid, and what is drawn around what they leave, in `runs` rows."""
+    fine, scale = noise_grid(noise.scale, grid)
+    shift = fine.exponent - grid.exponent  # one step of the noise's grid is 2^shift steps of the totals
+    # A total may have more bits than a double: its whole steps stay an integer, and only the rest enters the noise.
+    wholes = totals >> shift if shift > 0 else totals << -shift
+    rests = np.ldexp((totals - (wholes << shift)).astype(np.float64), -shift) if shift > 0 else np.zeros(len(totals))
+    centers = np.broadcast_to(rests, (runs, len(totals)))
+    drawn = np.asarray(noise._noisy(centers, scale, source))
+    return Steps(wholes, None, rests), drawn
