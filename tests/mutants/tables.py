@@ -36,6 +36,13 @@ plant(
     "if True:",
 )
 plant(
+    "emit: one row too many goes into a join",
+    EMIT,
+    "WHERE {place} <= {node.most_rows}",
+    "WHERE {place} <= {node.most_rows} + 1",
+    "tests/tables/test_joins.py",
+)
+plant(
     "reading: what links is moved to a bound",
     READING,
     "            if linking:\n                return self._inside(number, column)\n",

@@ -11,7 +11,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables.columns import Column, Float
-from privet.tables.expressions import Expression
+from privet.tables.expressions import Expression, Ref
 from privet.tables.keys import KeySet
 from privet.tables.plan import MOST_ROWS, Node
 from privet.tables.reach import Reach
@@ -41,6 +41,16 @@ class Ticks:
         """The least and the most steps that a row can have."""
         low, high = (floor((float(end) - self.start) / self.tick + 0.5) for end in self.of.column(columns).span)
         return low, high
+
+
+def join_ticks(name: str, column: Float) -> Ticks:
+    """A column of fractions as whole steps from 0 on, by which rows of a person are brought into an order.
+
+    >>> join_ticks("cost", Float(-1.0, 1.0, tick=0.5)).start
+    -1.0
+    """
+    assert column.tick is not None
+    return Ticks(Ref(name), float(column.span[0]), column.tick)
 
 
 @final

@@ -5,11 +5,11 @@ from itertools import count as counter
 from typing import Any, NamedTuple
 
 from privet.errors import InvalidData
-from privet.tables.bounded import Bounded, Salts
-from privet.tables.columns import Category, Column, Text
+from privet.tables.bounded import Bounded, Salts, join_ticks
+from privet.tables.columns import Category, Column, Float, Text
 from privet.tables.dialect import Dialect
 from privet.tables.late import only_added_up, only_grouped_by, summed
-from privet.tables.mix import FOLD, LIMIT, MISSING, P
+from privet.tables.mix import FOLD, LIMIT, MISSING, P, turn_of
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import Reader, Reading, no_column
@@ -41,6 +41,7 @@ class Emitter:
         self.reader, self.values = Reader(dialect), Values(dialect)
         self._numbers = counter()
         self.used: dict[str, set[str]] = {}  # the columns that are read, by table
+        self._turn = 1  # of the order in which rows of a person go into a join
         self._late: frozenset[str] = frozenset()  # keys that are read once a group and not on every row
         self._read_late: dict[str, str] = {}  # how, by the alias of what the table holds
         self._unmoved: frozenset[str] = frozenset()  # values that are moved into their bounds as steps, and not before
@@ -128,8 +129,7 @@ class Emitter:
         return f"SELECT * FROM (VALUES {listed}) AS {self._alias()}({', '.join(names)})"
 
     def _person_join(self, node: PersonJoin, needed: frozenset[str]) -> _Relation:
-        one = self.relation(node.left, needed & set(node.left.columns))
-        two = self.relation(node.right, needed & set(node.right.columns))
+        one, two = (self._joined(node, side, needed & set(side.columns)) for side in (node.left, node.right))
         if one.person_is_text != two.person_is_text:
             raise InvalidData("one table names persons by texts, the other by numbers: cast one of them")
         left, right = self._alias(), self._alias()
@@ -137,6 +137,26 @@ class Emitter:
         on = f"{left}.{one.person} = {right}.{two.person}"
         sql = f"SELECT {picked} FROM ({one.sql}) AS {left} JOIN ({two.sql}) AS {right} ON {on}"
         return one._replace(sql=sql, aliases={**one.aliases, **two.aliases})
+
+    def _joined(self, node: PersonJoin, side: Node, needed: frozenset[str]) -> _Relation:
+        """The rows of a side of a join, of each person the first ones in a salted order of what is asked of them: rows that
+        are equal in it stand for each other."""
+        rows, columns, d = self.relation(side, needed), side.columns, self.dialect
+        person, names, numbers = str(rows.person), sorted(needed), []
+        for name in names:
+            column, alias = columns[name], rows.aliases[name]
+            if isinstance(column, Float):
+                ticks = self.values.ticks(join_ticks(name, column), columns, rows.aliases)
+                numbers.append(f"coalesce({ticks}, {d.number(MISSING)})")
+            else:
+                numbers.append(self._number(alias, is_text(column)))
+        turned = f"({self._folded(numbers)}) % {P} * {d.number(self._turn)} % {P}"
+        order = ", ".join([turned, *(f"{rows.aliases[name]} NULLS LAST" for name in names)] if names else [person])
+        place = self._alias()
+        window = f"row_number() OVER (PARTITION BY {person} ORDER BY {order}) AS {place}"
+        known = f"SELECT *, {window} FROM ({rows.sql}) AS {self._alias()} WHERE {person} IS NOT NULL"
+        picked = ", ".join([*rows.aliases.values(), person])
+        return rows._replace(sql=f"SELECT {picked} FROM ({known}) AS {self._alias()} WHERE {place} <= {node.most_rows}")
 
     def _linked(self, node: Linked, needed: frozenset[str]) -> _Relation:
         rows = self._source(node.input, needed | {node.on}, node.on)
@@ -193,7 +213,7 @@ class Emitter:
 
     def query(self, plan: Bounded, salts: Salts) -> str:
         """Keys, rows, persons, cells and signed sums of every group that the data have."""
-        by_person = isinstance(plan.rows.unit, Person)
+        by_person, self._turn = isinstance(plan.rows.unit, Person), turn_of(salts)
         self._late = frozenset() if by_person or not self.dialect.late_keys else only_grouped_by(plan)
         self._unmoved = only_added_up(plan) if self.dialect.double_sums else frozenset()
         rows, keys, terms, signed = self._prepared(plan)
@@ -321,11 +341,15 @@ class Emitter:
         for key, name in zip(keys, plan.names, strict=True):
             column = plan.rows.columns[name]
             numbers.append(key if _small(column) else self._number(key, is_text(column)))
+        number, folded = self._present_number(person, person_is_text), self._folded(numbers)
+        return [f"{self.dialect.natural(number)} AS id", f"{self.dialect.natural(folded)} AS key_number"]
+
+    def _folded(self, numbers: list[str]) -> str:
+        """Several numbers below 2^60 as one."""
         folded = numbers[0] if numbers else self.dialect.number(0)
         for each in numbers[1:]:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
-        number = self._present_number(person, person_is_text)
-        return [f"{self.dialect.natural(number)} AS id", f"{self.dialect.natural(folded)} AS key_number"]
+        return folded
 
     def _mixed(self, steps: list[tuple[str, str]], carried: list[str], salts: Salts) -> str:
         """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself."""

@@ -43,6 +43,15 @@ def priority(ids: Array, keys: Array, salts: tuple[int, ...]) -> Array:
     return h
 
 
+def turn_of(salts: tuple[int, ...]) -> int:
+    """A factor from 1 to P - 1, by which numbers modulo P are brought into another order.
+
+    >>> turn_of((1, 0, 3, 4, 5)), turn_of((1, P - 1, 3, 4, 5))
+    (1, 1)
+    """
+    return salts[1] % (P - 1) + 1
+
+
 def number_of(value: Any) -> int:
     """A value as a number below 2^60: a whole number there is itself, a day counts from 1970, and anything else is 60
     bits of the MD5 of its text.

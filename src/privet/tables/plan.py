@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from privet._validate import instance
 from privet.errors import InvalidParameter
@@ -216,7 +216,8 @@ class PublicJoin(_Step):
 @dataclass(frozen=True)
 class PersonJoin(Node):
     """Two tables of the same persons, joined on the person: every row of one meets every row of the other that is about
-    the same person. Bounds on the rows of a person are applied to what comes out, by the left table's limits.
+    the same person. Bounds on the rows of a person are applied to what comes out, by the left table's limits. Of each
+    table at most `most_rows` rows of one person go in: else a million rows on both sides would be 10^12 to look at.
 
     >>> from privet.tables.columns import Int
     >>> one = Source("t", (("a", Int(0, 1)),), Person("id", max_rows=1))
@@ -226,6 +227,7 @@ class PersonJoin(Node):
 
     left: Node
     right: Node
+    most_rows: ClassVar[int] = 256
 
     def __post_init__(self) -> None:
         units = self.left.unit, self.right.unit

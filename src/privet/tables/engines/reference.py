@@ -7,13 +7,14 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.tables import expressions as tree
-from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged, join_ticks
 from privet.tables.columns import Column, Float
 from privet.tables.dialect import SETTLE
 from privet.tables.engines.reference_columns import Values, canonical, persons
 from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
-from privet.tables.mix import folded, number_of, priority
+from privet.tables.late import summed
+from privet.tables.mix import MISSING, P, folded, number_of, priority, turn_of
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import no_column
@@ -46,7 +47,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
     >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
     [3]
     """
-    frame = _rows(plan.rows, sources)
+    frame = _rows(plan.rows, sources, frozenset(plan.names) | summed(plan), turn_of(salts))
     columns, kept = plan.rows.columns, np.ones(frame.size, dtype=bool)
     for name in plan.names:
         if not columns[name].null:
@@ -133,25 +134,55 @@ def _order(value: Any) -> Any:
 # --- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _rows(node: Node, sources: Sources) -> Frame:
+def _rows(node: Node, sources: Sources, needed: frozenset[str], turn: int) -> Frame:
+    """The rows of a node. What is `needed` of them, and the `turn` of their order, decide which go into a join."""
     if isinstance(node, Source):
         return _source(node, sources)
     if isinstance(node, Where):
-        frame = _rows(node.input, sources)
+        frame = _rows(node.input, sources, needed | node.condition.names(), turn)
         holds, known = _condition(node.condition, frame.columns, node.input.columns)
         return frame.taken(np.flatnonzero(holds & known))
     if isinstance(node, Derive):
-        frame = _rows(node.input, sources)
+        below = (needed - {node.name}) | node.expression.names() if node.name in needed else needed
+        frame = _rows(node.input, sources, below, turn)
         made = _value(node.expression, frame.columns, node.input.columns)
         return frame._replace(columns={**frame.columns, node.name: made})
     if isinstance(node, PublicJoin):
-        return _public_join(node, _rows(node.input, sources))
+        return _public_join(node, _rows(node.input, sources, needed | set(node.on), turn))
     if isinstance(node, PersonJoin):
-        return _person_join(_rows(node.left, sources), _rows(node.right, sources))
+        sides = [_joined(node, side, sources, needed & set(side.columns), turn) for side in (node.left, node.right)]
+        return _person_join(*sides)
     if isinstance(node, Linked):
         return _linked(node, sources)
     assert isinstance(node, Union)
-    return _union([_rows(each, sources) for each in node.inputs])
+    return _union([_rows(each, sources, needed, turn) for each in node.inputs])
+
+
+def _joined(node: PersonJoin, side: Node, sources: Sources, needed: frozenset[str], turn: int) -> Frame:
+    """The rows of a side of a join, of each person the first ones in an order of what is needed of them."""
+    frame, columns, names = _rows(side, sources, needed, turn), side.columns, sorted(needed)
+    assert frame.person is not None
+    held = {name: _held(frame.columns[name], columns[name]) for name in names}
+    numbers = [_numbers(name, columns[name], frame, columns, held[name]) for name in names]
+    first = folded(numbers, frame.size) % P * turn % P
+    order = sorted(range(frame.size), key=lambda i: (first[i], *(_order(held[name][i]) for name in names)))
+    met: dict[Any, int] = {}
+    kept = []
+    for i in order:
+        if frame.person.missing[i]:
+            continue
+        person = frame.person.values[i]
+        met[person] = met.get(person, 0) + 1
+        if met[person] <= node.most_rows:
+            kept.append(i)
+    return frame.taken(np.array(sorted(kept), dtype=np.int64))
+
+
+def _numbers(name: str, column: Column, frame: Frame, columns: Mapping[str, Column], held: list[Any]) -> Array:
+    if not isinstance(column, Float):
+        return np.array([number_of(each) for each in held], dtype=np.int64)
+    steps = _ticks(join_ticks(name, column), frame.columns, columns)
+    return np.where(steps.missing, MISSING, steps.values)
 
 
 def _source(node: Source, sources: Sources, linking: str | None = None) -> Frame:
