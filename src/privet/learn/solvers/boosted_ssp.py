@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, final
 
@@ -16,6 +16,16 @@ from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved
 from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows, exact_margins
+from privet.learn.solvers.level import (
+    Mean,
+    again_share,
+    bought_mean,
+    distances,
+    level_reach,
+    nearer,
+    shrunk_mean,
+    whole_constant,
+)
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.shrinkage import Noise, shrunk
 from privet.learn.solvers.solver import Solver
@@ -23,13 +33,11 @@ from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
 _SHARES = {"gram": 0.4, "first": 0.25, "spread": 0.05, "second": 0.3}
-_LEVEL = 0.2  # of mu^2, for the mean of y where there is an intercept; the others share the rest
-_COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 1/2 then has the least noise in its mean
-_USUAL = 0.15  # a mean whose noise is larger than this (y lies in [-1, 1]) predicts hardly better than the middle of y
+_LEVEL = 0.1  # of mu^2, for the mean of y where there is an intercept; the others share the rest
+_SLACK = 2.0**-40  # more noise than shares of a budget need, so that rounding cannot take more than there is
 _FAINT = 0.015  # noise of the first product, for one record, below which targets far from the level are not clipped
 _WIDTH = 3.0  # residuals are clipped at so many of their standard deviations
 _CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # one of them, which the spread names, is released
@@ -40,17 +48,18 @@ _CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # one of them, which the s
 class BoostedSSP(Solver):
     """Linear regression from one noisy Gram and two noisy products: with the targets, then with clipped residuals.
 
-    Bounds on y are often wide; residuals are small. With an intercept, a fifth of the budget buys the mean of y: what a fit
-    falls back to that has too few records for slopes. The first round finds a start, a small share buys the spread of what
-    is left, and the second round asks for the product with residuals that are clipped at three times that:
-    its noise, and what the noise of the Gram does, shrink with it. `ridge` is scikit-learn's alpha.
+    Bounds on y are often wide; residuals are small. With an intercept, a tenth of the budget buys the mean of y and the
+    number of records. These say how much of the rest the mean needs: none with many records, all with too few for slopes;
+    then the fit predicts that mean. The first round finds a start, a small share buys the spread of what is left, and the
+    second round asks for the product with residuals that are clipped at three times that: its noise, and what the noise of
+    the Gram does, shrink with it. `ridge` is scikit-learn's alpha.
 
     The answer is s w_0 + (G + ridge)^-1 (s c + (1 - s) b), G the noisy Gram, b the first noisy product, w_0 its solution,
     c = sum_i x_i clip(y_i - x_i w_0) + noise. The share s is near 1 where residuals are small, so that c has less noise.
 
     >>> plan = BoostedSSP().plan(Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0)), Squared(), Guarantee(1.0, 1e-6))
     >>> [round(part.scale, 2) for part in (plan.level, plan.gram.noise, plan.first, plan.spread, plan.second)]
-    [11.81, 7.47, 9.45, 29.87, 8.62]
+    [16.7, 7.04, 8.91, 28.16, 8.13]
     """
 
     ridge: float = 0.0
@@ -85,9 +94,11 @@ class BoostedSSP(Solver):
 class BoostedFit(OnRecords, Algorithm[Any, Any]):
     """Noisy mean of targets, Gram, product with targets, spread of residuals, product with clipped residuals.
 
-    **Guarantee:** the composition of the normal releases: five, or four where there is no intercept.
+    **Guarantee:** the composition of the normal releases: five, or four where there is no intercept. A mean that is bought
+    again is paid out of the last four: their noise grows by as much, and with too few records for slopes they are left out.
     **Sensitivity:** on unit rows and targets in [-1, 1]: sum of targets and 3/4 of the number of records 5/4 (2 under
-    replace), Gram 1 (sqrt2, Frobenius), products 1 (2), squared residuals and the number of records sqrt2 (1).
+    replace), second sum of targets 1 (2), Gram 1 (sqrt2, Frobenius), products 1 (2), squared residuals and the number of
+    records sqrt2 (1).
     **Reference:** Wang 2018; Tang et al. 2023.
     **Proof:** docs/proofs/learn/boosted_ssp.md.
     """
@@ -132,14 +143,43 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         task = self.task
         data = WholeRows(task, prepared)
         moments = data.exact_gram()
-        level, count = (0, 1.0) if self.level is None else _mean(self.level, task, moments, source)
+        if self.level is None:
+            return self._with_slopes(data, moments, Mean(0.0, 0.0, 1.0), source)
+        mean = bought_mean(self.level, task, moments, source)
+        share = again_share(mean, self._again(1.0).sigma, self.first.sigma * task.dimension)
+        if share > 0.0:
+            mean = nearer(self._again(share), task, data, mean, source)
+        mean = mean._replace(value=shrunk_mean(mean.value, mean.noise))
+        if share == 1.0:
+            return _without_slopes(task, mean)
+        return self._louder(share)._with_slopes(data, moments, mean, source)
+
+    def _again(self, share: float) -> Gaussian:
+        """Noise for a sum of targets, for a share of what the parts after the level cost."""
+        parts = (self.gram, self.first, self.spread, self.second)
+        mu = math.sqrt(share * sum(part.loss.gaussian() ** 2 for part in parts)) * (1.0 - _SLACK)
+        return Gaussian.for_budget(mu=mu, sensitivity=reach(1, 4, self.task.unit))
+
+    def _louder(self, share: float) -> "BoostedFit":
+        """This fit without that share of what the parts after the level cost."""
+        if share == 0.0:
+            return self
+        factor = (1.0 + _SLACK) / math.sqrt(1.0 - share)
+        parts = {name: getattr(self, name) for name in ("first", "spread", "second")}
+        made = {name: replace(part, scale=factor * part.scale) for name, part in parts.items()}
+        gram = replace(self.gram, noise=replace(self.gram.noise, scale=factor * self.gram.sigma))
+        return replace(self, gram=gram, **made)
+
+    def _with_slopes(self, data: WholeRows, moments: Any, mean: Mean, source: Source) -> dict[str, Any]:
+        task, level = self.task, round(STEPS * mean.value)
         gram = np.asarray(self.gram.release(moments[:-1, :-1], source=source).value)
-        noisy = self.first.sigma * math.sqrt(task.dimension) > _FAINT * count
+        noisy = self.first.sigma * math.sqrt(task.dimension) > _FAINT * mean.records
         totals, farthest = _products(task, data, moments, level, noisy)
         cross = float(farthest) * _released(self.first, totals, source, farthest)
         ridged = gram + np.diag(penalties(task, self.ridge))
-        known, flat = Noise(self.gram.sigma, float(farthest) * self.first.sigma), _flat(task, level)
-        moved = shrunk(ridged, cross, known, constant=task.intercept)
+        flat, about = _flat(task, level), mean.about(task)
+        known = Noise(self.gram.sigma, float(farthest) * self.first.sigma)
+        moved = shrunk(ridged, cross, known, constant=task.intercept, about=about)
         product, others = data.exact_cross(residuals(flat + moved), _CLIPS)
         squares, many = _released(self.spread, others, source)
         variance = max(float(squares) + self.spread.sigma, self.spread.sigma) / max(float(many), 1.0)
@@ -149,7 +189,7 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         later = Noise(self.gram.sigma, _CLIPS[clip] * self.second.sigma, left)
         share = later_share(known, later, moved)
         both, noise = share * rest + (1.0 - share) * cross, pooled(known, later, share)
-        return solved(task, gram, both, flat + share * moved, noise, self.gram.edge, self.ridge)
+        return solved(task, gram, both, flat + share * moved, noise, self.gram.edge, self.ridge, about)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -166,40 +206,11 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         )
 
 
-def level_reach(unit: Unit) -> Sensitivity:
-    """Of the sum of targets and 3/4 of the number of records: 5/4 where a record comes or goes, 2 where one is exchanged.
-
-    >>> float(level_reach(Unit()))
-    1.25
-    """
-    return reach(1 + _COUNTED**2, 4, unit)
-
-
-def _mean(part: Gaussian, task: Task, moments: Any, source: Source) -> tuple[int, float]:
-    """About the mean of targets, in steps, and about the number of records."""
-    constant = _constant(task)
-    total, many = int(moments[-2, -1]) // constant, int(moments[-2, -2]) // constant**2  # without a rest
-    noisy = part.release([Fraction(total, STEPS), _COUNTED * many], source=source).value
-    count = float(noisy[1]) / float(_COUNTED)
-    return round(STEPS * shrunk_mean(float(noisy[0]), count, part.sigma)), count
-
-
-def shrunk_mean(total: float, many: float, sigma: float) -> float:
-    """The mean of targets in [-1, 1] from a noisy sum and a noisy number of records, and 0, their middle, where it does not
-    stand out of its noise: the farther it must, the larger the noise is beside what y usually varies by.
-
-    >>> round(shrunk_mean(500.0, 1_000.0, 1.0), 3), shrunk_mean(500.0, 1_000.0, 1_000.0)
-    (0.5, 0.0)
-    """
-    many = max(many, sigma)
-    mean = min(1.0, max(-1.0, total / many))
-    spread = sigma / many * math.hypot(1.0, mean / float(_COUNTED))
-    least = spread * spread / _USUAL
-    return mean * (1.0 - (least / mean) ** 2) if abs(mean) > least else 0.0
-
-
-def _constant(task: Task) -> int:
-    return int(task.constant * STEPS)
+def _without_slopes(task: Task, mean: Mean) -> dict[str, Any]:
+    """The answer that predicts the mean for every row. Nothing is known about slopes."""
+    size, made = task.dimension, _flat(task, round(STEPS * mean.value))
+    unknown = {"covariance": np.full((size, size), np.inf), "gram": np.zeros((size, size)), "noise": np.zeros(4)}
+    return {"coefficients": made, "center": made, "start": made, **unknown}
 
 
 def _products(task: Task, data: WholeRows, moments: Any, level: int, noisy: bool) -> tuple[Any, Fraction]:
@@ -216,13 +227,8 @@ def exact_products(task: Task, moments: Any, level: int) -> Any:
     """The exact sum of unit row times (target - level), in steps of 2^-42: not releasable."""
     if level == 0:
         return moments[:-1, -1]
-    rows = moments[:-1, -2] // _constant(task)  # the sum of unit rows, without a rest
+    rows = moments[:-1, -2] // whole_constant(task)  # the sum of unit rows, without a rest
     return moments[:-1, -1] - level * rows
-
-
-def distances(level: int) -> Factors:
-    """y - level of every record by itself: not releasable."""
-    return lambda rows, goals: np.asarray(goals - level / STEPS)
 
 
 def later_share(first: Noise, later: Noise, moved: Array) -> float:
@@ -249,7 +255,7 @@ def _flat(task: Task, level: int) -> Array:
     """The coefficients that predict the level for every row."""
     made = np.zeros(task.dimension)
     if level:
-        made[-1] = level / _constant(task)
+        made[-1] = level / whole_constant(task)
     return made
 
 

@@ -45,12 +45,13 @@ def penalties(task: Task, ridge: float) -> Array:
 
 
 def solved(
-    task: Task, gram: Array, cross: Array, start: Array, noise: Noise, edge: float, ridge: float
+    task: Task, gram: Array, cross: Array, start: Array, noise: Noise, edge: float, ridge: float, about: float = 0.0
 ) -> dict[str, Any]:
-    """The answer of a fit: `start` moved by what the equation gram d = cross says, with and without shrinkage."""
+    """The answer of a fit: `start` moved by what the equation gram d = cross says, with and without shrinkage; `about` is
+    the variance of its constant, where something is known of it."""
     penalty = penalties(task, ridge)
     whole, rest = gram + np.diag(penalty), cross - penalty * start
-    moved = shrunk(whole, rest, noise, constant=task.intercept)
+    moved = shrunk(whole, rest, noise, constant=task.intercept, about=about)
     free = plain(whole, rest, edge)
     if free is None:
         center, spread = start + moved, np.full_like(gram, np.inf)

@@ -25,16 +25,19 @@ class Noise(NamedTuple):
     residual: float = 0.0
 
 
-def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
+def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool, about: float = 0.0) -> Array:
     """The mean of w given cross = gram w + noise, for normal priors of w that the released numbers themselves weigh up.
 
     The Gram need not be positive: a direction counts as far as its eigenvalue stands out of the noise, so that with too
     little data the answer tends to 0 instead of running away. Slopes of 0 and a constant of 0 are favoured: what stands
     out of the noise by chance, in one of a hundred fits, would predict worse than the middle of y does. The last
-    coefficient has a prior of its own if it belongs to a constant column.
+    coefficient has a prior of its own if it belongs to a constant column; `about` is its variance where something is known
+    already, such as a noisy mean of y from which targets are counted, and larger ones are not favoured.
 
     >>> shrunk(np.diag([100.0, 100.0]), np.array([50.0, 0.0]), Noise(1e-3, 1e-3), constant=False).round(3).tolist()
     [0.5, 0.0]
+    >>> shrunk(np.diag([9.0, 9.0]), np.array([0.0, 1.0]), Noise(0.0, 1.0), constant=True, about=1e-2).round(3).tolist()
+    [0.0, 0.05]
     >>> bool(np.abs(shrunk(np.diag([1.0, -1.0]), np.array([0.5, 0.2]), Noise(50.0, 50.0), constant=False)).max() < 1e-3)
     True
     """
@@ -43,7 +46,8 @@ def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
     squared = np.maximum(squared, 0.0)
     beta, alpha = turn.T @ cross, turn.T @ gram[:, -1] if constant else np.zeros(len(cross))
     sampled = noise.residual * np.sqrt(squared)
-    lengths, constants = _LENGTHS if slopes else (0.0,), _CONSTANTS if constant else (0.0,)
+    lengths = _LENGTHS if slopes else (0.0,)
+    constants = (about, *(each for each in _CONSTANTS if each > about)) if constant else (0.0,)
     length, own = (each.ravel()[:, None] for each in np.meshgrid(lengths, constants, indexing="ij"))
     spread = length / max(slopes, 1) * squared + noise.cross**2 + 0.5 * noise.gram**2 * (length + own) + sampled
     ab, aa = (alpha * beta / spread).sum(axis=1), (alpha * alpha / spread).sum(axis=1)
@@ -51,7 +55,7 @@ def shrunk(gram: Array, cross: Array, noise: Noise, *, constant: bool) -> Array:
     pull = own * ab / (1.0 + own * aa)
     solved = (beta - pull[:, None] * alpha) / spread
     fit = (beta * beta / spread).sum(axis=1) - pull * ab
-    doubt = _DOUBT * ((length > 0.0).astype(float) + (own > 0.0))
+    doubt = _DOUBT * ((length > 0.0).astype(float) + (own > constants[0]))
     scores = -0.5 * (fit + np.log(spread).sum(axis=1) + np.log1p(own * aa)) - doubt
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()

@@ -1,0 +1,104 @@
+"""The mean of targets, bought once or twice: what a linear regression falls back to that has too few records for slopes."""
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from privet.learn.problem import Task
+from privet.learn.solvers.equations import reach
+from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows
+from privet.mechanisms import Gaussian
+from privet.mechanisms.mechanism import Source
+from privet.mechanisms.sensitivity import Sensitivity
+from privet.privacy import Unit
+
+_COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 1/2 then has the least noise in its mean
+_NEAR = 0.04  # the noise of a mean (y lies in [-1, 1]) above which more is spent on it
+_AGAIN = 0.5  # the most of the rest that the mean may take from slopes
+_SLOPES = 5.0  # records for each coefficient and for the noise of a product, below which slopes do not stand out of it
+_USUAL = 0.15  # a mean whose noise is larger than this (y lies in [-1, 1]) predicts hardly better than the middle of y
+
+
+def level_reach(unit: Unit) -> Sensitivity:
+    """Of the sum of targets and 3/4 of the number of records: 5/4 where a record comes or goes, 2 where one is exchanged.
+
+    >>> float(level_reach(Unit()))
+    1.25
+    """
+    return reach(1 + _COUNTED**2, 4, unit)
+
+
+class Mean(NamedTuple):
+    """What is known of the mean of targets: its value, the standard deviation of its noise, the number of records, and the
+    standard deviation of the noise of that number as a share of it."""
+
+    value: float
+    noise: float
+    records: float
+    loose: float = 0.0
+
+    def about(self, task: Task) -> float:
+        """The variance of the constant's coefficient that this noise makes."""
+        return (self.noise / task.constant) ** 2 if task.intercept else 0.0
+
+
+def bought_mean(part: Gaussian, task: Task, moments: Any, source: Source) -> Mean:
+    """The mean from a noisy sum of targets and a noisy number of records, read off the exact Gram of rows and targets."""
+    constant = whole_constant(task)
+    total, many = int(moments[-2, -1]) // constant, int(moments[-2, -2]) // constant**2  # without a rest
+    noisy = part.release([Fraction(total, STEPS), _COUNTED * many], source=source).value
+    count = max(float(noisy[1]) / float(_COUNTED), part.sigma)
+    mean = min(1.0, max(-1.0, float(noisy[0]) / count))
+    own, loose = part.sigma / count, part.sigma / float(_COUNTED) / count
+    return Mean(mean, math.hypot(own, mean * loose), count, loose)
+
+
+def again_share(mean: Mean, whole: float, slopes: float) -> float:
+    """The share of the rest of the budget that goes to the mean again: what brings its noise down to .04, at most a half;
+    all where there are too few records for slopes. `whole` is the noise of the sum if it has all, `slopes` that of a
+    product times the number of coefficients.
+
+    >>> again_share(Mean(0.0, 0.02, 5_000.0), 10.0, 100.0), again_share(Mean(0.0, 0.1, 400.0), 10.0, 100.0)
+    (0.0, 1.0)
+    >>> round(again_share(Mean(0.0, 0.08, 500.0), 10.0, 60.0), 4)  # (1/.04^2 - 1/.08^2) (10/500)^2
+    0.1875
+    """
+    wanted = (_NEAR**-2 - mean.noise**-2) * (whole / mean.records) ** 2
+    share = min(max(wanted, 0.0), _AGAIN)
+    return share if mean.records * math.sqrt(1.0 - share) >= _SLOPES * slopes else 1.0
+
+
+def nearer(part: Gaussian, task: Task, data: WholeRows, mean: Mean, source: Source) -> Mean:
+    """The mean, moved by a noisy sum of how far targets are from it, at most 1 each, and weighed by the noise of both.
+
+    The sum is small beside the number of records, so that the noise of that number counts less than in the mean itself.
+    """
+    product, _ = data.exact_cross(distances(round(STEPS * mean.value)), (1.0,))
+    total = int(product(0)[-1]) // whole_constant(task)  # without a rest
+    far = float(part.release([Fraction(total, STEPS)], source=source).value[0]) / mean.records
+    own = math.hypot(part.sigma / mean.records, far * mean.loose)
+    share = mean.noise**2 / (mean.noise**2 + own**2)
+    return mean._replace(value=min(1.0, max(-1.0, mean.value + share * far)), noise=math.sqrt(share) * own)
+
+
+def shrunk_mean(mean: float, noise: float) -> float:
+    """A noisy mean of targets in [-1, 1], moved towards 0, their middle (positive-part James-Stein), and 0 where it does
+    not stand out of its noise: the farther it must, the larger the noise is beside what y usually varies by.
+
+    >>> round(shrunk_mean(0.5, 0.001), 3), shrunk_mean(0.5, 1.0), shrunk_mean(0.1, 0.1)
+    (0.5, 0.0, 0.0)
+    """
+    least = noise * max(1.0, noise / _USUAL)
+    return mean * (1.0 - (least / mean) ** 2) if abs(mean) > least else 0.0
+
+
+def whole_constant(task: Task) -> int:
+    """The entry of the constant column in whole steps."""
+    return int(task.constant * STEPS)
+
+
+def distances(level: int) -> Factors:
+    """y - level of every record by itself: not releasable."""
+    return lambda rows, goals: np.asarray(goals - level / STEPS)
