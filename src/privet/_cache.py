@@ -44,7 +44,7 @@ def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
         @wraps(function)
         def remembering(*args: Any) -> Any:
             nonlocal held
-            key = tuple(getattr(arg, "token", arg) for arg in args)  # a token stands for arrays, without holding them
+            key = tuple([getattr(arg, "token", arg) for arg in args])  # a token stands for arrays, without holding them
             with lock:
                 known = results.get(key)
                 if known is not None:

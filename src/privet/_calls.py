@@ -139,6 +139,8 @@ def _answer_in(kind: Any) -> None:
         kind.__new__ = staticmethod(called_by_name(vars(kind)["__new__"].__func__, kind))
     elif getattr(kind, "__abstractmethods__", None) and kind.__new__ is object.__new__:
         kind.__new__ = staticmethod(_concrete_of(kind))
+    elif hasattr(kind, "__abstractmethods__") and kind.__new__ is object.__new__:
+        kind.__new__ = object.__new__  # its own: objects of a class that can be made are not asked whether they can
     if kind.__format__ is object.__format__:
         kind.__format__ = _formatted
     if not hasattr(kind, "_repr_html_") and kind.__str__ is not object.__str__:

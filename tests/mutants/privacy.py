@@ -231,8 +231,8 @@ plant(
 plant(
     "sampled: the add direction is the remove one",
     "privacy/poisson_sampled.py",
-    'if direction == "remove":',
-    'if direction in ("remove", "add"):',
+    'self._removed if direction == "remove" else self._added',
+    "self._removed",
 )
 plant(
     "sampled Gaussian: Renyi of a smaller rate",

@@ -181,6 +181,10 @@ class FixedSampled(PrivacyLoss):
             return binary_variable(0.0)
         if self.m == self.n:
             return self.of.variable(direction)
+        return self._spliced
+
+    @cached_property
+    def _spliced(self) -> LossVariable:
         return SplicedVariable(_both_ways(self.of), self.q)
 
 

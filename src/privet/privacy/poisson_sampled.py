@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -223,8 +224,14 @@ class PoissonSampled(PrivacyLoss):
             return binary_variable(0.0)
         if self.q == 1.0:
             return self.of.variable(direction)
-        if direction == "remove":
-            return SampledVariable(self.of.variable("remove"), self.q)
+        return self._removed if direction == "remove" else self._added
+
+    @cached_property
+    def _removed(self) -> LossVariable:  # one question of a composition asks for the pair twenty times
+        return SampledVariable(self.of.variable("remove"), self.q)
+
+    @cached_property
+    def _added(self) -> LossVariable:
         return SampledVariable(self.of.variable("add").reversed(), self.q).reversed()
 
 

@@ -62,6 +62,8 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     # both tails carry the factor exp(-below^2/2), since above^2 - below^2 = 2 e: what is left loses few digits
     erfcx, near = special().erfcx, np.maximum(below, -1.0)
     scaled = 0.5 * np.exp(-0.5 * near * near) * (erfcx(near / _SQRT2) - erfcx(np.maximum(above, -1.0) / _SQRT2))
+    if (below > -1.0).all():
+        return np.asarray(scaled)
     # exp(first) - exp(second) = exp(first) * (1 - exp(second - first)); second <= first always
     first, second = log_ndtr(-below), e + log_ndtr(-above)
     bulk = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))

@@ -53,7 +53,7 @@ def epsilon_after_sampling(epsilon: float, q: float) -> float:
     >>> 0.0 < epsilon_after_sampling(1.0, 0.5) - math.log1p(0.5 * math.expm1(1.0)) < 1e-14
     True
     """
-    return min(epsilon, round_up(float(after_sampling(epsilon, q)), 16.0))
+    return epsilon if epsilon == math.inf else min(epsilon, round_up(float(after_sampling(epsilon, q)), 16.0))
 
 
 def before_sampling(losses: Array | float, q: float) -> Array:
