@@ -64,6 +64,18 @@ def above_or_infinite(name: str, value: object, low: float) -> float:
     return math.inf if infinite else above(name, value, low)
 
 
+def noise_scale(name: str, value: object, exponent: int, remedy: str) -> float:
+    """A scale whose noise can be drawn: positive, and at most 2^exponent.
+
+    >>> noise_scale("scale", 2, 52, "measure in larger units")
+    2.0
+    """
+    scale = above(name, value, 0.0)
+    if scale > 2.0**exponent:
+        raise InvalidParameter(f"{name} must be at most 2^{exponent}, got {scale:g}: {remedy}")
+    return scale
+
+
 def _sane(name: str, number: float) -> float:
     """Squares, products and sums of a parameter must stay inside the range of floats."""
     if number != 0.0 and not _SMALLEST <= abs(number) <= _LARGEST:

@@ -1,7 +1,5 @@
 """Running a mechanism that is paid for: in silence, as one whole, and without a word about why it failed."""
 
-import os
-import threading
 import warnings
 from asyncio import CancelledError
 from collections.abc import Iterator
@@ -9,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from privet._locks import ProcessLock
 from privet.errors import PrivetError, ReleaseFailed
 from privet.mechanisms import Mechanism, Release
 from privet.mechanisms.payment import paid_for
@@ -16,19 +15,9 @@ from privet.mechanisms.payment import paid_for
 if TYPE_CHECKING:
     from privet.ledger.requests import Reservation
 
-_lock = threading.Lock()
+_lock = ProcessLock()
 _running = 0
 _IGNORE = ("ignore", None, Warning, None, 0)
-
-
-def _after_fork() -> None:
-    """Another thread may have held the lock when this process was forked off, and would never give it back here."""
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager
@@ -52,7 +41,7 @@ def quiet() -> Iterator[None]:
 
 def _enter() -> None:
     global _running
-    with _lock:
+    with _lock.held:
         _running += 1
         if warnings.filters[:1] != [_IGNORE]:
             warnings.simplefilter("ignore")
@@ -60,7 +49,7 @@ def _enter() -> None:
 
 def _leave() -> None:
     global _running
-    with _lock:
+    with _lock.held:
         _running -= 1
         if _running == 0 and _IGNORE in warnings.filters:
             warnings.filters.remove(_IGNORE)  # type: ignore[attr-defined]

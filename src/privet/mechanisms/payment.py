@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
+from privet._locks import ProcessLock
 from privet.errors import LedgerError
 from privet.mechanisms.release import Release
 from privet.mechanisms.workers import Payers, follow_workers
@@ -67,7 +68,7 @@ _OBSERVER: ContextVar[tuple[Observer, int] | None] = ContextVar("privet_observer
 _PAID: ContextVar["_Whole | None"] = ContextVar("privet_paid", default=None)
 _HANDED: ContextVar[bool] = ContextVar("privet_handed", default=False)  # a task from where no ledger is in force
 _ACTIVE: list[_Block] = []  # of the whole process
-_LOCK = threading.Lock()
+_LOCK = ProcessLock()
 _STARTED_WITHIN = os.environ.get(_MARK) not in (None, str(os.getpid()))  # by a process that had a ledger in force
 _unseen = os.environ.get(WATCHED) not in (
     None,
@@ -77,16 +78,6 @@ _unseen = os.environ.get(WATCHED) not in (
 
 _LEFT: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators and jobs that were made inside a block which has ended
 _LAZY = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
-
-
-def _after_fork() -> None:
-    """Another thread may have held the lock when this process was forked off, and would never give it back here."""
-    global _LOCK
-    _LOCK = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _collections() -> int:
@@ -167,7 +158,7 @@ def put_in_force(payer: Payer) -> None:
     follow_workers(Payers(_handing_out, standing_for, PAID, _wait_at_the_end))
     block = _Block(payer, _frame_of_with())
     block.older = _suspended()
-    with _LOCK:
+    with _LOCK.held:
         _ACTIVE.append(block)
         os.environ[_MARK] = str(os.getpid())  # for processes that are started now and do not inherit memory
     _BLOCKS.set((*(each for each in _BLOCKS.get() if each.open), block))
@@ -187,7 +178,7 @@ def take_out_of_force(payer: Payer) -> None:
     """End the innermost block of `payer`, in whatever thread or task this runs."""
     blocks = _BLOCKS.get()
     mine = [each for each in blocks if each.payer is payer and each.open]
-    with _LOCK:
+    with _LOCK.held:
         ended = mine or [each for each in _ACTIVE if each.payer is payer]
         if ended:
             _LEFT.update(_suspended() - ended[-1].older)
@@ -221,7 +212,7 @@ def in_force() -> Payer | None:
 
 def _elsewhere() -> Payer | None:
     """Who pays where this thread or task has no block: the only ledger in force in the process."""
-    with _LOCK:
+    with _LOCK.held:
         payers = list({id(each.payer): each.payer for each in _ACTIVE}.values())
     if len(payers) > 1:
         raise LedgerError(

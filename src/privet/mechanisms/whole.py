@@ -3,7 +3,6 @@
 Three context variables, all of which threads of the algorithm inherit.
 """
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar, final
 
+from privet._locks import ProcessLock
 from privet.errors import NotPrivate
 from privet.privacy import PrivacyLoss
 
@@ -19,19 +19,9 @@ Rule = Callable[[Sequence[PrivacyLoss]], PrivacyLoss]
 
 _RUNNING: ContextVar["_Body | None"] = ContextVar("privet_algorithm", default=None)
 _TOGETHER: ContextVar[tuple["Together", ...]] = ContextVar("privet_together", default=())
-_LOCK = threading.Lock()
+_LOCK = ProcessLock()
 _users = 0
 _undo: list[Callable[[], None]] = []
-
-
-def _after_fork() -> None:
-    """Another thread may have held the lock when this process was forked off, and would never give it back here."""
-    global _LOCK
-    _LOCK = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 @final
@@ -125,7 +115,7 @@ def body_of(name: str, *, secure: bool) -> Iterator[None]:
 def _follow() -> None:
     """From the first algorithm that runs to the last one that ends, threads and pools of threads pass contexts on."""
     global _users
-    with _LOCK:
+    with _LOCK.held:
         _users += 1
         if _users > 1:
             return
@@ -140,7 +130,7 @@ def _follow() -> None:
 
 def _unfollow() -> None:
     global _users
-    with _LOCK:
+    with _LOCK.held:
         _users -= 1
         while not _users and _undo:
             _undo.pop()()

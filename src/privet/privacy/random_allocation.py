@@ -1,6 +1,7 @@
 """Every record takes part in one of several steps, chosen at random."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
+_Law = tuple[Array, Array]  # values and their mass
 _MOST_STEPS = 100_000
 _NODES = 800  # of a sum of ratios
 _SINGLE_NODES = 1200  # of one ratio
@@ -123,15 +125,8 @@ def _below(loss: _AllocatedBelow, direction: Direction) -> LossVariable:
     base = _one_release(loss.of, direction)
     _, p, q = _cells(base)
     seen = q > 0.0
-    total: tuple[Array, Array] | None = None
-    power, n = (p[seen] / q[seen], q[seen]), loss.steps
-    while n:
-        if n & 1:
-            total = power if total is None else _merged(total, power)
-        n >>= 1
-        power = _merged(power, power) if n else power
-    assert total is not None
-    mean, mass = total[0] / loss.steps, total[1]
+    total, mass = _by_doubling((p[seen] / q[seen], q[seen]), loss.steps, _merged)
+    mean = total / loss.steps
     kept = mean > 0.0
     values, where = np.unique(np.log(mean[kept]), return_inverse=True)
     q_mass = np.bincount(where, weights=mass[kept], minlength=len(values))
@@ -185,15 +180,20 @@ def _cells(base: LossVariable) -> tuple[Array, Array, Array]:
 
 def _sum_of(values: Array, mass: Array, n: int) -> tuple[Array, Array]:
     """The sum of n independent copies, doubling; each sum is spread over the nodes around it, which keeps its mean."""
-    total: tuple[Array, Array] | None = None
-    power = _spread(values, mass, _nodes_of(values, mass))
-    while n:
+    return _by_doubling(_spread(values, mass, _nodes_of(values, mass)), n, _added)
+
+
+def _by_doubling(one: _Law, n: int, add: Callable[[_Law, _Law], _Law]) -> _Law:
+    """The sum of n >= 1 independent copies of a law, from the sums of 1, 2, 4, ... of them."""
+    total: _Law | None = None
+    while True:
         if n & 1:
-            total = power if total is None else _added(total, power)
+            total = one if total is None else add(total, one)
         n >>= 1
-        power = _added(power, power) if n else power
-    assert total is not None
-    return total
+        if not n:
+            assert total is not None
+            return total
+        one = add(one, one)
 
 
 def _added(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -29,20 +29,30 @@ _SEARCHED = 256
 _NORMS: tuple[NoiseNorm, NoiseNorm] = ("l1", "l2")
 
 
+class _Question:
+    """What every question about the cells of a table says of itself."""
+
+    plan: Bounded
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.plan.rows.unit.unit
+
+    def explain(self) -> str:
+        """The plan, whom it protects, and the SQL."""
+        return explained_plan(self.plan)
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class HistogramQuestion:
+class HistogramQuestion(_Question):
     """A workload over the cells of a table, as a question for a ledger."""
 
     plan: Bounded
     workload: Workload
     data: Data = field(repr=False)
     facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.plan.rows.unit.unit
 
     def for_budget(self, **promise: Unpack[Promise]) -> HistogramAnswers:
         """The mechanism of least error within the promise; no data are looked at."""
@@ -57,24 +67,15 @@ class HistogramQuestion:
             tried = [each for each in dict.fromkeys(every) if not isinstance(each, PIdentity | Optimised)]
         return make_plan(self.workload, tried, {"unit": self.unit, "max_rows": self.plan.reach.most_rows}, promise)
 
-    def explain(self) -> str:
-        """The plan, whom it protects, and the SQL."""
-        return explained_plan(self.plan)
-
 
 @final
 @dataclass(frozen=True, eq=False)
-class TopQuestion:
+class TopQuestion(_Question):
     """The most frequent values of a column, as a question for a ledger."""
 
     plan: Bounded
     k: int
     data: Data = field(repr=False)
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.plan.rows.unit.unit
 
     def for_budget(self, **promise: Unpack[Promise]) -> TopValues:
         """The mechanism within the promise."""
@@ -88,10 +89,6 @@ class TopQuestion:
     def preview(self, **promise: Unpack[Promise]) -> TopValues:
         """What would be paid for, with its price as `loss`; no data are looked at."""
         return self.for_budget(**promise)
-
-    def explain(self) -> str:
-        """The plan, whom it protects, and the SQL."""
-        return explained_plan(self.plan)
 
 
 def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) -> HistogramQuestion:

@@ -7,15 +7,14 @@ import numpy as np
 
 from privet._calls import made_by_name
 from privet._numerics import Array
-from privet._validate import set_frozen
 from privet.errors import InvalidParameter
-from privet.workloads.workload import DENSE, Workload, public_cells
+from privet.workloads.workload import DENSE, LineWorkload
 
 
 @final
 @made_by_name
 @dataclass(frozen=True)
-class AllRanges(Workload):
+class AllRanges(LineWorkload):
     """Every sum of consecutive cells: k(k + 1)/2 queries, ordered by their first and then by their last cell.
 
     **Reference:** Hay, Rastogi, Miklau & Suciu 2010.
@@ -23,15 +22,6 @@ class AllRanges(Workload):
     >>> AllRanges(3).answers(np.array([1, 2, 4])).tolist()
     [1, 3, 7, 2, 6, 4]
     """
-
-    domain: int
-
-    def __post_init__(self) -> None:
-        set_frozen(self, domain=public_cells(self.domain))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.domain,)
 
     @property
     def queries(self) -> int:

@@ -7,28 +7,18 @@ import numpy as np
 
 from privet._calls import made_by_name
 from privet._numerics import Array
-from privet._validate import set_frozen
-from privet.workloads.workload import Workload, public_cells
+from privet.workloads.workload import LineWorkload
 
 
 @final
 @made_by_name
 @dataclass(frozen=True)
-class Prefix(Workload):
+class Prefix(LineWorkload):
     """The sums of the first 1, 2, ..., k cells.
 
     >>> Prefix(3).answers(np.array([1, 2, 4])).tolist()
     [1, 3, 7]
     """
-
-    domain: int
-
-    def __post_init__(self) -> None:
-        set_frozen(self, domain=public_cells(self.domain))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.domain,)
 
     @property
     def queries(self) -> int:

@@ -10,29 +10,24 @@ from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
-from privet.workloads.workload import DENSE, Workload, public_cells
+from privet.workloads.workload import DENSE, LineWorkload
 
 
 @final
 @made_by_name
 @dataclass(frozen=True)
-class Ranges(Workload):
+class Ranges(LineWorkload):
     """Given ranges (first, last) of cells, both ends included; one whose last cell lies before its first is empty.
 
     >>> Ranges(4, [(0, 3), (1, 2), (2, 1)]).answers(np.array([1, 2, 4, 8])).tolist()
     [15, 6, 0]
     """
 
-    domain: int
     ranges: tuple[tuple[int, int], ...]
 
     def __post_init__(self) -> None:
-        set_frozen(self, domain=public_cells(self.domain))
+        super().__post_init__()
         set_frozen(self, ranges=tuple(public_range(each, self.domain) for each in _listed(self.ranges)))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.domain,)
 
     @property
     def queries(self) -> int:

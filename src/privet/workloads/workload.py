@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 
 DENSE = 10_000_000  # cells of the largest matrix that is ever built
@@ -78,6 +79,21 @@ class Workload(ABC):
 
     def __str__(self) -> str:
         return self.describe()
+
+
+@dataclass(frozen=True)
+class LineWorkload(Workload):
+    """Base of the workloads over the cells of one dimension. Still abstract."""
+
+    domain: int
+
+    def __post_init__(self) -> None:
+        set_frozen(self, domain=public_cells(self.domain))
+
+    @property
+    @final
+    def shape(self) -> tuple[int, ...]:
+        return (self.domain,)
 
 
 def public_cells(value: object, name: str = "domain") -> int:

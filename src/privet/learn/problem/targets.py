@@ -71,9 +71,28 @@ class Classes(Target):
         return np.where(unknown, 0, places).astype(np.float64), unknown
 
 
+class NumericTarget(Target):
+    """Base of the targets that are numbers: NaN is none of them. Still abstract."""
+
+    @property
+    @final
+    def kinds(self) -> str:
+        return "biuf"
+
+    @final
+    def encoded(self, targets: Array) -> tuple[Array, Array]:
+        values = targets.astype(np.float64)
+        missing = np.isnan(values)
+        return np.where(missing, 0.0, self._clipped(values)), missing
+
+    @abstractmethod
+    def _clipped(self, values: Array) -> Array:
+        """Numbers and NaN, as the loss takes them."""
+
+
 @final
 @dataclass(frozen=True)
-class Interval(Target):
+class Interval(NumericTarget):
     """Numbers within public bounds, mapped to [-1, 1]; what lies outside is clipped.
 
     >>> Interval(0.0, 10.0).encoded(np.array([0.0, 5.0, 12.0]))[0].tolist()
@@ -97,21 +116,14 @@ class Interval(Target):
     def half(self) -> float:
         return (self.high - self.low) / 2.0
 
-    @property
-    def kinds(self) -> str:
-        return "biuf"
-
-    def encoded(self, targets: Array) -> tuple[Array, Array]:
-        values = targets.astype(np.float64)
-        missing = np.isnan(values)
+    def _clipped(self, values: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = np.clip((np.clip(values, self.low, self.high) - self.middle) / self.half, -1.0, 1.0)
-        return np.where(missing, 0.0, scaled), missing
+            return np.clip((np.clip(values, self.low, self.high) - self.middle) / self.half, -1.0, 1.0)
 
 
 @final
 @dataclass(frozen=True)
-class Counts(Target):
+class Counts(NumericTarget):
     """Numbers from 0 to a public largest one, as they are; what lies outside is clipped.
 
     >>> Counts(10.0).encoded(np.array([3.0, 12.0]))[0].tolist()
@@ -123,14 +135,8 @@ class Counts(Target):
     def __post_init__(self) -> None:
         set_frozen(self, largest=above("bounds_y", self.largest, 0.0))
 
-    @property
-    def kinds(self) -> str:
-        return "biuf"
-
-    def encoded(self, targets: Array) -> tuple[Array, Array]:
-        values = targets.astype(np.float64)
-        missing = np.isnan(values)
-        return np.where(missing, 0.0, np.clip(values, 0.0, self.largest)), missing
+    def _clipped(self, values: Array) -> Array:
+        return np.clip(values, 0.0, self.largest)
 
 
 @final

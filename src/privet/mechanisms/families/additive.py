@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, count, open_fraction, set_frozen
-from privet.errors import InvalidParameter
+from privet._validate import count, noise_scale, open_fraction, set_frozen
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.values import Numbers, admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
@@ -25,7 +24,6 @@ from privet.privacy import Guarantee, Promise, Unit
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
-_LARGEST_SCALE = 2.0**100
 _LARGEST = sys.float_info.max
 _PIECE = 2**16  # numbers worked on at a time
 
@@ -51,7 +49,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     _norm: ClassVar[Norm] = "l1"  # in which neighbours' answers are close
 
     def __post_init__(self) -> None:
-        set_frozen(self, scale=noise_scale("scale", self.scale))
+        set_frozen(self, scale=noise_scale("scale", self.scale, 100, "measure the data in larger units"))
         set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm=self._norm))
 
     @classmethod
@@ -194,15 +192,3 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
 def _largest(drawn: Any) -> float:
     return abs(drawn) if isinstance(drawn, float) else float(np.max(np.abs(drawn), initial=0.0))
-
-
-def noise_scale(name: str, value: object) -> float:
-    """A scale whose noise can be drawn: positive and not astronomically large, checked when the mechanism is made.
-
-    >>> noise_scale("scale", 2)
-    2.0
-    """
-    scale = above(name, value, 0.0)
-    if scale > _LARGEST_SCALE:
-        raise InvalidParameter(f"{name} must be at most 2^100, got {scale:g}; measure the data in larger units")
-    return scale

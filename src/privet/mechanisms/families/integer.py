@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, count, open_fraction
+from privet._validate import count, noise_scale, open_fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import holds_floats, is_number, is_typed
@@ -17,7 +17,6 @@ from privet.mechanisms.families.values import admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity
 
-_LARGEST_SCALE = 2.0**52
 _MOST = 2**62
 _PIECE = 2**18  # numbers worked on at a time
 _NEAR_THE_END = 2**62 - 2**59  # noise of the largest scale hardly reaches further
@@ -135,10 +134,7 @@ def integer_scale(name: str, value: object) -> float:
     >>> integer_scale("scale", 2)
     2.0
     """
-    scale = above(name, value, 0.0)
-    if scale > _LARGEST_SCALE:
-        raise InvalidParameter(f"{name} must be at most 2^52, got {scale:g}: the budget is too small for integer noise")
-    return scale
+    return noise_scale(name, value, 52, "the budget is too small for integer noise")
 
 
 def whole_sensitivity(sensitivity: Sensitivity) -> int:

@@ -43,9 +43,10 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
     >>> from privet.tables.columns import Int
     >>> from privet.tables.keys import KeySet
     >>> from privet.tables.person import Rows
-    >>> plan = Bounded(Source("t", (("a", Int(0, 9)),), Rows()), (), KeySet((), ((),)))
-    >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
-    [3]
+    >>> visits = Source("visits", (("ward", Int(0, 9)),), Rows())
+    >>> by_ward = Bounded(visits, ("ward",), KeySet(("ward",), ((1,), (2,), (3,))))
+    >>> exact_aggregates(by_ward, {"visits": {"ward": [1, 2, 2]}}, salts=(1, 2, 3, 4, 5)).rows.tolist()
+    [1, 2, 0]
     """
     frame = _rows(plan.rows, sources, frozenset(plan.names) | summed(plan), turn_of(salts))
     columns, kept = plan.rows.columns, np.ones(frame.size, dtype=bool)
