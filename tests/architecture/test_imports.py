@@ -19,6 +19,8 @@ from tests.architecture.source import (
     source_modules,
 )
 
+LONGEST_CHAIN = 42  # files, imports inside functions counted
+
 
 def find_cycle(graph: dict[str, set[str]]) -> list[str]:
     try:
@@ -42,12 +44,30 @@ def short_cuts(graph: dict[str, set[str]], ordered: dict[str, set[str]], open_to
     return sorted(found)
 
 
+def longest_chain(graph: dict[str, set[str]]) -> list[str]:
+    """The files that import each other one after the other, as many as there are."""
+    chains: dict[str, list[str]] = {}
+    for name in TopologicalSorter(graph).static_order():
+        below = max((chains[each] for each in graph.get(name, ())), key=len, default=[])
+        chains[name] = [name, *below]
+    return max(chains.values(), key=len)
+
+
 def module(name: str, code: str) -> Module:
     return Module(name, Path(f"{name.rpartition('.')[2]}.py"), ast.parse(code))
 
 
 def test_there_is_no_import_cycle():
     assert find_cycle(import_graph(source_modules())) == []
+
+
+def test_the_longest_chain_of_imports_does_not_grow():
+    chain = longest_chain(import_graph(source_modules()))
+    assert len(chain) <= LONGEST_CHAIN, " > ".join(chain)
+
+
+def test_a_chain_is_measured_along_its_longest_way():
+    assert longest_chain({"a": {"b", "d"}, "b": {"c"}, "c": {"d"}, "d": set()}) == ["a", "b", "c", "d"]
 
 
 def test_files_of_one_room_do_not_import_each_other():

@@ -10,7 +10,7 @@ import numpy as np
 from privet._validate import at_least, fraction
 from privet.accounting.bound import Bound
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy import PrivacyLoss
+from privet.privacy.loss import PrivacyLoss
 
 _LEAST_DELTA = 1e-290
 _LEAST_PROVED = 1e-300

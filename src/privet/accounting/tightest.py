@@ -10,11 +10,14 @@ from privet.accounting.blocks import Blocks
 from privet.accounting.bound import Bound
 from privet.accounting.gdp import Gdp
 from privet.accounting.optimal import Optimal
-from privet.accounting.pld import PLD
+from privet.accounting.pld.accountant import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.zcdp import Zcdp
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy import Composed, GaussianLoss, PoissonSampled, PrivacyLoss, Repeated
+from privet.privacy.composed import Composed, Repeated
+from privet.privacy.gaussian import GaussianLoss
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.poisson_sampled import PoissonSampled
 from privet.privacy.variable import DIRECTIONS
 
 _NARROW = 0.02

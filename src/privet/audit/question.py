@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from privet import accounting, noise
+from privet import noise
+from privet.accounting.tradeoff import tradeoff
 from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
 from privet.audit.search import KINDS, Strain, reusable
 from privet.errors import InvalidParameter
@@ -79,7 +80,7 @@ def strain_of(claim: PrivacyLoss) -> Strain:
     """
     small = np.sin(np.linspace(0.0, np.pi / 4, 500)) ** 2
     fpr = np.unique(np.concatenate((np.geomspace(1e-9, 1e-3, 100), small, 1.0 - small)))
-    fnr = np.asarray(accounting.tradeoff(claim, fpr))
+    fnr = np.asarray(tradeoff(claim, fpr))
     grid = np.concatenate((fpr, fnr)), np.concatenate((fnr, fpr))  # steep parts are dense in the other direction
     order = np.lexsort((-grid[1], grid[0]))
     return Strain(grid[0][order], np.minimum.accumulate(grid[1][order]))

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self
 
-from privet import accounting
 from privet._validate import at_least
+from privet.accounting import tightest
 from privet.audit.counts import Counts, Guesses
 from privet.errors import InternalError, MixedUnits
 from privet.privacy import PrivacyLoss, Unit
@@ -71,7 +71,7 @@ class LowerBound:
         if not isinstance(claim, PrivacyLoss):
             return "violated" if self.lower > at_least("claim", claim, 0.0) else "not refuted"
         same_neighbours(self.unit, claim.unit)
-        return "violated" if self.lower > accounting.epsilon(claim, delta=self.delta).upper else "not refuted"
+        return "violated" if self.lower > tightest.epsilon(claim, delta=self.delta).upper else "not refuted"
 
     def __float__(self) -> float:
         return self.lower

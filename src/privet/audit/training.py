@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from privet import accounting, noise
+from privet import noise
 from privet._numerics import Array
 from privet._validate import above, count, fraction, open_fraction
+from privet.accounting.tradeoff import tradeoff
 from privet.audit.coins import Coins
 from privet.audit.counts import Counts, Guesses
 from privet.audit.datasets import extended, selected
@@ -339,4 +340,4 @@ def _suits(claim: PrivacyLoss, otherwise: Sequence[Any] | None) -> None:
             "a claim under replace needs otherwise=..., the records that stand in for the canaries, and others must not "
             "have them"
         )
-    accounting.tradeoff(claim, 0.5)  # a claim without a curve is refused before anything costly is run
+    tradeoff(claim, 0.5)  # a claim without a curve is refused before anything costly is run

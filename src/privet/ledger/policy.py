@@ -6,14 +6,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from privet.accounting.filters import Filter, Odometer, Sums
+from privet.accounting.filters.filter import Filter, Sums
+from privet.accounting.filters.odometer import Odometer
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered
 from privet.ledger.account import Account, FilterAccount, OdometerAccount, read_sums
 from privet.ledger.anchor import is_signed
 from privet.ledger.budget import Budget, odometer_from_dict
 from privet.ledger.entry import DATASET, SIGNED, Entry, canonical
 from privet.ledger.partition import Part, Partition
-from privet.privacy import Unit
+from privet.privacy.unit import Unit
 
 
 class Analyst(NamedTuple):

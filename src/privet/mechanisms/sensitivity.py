@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from privet._numerics import exact
 from privet._validate import above, finite, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy import Unit
+from privet.privacy.unit import Unit
 
 Norm = Literal["l1", "l2", "score"]
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from privet._numerics import bisect, bracket, down, minimise, round_up, up
 from privet.errors import Unreachable
-from privet.privacy import Guarantee, PrivacyLoss
+from privet.privacy.guarantee import Guarantee
+from privet.privacy.loss import PrivacyLoss
 
 _PLACES = (-1.2, 0.0, 1.2, 2.4, 3.6, 4.8, 6.0, 7.2, 8.4, 9.6, 10.8)  # of orders, in logarithms of order - 1
 _ROUNDS = ((1.2, 1e-2), (1.2, 1e-3), (0.3, 1e-6))  # how far around the best place, and how close the scale is found

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, final
 
 from privet._locks import ProcessLock
 from privet.errors import NotPrivate
-from privet.privacy import PrivacyLoss
+from privet.privacy.loss import PrivacyLoss
 
 T = TypeVar("T")
 Rule = Callable[[Sequence[PrivacyLoss]], PrivacyLoss]

@@ -15,16 +15,19 @@ from typing import Any
 from unittest.mock import patch
 
 from privet import accounting
-from privet.audit import replay
 from privet.audit.following import followed
+from privet.audit.record import replay
 from privet.errors import PrivetError
-from privet.ledger import Budget, Ledger
-from privet.mechanisms import Algorithm, Example, Release
+from privet.ledger.budget import Budget
+from privet.ledger.ledger import Ledger
+from privet.mechanisms.algorithm import Algorithm
+from privet.mechanisms.mechanism import Example
 from privet.mechanisms.payment import observed
+from privet.mechanisms.release import Release
 from privet.mechanisms.whole import Together, together
-from privet.noise import Secure, Seeded, Source
-from privet.noise.entropy import Stream
-from privet.privacy import Composed, PrivacyLoss, Repeated
+from privet.noise.entropy import Secure, Seeded, Source, Stream
+from privet.privacy.composed import Composed, Repeated
+from privet.privacy.loss import PrivacyLoss
 from privet.testing.law import law_of
 
 _SLACK = 2e-3  # of a delta: two ways to add up one price

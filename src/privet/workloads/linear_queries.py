@@ -14,13 +14,18 @@ from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms import ErrorBar, Example, Mechanism, Sensitivity
+from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.gaussian import Gaussian
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms.mechanism import Example, Mechanism, Source, register
+from privet.mechanisms.sensitivity import Sensitivity
 from privet.mechanisms.target import pure_scale, ratio_down, scale_for
 from privet.noise.parameters import LARGEST_SCALE
-from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
+from privet.privacy.gaussian import GaussianLoss
+from privet.privacy.guarantee import Guarantee, Promise
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.pure import PureLoss
+from privet.privacy.unit import Unit
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.cell_bars import cell_radii
@@ -28,7 +33,7 @@ from privet.workloads.families.counts import whole_counts
 from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.prefix import Prefix
-from privet.workloads.strategies import Hierarchical
+from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
 from privet.workloads.workload import Workload, as_workload
 

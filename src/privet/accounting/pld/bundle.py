@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from privet.accounting.pld.plan import Parts, Priced
-from privet.privacy import PrivacyLoss
 from privet.privacy.atoms import sum_of_atoms
+from privet.privacy.loss import PrivacyLoss
 from privet.privacy.variable import Direction, LossVariable
 
 _MOST_OUTCOMES = 2048

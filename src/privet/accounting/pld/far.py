@@ -14,7 +14,8 @@ import numpy as np
 from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, bisect, bracket, special
 from privet.accounting.pld.interval import Interval, larger_of
 from privet.accounting.pld.tilted import FarSum, Moments
-from privet.privacy import PoissonSampled, PrivacyLoss
+from privet.privacy.loss import PrivacyLoss
+from privet.privacy.poisson_sampled import PoissonSampled
 from privet.privacy.variable import DIRECTIONS
 
 _STEPS = 20_000, 10**18

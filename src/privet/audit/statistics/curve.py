@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet import accounting
 from privet._numerics import Array, bisect
 from privet._validate import above, fraction, open_fraction
+from privet.accounting import tightest
+from privet.accounting.tradeoff import tradeoff
 from privet.audit.counts import Counts
 from privet.audit.result import CurveTest, LowerBound
 from privet.audit.statistic import Statistic
@@ -37,7 +38,7 @@ def curve_refutes(
     fnr = rate_above(np.asarray(n) - hits, n, np.asarray(alpha) / 2.0)
     # The same two bounds serve the event and its complement: the curve is a bound for either order of the worlds.
     rates = np.stack(np.broadcast_arrays(fpr, fnr))
-    least = accounting.tradeoff(claim, rates)
+    least = tradeoff(claim, rates)
     return np.asarray((rates[::-1] < least).any(axis=0))
 
 
@@ -74,7 +75,7 @@ def _p_value(claim: PrivacyLoss, counts: Counts) -> float:
     """The supremum test; where it cannot tell any smaller, a thousandth of the level goes to the box of two bounds."""
     if not isinstance(counts, Counts):
         raise InvalidParameter("a curve is tested with the counts of one event in two worlds")
-    p = supremum_p_value(counts, lambda rates: np.asarray(accounting.tradeoff(claim, rates)))
+    p = supremum_p_value(counts, lambda rates: np.asarray(tradeoff(claim, rates)))
     shared = min(1.0, p / (1.0 - _BOX))
     return shared if p > 2.0 * LEAST else min(shared, box_p_value(claim, counts) / _BOX)
 
@@ -165,7 +166,7 @@ def family_lower(
         return bool(curve_refutes(family(s), seen.tp, seen.fp, seen.n, seen.n_out, alpha=level))
 
     def epsilon_at(s: float | None) -> float:
-        return 0.0 if s is None else accounting.epsilon(family(s), delta=at).lower
+        return 0.0 if s is None else tightest.epsilon(family(s), delta=at).lower
 
     best = Counts(tp=counts.n, fp=0, n=counts.n, n_out=counts.n_out)
     edge = _first_refuted(lambda s: refuted(s, counts), low, high)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from privet import accounting, noise
+from privet import noise
 from privet._numerics import Array, bisect, bracket, special
 from privet._validate import open_fraction
+from privet.accounting.tradeoff import tradeoff
 from privet.audit.coins import Coins
 from privet.audit.counts import Guesses
 from privet.audit.result import ADD_REMOVE, CurveTest, LowerBound
@@ -152,7 +153,7 @@ def _mirror(claim: PrivacyLoss) -> Mirror:
         return _gaussian_mirror(mu * (1.0 + 1e-12))
     logits = np.linspace(-40.0, 30.0, _TABLE)
     places = np.concatenate(([0.0], special().expit(logits), [1.0]))
-    values = accounting.tradeoff(claim, np.concatenate(([1.0], special().expit(-logits))))
+    values = tradeoff(claim, np.concatenate(([1.0], special().expit(-logits))))
     corners = _hull_from_below(places, np.concatenate(([0.0], values)))
     return lambda x: float(np.interp(x, *corners))
 

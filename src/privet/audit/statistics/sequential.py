@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet import accounting
 from privet._numerics import LARGEST_EXPONENT, Array, exp_capped
 from privet._validate import at_least, flag, fraction, open_fraction
+from privet.accounting import tightest
 from privet.audit.result import ADD_REMOVE, Verdict
 from privet.errors import InvalidData, InvalidParameter
 from privet.privacy import PrivacyLoss, Unit
@@ -66,7 +66,7 @@ class BettingTest:
         >>> round(BettingTest.of(privacy.LaplaceLoss(scale=2.0), delta=0.0).epsilon, 6)
         0.5
         """
-        promised = accounting.epsilon(claim, delta=delta).upper
+        promised = tightest.epsilon(claim, delta=delta).upper
         return cls(epsilon=promised, delta=delta, alpha=alpha, both=both, unit=claim.unit)
 
     @classmethod
@@ -81,7 +81,7 @@ class BettingTest:
         """
         pure = claim.pure()
         epsilons = [*_TANGENTS, pure] if pure < _LARGEST_TANGENT else _TANGENTS
-        tangents = [(epsilon, min(1.0, float(accounting.delta(claim, epsilon=epsilon)))) for epsilon in epsilons]
+        tangents = [(epsilon, min(1.0, float(tightest.delta(claim, epsilon=epsilon)))) for epsilon in epsilons]
         gain = [(likely - math.exp(e) * rarely - d) / math.exp(e) for e, d in tangents]
         epsilon, delta = tangents[int(np.argmax(gain))]
         return cls(epsilon=epsilon, delta=delta, alpha=alpha, unit=claim.unit)
