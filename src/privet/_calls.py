@@ -139,7 +139,9 @@ def _answer_in(kind: Any) -> None:
         kind.__new__ = staticmethod(called_by_name(vars(kind)["__new__"].__func__, kind))
     elif getattr(kind, "__abstractmethods__", None) and kind.__new__ is object.__new__:
         kind.__new__ = staticmethod(_concrete_of(kind))
-    elif hasattr(kind, "__abstractmethods__") and kind.__new__ is object.__new__:
+    elif (
+        hasattr(kind, "__abstractmethods__") and kind.__new__ is object.__new__ and kind.__init__ is not object.__init__
+    ):
         kind.__new__ = object.__new__  # its own: objects of a class that can be made are not asked whether they can
     if kind.__format__ is object.__format__:
         kind.__format__ = _formatted

@@ -199,7 +199,7 @@ def test_a_worker_forked_inside_an_algorithm_is_not_paid_for_ever(monkeypatch: p
 @pytest.mark.parametrize(("module", "name"), [(payment, "_LOCK"), (whole, "_LOCK"), (running, "_lock")])
 def test_a_child_does_not_wait_for_a_lock_that_a_thread_of_its_parent_held(module: Any, name: str, tmp_path):
     ledger = pv.Ledger.create(tmp_path / "a.ledger", budget=pv.Budget(8.0, 1e-6))
-    lock = getattr(module, name)
+    lock = getattr(module, name).held
     with lock:  # as if another thread were just here
         child = os.fork()
         if child == 0:
@@ -213,7 +213,7 @@ def test_a_child_does_not_wait_for_a_lock_that_a_thread_of_its_parent_held(modul
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert getattr(module, name) is lock, "the parent keeps its own"
+    assert getattr(module, name).held is lock, "the parent keeps its own"
 
 
 # --- audits -----------------------------------------------------------------------------------------------------------
