@@ -42,6 +42,24 @@ def test_a_fit_by_public_bounds_does_not_depend_on_the_rows():
     assert all((getattr(one, each) == getattr(two, each)).all() for each in ("min_", "scale_"))
 
 
+@pytest.mark.parametrize("bounds", [None, ([0, -0.5], [1, 0.5])])
+def test_a_table_has_public_bounds_and_is_not_read(bounds, tmp_path):
+    """The schema moves its columns to [-1, 1]; the file need not even be there."""
+    columns = {"a": pv.Float(0.0, 100.0), "b": pv.Float(-10.0, 10.0)}
+    table = pv.Table(tmp_path / "none.parquet", columns=columns, unit=pv.Person("id", max_rows=3))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=table.unit)
+    ours = learn.MinMaxScaler(bounds=bounds, ledger=ledger).fit(table)
+    plain = learn.MinMaxScaler(bounds=(-1, 1) if bounds is None else bounds).fit(ROWS)
+    assert (ours.min_ == plain.min_).all()
+    assert (ours.scale_ == plain.scale_).all()
+    assert ours.encoding_.names == ("a", "b")
+    assert ours.privacy_.epsilon == 0.0
+    assert ours.bounds is bounds
+    assert not [entry for entry in ledger.entries() if entry.kind == "reserve"]
+    with pytest.raises(InvalidParameter, match="exactly one"):
+        learn.StandardScaler().fit(table)  # what is read is paid for
+
+
 def test_what_is_missing_or_wrong_is_named():
     for promise in ({}, {"epsilon": 1.0}):
         with pytest.raises(InvalidParameter, match="give bounds"):

@@ -155,9 +155,14 @@ class PrivateEstimator(BaseEstimator):
         encoding = table_encoding(table, target, features, predicts=self._has_targets)
         if self._is_exact():
             raise InvalidParameter("epsilon=inf is for data in memory: fit(X, y) of an array")
+        model = described(self, encoding)
+        if model._from_public_facts(len(encoding.names)):
+            vars(self).update({name: each for name, each in vars(model).items() if name.endswith("_")})
+            self.encoding_, self.n_features_in_ = encoding, len(encoding.names)
+            self.privacy_ = FitPrivacy.of_nothing(table.unit)
+            return
         promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
         warn_about_callers(self, paid=self.ledger is not None or current() is not None)
-        model = described(self, encoding)
         plan = table_plan(model, len(encoding.names), table, promise)
         records = table_records(table, encoding, plan)
         try:
