@@ -157,7 +157,7 @@ class PrivateEstimator(BaseEstimator):
             raise InvalidParameter("epsilon=inf is for data in memory: fit(X, y) of an array")
         model = described(self, encoding)
         if model._from_public_facts(len(encoding.names)):
-            vars(self).update({name: each for name, each in vars(model).items() if name.endswith("_")})
+            self.__dict__.update({name: each for name, each in vars(model).items() if name.endswith("_")})
             self.encoding_, self.n_features_in_ = encoding, len(encoding.names)
             self.privacy_ = FitPrivacy.of_nothing(table.unit)
             return
