@@ -3,6 +3,7 @@
 from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
 from tests.mutants.learn import LEARN
+from tests.mutants.learn_more import LEARN_MORE
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.privacy import PRIVACY
@@ -10,5 +11,5 @@ from tests.mutants.queries import QUERIES
 from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
-ROOMS = (ADAPTIVE, AUDIT, LEARN, MECHANISMS, NOISE, PRIVACY, QUERIES, TABLES, WORKLOADS)
+ROOMS = (ADAPTIVE, AUDIT, LEARN, LEARN_MORE, MECHANISMS, NOISE, PRIVACY, QUERIES, TABLES, WORKLOADS)
 MUTANTS = tuple(mutant for room in ROOMS for mutant in room.mutants)

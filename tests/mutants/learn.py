@@ -58,29 +58,6 @@ plant(
     "tests/learn/test_densities.py -k 'composition or without_the_jacobian'",
 )
 
-SOFTMAX_PRICE = "privacy/softmax_perturbation.py"
-plant(
-    "softmax price: no Jacobian",
-    SOFTMAX_PRICE,
-    "(self.classes - 1) * math.log1p(self.curvature / self.classes)",
-    "0.0 * self.curvature",
-    "tests/learn/test_softmax_pairs.py -k 'two_directions'",
-)
-plant(
-    "softmax price: a record changes the Hessian in one direction",
-    SOFTMAX_PRICE,
-    "(self.classes - 1) * math.log1p(self.curvature / self.classes)",
-    "math.log1p(self.curvature / 2.0)",
-    "tests/learn/test_softmax_pairs.py -k 'two_directions'",
-)
-plant(
-    "softmax objective: a smaller curvature is handed to the price",
-    "learn/solvers/objective_perturbation.py",
-    "SoftmaxPerturbationLoss(multiplier, curvature, self.model.outputs, unit=self.task.unit)",
-    "SoftmaxPerturbationLoss(multiplier, curvature / 2.0, self.model.outputs, unit=self.task.unit)",
-    "tests/learn/test_softmax_pairs.py -k 'exact_law'",
-)
-
 # --- objective and output perturbation ---
 
 OBJECTIVE = "learn/solvers/objective_perturbation.py"

@@ -112,9 +112,11 @@ def table_notes(model: Any, plan: Any, promise: Guarantee) -> tuple[str, ...]:
     zeros = "records with a missing number or label counted as rows of zeros"
     if not isinstance(plan, PersonFit):
         return (*model._notes(plan, promise), zeros)
-    one = plan.rows.loss.unit.group_size == 1 and plan.max_rows > 1
+    one = plan.rows.loss.unit.group_size == 1 and plan.links > 1
     share = promise if one else coming_or_going(promise, plan.about)
     kept = f"at most {plan.max_rows} rows of a person are kept, and the price is that of so many"
+    if plan.links == 1 < plan.max_rows:
+        kept = f"the gradients of a person's rows, at most {plan.max_rows}, are added up and clipped as one"
     return (*model._notes(plan.rows, share), kept, zeros)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.learn.losses import Loss
+from privet.learn.problem.person_sums import LARGEST, clipped_sums, sums_of_persons
 from privet.learn.problem.records import Records
 from privet.learn.problem.task import Task
 from privet.mechanisms.families.vectors import row_reach
@@ -29,11 +30,12 @@ _BELOW = 1.0 - 2.0**-40
 
 
 class _Piece(NamedTuple):
-    """Some unit rows on the grid, their exact lengths (rounded once), and their targets."""
+    """Some unit rows on the grid, their exact lengths (rounded once), their targets, and the numbers of their persons."""
 
     rows: Any
     lengths: Array
     targets: Array
+    persons: Array | None = None
 
 
 @final
@@ -96,6 +98,16 @@ class GridRows:
         w = margin_weights(weights)
         return _saturated(self._added(lambda pieces: _gradient(pieces, loss, w, clip_norm)))
 
+    def person_gradient(self, loss: Loss, weights: Array, clip_norm: float) -> Array:
+        """The same, of each person the sum of the gradients of all their records, which is clipped as a whole: one person
+        moves it by no more than `clip_norm`, however many records they have. Not releasable."""
+        w = margin_weights(weights)
+        return _saturated(self._added(lambda pieces: _person_gradient(pieces, loss, w, clip_norm)))
+
+    def exact_persons(self) -> int:
+        """How many persons there are: not releasable where they can come or go."""
+        return int(self._added(_count_persons))
+
     def gram(self) -> Array:
         """The exact sums of x_i x_j, i <= j, in one vector, 5 times those on the diagonal and 7 times those off it, in
         steps of 2^-32: int64. Not releasable."""
@@ -118,7 +130,8 @@ class GridRows:
 
 def _read(task: Task, records: Records) -> Iterator[_Piece]:
     for chunk in task.unit_chunks(records):
-        yield _on_grid(chunk.rows, np.asarray(chunk.targets, dtype=np.float64))
+        made = _on_grid(chunk.rows, np.asarray(chunk.targets, dtype=np.float64))
+        yield made._replace(persons=chunk.persons)
 
 
 def _count(pieces: Iterator[_Piece]) -> int:
@@ -129,15 +142,40 @@ def _gradient(pieces: Iterator[_Piece], loss: Loss, w: Array, clip_norm: float) 
     exponent = coefficient_grid(clip_norm).exponent
     total = _Total(w.shape, 2.0**20, together=_SPARSE_TILE)
     capped = (piece._replace(lengths=_caps(piece.lengths, clip_norm)) for piece in pieces)
-    for rows, caps, targets in _tiles(capped):
+    for rows, caps, targets, _ in _tiles(capped):
         steps = _clipped(loss.slope(rows @ w.T, targets), caps, exponent)
         total.add(np.asarray((rows.T @ steps).T) if _is_csr(rows) else steps.T @ rows, len(targets))
     return total.exact()
 
 
+def _count_persons(pieces: Iterator[_Piece]) -> int:
+    numbers = (np.asarray(piece.persons) for piece in pieces)
+    return sum(len(sums) for sums in sums_of_persons((each, np.ones((len(each), 1), np.int64)) for each in numbers))
+
+
+def _person_gradient(pieces: Iterator[_Piece], loss: Loss, w: Array, clip_norm: float) -> Array:
+    exponent, total = coefficient_grid(clip_norm).exponent, np.zeros(w.size, dtype=object)
+    longest = math.ldexp(clip_norm, 20 - exponent)
+    for sums in sums_of_persons(_steps_of_records(pieces, loss, w, exponent)):
+        total = total + clipped_sums(sums, longest).sum(axis=0)
+    return total.reshape(w.shape)
+
+
+def _steps_of_records(pieces: Iterator[_Piece], loss: Loss, w: Array, exponent: int) -> Iterator[tuple[Array, Array]]:
+    """Whose each record is, and its gradient in whole steps of slope and row: so sums over a person are exact."""
+    for piece in pieces:
+        for start in range(0, len(piece.targets), _TILE):
+            here = slice(start, start + _TILE)
+            rows = np.asarray(piece.rows[here], dtype=np.float64)
+            slopes = np.ldexp(loss.slope(rows @ w.T, piece.targets[here]), -exponent).reshape(len(rows), -1)
+            steps = np.clip(np.trunc(slopes), -LARGEST / 2.0**20, LARGEST / 2.0**20).astype(np.int64)
+            whole = (rows * 2.0**20).astype(np.int64)
+            yield np.asarray(piece.persons)[here], (steps[:, :, None] * whole[:, None, :]).reshape(len(rows), -1)
+
+
 def _gram(pieces: Iterator[_Piece], size: int) -> Array:
     total = _Total((size, size))
-    for rows, _, targets in _tiles(pieces):
+    for rows, _, targets, _ in _tiles(pieces):
         whole = np.trunc((rows.toarray() if _is_csr(rows) else rows) * 2.0**16)
         total.add(whole.T @ whole, len(targets))
     return total.exact()
@@ -145,7 +183,7 @@ def _gram(pieces: Iterator[_Piece], size: int) -> Array:
 
 def _hessian(pieces: Iterator[_Piece], loss: Loss, w: Array) -> Array:
     total = _Total((len(w), len(w)))
-    for rows, _, targets in _tiles(pieces, _TILE):
+    for rows, _, targets, _ in _tiles(pieces, _TILE):
         margins = np.asarray(rows @ w)
         apart = np.where(np.abs(margins) > 1e-3, margins, 1e-3)
         means = (loss.slope(apart, targets) - loss.slope(np.zeros_like(apart), targets)) / apart
@@ -275,7 +313,7 @@ def _on_grid(rows: Any, targets: Array) -> _Piece:
 def _tiles(pieces: Iterable[_Piece], largest: int = _SPARSE_TILE) -> Iterator[_Piece]:
     """Rows as doubles, a tile at a time, all dense ones in the same memory: it stays in the cache of a processor."""
     room = np.empty((0, 0))
-    for rows, lengths, targets in pieces:
+    for rows, lengths, targets, _ in pieces:
         size = largest if _is_csr(rows) else _TILE
         for start in range(0, len(targets), size):
             here = slice(start, min(start + size, len(targets)))

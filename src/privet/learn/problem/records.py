@@ -8,10 +8,12 @@ from privet.errors import InvalidParameter
 
 
 class Chunk(NamedTuple):
-    """Some of the records: rows (an array, or a CSR matrix), and their targets (None where a fit has none)."""
+    """Some of the records: rows (an array, or a CSR matrix), their targets (None where a fit has none), and the numbers of
+    their persons (None where records are not about persons); those of one person stand together, maybe in two chunks."""
 
     rows: Any
     targets: Any
+    persons: Any = None
 
 
 class Records(ABC):
@@ -30,6 +32,11 @@ class Records(ABC):
     @abstractmethod
     def target_kind(self) -> str | None:
         """The kind of numpy's dtype of the targets ("f", "i", "U", "O"...): public. None where there are none."""
+
+    @property
+    def about_persons(self) -> bool:
+        """Whether chunks say whose records they are: public."""
+        return False
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:

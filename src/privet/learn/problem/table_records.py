@@ -77,18 +77,22 @@ class TableRecords(Records):
         if self._apart:
             raise InvalidData("rows do not leave Spark: only totals of them do")
         blocks = self._once() if self._one_pass else self._spooled().blocks()
-        return _chunks(blocks, self._encoding)
+        return _chunks(blocks, self._encoding, self.about_persons)
+
+    @property
+    def about_persons(self) -> bool:
+        return self.scan.persons
 
     def exact_added(self, part: Callable[[Records], Any]) -> Any:
         if not self._apart:
             return part(self)
         self._spark = self._data.exact_rows(self.scan) if self._spark is None else self._spark  # type: ignore[assignment]
         assert isinstance(self._spark, SparkRows)
-        encoding, most, salts = self._encoding, self.scan.most_rows, self._chosen_by
+        encoding, most, salts, persons = self._encoding, self.scan.most_rows, self._chosen_by, self.about_persons
 
         def work(blocks: Iterator[Array]) -> Any:
             kept = blocks if salts is None else bounded_rows(blocks, most, salts)
-            return part(Piece(encoding, kept))
+            return part(Piece(encoding, kept, persons))
 
         return _sum(self._spark.exact_parts(work) or [work(iter(()))])  # an empty table may have no piece at all
 
@@ -129,10 +133,10 @@ class Piece(Records):
     <private records with 1 columns>
     """
 
-    __slots__ = ("_blocks", "_encoding")
+    __slots__ = ("_blocks", "_encoding", "_persons")
 
-    def __init__(self, encoding: Encoding, blocks: Iterator[Array]) -> None:
-        self._encoding, self._blocks = encoding, blocks
+    def __init__(self, encoding: Encoding, blocks: Iterator[Array], persons: bool = False) -> None:
+        self._encoding, self._blocks, self._persons = encoding, blocks, persons
 
     @property
     def columns(self) -> int:
@@ -146,17 +150,21 @@ class Piece(Records):
     def kept(self) -> bool:
         return False
 
+    @property
+    def about_persons(self) -> bool:
+        return self._persons
+
     def chunks(self) -> Iterator[Chunk]:
-        return _chunks(_even(self._blocks), self._encoding)
+        return _chunks(_even(self._blocks), self._encoding, self._persons)
 
     def fingerprint(self) -> Any:
         raise InvalidData("a piece of a table has no version of its own")
 
 
-def _chunks(blocks: Iterator[Array], encoding: Encoding) -> Iterator[Chunk]:
+def _chunks(blocks: Iterator[Array], encoding: Encoding, persons: bool = False) -> Iterator[Chunk]:
     for block in blocks:
         made = encoding.of_numbers(block)
-        yield Chunk(made.rows, made.targets)
+        yield Chunk(made.rows, made.targets, block[:, -1] if persons else None)
 
 
 def _even(blocks: Iterator[Array]) -> Iterator[Array]:

@@ -101,9 +101,9 @@ class Task:
 
     def unit_chunks(self, records: Records) -> Iterator[Chunk]:
         """The unit rows and encoded targets, chunk by chunk: not releasable."""
-        for rows, encoded, bad in self._read(records):
+        for chunk, encoded, bad in self._read(records):
             with np.errstate(all="ignore"):  # a warning would tell about values
-                made = Chunk(self._unit_rows(rows, bad), encoded)
+                made = Chunk(self._unit_rows(chunk.rows, bad), encoded, chunk.persons)
             yield made
 
     def whole_tiles(self, records: Records, *, rows: int, steps: int, beside: int = 0) -> Iterator[Chunk]:
@@ -113,7 +113,8 @@ class Task:
         """
         size = max(1, _TILE // self.dimension // rows) * rows  # so many are made at a time
         room = np.zeros((size, self.dimension + beside))
-        for given, encoded, bad in self._read(records):
+        for chunk, encoded, bad in self._read(records):
+            given = chunk.rows
             for start in range(0, len(bad), size):
                 piece = slice(start, start + size)
                 tiles = room[: len(bad[piece])]
@@ -126,13 +127,13 @@ class Task:
                 for first in range(0, len(tiles), rows):
                     yield Chunk(tiles[first : first + rows], encoded[piece][first : first + rows])
 
-    def _read(self, records: Records) -> Iterator[tuple[Any, Array, Array]]:
-        """Rows as they are given, encoded targets, and which of them are none."""
+    def _read(self, records: Records) -> Iterator[tuple[Chunk, Array, Array]]:
+        """Records as they are given, encoded targets, and which of them are none."""
         for chunk in records.chunks():
             targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
             with np.errstate(all="ignore"):
                 encoded, bad = self.target.encoded(targets)
-            yield chunk.rows, encoded, bad
+            yield chunk, encoded, bad
 
     def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
         """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and

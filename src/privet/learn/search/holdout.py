@@ -55,7 +55,7 @@ def score_of(model: Any, task: Task, records: Records) -> Fraction:
     Margins are computed element by element, so that a record's score depends on that record alone.
     """
     total = 0
-    for rows, targets in records.chunks():
+    for rows, targets, _ in records.chunks():
         each = _scores(model, task, dense(rows), targets)
         total += int(np.trunc(np.clip(each, 0.0, 1.0) * STEPS).sum())
     return Fraction(total, STEPS)

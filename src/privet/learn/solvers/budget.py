@@ -69,13 +69,16 @@ def counting_noise(mu: float, task: Task) -> Gaussian | None:
     return Gaussian.for_budget(mu=mu, sensitivity=float(task.unit.group_size), unit=task.unit)
 
 
-def known_rows(rows: int | None, counting: Gaussian | None, data: GridRows, source: Source) -> float:
-    """The number of records: as promised, or bought, or, where records are exchanged for others, as it is."""
+def known_rows(
+    rows: int | None, counting: Gaussian | None, data: GridRows, source: Source, *, persons: bool = False
+) -> float:
+    """The number of records, or of persons: as promised, or bought, or, where they are exchanged for others, as it is."""
     if rows is not None:
         return float(rows)
+    exact_count = data.exact_persons if persons else data.exact_count
     if counting is None:
-        return float(max(1, data.exact_count()))
-    return max(1.0, float(counting.release(data.exact_count(), source=source).value))
+        return float(max(1, exact_count()))
+    return max(1.0, float(counting.release(exact_count(), source=source).value))
 
 
 def in_units(noisy: Array, exponent: int) -> Array:

@@ -115,7 +115,7 @@ class GridExponentialFit(OnRecords, Algorithm[Any, Any]):
         """Exact sums of what each record adds, in whole steps, cut to 2^62 of them: not releasable."""
         most = math.floor(self.model.lipschitz * self.radius / _GRID)
         totals = np.zeros(len(places), dtype=object)
-        for rows, targets in self.task.unit_chunks(records):
+        for rows, targets, _ in self.task.unit_chunks(records):
             values = dense(rows)
             for start in range(0, len(targets), _TILE):
                 x, y = values[start : start + _TILE], targets[start : start + _TILE]

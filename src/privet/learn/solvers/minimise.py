@@ -109,11 +109,11 @@ class Objective(NamedTuple):
 def _thinned(chunks: Iterator[Chunk], every: int) -> Iterator[Chunk]:
     if every == 1:
         return chunks
-    return (Chunk(rows[::every].copy(), targets[::every].copy()) for rows, targets in chunks)
+    return (Chunk(rows[::every].copy(), targets[::every].copy()) for rows, targets, _ in chunks)
 
 
 def _tiles(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    for rows, targets in chunks:
+    for rows, targets, _ in chunks:
         for start in range(0, len(targets), _TILE):
             yield Chunk(rows[start : start + _TILE], targets[start : start + _TILE])
 
@@ -122,7 +122,7 @@ def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array, wide: bool) 
     """The gradient of the losses, a sum that is no less than that of the lengths of slopes, and the numbers of records and
     of additions."""
     total, slopes, records, added = np.zeros(len(w), dtype=np.longdouble), 0.0, 0, 1  # one for the sum over pieces
-    for rows, targets in _tiles(chunks):
+    for rows, targets, _ in _tiles(chunks):
         tile = dense(rows).astype(np.longdouble) if wide else rows
         computed = loss.slope(np.asarray(_margins(tile, loss, w), dtype=np.float64), targets)
         slopes, records, added = slopes + float(np.abs(computed).sum()), records + len(computed), added + 1
@@ -136,12 +136,12 @@ def _margins(rows: Any, loss: Loss, w: Array) -> Array:
 
 
 def _value(chunks: Iterator[Chunk], loss: Loss, w: Array) -> float:
-    return float(sum(float(loss.value(_margins(rows, loss, w), targets).sum()) for rows, targets in chunks))
+    return float(sum(float(loss.value(_margins(rows, loss, w), targets).sum()) for rows, targets, _ in chunks))
 
 
 def _hessian(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any) -> Array:
     total, room = np.zeros((len(w), len(w))), np.empty((_TILE, len(w)), dtype=kind)
-    for rows, targets in _tiles(chunks):
+    for rows, targets, _ in _tiles(chunks):
         roots = np.sqrt(np.maximum(loss.curvature(np.asarray(rows @ w), targets), 0.0))[:, None]
         if isinstance(rows, np.ndarray):
             tile = np.multiply(rows, roots, out=room[: len(targets)], casting="same_kind")
@@ -156,7 +156,7 @@ def _hessian_of_classes(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any
     """Block by block: a Gram matrix with weights for each pair of classes."""
     classes, columns = loss.outputs, len(w) // loss.outputs
     total = np.zeros((classes, columns, classes, columns))
-    for rows, targets in _tiles(chunks):
+    for rows, targets, _ in _tiles(chunks):
         margins, tile = _margins(rows, loss, w), dense(rows).astype(kind)
         for one in range(classes):
             weights = loss.bent(margins, targets, np.eye(classes)[one]).astype(kind)
@@ -170,7 +170,7 @@ def _hessian_of_classes(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any
 
 def _hessian_times(chunks: Iterator[Chunk], loss: Loss, w: Array, v: Array) -> Array:
     total = np.zeros(len(w))
-    for rows, targets in _tiles(chunks):
+    for rows, targets, _ in _tiles(chunks):
         bent = loss.bent(_margins(rows, loss, w), targets, _margins(rows, loss, v))
         total = total + (rows.T @ bent).T.ravel()
     return np.asarray(total)

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, at_least, count, instance, set_frozen
-from privet.errors import InvalidParameter
+from privet._validate import above, at_least, count, flag, instance, set_frozen
+from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
 from privet.learn.solvers.budget import (
@@ -44,6 +44,10 @@ class NoisyGD(Solver):
     coefficients grows with that product while what the data add levels off; a single step is at most 2/smoothness. The
     mean of the second half of the iterates is the answer.
 
+    `by_person` is for tables about persons with several records: the gradients of a person's records are added up, and
+    their sum is clipped to `clip_norm`, so that the price is that of one record instead of `max_rows` of them. `rows` is
+    the number of persons then.
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = NoisyGD(rows=1_000).plan(task, Logistic(), Guarantee(1.0, 1e-6))
     >>> plan.steps, plan.clip_norm, float(plan.loss.profile(1.0)) <= 1e-6
@@ -55,6 +59,7 @@ class NoisyGD(Solver):
     steps: int | None = None
     step_size: float | None = None
     strength: float = 0.0
+    by_person: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rows", "steps"):
@@ -64,9 +69,12 @@ class NoisyGD(Solver):
             if getattr(self, name) is not None:
                 set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
         set_frozen(self, strength=at_least("strength", self.strength, 0.0))
+        flag("by_person", self.by_person)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         mu = whole_mu(target, "NoisyGD")
+        if self.by_person:  # however many records a person has, they are one sum
+            task = replace(task, unit=replace(task.unit, group_size=1))
         clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
         longest = 2.0 / loss.smoothness if self.step_size is None else self.step_size
         ends = task.unit.group_size * (2.0 if task.unit.relation == "replace" else 1.0)
@@ -87,6 +95,7 @@ class NoisyGD(Solver):
                 noise=gradient_noise(mu * ((1.0 - share) / steps) ** 0.5, clip_norm, task.unit),
                 counting=counting_noise(mu * share**0.5, task) if share else None,
                 at=target.delta or None,
+                by_person=self.by_person,
             )
 
         return kept(made, target, mu)
@@ -105,7 +114,8 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
     """Noisy gradient descent on all records.
 
     **Guarantee:** `steps` releases of `noise`, and one of `counting`: normal noise composes to mu-GDP exactly.
-    **Sensitivity:** l2: a record's gradient is clipped to `clip_norm`; twice that under replace.
+    **Sensitivity:** l2: a record's gradient is clipped to `clip_norm`; twice that under replace. With `by_person`, which
+    is for `PersonFit`, what is clipped is the sum of the gradients of a person's records.
 
     A step is min(step_size, time n/steps) long, for the mean loss of n records.
 
@@ -126,11 +136,15 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
     rows: int | None = None
     counting: Gaussian | None = None
     at: float | None = None
+    by_person: bool = False
 
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         instance("noise", self.noise, Gaussian)
+        flag("by_person", self.by_person)
+        if self.by_person and self.task.unit.group_size != 1:
+            raise InvalidParameter("the sum of a person is one, however many records it is of: plan it for one")
         set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0), steps=count("steps", self.steps, 1))
         set_frozen(self, step_size=above("step_size", self.step_size, 0.0))
         set_frozen(self, strength=at_least("strength", self.strength, 0.0), time=above("time", self.time, 0.0))
@@ -149,15 +163,21 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
         steps = Repeated(self.noise.loss, self.steps)
         return steps if self.counting is None else Composed((self.counting.loss, steps))
 
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        if self.by_person and not value.about_persons:
+            raise InvalidData("by_person adds up the records of each person: fit a table about persons")
+
     def _run(self, prepared: Records, source: Source) -> Array:
         data = GridRows(self.task, prepared)
-        n = known_rows(self.rows, self.counting, data, source)
+        gradient = data.person_gradient if self.by_person else data.gradient
+        n = known_rows(self.rows, self.counting, data, source, persons=self.by_person)
         size = min(self.step_size, self.time * n / self.steps)
         exponent = gradient_grid(self.clip_norm).exponent
         w = np.zeros(shape_of(self.task, self.model))
         mean, averaged = np.zeros_like(w), 0
         for step in range(self.steps):
-            total = data.gradient(self.model, w, self.clip_norm)
+            total = gradient(self.model, w, self.clip_norm)
             noisy = in_units(self.noise.release(total, source=source).value, exponent)
             w = w - size / n * (noisy + self.strength * w)
             if 2 * step >= self.steps - 1:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -12,8 +13,10 @@ from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.encoding import Encoding
 from privet.learn.problem import Task
+from privet.learn.problem.person_sums import MOST_ROWS
 from privet.learn.problem.table_records import TableRecords
 from privet.learn.solvers.budget import whole_mu
+from privet.learn.solvers.noisy_gd import NoisyGD, NoisyGDFit
 from privet.mechanisms import Algorithm, Mechanism
 from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
@@ -36,7 +39,8 @@ class PersonFit(Algorithm[Any, Any]):
     """A fit of rows, `max_rows` of each person, chosen by a keyed mix.
 
     **Guarantee:** the price of `rows`, a fit that is private for max_rows rows that come or go, or for one, and then for
-    a group of them; of twice as many where a person is replaced, who may have another number of rows. Where
+    a group of them; of twice as many where a person is replaced, who may have another number of rows. A fit that clips the
+    sum of each person (`NoisyGD(by_person=True)`) has the price of one row, of two where a person is replaced. Where
     `rows_epsilon` is given, the fit of one row counts as (rows_epsilon, rows_delta): what has no closed form for groups.
     **Sensitivity:** what is kept of a person depends on that person's rows and on the salts alone.
     **Reference:** Dwork & Roth 2014, theorem 2.2; Desfontaines & Pejó 2020.
@@ -62,6 +66,8 @@ class PersonFit(Algorithm[Any, Any]):
             raise InvalidParameter(
                 "the fit of rows must be planned for adding or removing one row, or max_rows of them"
             )
+        if self.links == 1 and self.max_rows > MOST_ROWS:
+            raise InvalidParameter(f"sums are taken over at most {MOST_ROWS} rows of a person: give a smaller max_rows")
         if (self.rows_epsilon is None) != (self.rows_delta is None):
             raise InvalidParameter("give rows_epsilon and rows_delta together")
         if self.rows_epsilon is not None and self.rows_delta is not None:
@@ -86,6 +92,11 @@ class PersonFit(Algorithm[Any, Any]):
         return cls(rows=plan(Unit(), Guarantee(first, rest)), rows_epsilon=first, rows_delta=rest, **facts)
 
     @property
+    def links(self) -> int:
+        """How many rows, or sums of rows, a person who comes or goes is worth."""
+        return 1 if isinstance(self.rows, NoisyGDFit) and self.rows.by_person else self.max_rows
+
+    @property
     def task(self) -> Task:
         """The public facts of the rows."""
         return self.rows.task  # type: ignore[attr-defined]
@@ -99,7 +110,7 @@ class PersonFit(Algorithm[Any, Any]):
         whole: PrivacyLoss = parts[0] if len(parts) == 1 else Composed(tuple(parts))
         if self.rows_epsilon is not None and self.rows_delta is not None:
             whole = ApproxLoss(self.rows_epsilon, self.rows_delta)
-        made = per_person(whole, person=self.about.person, rows=self.max_rows)
+        made = per_person(whole, person=self.about.person, rows=self.links)
         made = to_replace(made) if self.about.relation == "replace" else made
         return made if self.rows_epsilon is None else ApproxLoss(*made.approximate(), unit=made.unit)
 
@@ -128,11 +139,10 @@ class PersonFit(Algorithm[Any, Any]):
     def examples(cls) -> Iterable[Example]:
         from privet.learn.losses import Logistic
         from privet.learn.problem import Classes
-        from privet.learn.solvers.noisy_gd import NoisyGD
 
-        def plan(unit: Unit, promise: Guarantee) -> Mechanism[Any, Any]:
+        def plan(unit: Unit, promise: Guarantee, by_person: bool = False) -> Mechanism[Any, Any]:
             task = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1)), unit=unit)
-            return NoisyGD(steps=2, clip_norm=0.5).plan(task, Logistic(), promise)
+            return NoisyGD(steps=2, clip_norm=0.5, by_person=by_person).plan(task, Logistic(), promise)
 
         promise, both = Guarantee(2.0, 1e-5), {"x": [1, 1, 1, 1], "y": [1, 1, 1, 1], "id": [7, 8, 8, 8]}
         one = {"x": [1], "y": [1], "id": [7]}
@@ -145,6 +155,8 @@ class PersonFit(Algorithm[Any, Any]):
         moved = Person("id", max_rows=2, relation="replace")
         made = cls.planned(plan, moved.unit, 2, Guarantee(mu=1.0))
         yield Example(made, _few(moved, both), _few(moved, other), Guarantee(mu=1.0), cost="costly", detects=0.25)
+        made = cls.planned(partial(plan, by_person=True), person.unit, 2, promise)
+        yield Example(made, _few(person, both), _few(person, one), promise, cost="costly", detects=0.25)
 
 
 def _few(person: Person, data: dict[str, list[int]]) -> TableRecords:
