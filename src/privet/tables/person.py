@@ -5,7 +5,7 @@ from typing import Literal, final
 
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy import Unit
+from privet.privacy.unit import Unit
 
 Relation = Literal["add_remove", "replace"]
 

@@ -7,7 +7,7 @@ from privet._validate import set_frozen
 from privet.workloads.bucketed import Bucketed
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.biased import Biased
-from privet.workloads.strategies import Hierarchical
+from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
 from privet.workloads.workload import Workload
 

@@ -8,12 +8,12 @@ from privet._numerics import Array
 from privet._validate import open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.mechanism import Source
-from privet.privacy import PrivacyLoss
+from privet.privacy.loss import PrivacyLoss
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.buckets import Buckets
 from privet.workloads.adaptive.noisy_partition import NoisyPartition, most_count
 from privet.workloads.answers import Answers
-from privet.workloads.strategies import Hierarchical
+from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
 
 
