@@ -11,7 +11,7 @@ from privet.learn.losses import Squared
 from privet.learn.problem import ArrayRecords, Interval, Task
 from privet.learn.solvers import BoostedSSP, SymmetricGaussian
 from privet.learn.solvers.exact_totals import WholeRows
-from privet.learn.solvers.level import Mean, again_share, nearer, shrunk_mean
+from privet.learn.solvers.level import Mean, again_share, level_reach, nearer, shrunk_mean
 from privet.mechanisms import Gaussian
 from privet.privacy import Guarantee, Unit
 
@@ -72,20 +72,30 @@ def test_a_mean_that_is_bought_again_is_paid_by_the_others(n, releases, unit, mo
     assert math.sqrt(sum(squares) + squares[1]) > whole * (1.0 + 1e-3)  # a mean for nothing would be noticed
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=["add_remove", "replace"])
-def test_the_second_sum_of_targets_moves_by_its_sensitivity(unit, monkeypatch):
-    """For a mean that is given, up to the ends of where it can be."""
+@pytest.mark.parametrize("counted", [False, True])
+def test_the_second_sum_of_targets_moves_by_its_sensitivity(counted, monkeypatch):
+    """By 1, or 5/4 with their number, for a record that comes, by 2 for one that is exchanged; for a mean that is given."""
     part, seen, prepare = Gaussian.for_budget(mu=1.0, sensitivity=2.0), [], Gaussian._prepare
-    monkeypatch.setattr(Gaussian, "_prepare", lambda self, value: seen.append(float(value[0])) or prepare(self, value))
+    monkeypatch.setattr(
+        Gaussian, "_prepare", lambda self, value: seen.append([float(v) for v in value]) or prepare(self, value)
+    )
+    public = task(Unit())
     for mean in (-0.9, 0.0, 0.9):
         seen.clear()
         for goals in ([1.0], [-1.0], []):
-            records = ArrayRecords(np.ones((len(goals), 1)), np.array(goals))
-            nearer(part, task(unit), WholeRows(task(unit), records), Mean(mean, 1.0, 5.0), noise.Seeded(1))
-        high, low, nothing = seen
-        assert nothing == 0.0
-        assert max(high, -low) == 1.0  # a reach of 1 is attained, and one of 2 between records only at a mean of 0
-        assert high - low == pytest.approx(2.0 - abs(mean), abs=1e-5)
+            data = WholeRows(public, ArrayRecords(np.ones((len(goals), 1)), np.array(goals)))
+            nearer(part, public, data, Mean(mean, 1.0, 5.0, 1.0), noise.Seeded(1), len(goals) if counted else None)
+        high, low, nothing = (np.array(each) for each in seen)
+        assert not nothing.any()
+        assert max(np.linalg.norm(high), np.linalg.norm(low)) == (float(level_reach(Unit())) if counted else 1.0)
+        assert np.linalg.norm(high - low) == pytest.approx(2.0 - abs(mean), abs=1e-5)
+
+
+def test_a_number_of_records_that_is_bought_again_is_weighed_with_the_first():
+    """Its noise was as large as the number: without the second one a tenth of these were below -2."""
+    scores = few(500, 10, 0.1, 0.5, 0.3)
+    assert np.quantile(scores, 0.2) >= -0.5
+    assert np.median(scores) >= -0.12
 
 
 def test_how_much_of_the_rest_the_mean_takes():

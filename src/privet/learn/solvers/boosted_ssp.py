@@ -17,6 +17,7 @@ from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved
 from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows, exact_margins
 from privet.learn.solvers.level import (
+    LOOSE,
     Mean,
     again_share,
     bought_mean,
@@ -97,8 +98,8 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
     **Guarantee:** the composition of the normal releases: five, or four where there is no intercept. A mean that is bought
     again is paid out of the last four: their noise grows by as much, and with too few records for slopes they are left out.
     **Sensitivity:** on unit rows and targets in [-1, 1]: sum of targets and 3/4 of the number of records 5/4 (2 under
-    replace), second sum of targets 1 (2), Gram 1 (sqrt2, Frobenius), products 1 (2), squared residuals and the number of
-    records sqrt2 (1).
+    replace), second sum of targets 1 (2), with their number as the first one; Gram 1 (sqrt2, Frobenius), products 1 (2),
+    squared residuals and the number of records sqrt2 (1).
     **Reference:** Wang 2018; Tang et al. 2023.
     **Proof:** docs/proofs/learn/boosted_ssp.md.
     """
@@ -148,17 +149,18 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         mean = bought_mean(self.level, task, moments, source)
         share = again_share(mean, self._again(1.0).sigma, self.first.sigma * task.dimension)
         if share > 0.0:
-            mean = nearer(self._again(share), task, data, mean, source)
+            many = int(moments[-2, -2]) // whole_constant(task) ** 2 if share == 1.0 and mean.loose > LOOSE else None
+            mean = nearer(self._again(share, many is not None), task, data, mean, source, many)
         mean = mean._replace(value=shrunk_mean(mean.value, mean.noise))
         if share == 1.0:
             return _without_slopes(task, mean)
         return self._louder(share)._with_slopes(data, moments, mean, source)
 
-    def _again(self, share: float) -> Gaussian:
-        """Noise for a sum of targets, for a share of what the parts after the level cost."""
-        parts = (self.gram, self.first, self.spread, self.second)
+    def _again(self, share: float, counted: bool = False) -> Gaussian:
+        """Noise for a sum of targets (and the number of records), for a share of what the parts after the level cost."""
+        parts, unit = (self.gram, self.first, self.spread, self.second), self.task.unit
         mu = math.sqrt(share * sum(part.loss.gaussian() ** 2 for part in parts)) * (1.0 - _SLACK)
-        return Gaussian.for_budget(mu=mu, sensitivity=reach(1, 4, self.task.unit))
+        return Gaussian.for_budget(mu=mu, sensitivity=level_reach(unit) if counted else reach(1, 4, unit))
 
     def _louder(self, share: float) -> "BoostedFit":
         """This fit without that share of what the parts after the level cost."""

@@ -18,6 +18,7 @@ _COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 
 _NEAR = 0.04  # the noise of a mean (y lies in [-1, 1]) above which more is spent on it
 _AGAIN = 0.5  # the most of the rest that the mean may take from slopes
 _SLOPES = 5.0  # records for each coefficient and for the noise of a product, below which slopes do not stand out of it
+LOOSE = 0.2  # the noise of a number of records, as a share of it, above which a mean is bought with that number again
 _USUAL = 0.15  # a mean whose noise is larger than this (y lies in [-1, 1]) predicts hardly better than the middle of y
 
 
@@ -70,17 +71,29 @@ def again_share(mean: Mean, whole: float, slopes: float) -> float:
     return share if mean.records * math.sqrt(1.0 - share) >= _SLOPES * slopes else 1.0
 
 
-def nearer(part: Gaussian, task: Task, data: WholeRows, mean: Mean, source: Source) -> Mean:
+def nearer(part: Gaussian, task: Task, data: WholeRows, mean: Mean, source: Source, many: int | None = None) -> Mean:
     """The mean, moved by a noisy sum of how far targets are from it, at most 1 each, and weighed by the noise of both.
+    `many` is the number of records, not releasable, where it is bought again as well.
 
     The sum is small beside the number of records, so that the noise of that number counts less than in the mean itself.
     """
     product, _ = data.exact_cross(distances(round(STEPS * mean.value)), (1.0,))
-    total = int(product(0)[-1]) // whole_constant(task)  # without a rest
-    far = float(part.release([Fraction(total, STEPS)], source=source).value[0]) / mean.records
+    total = Fraction(int(product(0)[-1]) // whole_constant(task), STEPS)  # without a rest
+    noisy = part.release([total] if many is None else [total, _COUNTED * many], source=source).value
+    if many is not None:
+        mean = _recounted(mean, float(noisy[1]) / float(_COUNTED), part.sigma / float(_COUNTED))
+    far = float(noisy[0]) / mean.records
     own = math.hypot(part.sigma / mean.records, far * mean.loose)
     share = mean.noise**2 / (mean.noise**2 + own**2)
     return mean._replace(value=min(1.0, max(-1.0, mean.value + share * far)), noise=math.sqrt(share) * own)
+
+
+def _recounted(mean: Mean, records: float, noise: float) -> Mean:
+    """With both numbers of records, weighed by their noise."""
+    old = mean.loose * mean.records
+    share = old**2 / (old**2 + noise**2)
+    records = max((1.0 - share) * mean.records + share * records, noise)
+    return mean._replace(records=records, loose=math.sqrt(share) * noise / records)
 
 
 def shrunk_mean(mean: float, noise: float) -> float:
