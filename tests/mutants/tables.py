@@ -24,8 +24,8 @@ plant("emit: one group too many", EMIT, "WHERE place <= {unit.max_groups}", "WHE
 plant(
     "emit: ties are all kept",
     EMIT,
-    "row_number() OVER {window}) AS place",
-    "rank() OVER (PARTITION BY {person} ORDER BY h) AS place",
+    '*made, f"row_number() OVER {window}) AS place"',
+    '*made, f"rank() OVER (PARTITION BY {person} ORDER BY {order[0]}) AS place"',
 )
 plant("emit: rows before it are forgotten", EMIT, "{unit.max_rows} - before_it", "{unit.max_rows}")
 plant("emit: sums cut by rows that are not kept", EMIT, 'n = f"least(n_{alias}, k)"', 'n = f"n_{alias}"')

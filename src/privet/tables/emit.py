@@ -313,27 +313,58 @@ class Emitter:
         limbs = self._limbs(plan, person, rows.person_is_text, keys)
         pairs = ", ".join([person, *keys, f"{d.whole('count(*)')} AS c", *sums, *limbs])
         steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {', '.join([person, *keys])}"))
-        last = self._mixed(steps, [person, *carried], salts)
-        order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
-        if [_small(plan.rows.columns[name]) for name in plan.names] == [True]:
-            order = f"h * {2**32} + key_number"  # the same order in one number, which sorts faster
-        window = f"(PARTITION BY {person} ORDER BY {order}"
         capped = "c" if unit.max_rows_per_group is None else f"least(c, {d.number(unit.max_rows_per_group)})"
-        before = f"coalesce(sum({capped}) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
-        ranked = [*carried, f"row_number() OVER {window}) AS place", f"{capped} AS k"]
-        if unit.max_rows is not None:
-            ranked.append(f"{d.whole(before)} AS before_it")
-        steps.append(("ranked", f"SELECT {', '.join(ranked)} FROM {last}"))
-        if unit.max_rows is not None:
-            left = f"CASE WHEN before_it >= {unit.max_rows} THEN 0 ELSE least(k, {unit.max_rows} - before_it) END"
-            steps.append(("cut", f"SELECT {', '.join([*carried, 'place'])}, {d.whole(left)} AS k FROM ranked"))
+        self._mix(steps, [person, *carried, f"{capped} AS k"], salts)
+        numbers = [self._scaled(plan, terms, i) for i in range(len(plan.cells))]
+        numbers += [self._cut(each, alias) for each, alias in zip(plan.signed, signed, strict=True)]
         where = "WHERE k > 0" if unit.max_groups is None else f"WHERE place <= {unit.max_groups} AND k > 0"
-        numbers = ["sum(k)", "count(*)", *(f"sum({self._scaled(plan, terms, i)})" for i in range(len(plan.cells)))]
-        numbers += [f"sum({self._cut(each, alias)})" for each, alias in zip(plan.signed, signed, strict=True)]
-        picked = [*keys, *(f"{d.whole(f'coalesce({each}, 0)')} AS {self._alias()}" for each in numbers)]
+        if unit.max_rows is None:
+            numbers, kept = self._rank_fitted(steps, plan, person, keys, numbers, where)
+        else:
+            self._rank_and_cut(steps, plan, person, keys, carried)
+            kept = f"cut {where}"
+        sums = ["sum(k)", "count(*)", *(f"sum({each})" for each in numbers)]
+        picked = [*keys, *(f"{d.whole(f'coalesce({each}, 0)')} AS {self._alias()}" for each in sums)]
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
         whole = ", ".join(f"{name} AS ({sql}{d.fence})" for name, sql in steps)
-        return f"WITH {whole} SELECT {', '.join(picked)} FROM {steps[-1][0]} {where}{group}"
+        return f"WITH {whole} SELECT {', '.join(picked)} FROM {kept}{group}"
+
+    def _rank_fitted(
+        self, steps: list[tuple[str, str]], plan: Bounded, person: str, keys: list[str], numbers: list[str], where: str
+    ) -> tuple[list[str], str]:
+        """The steps that number the pairs of a person by their priority. How much of a pair would be kept is known before
+        that, so little has to be sorted and moved: of a small key and the priority one number."""
+        packed = _is_small(plan)
+        order = ["packed"] if packed else ["h", "key_number", *(f"{key} NULLS LAST" for key in keys)]
+        carried = ["packed"] if packed else list(dict.fromkeys(keys))
+        made = [f"v{i}" for i in range(len(numbers))]
+        sorted_by = [f"h * {2**32} + key_number AS packed"] if packed else [*carried, "h", "key_number"]
+        fitted = [person, *sorted_by, "k", *(f"{each} AS {name}" for each, name in zip(numbers, made, strict=True))]
+        steps.append(("fitted", f"SELECT {', '.join(fitted)} FROM mixed"))
+        window = f"(PARTITION BY {person} ORDER BY {', '.join(order)}"
+        ranked = [*carried, "k", *made, f"row_number() OVER {window}) AS place"]
+        steps.append(("ranked", f"SELECT {', '.join(ranked)} FROM fitted"))
+        if not packed:
+            return made, f"ranked {where}"
+        key = self.dialect.whole(f"packed % {2**32}")
+        picked = ", ".join([f"{key} AS {keys[0]}", "k", *made])
+        return made, f"(SELECT {picked} FROM ranked {where}) AS {self._alias()}"
+
+    def _rank_and_cut(
+        self, steps: list[tuple[str, str]], plan: Bounded, person: str, keys: list[str], carried: list[str]
+    ) -> None:
+        """The steps that number the pairs of a person by their priority, and cut them to as many rows as he may have."""
+        d, unit = self.dialect, plan.rows.unit
+        assert isinstance(unit, Person)
+        order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
+        if _is_small(plan):
+            order = f"h * {2**32} + key_number"  # the same order in one number, which sorts faster
+        window = f"(PARTITION BY {person} ORDER BY {order}"
+        before = f"coalesce(sum(k) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
+        ranked = [*carried, "k", f"row_number() OVER {window}) AS place", f"{d.whole(before)} AS before_it"]
+        steps.append(("ranked", f"SELECT {', '.join(ranked)} FROM mixed"))
+        left = f"CASE WHEN before_it >= {unit.max_rows} THEN 0 ELSE least(k, {unit.max_rows} - before_it) END"
+        steps.append(("cut", f"SELECT {', '.join([*carried, 'place'])}, {d.whole(left)} AS k FROM ranked"))
 
     def _limbs(self, plan: Bounded, person: str, person_is_text: bool, keys: list[str]) -> list[str]:
         """The person and the key of a pair as numbers, of which its priority is made."""
@@ -351,9 +382,10 @@ class Emitter:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
         return folded
 
-    def _mixed(self, steps: list[tuple[str, str]], carried: list[str], salts: Salts) -> str:
-        """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself."""
-        d, base = self.dialect, ", ".join(carried)
+    def _mix(self, steps: list[tuple[str, str]], carried: list[str], salts: Salts) -> None:
+        """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself.
+        The last of what is carried is made in the last step."""
+        d, base = self.dialect, ", ".join(carried[:-1])
         last, h = "pairs", d.natural(str(salts[0] % P))
         square = f"(z * z % {P})"
         fifth = (
@@ -364,8 +396,7 @@ class Emitter:
             z = f"({h} + {limb} + {d.natural(str(salt))}) % {P}"
             steps.append((f"z{i}", f"SELECT {base}, id, key_number, {z} AS z FROM {last}"))
             last, h = f"z{i}", fifth
-        steps.append(("mixed", f"SELECT {base}, key_number, {h} % {P} AS h FROM {last}"))
-        return "mixed"
+        steps.append(("mixed", f"SELECT {', '.join(carried)}, key_number, {h} % {P} AS h FROM {last}"))
 
     def _number(self, sql: str, is_text: bool) -> str:
         made = self._present_number(sql, is_text)
@@ -404,6 +435,11 @@ def _is_everything(plan: Bounded) -> bool:
             return False
         size *= len(column.domain) + column.null
     return size == len(plan.keys)
+
+
+def _is_small(plan: Bounded) -> bool:
+    """Whether there is one key, and its number tells it."""
+    return [_small(plan.rows.columns[name]) for name in plan.names] == [True]
 
 
 def _small(column: Column) -> bool:
