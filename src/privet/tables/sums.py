@@ -1,11 +1,13 @@
 """The sums of a plan as aggregates over rows, and the columns that they are made of."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from privet.tables.bounded import Bounded, Term, Ticks
 from privet.tables.expressions import Expression, Ref
-from privet.tables.values import Values
+
+if TYPE_CHECKING:
+    from privet.tables.values import Values
 
 
 class Total(NamedTuple):
@@ -31,13 +33,14 @@ class Sums:
     >>> from privet.tables.keys import KeySet
     >>> from privet.tables.person import Rows
     >>> from privet.tables.plan import Source
+    >>> from privet.tables.values import Values
     >>> plan = Bounded(Source("t", (), Rows()), (), KeySet((), ((),)))
     >>> Sums(plan, Values(DuckDB()), {}, set(), lambda: "c1").term(Term((), ()))
     'CAST(count(*) AS BIGINT)'
     """
 
     def __init__(
-        self, plan: Bounded, values: Values, aliases: Mapping[str, str], unmoved: set[str], name: Callable[[], str]
+        self, plan: Bounded, values: "Values", aliases: Mapping[str, str], unmoved: set[str], name: Callable[[], str]
     ) -> None:
         self.plan, self.values, self.aliases, self.unmoved, self.name = plan, values, aliases, unmoved, name
         self.first: dict[str, str] = {}  # each value once, however many sums it is in
