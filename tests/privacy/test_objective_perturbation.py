@@ -193,3 +193,24 @@ def test_cells_lose_less_than_what_is_added_for_them():
 def test_few_cells_are_an_upper_bound_too_and_close(noise, curvature, epsilon):
     loss = ObjectivePerturbationLoss(noise, curvature, "logistic")
     assert loss.bound(epsilon) <= loss.bound(epsilon, quick=True) <= 1.01 * loss.bound(epsilon)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [*ObjectivePerturbationLoss.examples(), *(ObjectivePerturbationLoss(s, 1e6, "logistic") for s in (0.01, 0.8))],
+)
+def test_calibration_sees_no_less_than_the_profile_and_hardly_more_where_delta_is_small(loss):
+    for epsilon in (0.0, 0.01, 0.3, 1.0, 4.0, 1e5):
+        charged, seen = float(loss.profile(epsilon)), loss.connected(epsilon)
+        assert charged <= seen
+        assert seen <= 1.001 * charged + 1e-300 or charged > 1e-3
+
+
+def test_cells_far_from_epsilon_change_nothing_that_counts():
+    """One epsilon looks at the cells around it, many epsilons look at all: the first from above."""
+    epsilons = np.array([0.001, 0.3, 1.0, 3.0, 9.0])
+    for sigma, kappa in ((40.0, 0.3), (4.0, 2.0), (0.5, 30.0), (3.0, 0.001)):
+        together = _joint(epsilons, 1.0 / sigma, kappa)
+        alone = np.array([float(_joint(np.array([each]), 1.0 / sigma, kappa)[0]) for each in epsilons])
+        assert (together <= alone * (1.0 + 1e-12)).all()
+        assert (alone <= together * (1.0 + 1e-9) + 1e-300).all()

@@ -23,7 +23,7 @@ _FARTHEST = 39.0  # standard deviations: beyond, the normal law has less than 1e
 _CELLS = 2**15
 _FEW_CELLS = 2**12  # enough for calibration: noise is larger by less than one in ten thousand
 _CURVE = 8_001
-_PLACES = 4_097
+_PLACES, _FEW_PLACES = 4_097, 513
 _UP = 1.0 + 1e-9  # far above what rounding loses
 _SUMS = 1e-12  # above what sums of as many terms as there are cells lose, in parts of the mass
 
@@ -105,6 +105,19 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         at, cells = np.array([float(epsilon)]), _FEW_CELLS if quick else _CELLS
         return float(max(self._delta(at, "remove", cells)[0], self._delta(at, "add")[0])) * _UP
 
+    def connected(self, epsilon: float) -> float:
+        """What `profile` says at most, for calibration: it lies below the line between the two points around epsilon
+        through which it is laid. Without the other points that takes a tenth of the time.
+        """
+        nodes = _nodes(self)
+        nodes = nodes[nodes <= LARGEST_EXPONENT]  # beyond these it stays as it is
+        place = min(max(int(np.searchsorted(nodes, epsilon)), 1), len(nodes) - 1)
+        ends = nodes[place - 1 : place + 1]
+        highest = np.maximum(self._delta(ends, "remove"), self._delta(ends, "add")) * _UP
+        inside = min(max(epsilon, ends[0]), ends[1])
+        share = math.expm1(inside - ends[0]) / math.expm1(ends[1] - ends[0])
+        return float(highest[0] + share * (highest[1] - highest[0])) * _UP
+
     def variable(self, direction: Direction) -> LossVariable:
         """One pair that lies above the losses of the proof in both directions: for gamma >= 1 by the first of them, below
         by the mirror image of the other.
@@ -139,11 +152,15 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         yield cls(6.0, 0.1, "general", unit=Unit("replace"))
 
 
+def _nodes(loss: ObjectivePerturbationLoss) -> Array:
+    length = loss._a * (2.0 if loss._replaces else 1.0)
+    return np.linspace(0.0, loss._jacobian + length * _FARTHEST + length * length, _CURVE)
+
+
 @lru_cache(maxsize=64)
 def _pair(loss: ObjectivePerturbationLoss) -> AtomicVariable:
     """Bounds on the curve at many epsilons, connected."""
-    length = loss._a * (2.0 if loss._replaces else 1.0)
-    epsilons = np.linspace(0.0, loss._jacobian + length * _FARTHEST + length * length, _CURVE)
+    epsilons = _nodes(loss)
     towards = np.clip(loss._delta(epsilons, "remove") * _UP, 0.0, 1.0)
     if loss._replaces:
         return variable_of_symmetric_curve(epsilons, towards)
@@ -157,7 +174,7 @@ def _joint(epsilon: Array, a: float, kappa: float, cells: int = _CELLS) -> Array
     """The logistic loss, whose slope t and curvature t(1 - t) cannot both be worst: the integral of 1 - exp(epsilon - l(z))
     over the normal law, where l(z) > epsilon, from above, cell by cell.
     """
-    losses, rest, weighted, bends, last = _joint_sums(a, kappa, cells)
+    losses, rest, weighted, bends, last = _joint_sums(a, kappa, cells, *_window(epsilon, a, kappa, cells))
     first = np.searchsorted(losses, epsilon)  # they rise
     at = np.minimum(first, len(losses) - 1)
     whole = rest[at] - np.exp(np.minimum(epsilon, LARGEST_EXPONENT)) * weighted[at]
@@ -167,24 +184,42 @@ def _joint(epsilon: Array, a: float, kappa: float, cells: int = _CELLS) -> Array
     return np.asarray(np.maximum(whole + cut, 0.0) * _UP + _SUMS * rest[at] + 2.0 * TINY)
 
 
+def _window(epsilon: Array, a: float, kappa: float, cells: int) -> tuple[int, int]:
+    """The first cell and the end of those that are looked at: all, or for one or two epsilons those that count there.
+
+    The loss is between max(0, az + a^2/2) and that plus ln(1 + kappa/4): it reaches epsilon between two places. Eight
+    standard deviations beyond both nothing is left that would matter, and it counts as if its loss had no end.
+    """
+    if epsilon.size > 2:
+        return 0, cells
+    reached = (float(epsilon.max()) - a * a / 2.0) / a
+    least = float(epsilon.min()) - math.log1p(kappa / 4.0) * _UP
+    start = (least - a * a / 2.0) / a if least > 0.0 else -_FARTHEST
+    width = 2.0 * _FARTHEST / cells
+    ends = start, max(reached, 0.0) + 8.0
+    first, last = (int(min(max((at + _FARTHEST) / width, 0.0), cells - 1.0)) for at in ends)
+    return max(first - 1, 0), last + 1
+
+
 @lru_cache(maxsize=64)
-def _joint_sums(a: float, kappa: float, cells: int) -> tuple[Array, Array, Array, Array, Array]:
-    """The loss at the edges of cells; masses, and masses times exp(-loss) from below, from each edge on; how far the mean
-    over a cell can lie from that of its ends; the masses.
+def _joint_sums(a: float, kappa: float, cells: int, first: int, end: int) -> tuple[Array, Array, Array, Array, Array]:
+    """The loss at the edges of the cells from `first` to `end`; masses, and masses times exp(-loss) from below, from each
+    edge on; how far the mean over a cell can lie from that of its ends; the masses.
 
     Over a cell the loss is convex, hence below its chord, and exp(-chord) is convex: above its own chord less
     (rise^2/8) exp(-loss at the left). The mean position under the normal law is off the middle by less than |z| width/12
     to the side of 0, in widths.
     """
-    z, masses = _grid(cells), _normal_cells(cells)
-    losses = np.maximum.accumulate(_worst_loss(z, a, kappa) * (1.0 + 1e-13))
+    z, masses, beyond = _grid(cells)[first : end + 1], _normal_cells(cells)[first:end], _normal_cells(cells)[end:].sum()
+    places = _PLACES if cells > _FEW_CELLS else _FEW_PLACES
+    losses = np.maximum.accumulate(_worst_loss(z, a, kappa, places) * (1.0 + 1e-13))
     with np.errstate(under="ignore"):
         left, right = np.exp(-losses[:-1]), np.exp(-losses[1:])
         rise = np.diff(losses)
         fall = -np.expm1(-rise)
         bends = rise * rise / 8.0 + fall * np.maximum(-z[:-1], 0.0) * (z[1] - z[0]) / 11.0
         mean = np.maximum(right, (left + right) / 2.0 - bends * left) * masses
-    rest = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0]))
+    rest = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0])) + beyond
     weighted = np.concatenate((np.cumsum(mean[::-1])[::-1], [0.0]))
     return losses, rest, weighted, bends, masses
 
@@ -231,7 +266,7 @@ def _rayleigh(epsilon: Array, a: float) -> Array:
     return np.where(epsilon < least, -np.expm1(gap) + np.exp(gap) * beyond, beyond)
 
 
-def _worst_loss(z: Array, a: float, kappa: float) -> Array:
+def _worst_loss(z: Array, a: float, kappa: float, places: int = _PLACES) -> Array:
     """max over t in [0, 1] of a t z + a^2 t^2/2 + ln(1 + kappa t (1 - t)), from above: rising and convex in z.
 
     The second derivative in t depends on u = t(1 - t) alone and grows with it: the function is concave up to some t0,
@@ -245,16 +280,19 @@ def _worst_loss(z: Array, a: float, kappa: float) -> Array:
     u = square / (half + math.sqrt(half * half + square)) / kappa
     t0 = 0.5 if u >= 0.25 else 2.0 * u / (1.0 + math.sqrt(1.0 - 4.0 * u))
     for start, end in ((0.0, min(1.0, t0 * _UP)), (max(0.0, 1.0 - t0 * _UP), 1.0)) if t0 < 0.5 else ((0.0, 1.0),):
-        found = np.maximum(found, _concave_peak(z, a, kappa, start, end))
+        found = np.maximum(found, _concave_peak(z, a, kappa, np.linspace(start, end, places)))
     return found
 
 
-def _concave_peak(z: Array, a: float, kappa: float, start: float, end: float) -> Array:
-    """The largest value between two ends where the function is concave, from above: the highest point of a tangent there.
+def _concave_peak(z: Array, a: float, kappa: float, places: Array) -> Array:
+    """The largest value between the ends of `places`, where the function is concave, from above: the highest point of a
+    tangent there.
 
     The z for which a t is the highest point has a closed form that rises with t. Turned around by interpolation and one
     step of Newton it leads so close to the top that the tangent is flat; whichever t is taken, its tangent lies above.
     """
+
+    start, end = float(places[0]), float(places[-1])
 
     def slope(t: Array, at: Array) -> Array:
         return a * (at + a * t) + kappa * (1.0 - 2.0 * t) / (1.0 + kappa * t * (1.0 - t))
@@ -264,8 +302,7 @@ def _concave_peak(z: Array, a: float, kappa: float, start: float, end: float) ->
         value = a * t * z + 0.5 * (a * t) ** 2 + np.log1p(kappa * t * (1.0 - t))
         return np.asarray(value + np.maximum(rise * (end - t), rise * (start - t)))
 
-    places = np.linspace(start, end, _PLACES)
-    near = np.interp(z, np.maximum.accumulate(-slope(places, np.zeros(_PLACES)) / a), places)
+    near = np.interp(z, np.maximum.accumulate(-slope(places, np.zeros(len(places))) / a), places)
     inner = 1.0 + kappa * near * (1.0 - near)
     bend = np.minimum(a * a - kappa * (2.0 * inner + kappa * (1.0 - 2.0 * near) ** 2) / (inner * inner), -1e-300)
     moved = np.clip(near - slope(near, z) / bend, start, end)

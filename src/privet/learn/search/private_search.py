@@ -32,7 +32,8 @@ Law = Literal["logarithmic", "geometric", "poisson"]
 _ETA = {"logarithmic": 0.0, "geometric": 1.0, "poisson": 1.0}
 _MOST_TRIES = 10_000
 _SCORE = 0.2  # of a try's price, for a score on the records of the fit
-_LESS = 0.02  # of its epsilon: how much cheaper a try is made where its price is not that of normal noise, at first
+_LESS = 0.005  # how much cheaper than it seems to be needed a try is made where its price is not that of normal noise
+_SHARES = 40  # how often a try is made cheaper
 
 
 @final
@@ -107,20 +108,16 @@ class PrivateSearchCV(PrivateEstimator):
         if mean > _MOST_TRIES:
             raise InvalidParameter(f"mean_tries must be at most {_MOST_TRIES:,}")
         each = try_epsilon(promise, mean, self.law)
-        made: dict[float, SearchFit] = {}
-
-        def enough(less: float) -> bool:
-            made[less] = SearchFit.planned(
+        less = 0.0
+        for _ in range(_SHARES):
+            made = SearchFit.planned(
                 models, columns, unit, each * math.exp(-less), promise, mean, self.law, self.holdout
             )
-            return _covers(promise, made[less].loss)
-
-        bad, good = 0.0, 0.0
-        while not enough(good):
-            bad, good = good, 2.0 * good or _LESS
-            if good > 9.0:
-                raise NoGuarantee("no try is cheap enough for this promise; take another solver")
-        return made[bisect(enough, bad, good, within=_LESS) if good else good]
+            found = _epsilon(promise, made.loss)
+            if found <= promise.epsilon:
+                return made
+            less += min(0.5, math.log(found / promise.epsilon)) + _LESS  # nearly: prices grow with those of tries
+        raise NoGuarantee("no try is cheap enough for this promise; take another solver")
 
     def _set(self, value: Any, plan: Any) -> None:
         place = int(value["candidate"])
@@ -185,11 +182,11 @@ def _released(value: Any) -> Any:
     return value if isinstance(value, Mapping) else np.asarray(value)
 
 
-def _covers(promise: Guarantee, loss: PrivacyLoss) -> bool:
-    assert promise.epsilon is not None
+def _epsilon(promise: Guarantee, loss: PrivacyLoss) -> float:
+    """What a search costs at the delta of the promise. It is priced by its Rényi curve: no accountant knows better."""
     if promise.delta == 0.0:
-        return loss.pure() <= promise.epsilon
-    return accounting.epsilon(loss, delta=promise.delta).upper <= promise.epsilon
+        return loss.pure()
+    return accounting.Rdp().epsilon(loss, promise.delta).upper
 
 
 @lru_cache(maxsize=64)
@@ -209,7 +206,7 @@ def try_epsilon(promise: Guarantee, mean: float, law: Law) -> float:
     def enough(log_share: float) -> bool:
         assert promise.epsilon is not None
         one = GaussianLoss(analytic_noise_multiplier(promise.epsilon * math.exp(-log_share), promise.delta))
-        return _covers(promise, Selected(one, mean=mean, eta=eta, poisson=poisson))
+        return _epsilon(promise, Selected(one, mean=mean, eta=eta, poisson=poisson)) <= promise.epsilon
 
     return promise.epsilon * math.exp(-bisect(enough, 0.0, 12.0, within=1e-3)) * (1.0 - 1e-6)
 

@@ -425,9 +425,16 @@ def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any,
             raise NoGuarantee("the regulariser is too weak for this epsilon: the Jacobian costs more than all of it")
         short = missing(good)
     found = _smallest(missing, bad, (good, short)) if good else 0.0
-    while float(price(found).profile(epsilon)) > delta:  # what a ledger charges: a little above the theorem
+    while _charged(price(found), epsilon) > delta:
         found += 1e-4
     return floor * math.exp(found)
+
+
+def _charged(price: ObjectivePerturbationLoss | SoftmaxPerturbationLoss, epsilon: float) -> float:
+    """No less than the delta that a ledger charges: a little above the theorem."""
+    if isinstance(price, ObjectivePerturbationLoss):
+        return price.connected(epsilon)
+    return float(price.profile(epsilon))
 
 
 def _smallest(missing: Callable[[float], float], bad: tuple[float, float], good: tuple[float, float]) -> float:
