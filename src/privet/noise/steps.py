@@ -63,7 +63,10 @@ class Steps:
         """
         if self.whole.dtype == object:
             sums = self.whole + drawn.astype(object)
-            return np.fromiter((_double(total) for total in sums.flat), np.float64, sums.size).reshape(sums.shape)
+            try:
+                return np.asarray(sums, dtype=np.float64)
+            except OverflowError:  # beyond the doubles: what is there saturates
+                return np.fromiter((_double(total) for total in sums.flat), np.float64, sums.size).reshape(sums.shape)
         noise = drawn.astype(np.float64)
         total = self.whole + noise if self.low is None else _sum_of_three(self.whole, self.low, noise)
         for place in np.flatnonzero((drawn > 2**53) | (drawn < -(2**53))).tolist():

@@ -139,9 +139,8 @@ def column_ends(bounds: Any, columns: int) -> tuple[Array, Array]:
         raise wrong from None
     if any(map(is_labelled, (bounds, low, high))):
         raise InvalidParameter("bounds are read in the order of the columns, not by labels: give lists of numbers")
-    for end in ends:
-        for each in end:
-            finite("bounds", float(each))
+    for each in np.concatenate(ends)[~np.isfinite(np.concatenate(ends))]:
+        finite("bounds", float(each))
     with np.errstate(over="ignore"):
         widths = ends[1] - ends[0]
     if not ((widths > 0.0) & np.isfinite(widths)).all():

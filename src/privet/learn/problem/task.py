@@ -106,13 +106,13 @@ class Task:
                 made = Chunk(self._unit_rows(chunk.rows, bad), encoded, chunk.persons)
             yield made
 
-    def whole_tiles(self, records: Records, *, rows: int, steps: int, beside: int = 0) -> Iterator[Chunk]:
+    def whole_tiles(self, records: Records, *, rows: int, steps: int, targets: bool = False) -> Iterator[Chunk]:
         """Unit rows times `steps` (a power of two), whole numbers as doubles, rounded towards zero, and encoded targets; of
-        at most `rows` records at a time, all in the same memory: it stays in the cache of a processor. `beside` more
-        columns are left for whoever asks. Not releasable.
+        at most `rows` records at a time, all in the same memory: it stays in the cache of a processor. If asked, the
+        targets, cut to [-1, 1], are the last column of the rows, in steps like them. Not releasable.
         """
         size = max(1, _TILE // self.dimension // rows) * rows  # so many are made at a time
-        room = np.zeros((size, self.dimension + beside))
+        room = np.empty((size, self.dimension + targets))
         for chunk, encoded, bad in self._read(records):
             given = chunk.rows
             for start in range(0, len(bad), size):
@@ -123,6 +123,8 @@ class Task:
                     made = self._unit_rows(given[piece], bad[piece], steps, unit)
                     if made is not unit:
                         np.multiply(made.toarray(), steps, out=unit)
+                    if targets:
+                        tiles[:, -1] = np.clip(encoded[piece], -1.0, 1.0) * steps
                     np.trunc(tiles, out=tiles)
                 for first in range(0, len(tiles), rows):
                     yield Chunk(tiles[first : first + rows], encoded[piece][first : first + rows])

@@ -15,7 +15,7 @@ from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved
-from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows, exact_margins
+from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows, margins_by
 from privet.learn.solvers.level import (
     LOOSE,
     Mean,
@@ -263,7 +263,8 @@ def _flat(task: Task, level: int) -> Array:
 
 def residuals(weights: Array) -> Factors:
     """y - x.w of every record by itself, for rows in whole steps: not releasable."""
-    return lambda rows, goals: np.asarray(goals - exact_margins(rows, weights))
+    margins = margins_by(weights)
+    return lambda rows, goals: np.asarray(goals - margins(rows))
 
 
 def _released(part: Gaussian, totals: Any, source: Source, unit: Fraction = Fraction(1)) -> Array:

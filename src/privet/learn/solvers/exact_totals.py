@@ -30,9 +30,7 @@ Tile = tuple[Array, Array]  # rows in whole steps, and targets
 def tiles(task: Task, records: Records, *, targets: bool = False) -> Iterator[Tile]:
     """Rows in whole steps, as doubles, in the same memory each time, and their targets as a loss takes them; if asked, the
     steps of the targets (within [-1, 1]) are the last column of the rows. Not releasable."""
-    for chunk in task.whole_tiles(records, rows=_TILE, steps=STEPS, beside=int(targets)):
-        if targets:
-            chunk.rows[:, -1] = whole(chunk.targets)
+    for chunk in task.whole_tiles(records, rows=_TILE, steps=STEPS, targets=targets):
         yield chunk.rows, chunk.targets
 
 
@@ -135,16 +133,16 @@ class WholeRows:
             products, (squares, many) = self._added(lambda pieces: _cross(pieces, size, factors, clips))
             return products.__getitem__, [int(squares), int(many) * STEPS**2]
         held = self._held
-        made = [factors(rows[:, :-1], goals) for rows, goals in _widened(held)]
-        squares, many = _spread(made)
+        made = np.concatenate([np.zeros(0), *(factors(rows[:, :-1], goals) for rows, goals in _widened(held))])
+        squares = sum(int(each @ each) for each in _cut(whole(made), held))
 
         def product(place: int) -> Any:
             total = Total((size,))
-            for each, (rows, _) in zip(made, _widened(held), strict=True):
-                total.add((whole(each / clips[place]) @ rows)[:-1])
+            for steps, (rows, _) in zip(_cut(whole(made / clips[place]), held), _widened(held), strict=True):
+                total.add((steps @ rows)[:-1])
             return total.exact_sum()
 
-        return product, [int(squares), int(many) * STEPS**2]
+        return product, [squares, len(made) * STEPS**2]
 
 
 def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
@@ -153,6 +151,14 @@ def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
     """
     size = task.dimension + targets
     return records.exact_added(lambda piece: _gram(tiles(task, piece, targets=targets), size))
+
+
+def _cut(values: Array, held: list[Tile]) -> Iterator[Array]:
+    """One number for each record, tile by tile."""
+    start = 0
+    for _, goals in held:
+        yield values[start : start + len(goals)]
+        start += len(goals)
 
 
 def _widened(held: list[Tile]) -> Iterator[Tile]:
@@ -177,22 +183,10 @@ def _cross(pieces: Iterator[Tile], size: int, factors: Factors, clips: tuple[flo
     total, spread, narrow = Total((len(clips), size)), Total((2,)), np.array(clips)[:, None]
     for rows, goals in pieces:
         made = factors(rows[:, :-1], goals)
+        steps = whole(made)
         total.add((whole(made / narrow) @ rows)[:, :-1])
-        spread.add(_squares(made))
+        spread.add(np.array([steps @ steps, float(len(goals))]))
     return total.exact_sum(), spread.exact_sum()
-
-
-def _spread(made: list[Array]) -> Any:
-    total = Total((2,))
-    for each in made:
-        total.add(_squares(each))
-    return total.exact_sum()
-
-
-def _squares(factors: Array) -> Array:
-    """The sum of squared factors within [-1, 1], and how many there are."""
-    steps = whole(factors)
-    return np.array([steps @ steps, float(len(factors))])
 
 
 def exact_margins(rows: Array, weights: Array) -> Array:
@@ -202,8 +196,18 @@ def exact_margins(rows: Array, weights: Array) -> Array:
     >>> exact_margins(np.array([[STEPS, 0.0]]), np.array([0.5, 3.0])).tolist()
     [0.5]
     """
+    return margins_by(weights)(rows)
+
+
+def margins_by(weights: Array) -> Callable[[Array], Array]:
+    """What makes `exact_margins` of rows.
+
+    >>> margins_by(np.array([0.5, 3.0]))(np.array([[STEPS, 0.0]])).tolist()
+    [0.5]
+    """
     length = float(np.linalg.norm(weights))
     if length == 0.0:
-        return np.zeros(len(rows))
+        return lambda rows: np.zeros(len(rows))
     unit = math.frexp(length)[1] - 30  # the length is at most 2^30 units, with room for the rounding
-    return np.ldexp(rows @ np.rint(np.ldexp(weights, -unit)), unit - 21)
+    cut = np.rint(np.ldexp(weights, -unit))
+    return lambda rows: np.ldexp(rows @ cut, unit - 21)
