@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.tables import engines
+from privet.tables import bounded, engines, late
 from privet.tables.bounded import Bounded, Signed, Ticks
 from privet.tables.columns import Float, Int
 from privet.tables.dialect import DuckDB, PostgreSQL, Spark
@@ -168,6 +168,20 @@ def test_a_sum_that_doubles_would_round_is_one_of_whole_numbers() -> None:
         assert only_added_up(plan) == ({"x"} if tick == 1.0 else set())
         for engine in (reference, duckdb):
             assert engine.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [expected]
+
+
+def test_a_group_of_more_rows_than_the_limit_is_added_up_in_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No error tells that there are so many, and no double rounds their sum."""
+    for module in (bounded, late, duckdb):
+        monkeypatch.setattr(module, "MOST_ROWS", 2)
+    top, rows = 2**49, 63
+    plan = Bounded(
+        Source("t", (("x", Float(0.0, float(top), tick=1.0)),), Rows()),
+        *((), KeySet((), ((),)), (), (), (Signed(Ticks(Ref("x"), 0.0, 1.0), 0, top),)),
+    )
+    assert only_added_up(plan) == {"x"}
+    held = {"t": {"x": np.full(rows, top - 1.0)}}
+    assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [rows * (top - 1)]
 
 
 def test_dialects_name_themselves() -> None:

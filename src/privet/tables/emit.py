@@ -211,11 +211,12 @@ class Emitter:
 
     # --- aggregates ------------------------------------------------------------------------------------------------
 
-    def query(self, plan: Bounded, salts: Salts) -> str:
-        """Keys, rows, persons, cells and signed sums of every group that the data have."""
+    def query(self, plan: Bounded, salts: Salts, *, doubles: bool = True) -> str:
+        """Keys, rows, persons, cells and signed sums of every group that the data have; `doubles` are those sums of which
+        the dialect says that they take less."""
         by_person, self._turn = isinstance(plan.rows.unit, Person), turn_of(salts)
         self._late = frozenset() if by_person or not self.dialect.late_keys else only_grouped_by(plan)
-        self._unmoved = only_added_up(plan) if self.dialect.double_sums else frozenset()
+        self._unmoved = only_added_up(plan) if doubles and self.dialect.double_sums else frozenset()
         rows, keys, terms, signed = self._prepared(plan)
         if by_person:
             return self._by_person(plan, rows, keys, terms, signed, salts)

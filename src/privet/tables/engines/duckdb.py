@@ -24,7 +24,7 @@ from privet.tables.engines.failing import cancellable, one_failure, one_failure_
 from privet.tables.frames import frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
 from privet.tables.keys import plain_key
 from privet.tables.person import Person, Rows
-from privet.tables.plan import Source
+from privet.tables.plan import MOST_ROWS, Source
 from privet.tables.reading import Reading, no_column
 from privet.tables.scan import Scan
 from privet.tables.texts import NO, YES
@@ -76,11 +76,18 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
         for source in plan.rows.sources:
             _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name])
 
-        def ask() -> dict[str, Array]:
-            return connection.execute(sql).fetchnumpy()
+        def asked(sql: str) -> Aggregates:
+            found = cancellable(
+                lambda: connection.execute(sql).fetchnumpy(), connection.interrupt, connection.query_progress
+            )
+            return _answer(plan, list(found.values()))
 
-        found = cancellable(ask, connection.interrupt, connection.query_progress)
-        return _answer(plan, list(found.values()))
+        answer = asked(sql)
+        if answer.rows.max(initial=0) > MOST_ROWS:
+            # doubles hold the sums of so many rows and not of more, and a rounded sum can move by more than one row moves
+            # it; the same sums as whole numbers, which saturate
+            answer = asked(Emitter(DuckDB(), readings).query(plan, salts, doubles=False))
+        return answer
 
 
 @one_failure_on_the_way
