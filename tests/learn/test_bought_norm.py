@@ -67,6 +67,29 @@ def test_lengths_are_exact_and_of_one_record_alone():
     assert len(exact_exponents(ArrayRecords(rows[:0]))) == 0
 
 
+@pytest.mark.parametrize("made", [np.asarray, np.asfortranarray, sparse.csr_array])
+def test_lengths_of_ten_thousand_columns_round_by_their_own_row_alone(made):
+    rows = np.random.default_rng(8).normal(size=(40, 10_000))
+    rows /= np.linalg.norm(rows, axis=1)[:, None]  # 1 up to the last bit, which decides about the exponent
+    alone = [exact_exponents(ArrayRecords(made(rows[i : i + 1])))[0] for i in range(len(rows))]
+    assert exact_exponents(ArrayRecords(made(rows))).tolist() == alone
+
+
+ODD = [[1e308, 1e308], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0], [5e-324, 0.0], [2.0**30, 0.0], [2.0**31, 1.0]]
+
+
+@pytest.mark.parametrize("unit", BOTH)
+def test_one_odd_record_shows_in_the_noise_alone(unit):
+    """The largest and smallest lengths, those without any, and those on both sides of the last exponent."""
+    plan = planned(NoisyGD(steps=2, clip_norm=0.5), Logistic(), Classes((0, 1)), unit, Guarantee(mu=0.5))
+    rows, labels = np.random.default_rng(2).normal(size=(6, 2)), np.array([0, 1, 0, 1, 0, 1])
+    plain = np.vstack([rows, [[1.0, -1.0]]]), np.append(labels, 0)
+    other = ArrayRecords(rows, labels) if unit.relation == "add_remove" else ArrayRecords(*plain)
+    for odd in ODD:
+        one = ArrayRecords(np.vstack([rows, [odd]]), np.append(labels, 1))
+        assert audit.replay(plan.release, one, other).verdict == "not refuted"
+
+
 def test_a_ledger_pays_once_and_a_key_reads_it_back():
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0, delta=1e-5))
     model = learn.LinearRegression(epsilon=0.8, delta=1e-6, row_norm="private", bounds_y=(0, 1), ledger=ledger)

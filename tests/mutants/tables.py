@@ -68,6 +68,7 @@ plant(
     "tables/frames.py",
     '"other", np.zeros(len(plain)), missing',
     '"int", np.zeros(len(plain), dtype=np.int64), missing',
+    "tests/tables/test_sources.py",
 )
 
 DUCKDB, FILES, FRAMES = "tables/engines/duckdb.py", "tables/engines/duckdb_files.py", "tables/frames.py"
