@@ -98,8 +98,8 @@ plant(
 plant(
     "files: persons are made one",
     FILES,
-    "if _replaces(connection) and not named_by_text:",
-    "if _replaces(connection):",
+    "if not named_by_text:",
+    "if True:",
     *_HOSTILE,
 )
 plant(

@@ -157,7 +157,7 @@ class Dialect(ABC):
 @final
 @dataclass(frozen=True)
 class DuckDB(Dialect):
-    """DuckDB 1.1 and newer.
+    """DuckDB 2 and newer.
 
     >>> DuckDB().divided("a", "b")
     '(a // b)'

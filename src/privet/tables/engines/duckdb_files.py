@@ -15,7 +15,6 @@ from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 
 _LONGEST_HEADER = 2**20
-_REPLACES: dict[str, bool] = {}  # by the version of DuckDB
 _TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
@@ -68,19 +67,9 @@ def file_reading(connection: Any, source: Source, path: str | Path) -> Reading:
     # A text that is no UTF-8 would make the whole query fail, and tell that it is there. Two persons whose names differ in
     # such bytes alone would become one: where texts name persons, it fails.
     named_by_text = isinstance(source.about, Person) and kinds.get(source.about.column) == "text"
-    if _replaces(connection) and not named_by_text:
+    if not named_by_text:
         listed += ", utf8_validation = 'replace'"
     return Reading(f"read_parquet({listed})", kinds)
-
-
-def _replaces(connection: Any) -> bool:
-    """Whether this DuckDB can read texts that are no UTF-8 (from version 2 on)."""
-    import duckdb
-
-    if duckdb.__version__ not in _REPLACES:
-        asked = "SELECT list_contains(parameters, 'utf8_validation') FROM duckdb_functions() WHERE function_name = "
-        _REPLACES[duckdb.__version__] = any(row[0] for row in connection.execute(f"{asked}'read_parquet'").fetchall())
-    return _REPLACES[duckdb.__version__]
 
 
 def files_of(path: str | Path) -> list[str]:
