@@ -50,10 +50,17 @@ def radii(kind: Kind, scale: float, coefficients: Array, confidence: float) -> A
     half = weights.sum(axis=1) / 2.0
     if kind == "gaussian":
         return -ndtri((1.0 - confidence) / 2.0) * scale * np.sqrt((weights**2).sum(axis=1)) + half
-    scales = scale * np.sort(np.maximum(weights, 1e-9 * weights.max(axis=1, keepdims=True)), axis=1)
-    for i in range(1, scales.shape[1]):  # upwards only: more noise is a wider interval
+    return scale * _of_scale_1(weights.tobytes(), weights.shape[1], 1.0 - confidence) + half
+
+
+@lru_cache(maxsize=256)
+def _of_scale_1(weights: bytes, many: int, tail: float) -> Array:
+    """The radii of Laplace noise of scale 1, row by row: all means have the same weights, and they are asked for often."""
+    held = np.frombuffer(weights).reshape(-1, many)
+    scales = np.sort(np.maximum(held, 1e-9 * held.max(axis=1, keepdims=True)), axis=1)
+    for i in range(1, many):  # upwards only: more noise is a wider interval
         scales[:, i] = np.maximum(scales[:, i], scales[:, i - 1] * _APART)
-    return _quantiles(scales, 1.0 - confidence) + half
+    return _quantiles(scales, tail)
 
 
 def _quantiles(scales: Array, tail: float) -> Array:
