@@ -306,8 +306,15 @@ def _on_grid(rows: Any, targets: Array) -> _Piece:
         owners = np.repeat(np.arange(made.shape[0]), np.diff(made.indptr))
         squares = np.bincount(owners, weights=made.data**2, minlength=made.shape[0])
         return _Piece(made, np.sqrt(squares), targets)
-    values = np.trunc(np.asarray(rows, dtype=np.float64) * 2.0**20) * 2.0**-20
-    return _Piece(values.astype(np.float32), np.sqrt(np.einsum("ij,ij->i", values, values)), targets)
+    held, whole = np.empty(rows.shape, dtype=np.float32), np.empty(len(targets))
+    room = np.empty((min(_TILE, len(targets)), rows.shape[1]))
+    for start in range(0, len(targets), _TILE):  # piece by piece, in the cache of a processor
+        here = slice(start, start + _TILE)
+        tile = room[: len(targets[here])]
+        np.trunc(np.multiply(rows[here], 2.0**20, out=tile), out=tile)
+        np.einsum("ij,ij->i", tile, tile, out=whole[here])
+        held[here] = np.multiply(tile, 2.0**-20, out=tile)
+    return _Piece(held, np.sqrt(whole) * 2.0**-20, targets)
 
 
 def _tiles(pieces: Iterable[_Piece], largest: int = _SPARSE_TILE) -> Iterator[_Piece]:
