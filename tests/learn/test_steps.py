@@ -56,6 +56,31 @@ def test_steps_follow_public_facts():
     assert NoisyGD().plan(replace(TASK, unit=Unit("replace")), Logistic(), Guarantee(1.0, 1e-6)).counting is None
 
 
+@pytest.mark.parametrize(("carry", "low", "high"), [(None, 0.9, 1.0), (0.0, 0.0, 0.8)], ids=["carried", "plain"])
+def test_steps_that_are_too_few_carry_their_moves_on(carry, low, high, monkeypatch):
+    """A column that fills a tenth of its bounds tells most: a hundred plain steps come too short."""
+    from privet import noise
+    from privet.learn import LogisticRegression
+    from privet.learn.solvers import noisy_gd
+
+    if carry is not None:
+        monkeypatch.setattr(noisy_gd, "carried", lambda *_: carry)
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, size=(3_000, 3)) * [1.0, 1.0, 0.1]
+    labels = (rows @ [1.0, -1.0, 30.0] + 0.3 * rng.logistic(size=3_000) > 0).astype(int)
+    facts = {"epsilon": 4.0, "delta": 1e-7, "row_norm": 1.5, "classes": (0, 1), "source": noise.Seeded(0)}
+    model = LogisticRegression(**facts, solver=NoisyGD(rows=3_000, steps=100)).fit(rows, labels)
+    assert low < model.score(rows, labels) < high
+
+
+def test_a_step_size_that_is_given_is_taken_alone():
+    from privet.learn.solvers.noisy_gd import carried
+
+    plan = NoisyGD(rows=500, steps=3, step_size=1.0).plan(TASK, Logistic(), Guarantee(1.0, 1e-6))
+    assert carried(plan.time * 500, plan.steps * plan.step_size) == 0.0
+    assert carried(10.0, 5.0) == 0.5
+
+
 @pytest.mark.parametrize("solver", [NoisyGD(), NoisySGD(rows=9), Preconditioned()])
 def test_normal_noise_has_no_pure_guarantee(solver):
     with pytest.raises(NoGuarantee, match="no pure guarantee"):
@@ -187,8 +212,8 @@ def test_the_choice_of_a_solver_is_public_and_says_why():
     wide = Task(features=30, row_norm=1.0, target=Classes((0, 1)))
     cases = [
         (wide, Logistic(), Guarantee(1.0, 1e-6), 455, NoisyGD),
-        (wide, Logistic(), Guarantee(4.0, 1e-6), 700, NoisyGD),
-        (wide, Logistic(), Guarantee(4.0, 1e-6), 800, ObjectivePerturbation),
+        (wide, Logistic(), Guarantee(4.0, 1e-6), 1_500, NoisyGD),
+        (wide, Logistic(), Guarantee(4.0, 1e-6), 1_600, ObjectivePerturbation),
         (wide, Logistic(), Guarantee(0.05, 1e-6), 40_000, ObjectivePerturbation),
         (wide, Logistic(), Guarantee(0.02, 1e-6), 40_000, NoisyGD),
         (wide, Logistic(), Guarantee(1.0, 1e-6), None, ObjectivePerturbation),

@@ -5,7 +5,7 @@ from privet.learn.problem import Task
 from privet.learn.solvers import NoisyGD, ObjectivePerturbation, Preconditioned, Solver
 from privet.privacy import Guarantee
 
-_FEW = 100.0  # n epsilon/d: below, noisy gradient descent came out ahead (benchmarks/README.md)
+_FEW = 200.0  # n epsilon/d: below, noisy gradient descent came out ahead (benchmarks/README.md)
 _LARGE, _FEW_OF_LARGE = 10_000, 30.0  # records from which it takes long, and came out ahead only below the second
 _WIDE = 1_000  # columns beyond which a Gram matrix, or a Newton step, is too large
 
@@ -41,7 +41,7 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
 
 
 def few_records(task: Task, promise: Guarantee, n_rows: int) -> bool:
-    """Is n epsilon/d below 100, or 30 of more than 10,000 records? Then noise is as large as what the records say together.
+    """Is n epsilon/d below 200, or 30 of more than 10,000 records? Then noise is as large as what the records say together.
 
     >>> few_records(Task(features=30, row_norm=1.0), Guarantee(1.0, 1e-6), 455)
     True

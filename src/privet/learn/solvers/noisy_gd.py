@@ -31,6 +31,8 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 _CLIP = 0.35  # of the largest slope
 _FEWEST, _MOST, _UNKNOWN = 20, 200, 60  # steps; the last where the number of records is not known beforehand
 _TIME = 40.0  # steps times their size, for each unit of signal over noise
+_ENDLESS = 1e30  # the time of a plan whose step size was given: it asks for no more than its steps
+_CARRY = 0.9  # the most of the last move that a step repeats
 
 
 @final
@@ -41,8 +43,10 @@ class NoisyGD(Solver):
     `rows` is the public number of records; where records may be added or removed and none is given, a noisy count is
     bought for a fiftieth of the budget. `steps`, `step_size` (for the mean loss of unit rows) and `clip_norm` follow from
     public facts unless they are given: steps times their size is 40 mu n/sqrt(d), since what noise adds to the
-    coefficients grows with that product while what the data add levels off; a single step is at most 2/smoothness. The
-    mean of the second half of the iterates is the answer.
+    coefficients grows with that product while what the data add levels off; a single step is at most 2/smoothness. Where
+    the steps are too few for that, each repeats a share of the move before it, up to .9 (momentum): what the data and the
+    noise add up to is then that of up to ten times as many steps. The mean of the second half of the iterates is the
+    answer.
 
     `by_person` is for tables about persons with several records: the gradients of a person's records are added up, and
     their sum is clipped to `clip_norm`, so that the price is that of one record instead of `max_rows` of them. `rows` is
@@ -89,7 +93,7 @@ class NoisyGD(Solver):
                 clip_norm=clip_norm,
                 steps=steps,
                 step_size=longest,
-                time=min(time, 1e30),
+                time=min(time, _ENDLESS),
                 strength=self.strength,
                 rows=self.rows,
                 noise=gradient_noise(mu * ((1.0 - share) / steps) ** 0.5, clip_norm, task.unit),
@@ -117,7 +121,7 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
     **Sensitivity:** l2: a record's gradient is clipped to `clip_norm`; twice that under replace. With `by_person`, which
     is for `PersonFit`, what is clipped is the sum of the gradients of a person's records.
 
-    A step is min(step_size, time n/steps) long, for the mean loss of n records.
+    A step is min(step_size, time n/steps) long, for the mean loss of n records, and repeats `carry` of the move before.
 
     **Reference:** Bassily, Smith & Thakurta 2014; Abadi et al. 2016; Dong, Roth & Su 2022.
     **Proof:** docs/proofs/learn/noisy_gd.md.
@@ -175,11 +179,13 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
         size = min(self.step_size, self.time * n / self.steps)
         exponent = gradient_grid(self.clip_norm).exponent
         w = np.zeros(shape_of(self.task, self.model))
-        mean, averaged = np.zeros_like(w), 0
+        move, mean, averaged = np.zeros_like(w), np.zeros_like(w), 0
+        carry = carried(self.time * n, self.steps * self.step_size)
         for step in range(self.steps):
             total = gradient(self.model, w, self.clip_norm)
             noisy = in_units(self.noise.release(total, source=source).value, exponent)
-            w = w - size / n * (noisy + self.strength * w)
+            move = carry * move + noisy + self.strength * w
+            w = w - size / n * move
             if 2 * step >= self.steps - 1:
                 mean, averaged = mean + w, averaged + 1
         return mean / averaged
@@ -197,3 +203,14 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
         yield Example(
             other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(mu=1.0), cost="costly", detects=0.25
         )
+
+
+def carried(wanted: float, reached: float) -> float:
+    """The share of the last move that a step repeats: steps that reach so far alone get as far as is wanted, or ten times.
+
+    >>> carried(100.0, 200.0), carried(400.0, 200.0), carried(1e9, 1.0)
+    (0.0, 0.5, 0.9)
+    """
+    if wanted >= _ENDLESS:
+        return 0.0
+    return min(_CARRY, max(0.0, 1.0 - reached / wanted))
