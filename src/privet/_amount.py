@@ -97,14 +97,24 @@ class Computed:
     """A mixin for numbers that came out of releases: whatever is computed from one is another one.
 
     Without it the plain number `a + b` of two releases would count as a public number in `a + b + c`, and the sum would
-    carry the bar of `c` alone.
+    carry the bar of `c` alone. A conversion cannot carry the mark: `float(a + b)`, `np.float64(a + b)`, an array, a text
+    and what `math` and numpy's functions make of it are plain numbers.
     """
+
+    # above that of numpy's scalars, so that `np.float64(2) * marked` is left to us, and below that of arrays
+    __array_priority__ = -1.0
 
     def __neg__(self) -> Any:
         return computed(-plain(self))
 
     def __abs__(self) -> Any:
         return computed(abs(plain(self)))
+
+    def __pos__(self) -> Any:
+        return computed(plain(self))
+
+    def __round__(self, digits: Any = None) -> Any:
+        return computed(round(plain(self), digits))
 
 
 def _computing(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
@@ -119,7 +129,7 @@ def _computing(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     return method
 
 
-for _name in ("add", "sub", "mul", "truediv"):
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     setattr(Computed, f"__{_name}__", _computing(_name, swapped=False))
     setattr(Computed, f"__r{_name}__", _computing(_name, swapped=True))
 

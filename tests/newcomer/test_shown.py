@@ -148,7 +148,14 @@ def test_a_sum_of_several_releases_has_the_bar_of_none_of_them():
     assert isinstance(b + c + b, int)
     assert b + c + b == 17
     assert sum([a, b, c]) == pytest.approx(53.7)
-    assert isinstance(float(a + b) + c, Release)  # whoever asks for the number itself has it
+    powers = ((a + b) ** 2 + c, 2 ** (b + c) + c, (b + c) // 2 + c, (b + c) % 5 + c, round(a + b, 1) + c, +(a + b) + c)
+    for made in (*powers, np.float64(2.0) * (a + b) + c, np.int64(2) - (b + c) + c, (a + b) * np.float64(2.0) + c):
+        assert isinstance(made, float | int)
+        assert not isinstance(made, Release)
+    assert (np.ones(2) * (a + b)).tolist() == [46.7, 46.7]
+    assert np.sqrt(b + c) == math.sqrt(12)
+    for number in (float, np.float64, np.sqrt):  # whoever asks for the number itself has it: docs/sharp-edges.md
+        assert isinstance(number(a + b) + c, Release)
     assert pickle.loads(pickle.dumps(a + b)) == json.loads(json.dumps(a + b)) == 46.7
 
 

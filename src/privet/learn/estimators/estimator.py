@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -108,6 +108,7 @@ class PrivateEstimator(BaseEstimator):
         `pv.Table`, `target` names the column that is predicted, and `features` those that it is predicted from (all others,
         unless they are named).
         """
+        self._check_flags()
         before = dict(vars(self))
         for name in before:
             if name.endswith("_"):  # nothing of an earlier fit stays beside a new one
@@ -125,6 +126,13 @@ class PrivateEstimator(BaseEstimator):
             raise
         finally:
             del X, y  # frames outlive an error, and the data with them
+
+    def _check_flags(self) -> None:
+        """Refuse what merely looks like a truth value: "no" would count as True. Of classes of every estimator at once."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type is bool and not isinstance(value, bool | np.bool_):
+                raise InvalidParameter(f"{each.name} must be True or False, got {type(value).__name__}")
 
     def _fit_arrays(self, X: Any, y: Any, key: str | None) -> None:
         try:

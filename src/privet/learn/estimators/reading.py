@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from privet._numerics import Array
 from privet.errors import InvalidData, InvalidType, PrivetError
+from privet.learn.estimators.kinds import check_kinds
 
 _VALUES = (
     "could not convert",
@@ -30,10 +31,12 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) ->
         raise InvalidData(
             "the model was fitted on a table, whose rows were encoded: give model.encoding_.of(frame).rows, not the frame"
         )
+    rows = _unmasked(rows)
+    check_kinds(rows)
     try:
         return validate_data(
             estimator,
-            _unmasked(rows),
+            rows,
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
