@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr, softmax
 
 from privet.learn.losses import HuberHinge, Logistic, Softmax
-from privet.learn.problem import Classes, Task
+from privet.learn.problem import Chunk, Classes, Task
 from privet.learn.solvers import ObjectivePerturbation
 from privet.learn.solvers.minimise import Objective, certified, minimiser
 from privet.privacy import Guarantee, ObjectivePerturbationLoss, SoftmaxPerturbationLoss, Unit
@@ -241,7 +241,7 @@ def test_minima_are_certified_and_those_of_another_method():
     random = np.random.default_rng(5)
     rows, labels = random.normal(size=(300, 3)) / 3.0, random.integers(0, 4, size=300).astype(float)
     linear, loss = random.normal(size=12), Softmax(4)
-    objective = Objective(lambda: iter([(rows, labels)]), loss, 0.7, linear)
+    objective = Objective(lambda: iter([Chunk(rows, labels)]), loss, 0.7, linear)
 
     def value(w):
         margins = rows @ w.reshape(4, 3).T
