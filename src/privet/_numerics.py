@@ -134,6 +134,8 @@ def as_rational(value: object) -> Fraction | None:
     >>> as_rational(0.25), as_rational(True), as_rational(float("nan"))
     (Fraction(1, 4), None, None)
     """
+    if type(value) is float:  # first, since it is what most callers pass
+        return Fraction(value) if math.isfinite(value) else None
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool | np.bool_):

@@ -58,12 +58,13 @@ class Stream(ABC):
         """`count` fresh bytes, at most eight times `_RUN`."""
 
     def _fresh(self) -> bool:
-        """Whether what is buffered may still be used (it may not in the child of a fork)."""
+        """Whether what is buffered may still be used (it may not in the child of a fork). Asked before every word."""
         return True
 
     def words(self, count: int) -> Words:
         """`count` words of 64 independent fair bits, read-only."""
-        self._forget_if_forked()
+        if not self._fresh():
+            self._forget()
         start, stop = self._next, self._next + count
         if stop <= len(self._buffer):
             self._next = stop
@@ -80,7 +81,8 @@ class Stream(ABC):
 
     def word(self) -> int:
         """One word of 64 bits."""
-        self._forget_if_forked()
+        if not self._fresh():
+            self._forget()
         if not self._single:
             self._single.extend(_SIXTEEN.unpack(self._fill(_SIXTEEN.size)))
         return self._single.pop()
@@ -92,9 +94,8 @@ class Stream(ABC):
             value = value << 64 | self.word()
         return value >> (-count % 64)
 
-    def _forget_if_forked(self) -> None:
-        if not self._fresh():
-            self._buffer, self._next, self._single = _EMPTY, 0, []
+    def _forget(self) -> None:
+        self._buffer, self._next, self._single = _EMPTY, 0, []
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise _no_copy()
