@@ -122,3 +122,11 @@ def test_it_is_asked_through_a_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     query = visits.join(drugs).agg(n=pv.count())
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e3), unit=visits.unit)
     assert ledger.release(query, epsilon=1e3).value["n"].tolist() == [10]
+
+
+def test_groups_that_are_not_listed_take_no_places() -> None:
+    """One group of each person is kept, and of the two that everybody is in, one is asked for."""
+    data = {"t": {"id": np.repeat(np.arange(40), 2), "ward": np.tile(["A", "B"], 40)}}
+    rows = Source("t", VISITS[:1], Person("id", max_groups=1, max_rows_per_group=1))
+    asked = Bounded(rows, ("ward",), KeySet(("ward",), (("A",),)))
+    assert duckdb.exact_aggregates(asked, data, SALTS).rows.tolist() == [40]
