@@ -15,7 +15,8 @@ from privet.errors import InvalidParameter, NoGuarantee, Unreachable
 from privet.privacy import Guarantee, PrivacyLoss
 
 _CLOSE = 1e-4  # the answer lands within this share below the target
-_CLOSED_FORM = 1e-12  # where a measure costs nothing and has no slack of its own
+_CLOSED_FORM = 1e-12  # the same where a measure is a formula: it costs nothing and is exact up to rounding
+_LOG_OF_NOTHING = -745.0  # about the logarithm of the smallest double
 
 Make = Callable[[float], PrivacyLoss]
 Measure = Callable[[PrivacyLoss], float]
@@ -70,7 +71,9 @@ def calibrate(
 
 @dataclass(frozen=True)
 class _Goal:
-    """What is measured and what it may be at most: a rough measure to find the place, a quick one, and the judge."""
+    """What is measured and what it may be at most. A rough measure finds the place, a quick one comes close to the target,
+    and the judge, the accountant that was asked for, decides whether a point meets it.
+    """
 
     name: str
     value: float
@@ -81,7 +84,7 @@ class _Goal:
 
 
 def _methods(accountant: Accountant | None) -> tuple[Accountant, Accountant]:
-    """A quick method and the judge: the one that was named, else the best of all with one end and with two."""
+    """A quick method and the judge: the one that was named, else the tightest of all, quicker without lower ends."""
     return (Tightest(two_sided=False), Tightest()) if accountant is None else (accountant, accountant)
 
 
@@ -150,6 +153,7 @@ class _Search:
         """The shortest decimal a little beyond what was found, if it meets the target too: 1 rather than 1.00003."""
         if self.integer:
             return good
+        # from what was found towards the target: a shorter number on the other side would be a worse answer
         low, high = sorted((good, good * (1.0 + (-2.0 if falls else 2.0) * self.goal.close)))
         found = next((s for digits in range(1, 17) if low <= (s := float(f"{good:.{digits}g}")) <= high), good)
         if found == good or not self.low <= found <= self.high:
@@ -169,7 +173,7 @@ class _Search:
             value = measure(self.make(int(s) if self.integer else s))
         except NoGuarantee:
             return math.inf
-        return math.log(value) if value > 0.0 else -745.0
+        return math.log(value) if value > 0.0 else _LOG_OF_NOTHING
 
     def _falls(self, start: float) -> bool:
         """Does the cost fall with s (noise), or rise (steps, sampling rate)?"""
@@ -185,7 +189,7 @@ class _Search:
         """A point that meets the target under the rough measure and one that does not (equal ends: all of them meet)."""
         target = math.log(self.goal.value)
         meets = self._log(self.goal.rough, start) <= target
-        factor = 2.0 if falls != meets else 0.5
+        factor = 2.0 if falls != meets else 0.5  # squared each time: bounds may be fifteen decades apart
         s = start
         while True:
             following = self._snap(min(max(s * factor, self.low), self.high))
@@ -218,7 +222,7 @@ class _Search:
     def _polish(self, s: float, slope: float, falls: bool) -> float:
         """Secant steps until the judge accepts a point close below the target."""
         target = math.log(self.goal.value) - 1e-14  # logarithms are compared: leave room for their rounding
-        aim = target - 0.3 * self.goal.close
+        aim = target - 0.3 * self.goal.close  # a little inside what is close enough, so that a near miss is a hit too
         good = bad = math.nan
         previous: tuple[float, float] | None = None
         for iteration in range(80):
@@ -245,6 +249,7 @@ class _Search:
                 secant = (value - previous[1]) / math.log(s / previous[0])
                 slope = secant if (secant < 0.0) == falls and secant != 0.0 else slope
             previous = (s, value)
+            # secants may creep where the cost has a kink: every sixth step halves the bracket instead
             s = self._next(s, value - aim, slope, good, bad, bisect=iteration % 6 == 5 or not math.isfinite(value))
         if math.isnan(good):
             raise Unreachable(
@@ -253,6 +258,7 @@ class _Search:
         return good
 
     def _closed(self, good: float, bad: float) -> bool:
+        """Whether nothing is left between a point that meets the target and one that does not."""
         if math.isnan(good) or math.isnan(bad):
             return False
         return abs(good - bad) <= 1.0 if self.integer else abs(math.log(good / bad)) < 1e-12
@@ -260,12 +266,13 @@ class _Search:
     def _next(self, s: float, miss: float, slope: float, good: float, bad: float, *, bisect: bool) -> float:
         """The secant point, kept strictly inside the bracket as far as it is known."""
         known = not (math.isnan(good) or math.isnan(bad))
+        # in ln s; where nothing is proved at s there is no miss to go by: a factor of about 2 towards less cost
         step = -miss / slope if math.isfinite(miss) else (0.7 if slope < 0.0 else -0.7)
         guess = s * math.exp(min(max(step, -1.0), 1.0))
         if known and (bisect or not min(good, bad) < guess < max(good, bad)):
             guess = math.sqrt(good * bad)
         guess = self._snap(min(max(guess, self.low), self.high))
-        if self.integer and guess in (s, good, bad):
+        if self.integer and guess in (s, good, bad):  # known already: the neighbour of s
             toward = bad if s == good else good
             direction = math.copysign(1.0, (toward if known else s * math.exp(step)) - s)
             guess = min(max(s + direction, self.low), self.high)

@@ -45,7 +45,7 @@ _NAMES = {cls: name for name, cls in _RULES.items()}
 class Budget:
     """What may be spent, in one of four currencies, and the rule (a theorem about adaptive choices) that stops in time.
 
-    - `Budget(1.0)`: pure epsilon. `Budget(3.0, 1e-6)`: (epsilon, delta), by basic, zCDP or GDP, whichever is kindest.
+    - `Budget(1.0)`: pure epsilon. `Budget(3.0, 1e-6)`: (epsilon, delta), by basic, zCDP or GDP, whichever grants most.
     - `Budget(rho=0.1)`, `Budget(mu=0.5)`: zCDP and GDP statements; with `delta` the epsilon that follows is shown.
     - `Budget(rule=...)`: any filter of `privet.accounting.filters`.
 

@@ -255,7 +255,7 @@ def accounts_table(accounts: dict[str, Standing]) -> "Table":
 
 
 def budget_figure(ledger: Ledger) -> Figure:
-    """The data set's budget over time: how much of the kindest rule that still holds is used up.
+    """The data set's budget over time: how much is used up of the rule that has most left.
 
     >>> import privet as pv
     >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))

@@ -2,7 +2,7 @@
 
 What an engine's own casts take differs: underscores, hexadecimal digits, suffixes, `today`. A text is a number or a day
 where it is written as below, and counts as missing otherwise. The grammar leaves no number that a cast could fail on:
-its size is limited, so that none is beyond a double or vanishes in it.
+with 200 digits on each side of the point and two in the exponent all lie between 1e-299 and 1e299, or are 0.
 """
 
 import re
@@ -14,10 +14,11 @@ from privet.tables.columns import EPOCH
 NUMBER = r"[+-]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][+-]?[0-9]{1,2})?"
 YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 DAY = YEAR + "-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T][0-9:.]{0,40}(Z|[+]00(:?00)?)?)?"
-"""A day, alone or with a time of it in UTC; a time in another zone is none of these, and counts as missing."""
+"""A day, alone or with a time of it in UTC; a time in another zone is none of these, and counts as missing. The time is not
+checked, since it is not used; whether the month has such a day is for `day_in` and `Dialect.read_day` to see."""
 
 INFINITE = tuple(word for stem in ("inf", "infinity") for word in (stem, stem.capitalize(), stem.upper()))
-HUGE = 1e300  # stands for infinity, beyond every bound
+HUGE = 1e300  # stands for infinity, beyond every other number here
 YES, NO = ("true", "True", "TRUE", "t", "1"), ("false", "False", "FALSE", "f", "0")
 
 _NUMBER, _DAY = re.compile(NUMBER), re.compile(DAY)

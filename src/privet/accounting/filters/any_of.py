@@ -81,7 +81,7 @@ def basic_or_zcdp(epsilon: float, *, delta: float, approximate: bool = True) -> 
 
 
 def basic_zcdp_or_gdp(epsilon: float, *, delta: float) -> Filter:
-    """The default rule of a budget: basic, zCDP or GDP, whichever is kindest to what is asked.
+    """The default rule of a budget: basic, zCDP or GDP, whichever grants most of what is asked.
 
     A quarter of delta pays for the deltas of basic composition, a thousandth of it for each loss without an epsilon of
     its own; 30% are zCDP's and 45% GDP's, each with 5% set aside for (epsilon, delta) pairs. delta = 0: pure DP.

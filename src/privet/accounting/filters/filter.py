@@ -104,7 +104,7 @@ class Rule(Filter):
 
     @property
     def share(self) -> float:
-        """The delta at which a loss without an epsilon of its own is charged; 0: such a loss ends the rule."""
+        """The delta at which a loss without an epsilon of its own is charged; 0: its price is infinite."""
         return 0.0
 
     @property

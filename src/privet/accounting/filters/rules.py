@@ -21,7 +21,8 @@ class BasicFilter(Rule):
     """Epsilons and deltas add up; with delta = 0 the filter for pure DP.
 
     `at`, fixed with the budget, is the delta at which a loss without an epsilon of its own (a Gaussian, a sampled plan)
-    is charged: as the pair (its epsilon at `at`, `at`). With `at` = 0 such a loss ends the rule.
+    is charged: as the pair (its epsilon at `at`, `at`). With `at` = 0 its price is infinite, which ends the
+    rule (alone: it is refused).
 
     **Guarantee:** sum epsilon_i <= epsilon and sum delta_i <= delta give (epsilon, delta)-DP, adaptively.
     **Reference:** Rogers, Roth, Ullman & Vadhan 2016.
@@ -38,7 +39,7 @@ class BasicFilter(Rule):
     at: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.delta == 0.0:
+        if self.delta == 0.0:  # pure DP, which other rules cannot promise: `Rule` asks for a delta above 0
             set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0))
         else:
             super().__post_init__()
@@ -82,6 +83,7 @@ class AdvancedFilter(Rule):
 
     @property
     def limits(self) -> tuple[float, ...]:
+        # sqrt(S) is the root of x^2/2 + sqrt(twice_log) x = epsilon, written without a difference of near numbers
         twice_log = -2.0 * math.log(self._rest())
         root = 2.0 * self.epsilon / (math.sqrt(twice_log + 2.0 * self.epsilon) + math.sqrt(twice_log))
         return root * root * COMPUTED, self.delta0
@@ -120,6 +122,7 @@ class ZcdpFilter(Rule):
         most = self.epsilon
         while zcdp_epsilon(most, rest) <= self.epsilon:  # happens for a large delta only
             most *= 2.0
+        # by logarithms, since rho may be smaller than any fixed tolerance
         minus_log = bisect(
             lambda x: zcdp_epsilon(math.exp(-x), rest) <= self.epsilon, -math.log(most), LARGEST_EXPONENT
         )
@@ -129,7 +132,7 @@ class ZcdpFilter(Rule):
         return loss.zcdp()
 
     def pure_room(self, remaining: float) -> float:
-        return math.sqrt(2.0 * remaining)
+        return math.sqrt(2.0 * remaining)  # epsilon-DP is epsilon^2/2-zCDP
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,7 @@ class RdpFilter(Rule):
     @property
     def limits(self) -> tuple[float, ...]:
         overhead = epsilon_of_renyi(self.alpha, 0.0, self._rest())
+        # the margin is that of `COMPUTED` on both numbers: on their small difference it would not cover their rounding
         return self.epsilon - overhead - 1e-12 * (self.epsilon + abs(overhead)), self.delta0
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
@@ -172,12 +176,13 @@ class RdpFilter(Rule):
         return float(values[0]), delta0
 
     def pure_room(self, remaining: float) -> float:
+        # the divergence of epsilon-DP is at most epsilon and at most alpha epsilon^2/2: either may be the smaller one
         return max(remaining, math.sqrt(2.0 * remaining / self.alpha))
 
 
 @dataclass(frozen=True)
 class GdpFilter(Rule):
-    """Squares of mu add up. The kindest rule for Gaussian releases; a loss without a finite mu is refused.
+    """Squares of mu add up. The rule that grants most Gaussian releases; a loss without a finite mu is refused.
 
     **Guarantee:** sum mu_i^2 <= mu*^2 gives mu*-GDP, hence (epsilon, delta)-DP.
     **Reference:** Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023.
@@ -204,7 +209,7 @@ class GdpFilter(Rule):
 
 def _largest_square(epsilon: float, delta: float) -> float:
     """The largest mu^2 whose Gaussian meets (epsilon, delta), rounded down."""
-    # mu = delta always fits, since delta_mu(e) <= delta_mu(0) < 0.4 mu; the largest mu is sought in powers from there
+    # mu = delta always fits, since delta_mu(e) <= delta_mu(0) < 0.4 mu; from there ln mu is raised until it does not
     least = math.log(delta)
 
     def fits(log: float) -> bool:
@@ -220,7 +225,7 @@ def _largest_square(epsilon: float, delta: float) -> float:
 def pure_of_square(square: float) -> float:
     """The pure epsilon whose Gaussian envelope has this mu^2."""
     half = math.sqrt(square) / 2.0
-    if half < 1e-6:  # the tail is 1/2 and a little: expanded
+    if half < 1e-6:  # the tail is nearly 1/2, where both logarithms cancel: the first term of the series
         return 4.0 * half / math.sqrt(2.0 * math.pi)
     tail = float(ndtr(-half))
     return math.log1p(-tail) - math.log(tail) if tail > 0.0 else math.inf

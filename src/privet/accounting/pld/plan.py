@@ -14,13 +14,13 @@ from privet._cache import remember
 from privet._numerics import TINY, Array
 from privet.privacy.variable import Direction, LossVariable
 
-_POINTS, _MANY_POINTS = 80, 200
-_LONG_TAILED = 80.0  # standard deviations
-_LADDER = 2.0 ** np.arange(-5.0, 9.5)  # orders that are tried for a Chernoff bound
-_OCTAVES = 2.0 ** np.arange(-16.0, 0.5)
-_NEAR, _NEARER = (2.0 ** np.linspace(-reach, reach, 7) for reach in (0.75, 0.2))
-_SHARES = np.linspace(0.0, 1.0, 13)
-_max, _sum = np.maximum.reduce, np.add.reduce  # of small arrays, without the wrappers' price
+_POINTS, _MANY_POINTS = 80, 200  # of a summary, and of one with long tails
+_LONG_TAILED = 80.0  # standard deviations from end to end
+_ORDERS = 2.0 ** np.arange(-5.0, 9.5)  # tried for a Chernoff quantile, in units of 1/standard deviation
+_OCTAVES = 2.0 ** np.arange(-16.0, 0.5)  # tried first for the best order, as shares of the largest one
+_NEAR, _NEARER = (2.0 ** np.linspace(-reach, reach, 7) for reach in (0.75, 0.2))  # then, around the best so far
+_SHARES = np.linspace(0.0, 1.0, 13)  # of the best tilt, to find the least that will do
+_max, _sum = np.maximum.reduce, np.add.reduce  # quicker for small arrays than np.max and np.sum
 _TOP_TAIL = 1e-8  # share of delta that may lie above the window
 _WRAPPED = 1e-10  # tilted mass that may wrap around
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
@@ -58,7 +58,7 @@ def summary_of(loss: Priced, direction: Direction, tail: float) -> Summary:
     if _is_long_tailed(points, p[1:-1]):
         points, p, q = _outline(variable, _MANY_POINTS, tail)
     inside = p[1:-1].copy()
-    p[-1] = 0.0
+    p[-1] = 0.0  # what lies above the last point
     seen = (p > 0.0) & (q > 0.0)
     atoms, atom_mass, _ = variable.atoms()
     heavy = atom_mass > 0.0
@@ -85,6 +85,7 @@ def _is_long_tailed(points: Array, inside: Array) -> bool:
 
 def step_tail(delta: float, steps: int) -> float:
     """Mass of one step that may go to infinity; a power of a hundred, so that neighbouring questions share their grids."""
+    # far enough above the smallest double for what is computed from it
     return 100.0 ** math.floor(0.5 * math.log10(max(delta * _STEP_TAIL / steps, 1e-290)))
 
 
@@ -95,10 +96,10 @@ class Plan:
     tilt: float
     low: float
     high: float
-    top_order: float
-    low_order: float
-    high_order: float
-    step_scale: float
+    top_order: float  # orders of the Chernoff bounds on what lies outside the window: above it, without the tilt ...
+    low_order: float  # ... below it, under the tilt ...
+    high_order: float  # ... and above it, under the tilt
+    step_scale: float  # standard deviation of the whole over the root of the number of steps
     target: float  # rough epsilon
     part_width: float  # width of the widest single law
     log_delta: float  # logarithm of the Chernoff bound on delta at the target
@@ -144,7 +145,9 @@ class _Sum:
 
     def order_for(self, log_inverse: float, most: float) -> float:
         """The order of the best Chernoff bound (K(t) + ln(1/delta))/t on the delta-quantile, at most `most`."""
-        return _narrowed(lambda orders: (self.log_moments(orders) + log_inverse) / orders, most, log_inverse)
+        return _narrowed(
+            lambda orders: (self.log_moments(orders) + log_inverse) / orders, most, closely=log_inverse > 30.0
+        )
 
     def quantiles(self, asked: list[tuple[float, float, float, float]]) -> list[tuple[float, float]]:
         """Chernoff quantiles of tilted laws, the order and the loss of each.
@@ -152,10 +155,10 @@ class _Sum:
         Each question names the tilt, K there, the logarithm of the mass beyond the quantile, and the unit in which orders
         are tried: positive for the upper end, negative for the lower one (whose loss comes with its sign flipped).
         """
-        moments = self.log_moments(np.concatenate([tilt + unit * _LADDER for tilt, _, _, unit in asked]))
+        moments = self.log_moments(np.concatenate([tilt + unit * _ORDERS for tilt, _, _, unit in asked]))
         found = []
         for i, (_, value, log_mass, unit) in enumerate(asked):
-            orders = abs(unit) * _LADDER
+            orders = abs(unit) * _ORDERS
             losses = (moments[i * len(orders) : (i + 1) * len(orders)] - (value + log_mass)) / orders
             best = int(np.argmin(losses))
             found.append((float(orders[best]), float(losses[best])))
@@ -163,21 +166,24 @@ class _Sum:
 
     def order_at(self, epsilon: float, most: float) -> float:
         """The order of the best Chernoff bound exp(K(t) - t epsilon) on delta(epsilon)."""
-        best = _narrowed(lambda orders: self.log_moments(orders) - orders * epsilon, most, 100.0)
-        pair = np.array([0.0, best])
+        best = _narrowed(lambda orders: self.log_moments(orders) - orders * epsilon, most, closely=True)
+        pair = np.array([0.0, best])  # order 0 is the best one where epsilon lies below the mean loss
         return float(pair[np.argmin(self.log_moments(pair) - pair * epsilon)])
 
     def least_tilt(self, best: float, target: float, most: float) -> float:
-        """The smallest tilt that keeps rounding noise within its allowance at the target (heavy tails stay quiet)."""
+        """The smallest tilt under which rounding noise counts at the target with a factor of at most exp(most).
+
+        No more tilt than needed: it makes heavy tails heavier.
+        """
         tilts = best * _SHARES
         quiet = np.flatnonzero(self.log_moments(tilts) - tilts * target <= most)
         return float(tilts[quiet[0]]) if len(quiet) else best
 
 
-def _narrowed(objective: Callable[[Array], Array], most: float, log_inverse: float) -> float:
-    """The order at most `most` that minimises the objective; the smaller the delta, the more closely it must be met."""
+def _narrowed(objective: Callable[[Array], Array], most: float, *, closely: bool) -> float:
+    """About the order, at most `most`, that minimises the objective; a small delta asks for it more closely."""
     orders = most * _OCTAVES
-    for factors in (_NEAR, _NEARER) if log_inverse > 30.0 else (_NEAR,):
+    for factors in (_NEAR, _NEARER) if closely else (_NEAR,):
         best = float(orders[np.argmin(objective(orders))])
         orders = np.minimum(best * factors, most)
     return float(orders[np.argmin(objective(orders))])
@@ -195,6 +201,7 @@ def make_plan(
     steps = sum(n for _, n in parts)
     total = _Sum([(summary_of(loss, direction, step_tail(delta, steps)), n) for loss, n in parts])
     spread0 = math.sqrt(max(total(0.0)[2], TINY))
+    # a normal law of this spread has its best order at sqrt(2 ln(1/delta))/spread: others may need a few times that
     most = (4.0 * math.sqrt(2.0 * math.log(1.0 / delta)) + 2.0) / spread0
     if epsilon is None:
         best = total.order_for(math.log(1.0 / delta), most)
@@ -203,16 +210,18 @@ def make_plan(
     else:
         best, target = total.order_at(epsilon, most), epsilon
         value, _, variance = total(best)
-    floor = value - best * target
-    shape = best * (1.0 + best) * math.sqrt(2.0 * math.pi * max(variance, TINY))  # of a normal law near its quantile
-    # the tilt may leave the noise exp(allowed) above its best
+    log_delta = value - best * target
+    # by this factor a Chernoff bound exceeds the delta of a nearly normal sum (its saddle-point approximation)
+    excess = best * (1.0 + best) * math.sqrt(2.0 * math.pi * max(variance, TINY))
+    # the tilt may leave the noise exp(allowed) above its best: less for many steps, whose noise adds up
     allowed = min(7.0, max(0.5, 7.0 - math.log(steps / 1e3)))
-    rung, tilt = min(0.5, math.sqrt(2.0 / max(-floor, 1.0))), 0.0
-    if not untilted:  # a rung of the ladder, but not above the best
-        tilt = min(best, 2.0**rung * _rounded(total.least_tilt(best, target, floor + allowed), rung))
+    spacing, tilt = min(0.5, math.sqrt(2.0 / max(-log_delta, 1.0))), 0.0
+    if not untilted:  # rounded up, so that the noise stays within what is allowed, but not above the best
+        tilt = min(best, 2.0**spacing * _rounded(total.least_tilt(best, target, log_delta + allowed), spacing))
     value, _, variance = total(tilt)
     spread = math.sqrt(max(variance, TINY))
-    log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else floor - 3.0)
+    # where delta is the question, it lies below its Chernoff bound: by a factor of e^3, say
+    log_top = math.log(_TOP_TAIL) + (math.log(delta) if epsilon is None else log_delta - 3.0)
     unit, log_wrapped = _rounded(1.0 / spread), math.log(_WRAPPED)
     (top_order, top), (high_order, high), (low_order, low) = total.quantiles(
         [
@@ -231,16 +240,16 @@ def make_plan(
         step_scale=min(spread, spread0) / math.sqrt(steps),
         target=target,
         part_width=total.part_width,
-        log_delta=floor,
-        guess=target - math.log(max(shape, 1.0)) / best if best > 0.0 else target,
-        order=_rounded(best, 0.5 if floor > -25.0 else rung),
+        log_delta=log_delta,
+        guess=target - math.log(max(excess, 1.0)) / best if best > 0.0 else target,
+        order=_rounded(best, 0.5 if log_delta > -25.0 else spacing),
     )
 
 
-def _rounded(value: float, rung: float = 0.5) -> float:
-    """Down to a power of sqrt(2), or to another ladder: neighbouring questions then share their laws and transforms.
+def _rounded(value: float, spacing: float = 0.5) -> float:
+    """Down to a power of 2^spacing, sqrt(2) if not told: neighbouring questions then share their laws and transforms.
 
     For tiny delta the order must be met closely: a mesh made for one that misses it by a share x is as if delta were
     larger by a factor exp(x^2 ln(1/delta)).
     """
-    return 2.0 ** (math.floor(math.log2(value) / rung) * rung) if value > 0.0 else 0.0
+    return 2.0 ** (math.floor(math.log2(value) / spacing) * spacing) if value > 0.0 else 0.0

@@ -1,4 +1,8 @@
-"""Reading one output: whatever a mechanism returns, as numbers with names, keyed marks of texts, rows, and a form."""
+"""Reading one output: whatever a mechanism returns, as numbers by their place, keyed hashes of texts, rows, and a form.
+
+An audit compares outputs by what is noted here, so that a part which is overlooked could hide a leak. A *place* is the
+path to a part, such as `['b'][0].real`; a *form* is the types and shape of an output, without its values.
+"""
 
 import dataclasses
 import enum
@@ -24,22 +28,26 @@ from privet.audit.search.unwrap import MOST_LEAVES, OUTSIDE, WAYS, about, attrib
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_DEEPEST = 64
+_DEEPEST = 64  # levels of nesting
 CUT = ", not read to its end"  # of the form of an output that is too long or too deep
 SPELLING = " spelling"  # the characters of a text that is a code
-_LONG_NUMBER, _CODE, _MOST_CHARACTERS = 15, 16, 1_024
-_USUAL_NAN = 0x7FF8000000000000
+_LONG_NUMBER = 15  # characters of a number in a text: a double keeps no more digits
+_CODE = 16  # characters of a text without spaces that counts as a code
+_MOST_CHARACTERS = 1_024  # of a code that are read one by one
+_USUAL_NAN = 0x7FF8000000000000  # the bits of the NaN that computations give
+# They say nothing but their address: no reason to call an output unreadable.
 _INERT = (type(threading.Lock()), type(threading.RLock()), weakref.ReferenceType)
-_LONG_FORM = 160
-_EXACT = 2**53
-_ORDINARY_TIME = datetime(1970, 1, 1)
+_LONG_FORM = 160  # characters
+_EXACT = 2**53  # doubles hold every whole number up to here
+_EPOCH = datetime(1970, 1, 1)
 
 
 @dataclasses.dataclass(eq=False)
 class Reading:
     """What one output shows: arrays of numbers and single numbers by their place, marks of texts, and its form.
 
-    `skeletons` are marks of texts without their numbers; `opaque` names the places of what cannot be taken apart.
+    `skeletons` are marks of texts whose numbers were left out: where even these differ in nearly every run, the texts
+    cannot be compared. `opaque` names the places of what cannot be taken apart.
     """
 
     form: str = ""
@@ -74,10 +82,10 @@ class _Reader:
     def __init__(self, marks: Marks) -> None:
         self.found = Reading()
         self._marks = marks
-        self._left = MOST_LEAVES
+        self._left = MOST_LEAVES  # parts that may still be looked at
         self._open: set[int] = set()  # containers that are being looked at: a cycle is not followed
         self.cut = False
-        self._besides = 0  # parts behind a face that was read already
+        self._besides = 0  # how deep in attributes of something that was read already; see `_beside`
         self.table: Any = None  # the output itself as columns, where it is a table
 
     def look(self, value: Any, place: str, depth: int) -> str:
@@ -85,11 +93,12 @@ class _Reader:
         self._left -= 1
         if self._left < 0 or depth > _DEEPEST:
             self.cut = True
-            self._opaque(place, "beyond what is taken apart")
+            self._note_text(place, "beyond what is taken apart")
             return "..."
         kind: type = type(value)
+        # a proxy answers for what it stands for by its `__class__`
         handler = _handler(kind) if value.__class__ is kind else _handler(value.__class__)
-        if handler in _LEAVES and not _carries(kind):
+        if handler in _LEAVES and not _carries(kind):  # nothing inside: no cycle to watch for
             return handler(self, value, place, depth)
         if id(value) in self._open:
             return "itself again"
@@ -103,7 +112,10 @@ class _Reader:
         return form
 
     def _beside(self, held: Mapping[str, Any], place: str, depth: int) -> str:
-        """What an object carries besides what it shows; what of it cannot be read is no reason to refuse the rest."""
+        """Note the attributes of an object whose value is read elsewhere.
+
+        What of them cannot be read is no reason to refuse the rest: no skeletons and no opaque places are noted meanwhile.
+        """
         if not held:
             return ""
         self._besides += 1
@@ -119,16 +131,18 @@ class _Reader:
             self.whole(int(value), place)
         else:
             self.found.single[place] = float(value)
-            self._missing(self.found.single[place], place)
+            self._nan_bits(self.found.single[place], place)
         return kind
 
-    def _missing(self, value: float, place: str) -> None:
-        """A NaN has bits that can tell something."""
+    def _nan_bits(self, value: float, place: str) -> None:
+        """Note the bits of an unusual NaN: they can carry a message."""
         if value != value and (bits := struct.unpack("<Q", struct.pack("<d", value))[0]) != _USUAL_NAN:
             self.found.single[place + " bits of nan"] = float(bits % _EXACT)
 
     def whole(self, value: int, place: str) -> None:
-        """Beyond 2^53 a double forgets: the low bits are a number of their own, and so is the size of giants."""
+        """Note an integer too large for a double to hold: its low bits, and the size of one beyond all doubles, are noted
+        as numbers of their own.
+        """
         try:
             self.found.single[place] = float(value)
         except OverflowError:
@@ -146,7 +160,7 @@ class _Reader:
             return type(value).__name__
         if kind in "biuf":
             self.found.single[place] = float(value)
-            self._missing(float(value), place)
+            self._nan_bits(float(value), place)
             return type(value).__name__
         return self.array(np.asarray([value]), place, depth) + " of one"
 
@@ -174,7 +188,7 @@ class _Reader:
     def moment(self, value: date | datetime | time | timedelta, place: str, depth: int) -> str:
         zone = getattr(value, "tzinfo", None)
         if isinstance(value, datetime):
-            plain = value.replace(tzinfo=None) - _ORDINARY_TIME
+            plain = value.replace(tzinfo=None) - _EPOCH
         elif isinstance(value, date):
             plain = timedelta(days=value.toordinal())
         elif isinstance(value, time):
@@ -235,7 +249,7 @@ class _Reader:
                 return "json " + self.look(inner, place, depth + 1)
         numbers = _NUMBER.findall(value)
         if (len(value) >= _CODE and not any(map(str.isspace, value))) or any(len(n) > _LONG_NUMBER for n in numbers):
-            # a string of bits or of labels: each of its places is a number of its own
+            # perhaps a string of bits or of labels: each character is a number of its own
             letters = np.frombuffer(value[:_MOST_CHARACTERS].encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
             self.found.numbers[place + SPELLING] = letters.astype(np.float64)
         self.found.single[place + " letters"] = float(len(value))
@@ -244,7 +258,7 @@ class _Reader:
             self.found.numbers[place + " numbers"] = whole
             self.found.single[place + " decimals"] = float(max(len(number.partition(".")[2]) for number in numbers))
         self.found.marks[place] = self._marks.of(value)
-        if not self._besides:
+        if not self._besides:  # see `_beside`
             self.found.skeletons[place] = self._marks.of(_NUMBER.sub("#", value))
         return "str"
 
@@ -261,6 +275,8 @@ class _Reader:
         named = [(f"{place}[{_short(key)}]", value[key]) for key in keys]
         forms = [self.look(part, at, depth + 1) for at, part in named]
         self.found.single[place + " keys"] = float(len(keys))
+        # A few names are fields. Many keys, or others than texts, may be data: in the form they would make every output one
+        # of its own kind.
         if len(keys) > 4 or any(not isinstance(key, str) for key in keys):
             self.found.marks[place + " order"] = self._marks.of(repr([_short(key) for key in keys]))
             return f"{type(value).__name__}[{', '.join(sorted(set(forms)))}]"
@@ -296,6 +312,7 @@ class _Reader:
         self.found.single[place + " items"] = float(len(value))
         if kinds == {str} and len(value) > 1:
             self.words(list(value), place)
+        # pairs of a name and a value are places by name, as in a mapping
         pairs = len(value) > 0 and all(isinstance(item, tuple | list) and len(item) == 2 for item in value)
         if pairs and all(isinstance(item[0], str) for item in value):
             forms = [self.look(item[1], f"{place}[{_short(item[0])}]", depth + 1) for item in value]
@@ -355,19 +372,20 @@ class _Reader:
                     form += self._beside(held, place, depth)
                 return form
         if isinstance(value, type) or is_function(value):
-            self._opaque(place, getattr(value, "__qualname__", kind))
+            self._note_text(place, getattr(value, "__qualname__", kind))
             return kind
         try:
             text = repr(value)
         except Exception:
             text = kind
-        self._opaque(place, without_addresses(text) if isinstance(value, _INERT) else text)
-        bare = _ADDRESS.search(text) or self._marks.of(text) == self._marks.of(kind)
+        self._note_text(place, without_addresses(text) if isinstance(value, _INERT) else text)
+        bare = _ADDRESS.search(text) or text == kind  # a repr that shows nothing of what is inside
         if bare and not self._besides and not isinstance(value, _INERT):
             self.found.opaque.add(place)
         return kind
 
-    def _opaque(self, place: str, text: str) -> None:
+    def _note_text(self, place: str, text: str) -> None:
+        """Note by one text, its numbers included, a part that is not taken apart."""
         self.found.marks[place] = self.found.skeletons[place] = self._marks.of(text)
 
 
@@ -398,7 +416,7 @@ _LEAVES = frozenset(
 
 @lru_cache(maxsize=4_096)
 def _carries(kind: type) -> bool:
-    """Whether a kind of number, text or container has room for attributes of its own: then it was derived for that."""
+    """Whether a type of number, text or container has room for attributes: a class that was derived may hide some there."""
     if kind.__module__ in ("builtins", "numpy", "numpy.ma", "collections") or issubclass(
         kind, enum.Enum | np.ma.MaskedArray
     ):

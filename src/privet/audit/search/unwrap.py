@@ -226,4 +226,4 @@ def _attributes(value: Any) -> Any:
 WAYS: tuple[Callable[[Any], Any], ...] = (
     _tensor, arrays_of, frame, _file, _dataclass, _array_like, _iterated, _function, _attributes,
 )  # fmt: skip
-OUTSIDE = frozenset({_dataclass, _array_like, _iterated})  # ways that show a face, beside which an object may hold more
+OUTSIDE = frozenset({_dataclass, _array_like, _iterated})  # ways that show a part: other attributes may hold more

@@ -35,7 +35,7 @@ class PrivateEstimator(BaseEstimator):
     """Base of all private estimators: what a fit may cost, who is protected, who pays.
 
     `epsilon` (with `delta`), `rho` or `mu` say what a fit may cost; `epsilon=inf` fits without privacy, as scikit-learn
-    does, and is refused while a ledger is in force. `unit` is who is protected: of the ledger, unless it is given. The fit
+    does, and is refused while a ledger is in force. `unit` is who is protected: that of the ledger unless given. The fit
     is paid by `ledger`, else by the ledger in force, else by nobody. Fitting again is paid again; `fit(X, y, key="May")`
     answers the same fit of the same data from the ledger.
 
@@ -58,7 +58,7 @@ class PrivateEstimator(BaseEstimator):
     bad_rows: Literal["error", "zero"] = "error"
     source: noise.Source | None = None
 
-    # --- what an estimator answers ------------------------------------------------------------------------------------
+    # --- what a subclass says -----------------------------------------------------------------------------------------
 
     @abstractmethod
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
@@ -83,7 +83,7 @@ class PrivateEstimator(BaseEstimator):
         return False
 
     def _array_plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
-        """The plan for data in memory, of which more can be bought than of a table."""
+        """The plan for data in memory; a subclass may buy facts here that it does not buy of a table (a row norm)."""
         return self._plan(columns, unit, promise)
 
     def _notes(self, plan: Any, promise: Guarantee) -> tuple[str, ...]:
@@ -128,7 +128,9 @@ class PrivateEstimator(BaseEstimator):
             del X, y  # frames outlive an error, and the data with them
 
     def _check_flags(self) -> None:
-        """Refuse what merely looks like a truth value: "no" would count as True. Of classes of every estimator at once."""
+        """Refuse what merely looks like a truth value ("no" would count as True) in every field of type bool, also those of
+        subclasses.
+        """
         for each in fields(self):
             value = getattr(self, each.name)
             if each.type is bool and not isinstance(value, bool | np.bool_):
@@ -150,10 +152,10 @@ class PrivateEstimator(BaseEstimator):
         warn_about_callers(self, paid=self.ledger is not None or current() is not None)
         plan = self._array_plan(rows.shape[1], self._unit(), promise)
         release = self._paid(plan, ArrayRecords(rows, targets), key)
-        value, inner = fit_within(release.value, plan)
-        self._set(value, inner)
-        notes = self._notes(inner, fit_share(promise, plan)) + bought_words(plan, inner)
-        self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(inner), notes)
+        value, fit_plan = fit_within(release.value, plan)  # without the norm, where one was bought besides the fit
+        self._set(value, fit_plan)
+        notes = self._notes(fit_plan, fit_share(promise, plan)) + bought_words(plan, fit_plan)
+        self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(fit_plan), notes)
 
     def _fit_table(
         self, table: Table, y: Any, key: str | None, target: str | None, features: Sequence[str] | None
@@ -163,7 +165,7 @@ class PrivateEstimator(BaseEstimator):
         encoding = table_encoding(table, target, features, predicts=self._has_targets)
         if self._is_exact():
             raise InvalidParameter("epsilon=inf is for data in memory: fit(X, y) of an array")
-        model = described(self, encoding)
+        model = described(self, encoding)  # a copy: facts of this table must not stay among the user's own
         if model._from_public_facts(len(encoding.names)):
             self.__dict__.update({name: each for name, each in vars(model).items() if name.endswith("_")})
             self.encoding_, self.n_features_in_ = encoding, len(encoding.names)
@@ -183,6 +185,7 @@ class PrivateEstimator(BaseEstimator):
         self.privacy_ = FitPrivacy.of(release, plan, promise, words, table_notes(model, plan, promise))
 
     def _solver_words(self, plan: Any) -> str:
+        """The solver in words, for `privacy_`: the first line that its plan says about itself."""
         return (type(plan).__doc__ or plan.name).splitlines()[0].rstrip(".")
 
     def _paid(self, plan: Any, records: Records, key: str | None) -> Any:
@@ -193,6 +196,7 @@ class PrivateEstimator(BaseEstimator):
         return plan.release(records, source=self.source)
 
     def _is_exact(self) -> bool:
+        """Whether a fit without privacy is asked for (`epsilon=inf`); refused while a ledger is in force."""
         epsilon = self.epsilon
         if not (isinstance(epsilon, float | np.floating) and math.isinf(epsilon) and epsilon > 0):
             return False
@@ -203,6 +207,7 @@ class PrivateEstimator(BaseEstimator):
         return True
 
     def _unit(self) -> Unit:
+        """Who is protected: as given, else as the ledger that pays says, else a record that is added or removed."""
         if self.unit is not None:
             if not isinstance(self.unit, Unit):
                 raise InvalidParameter('unit must be a privacy.Unit, such as privacy.Unit("replace")')
@@ -213,6 +218,7 @@ class PrivateEstimator(BaseEstimator):
         return Unit() if payer is None else payer.unit
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Rows and targets as arrays. With `bad_rows="error"` some are refused for their values."""
         if self.bad_rows not in ("error", "zero"):
             raise InvalidParameter('bad_rows must be "error" or "zero"')
         rows = read_rows(self, X, reset=True, finite=self.bad_rows == "error")

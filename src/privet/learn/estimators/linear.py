@@ -27,7 +27,7 @@ from privet.privacy import Guarantee, Unit
 class LinearModel(PrivateEstimator):
     """Base of the linear models. Rows are bounded by `row_norm`, the l2 length to which longer ones are clipped, or by
     `bounds`, (low, high) for all columns or a list of lows and a list of highs: then columns are moved and scaled to
-    [-1, 1] first, and coefficients are told in the units of the data. One of them must be given: they are public facts,
+    [-1, 1] first, and coefficients are given in the units of the data. One of them must be given: they are public facts,
     and reading them off the data would tell about it. `row_norm="private"` buys the norm of arrays with 5% of the promise:
     the power of two above a noisy quartile of the lengths of rows. `n_rows`, the number of records where that is public or
     was paid for, helps to choose the solver.
@@ -77,7 +77,7 @@ class LinearModel(PrivateEstimator):
         if self.bounds is not None:
             raise InvalidParameter('bounds= bound the rows already: leave row_norm="private" out')
         made = copy(self)
-        made.row_norm = 1.0
+        made.row_norm = 1.0  # stands for the norm, which is not known yet; the price is the same for all
         return BoughtNorm.planned(lambda share: made._plan(columns, unit, share), unit, promise)
 
     def _is_exact(self) -> bool:
@@ -95,6 +95,7 @@ class LinearModel(PrivateEstimator):
         self.coef_, self.intercept_ = plan.task.raw(value)
 
     def _margins(self, X: Any) -> Array:
+        """What the coefficients say about each row: X w + intercept."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
@@ -107,7 +108,7 @@ def _is_bought(row_norm: Any) -> bool:
 
 
 def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, float]:
-    """Centres, scales and row norm from what the user says; neither is an error."""
+    """Centres, scales and row norm from what the user says; it is an error to give neither `row_norm` nor `bounds`."""
     if _is_bought(row_norm):
         raise InvalidParameter(
             'row_norm="private" is bought by fit(X, y) of linear models on arrays: give a number here, or bounds='
@@ -122,8 +123,9 @@ def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, f
             )
         return None, None, above("row_norm", row_norm, 0.0)
     lows, highs = column_ends(bounds, columns)
-    centers = tuple((lows / 2.0 + highs / 2.0).tolist())
+    centers = tuple((lows / 2.0 + highs / 2.0).tolist())  # halved first: a sum may be too large for a double
     scales = tuple((highs / 2.0 - lows / 2.0).tolist())
+    # columns within [-1, 1] make rows of at most this length
     return centers, scales, math.sqrt(columns) if row_norm is None else above("row_norm", row_norm, 0.0)
 
 
@@ -140,7 +142,7 @@ def column_ends(bounds: Any, columns: int) -> tuple[Array, Array]:
     if any(map(is_labelled, (bounds, low, high))):
         raise InvalidParameter("bounds are read in the order of the columns, not by labels: give lists of numbers")
     for each in np.concatenate(ends)[~np.isfinite(np.concatenate(ends))]:
-        finite("bounds", float(each))
+        finite("bounds", float(each))  # raises: it has the words for NaN and infinity
     with np.errstate(over="ignore"):
         widths = ends[1] - ends[0]
     if not ((widths > 0.0) & np.isfinite(widths)).all():

@@ -11,10 +11,10 @@ from privet.learn.losses import Loss, Pinball
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuantileRegressor(LinearRegressor, LinearModel):
-    """Linear regression of a quantile, with differential privacy. Its loss is rounded off within `half_width` of y (on the
-    scale on which `bounds_y` is [-1, 1]): with a corner, a fit would show single records.
+    """Linear regression of a quantile, with differential privacy. Its loss is quadratic within `half_width` of y (on the
+    scale on which `bounds_y` is [-1, 1]): with its corner there, the best line would pass through single records.
 
-    At `epsilon=inf` this is scikit-learn's `QuantileRegressor`, with `alpha`.
+    At `epsilon=inf` this is scikit-learn's `QuantileRegressor`, with `alpha`, which is not used otherwise.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Koenker & Bassett 1978; Kifer, Smith & Thakurta 2012.

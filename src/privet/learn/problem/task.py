@@ -15,9 +15,9 @@ from privet.learn.problem.records import Chunk, Records
 from privet.learn.problem.targets import Classes, Interval, NoTarget, Target
 from privet.privacy import Unit
 
-_SHRINK = 1.0 - 2.0**-20  # what rounding adds to a norm in float64 is far less
+_SHRINK = 1.0 - 2.0**-20  # rows are clipped to a little less than the norm: what rounding adds in float64 is far less
 _TILE = 2**17  # numbers that stay in the cache of a processor from one step to the next
-_KEPT = 2**26  # numbers: half a gigabyte
+_KEPT = 2**26  # numbers of unit rows that are kept from pass to pass: half a gigabyte
 _INTERCEPT = 1.0 / 3.0  # the constant column, as a share of the row norm: 5% more noise buys the intercept
 
 
@@ -28,8 +28,8 @@ class Task:
 
     A row is moved by `centers` and divided by `scales` (one each for every column, from public bounds; or none), clipped
     to `row_norm`, given a constant column of row_norm/3 where there is an intercept, and divided by the length that it
-    can then have. So unit rows are never longer than 1, whatever the data; rows with NaN or infinity, or a target that is
-    none, become zero rows, the constant column too.
+    can then have. So unit rows are never longer than 1, whatever the data; rows with NaN or infinity, or whose target is
+    not valid, become zero rows, the constant column too.
 
     **Sensitivity:** a record is one unit row; its length is at most 1, in exact arithmetic on the floats.
 
@@ -130,7 +130,7 @@ class Task:
                     yield Chunk(tiles[first : first + rows], encoded[piece][first : first + rows])
 
     def _read(self, records: Records) -> Iterator[tuple[Chunk, Array, Array]]:
-        """Records as they are given, encoded targets, and which of them are none."""
+        """Records as they are given, encoded targets, and which targets are not valid."""
         for chunk in records.chunks():
             targets = np.zeros(chunk.rows.shape[0]) if chunk.targets is None else chunk.targets
             with np.errstate(all="ignore"):
@@ -138,8 +138,8 @@ class Task:
             yield chunk, encoded, bad
 
     def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
-        """What goes through the unit rows, as often as it is called: they are kept where that takes little memory, and
-        made anew, chunk by chunk, where it does not. Not releasable.
+        """A function that goes through all unit rows whenever it is called: they are kept where that takes little memory,
+        and made anew, chunk by chunk, where it does not. Not releasable.
         """
         kept: list[Chunk] = []
         size = 0
@@ -167,7 +167,7 @@ class Task:
 
     @property
     def _moved(self) -> Callable[[Array], Array]:
-        """What moves rows by the centers and divides them by the scales, where they change anything."""
+        """The function that moves rows by the centers and divides by the scales, where these change anything."""
         low = np.array(self.centers) if self.centers is not None and any(self.centers) else None
         wide = np.array(self.scales) if self.scales is not None and set(self.scales) != {1.0} else None
 
@@ -178,13 +178,12 @@ class Task:
         return moved
 
     def _fill(self, made: Array, values: Array, bad: Array, steps: int) -> None:
-        """Unit rows times `steps`: a power of two in a factor rounds nothing."""
+        """Write unit rows times `steps` into `made`: a power of two in a factor rounds nothing."""
         unit, lengths = made[:, : self.features], np.sqrt(squared_lengths(values))
         clip = np.minimum(1.0, self.row_norm * _SHRINK / lengths)
         np.multiply(values, self._shares(clip, steps)[:, None], out=unit)
-        if not (
-            lengths.min() > 1e-100 and lengths.max() < 1e100
-        ):  # squares of small and large numbers leave the doubles
+        # squares of small and large numbers leave the doubles; NaN fails these comparisons too
+        if not (lengths.min() > 1e-100 and lengths.max() < 1e100):
             odd = ~((lengths > 1e-100) & (lengths < 1e100))
             unit[odd] = steps * self._odd_rows(values[odd])
             bad = bad | ~np.isfinite(values).all(axis=1)
@@ -194,6 +193,9 @@ class Task:
             made[bad] = 0.0
 
     def _odd_rows(self, values: Array) -> Array:
+        """Unit rows, without the constant, of rows whose squares may leave the doubles: divided by their largest entry
+        before a length is taken.
+        """
         peaks = np.max(np.abs(values), axis=1, initial=0.0)
         directions = np.where(peaks[:, None] > 0.0, values / peaks[:, None], 0.0)
         ratios = np.sqrt(squared_lengths(directions))
@@ -203,6 +205,7 @@ class Task:
         return np.asarray(unit)
 
     def _unit_csr(self, rows: Any, bad: Array) -> Any:
+        """Unit rows of a sparse matrix, as one: like `_odd_rows`, over the entries that are stored."""
         from scipy import sparse
 
         if self.centers is not None and any(self.centers):
@@ -226,7 +229,9 @@ class Task:
         return sparse.hstack([made, sparse.csr_array(self._constants(bad)[:, None])], format="csr")
 
     def _shares(self, lengths: Array, steps: int = 1) -> Array:
-        """Lengths as a share of what a row with its constant can have, times `steps`."""
+        """Lengths as a share of what a row with its constant can have, times `steps`; with a constant a little less, by the
+        same factor as the constant itself, so that `raw` finds both on one scale.
+        """
         return lengths * (steps * (_SHRINK / self.length if self.intercept else 1.0 / self.length))
 
     def _constants(self, bad: Array) -> Array:

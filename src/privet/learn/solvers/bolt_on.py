@@ -22,7 +22,7 @@ from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
-_ROUNDING = 2.0**-50
+_ROUNDING = 2.0**-50  # eight units of rounding in a double
 
 
 @final
@@ -31,9 +31,11 @@ class BoltOn(Solver):
     """Stochastic gradient descent in a random order of the records, without noise; then noise on what comes out.
 
     `rows` is the number of records, public where one is exchanged for another. With a regulariser of `strength` (on the
-    scale of sums) the steps are min(1/beta, 1/(gamma t)), gamma = strength/rows, and the sensitivity is 2L/strength,
-    whatever the size of a batch and the number of passes. With `strength=0` and a constant `step_size` eta it is
-    2 passes L eta/batch. A pure guarantee has noise of Gamma length.
+    scale of sums) step t is min(1/(beta + gamma), 1/(gamma t)), gamma = strength/rows, for a loss whose slope is at most L
+    and changes by at most beta (`lipschitz`, `smoothness`); the sensitivity is 2L/strength, whatever the size of a batch
+    and the number of passes. With `strength=0` and a constant `step_size` eta it is 2 passes L eta/batch. Without
+    `strength` the regulariser costs about as much as the noise, for coefficients as long as `radius`, to which all
+    iterates are projected. A pure guarantee has noise of Gamma length.
 
     The answer is w_T + Z: w <- w - eta_t (mean gradient of a batch), then Z normal for the sensitivity of w_T.
 
@@ -75,6 +77,8 @@ class BoltOn(Solver):
 
         strength = self.strength
         if strength is None:
+            # The noise is 2L spread/strength long and costs at most L times that a record; the regulariser costs
+            # strength radius^2/2. This strength makes the sum of both least.
             one = noise_for(Sensitivity(Fraction(1), norm="l2", unit=task.unit))
             spread = one.scale * (task.dimension if pure else math.sqrt(task.dimension))
             strength = math.sqrt(4.0 * loss.lipschitz**2 * spread * task.unit.group_size * self.rows) / self.radius
@@ -110,6 +114,7 @@ class Facts:
 
     @property
     def updates(self) -> int:
+        """How many batches all passes have together."""
         return self.passes * math.ceil(self.rows / self.batch)
 
 
@@ -127,6 +132,7 @@ def last_reach(task: Task, loss: Loss, facts: Facts) -> Sensitivity:
         if facts.step_size is None or not 0.0 < facts.step_size <= 2.0 / loss.smoothness:
             raise InvalidParameter("without a regulariser step_size must be above 0 and at most 2/smoothness")
         moved = 2 * facts.passes * lipschitz * Fraction(facts.step_size) / facts.batch
+    # what one update can lose by rounding: docs/proofs/learn/bolt_on.md
     largest = 1.0 / loss.smoothness if facts.step_size is None or facts.strength > 0.0 else facts.step_size
     each = (task.dimension + facts.batch + 32) * (
         facts.radius * (1.0 + largest * loss.smoothness) + largest * loss.lipschitz
@@ -204,9 +210,10 @@ def exact_last(rows: Array, targets: Array, loss: Loss, facts: Facts) -> Array:
             update += 1
             piece = slice(start, start + facts.batch)
             step = facts.step_size or 0.0
-            if gamma > 0.0:
+            if gamma > 0.0:  # these steps are what the sensitivity was proved for; a step_size has no say
                 step = min(1.0 / (loss.smoothness + gamma), 1.0 / (gamma * update))
             slopes = loss.slope(rows[piece] @ w, targets[piece])
+            # by the size of a full batch also in the last, shorter one: a record there must not weigh more
             w = w - step * (slopes @ rows[piece] / facts.batch + gamma * w)
             length = float(np.sqrt((w * w).sum()))
             if length > facts.radius:

@@ -20,7 +20,7 @@ COUNT_SHARE = 0.02  # of mu^2, for a noisy number of records where none is publi
 def whole_mu(target: Guarantee, name: str) -> float:
     """The mu-GDP that keeps the promise, a little below the largest so that sums of shares in floats stay within it.
 
-    Normal noise composes exactly in it.
+    Normal noise composes exactly in mu: its squares add up.
 
     >>> round(whole_mu(Guarantee(1.0, 1e-6), "NoisyGD"), 6)
     0.236704
@@ -51,7 +51,7 @@ def gradient_noise(mu: float, clip_norm: float, unit: Any) -> Gaussian:
 
 def kept(make: Any, target: Guarantee, mu: float) -> Any:
     """What `make` makes of mu, lessened until the price, rounded up, is within the promise."""
-    for k in range(40):
+    for k in range(40):  # by twice as much each time, 1/32 at most
         made = make(mu * (1.0 - 2.0 ** (k - 44)))
         if target.covers(made.loss):
             return made
@@ -59,7 +59,7 @@ def kept(make: Any, target: Guarantee, mu: float) -> Any:
 
 
 def counting_noise(mu: float, task: Task) -> Gaussian | None:
-    """Noise for the number of records where they come and go; where one is exchanged for another it is public.
+    """Noise for the number of records where they come and go; None where they are exchanged: the number is public then.
 
     >>> counting_noise(0.1, Task(features=1, row_norm=1.0)).scale > 9.9
     True
@@ -72,7 +72,9 @@ def counting_noise(mu: float, task: Task) -> Gaussian | None:
 def known_rows(
     rows: int | None, counting: Gaussian | None, data: GridRows, source: Source, *, persons: bool = False
 ) -> float:
-    """The number of records, or of persons: as promised, or bought, or, where they are exchanged for others, as it is."""
+    """The number of records, or of persons: `rows` where it is given, else noisy by `counting`, else exact, which is public
+    where records are exchanged for others (`counting_noise`).
+    """
     if rows is not None:
         return float(rows)
     exact_count = data.exact_persons if persons else data.exact_count
@@ -82,7 +84,7 @@ def known_rows(
 
 
 def in_units(noisy: Array, exponent: int) -> Array:
-    """Steps as numbers.
+    """Numbers that were counted in steps of 2^exponent, in plain units.
 
     >>> in_units(np.array([8.0]), -2).tolist()
     [2.0]
@@ -101,8 +103,8 @@ def shape_of(task: Task, loss: Loss) -> tuple[int, ...]:
 
 
 def kept_share(promise: Guarantee, share: float, *, pure: bool = False) -> Guarantee:
-    """A share of a promise, a little less so that shares in floats sum to no more; of mu, squares are shared. `pure` leaves
-    all of delta to others.
+    """A share of a promise, a little less so that shares in floats sum to no more; of mu, squares are shared. Delta is not
+    shared: all of it belongs to the one part that is not `pure`.
 
     >>> kept_share(Guarantee(rho=1.0), 0.5).rho < 0.5
     True

@@ -28,7 +28,7 @@ from privet.tables.mix import P
 from privet.tables.person import Person
 from privet.tables.plan import Source as Table
 
-_BELOW = 1.0 - 2.0**-30
+_BELOW = 1.0 - 2.0**-30  # on shares of a promise, so that rounding does not bring the price of the whole above it
 Planner = Callable[[Unit, Guarantee], Mechanism[Any, Any]]
 
 
@@ -36,7 +36,7 @@ Planner = Callable[[Unit, Guarantee], Mechanism[Any, Any]]
 @register
 @dataclass(frozen=True, kw_only=True)
 class PersonFit(Algorithm[Any, Any]):
-    """A fit of rows, `max_rows` of each person, chosen by a keyed mix.
+    """A fit of rows, at most `max_rows` of each person, chosen by salted numbers (`privet.tables.mix`).
 
     **Guarantee:** the price of `rows`, a fit that is private for max_rows rows that come or go, or for one, and then for
     a group of them; of twice as many where a person is replaced, who may have another number of rows. A fit that clips the
@@ -77,23 +77,30 @@ class PersonFit(Algorithm[Any, Any]):
 
     @classmethod
     def planned(cls, plan: Planner, about: Unit, max_rows: int, promise: Guarantee) -> "PersonFit":
-        """The fit that keeps the promise: of rows with as much less budget as a person has more rows."""
+        """The fit that keeps the promise: planned for groups of `max_rows` rows where the solver can do that, else for
+        single rows and a share of the promise.
+        """
         facts: dict[str, Any] = {"about": about, "max_rows": max_rows, "at": promise.delta or None}
         try:
             return cls(rows=plan(Unit(group_size=max_rows), coming_or_going(promise, about)), **facts)
-        except InvalidParameter:  # of a solver that takes one row a person, or no promise in mu
+        except InvalidParameter:
+            # Some solvers are for single rows alone, some take no promise in mu, as which `coming_or_going` may halve one.
+            # For them only an epsilon can be shared among rows.
             most = count("max_rows", max_rows, 1) * (2 if about.relation == "replace" else 1)
             if promise.epsilon is None or most == 1:
                 raise
-        first = promise.epsilon / most * _BELOW
+        # a group of `most` rows at (e, d) each costs (most e, d (exp(most e) - 1)/(exp(e) - 1))
+        epsilon = promise.epsilon / most * _BELOW
         if promise.delta == 0.0:
-            return cls(rows=plan(Unit(), Guarantee(first)), **facts)
-        rest = promise.delta * math.expm1(first) / math.expm1(most * first) * _BELOW
-        return cls(rows=plan(Unit(), Guarantee(first, rest)), rows_epsilon=first, rows_delta=rest, **facts)
+            return cls(rows=plan(Unit(), Guarantee(epsilon)), **facts)
+        delta = promise.delta * math.expm1(epsilon) / math.expm1(most * epsilon) * _BELOW
+        return cls(rows=plan(Unit(), Guarantee(epsilon, delta)), rows_epsilon=epsilon, rows_delta=delta, **facts)
 
     @property
     def links(self) -> int:
-        """How many rows, or sums of rows, a person who comes or goes is worth."""
+        """How many steps, each as large as one row, lead from data with a person to data without: one for each row that is
+        kept, or a single one where the sum of a person's rows is clipped as a row is.
+        """
         return 1 if isinstance(self.rows, NoisyGDFit) and self.rows.by_person else self.max_rows
 
     @property
@@ -106,6 +113,7 @@ class PersonFit(Algorithm[Any, Any]):
         return self._restated((self.rows.loss,))
 
     def _restated(self, parts: Sequence[PrivacyLoss]) -> PrivacyLoss:
+        """The price about persons of parts that were priced about rows."""
         assert self.about.person is not None
         whole: PrivacyLoss = parts[0] if len(parts) == 1 else Composed(tuple(parts))
         if self.rows_epsilon is not None and self.rows_delta is not None:
@@ -149,8 +157,9 @@ class PersonFit(Algorithm[Any, Any]):
         person = Person("id", max_rows=2)
         made = cls.planned(plan, person.unit, 2, promise)
         yield Example(made, _few(person, both), _few(person, one), promise, cost="costly", detects=0.25)
-        # That person's rows say nothing then: a sum moves as far as one of the two steps of a replacement may. Rows that
-        # pull the other way move it by both steps; a replay holds parts to one.
+        # A replacement is a removal and an addition. Rows of x = 0 have no gradient, so the sums move as if the person were
+        # removed only. With opposite rows they would move by both steps, and `audit.replay`, which holds each sum to its
+        # own sensitivity, that of one step, would object.
         other = {**both, "x": [1, 0, 0, 0]}
         moved = Person("id", max_rows=2, relation="replace")
         made = cls.planned(plan, moved.unit, 2, Guarantee(mu=1.0))
@@ -182,6 +191,6 @@ def coming_or_going(promise: Guarantee, about: Unit) -> Guarantee:
 
 
 def drawn_salts(source: Source) -> Salts:
-    """Fresh salts of the mix: they keep nothing secret, and choose no row for what it holds."""
+    """Fresh salts for the choice of rows: no row is preferred for what it holds. Privacy does not rest on them."""
     drawn = noise.uniform_int(bound=P, size=5, source=source)
     return tuple(int(each) for each in np.asarray(drawn))  # type: ignore[return-value]

@@ -28,7 +28,7 @@ from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 
-_CLIP = 0.35  # of the largest slope
+_CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 
 
 @final
@@ -64,7 +64,6 @@ class Preconditioned(Solver):
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         mu = whole_mu(target, "Preconditioned")
         clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
-
         size = (1.0 if loss.outputs == 1 else 2.0) if self.step_size is None else self.step_size
 
         def made(mu: float) -> PreconditionedFit:
@@ -136,14 +135,16 @@ class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
             total = data.gradient(self.model, w, self.clip_norm)
             noisy = in_units(self.noise.release(total, source=source).value, exponent)
             w = w - self.step_size * (noisy + self.strength * w) @ inverse
-            if 2 * step >= self.steps - 1:
+            if 2 * step >= self.steps - 1:  # the second half: early iterates are still on their way
                 mean, averaged = mean + w, averaged + 1
         return mean / averaged
 
     def _inverse(self, noisy: Array) -> Array:
-        """Of smoothness S + strength I, from the noisy S with its eigenvalues floored: computed from a release alone."""
+        """The inverse of smoothness S + strength I, from the noisy S with its eigenvalues floored: from a release alone."""
         size = self.task.dimension
         values, vectors = np.linalg.eigh(gram_matrix(noisy, size))
+        # About how large the eigenvalues of the noise are. Its scale is in the units of `GridRows.gram`, which holds five
+        # times the entries of the diagonal in steps of 2^-32.
         spread = self.gram.scale / 5.0 * 2.0**-32 * math.sqrt(size)
         scaled = self.model.smoothness * np.maximum(values, self.floor * spread) + self.strength
         return np.asarray((vectors / scaled) @ vectors.T)

@@ -108,11 +108,11 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         edge = sigma * (2.0 * size) ** 0.5  # how large the noise's own eigenvalues are: smaller ones say nothing
         # Twice: how trustworthy the equations are depends on the residuals, and those on the coefficients. The variance
         # of the residuals, sum (y - x w)^2 / n, is read off the released matrix too; unit targets have at most 1.
-        first = solved(self.task, gram, cross, np.zeros(size), Noise(sigma, off_diagonal), edge, self.ridge)
+        first = solved(self.task, gram, cross, np.zeros(size), Noise(gram=sigma, cross=off_diagonal), edge, self.ridge)
         w, many = first["coefficients"], _records(self.task, gram)
         squares = float(moments[size, size] - 2.0 * w @ cross + w @ gram @ w)
         residual = min(1.0, max(squares, 0.0) / max(many, 1.0))
-        noise = Noise(sigma, off_diagonal, residual)
+        noise = Noise(gram=sigma, cross=off_diagonal, residual=residual)
         return solved(self.task, gram, cross, np.zeros(size), noise, edge, self.ridge)
 
     def _released(self, gram: Any, source: Source) -> Array:

@@ -1,4 +1,4 @@
-"""What noise with an exponential tail shares, in one coordinate or around a ball: its price and its calibration."""
+"""What noise with an exponential tail shares, Laplace's and that of `Ball`: its price and its calibration."""
 
 import math
 from fractions import Fraction
@@ -22,10 +22,13 @@ class LaplaceScale:
 
     @property
     def loss(self) -> LaplaceLoss:
-        """That of the scalar pair, which dominates every direction."""
+        """The loss of one number that moves by the sensitivity: no vector that moves by it, in any direction, costs more.
+
+        **Proof:** docs/proofs/mechanisms/ball.md.
+        """
         return LaplaceLoss(scale=ratio_down(self.scale, self.sensitivity.value), unit=self.sensitivity.unit)
 
     @property
     def standard_deviation(self) -> float:
-        """Of the noise on a single number."""
+        """The standard deviation of the noise on a single number."""
         return math.sqrt(2.0) * self.scale

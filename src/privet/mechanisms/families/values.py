@@ -2,7 +2,7 @@
 
 A number is the rational that it is, whatever its type. A list is read element by element, an array by its dtype: which
 path is taken, and how long it takes, follows from the container and never from a value. What is missing or no number
-counts as 0, and what lies beyond 2^1000 steps of the grid as that end.
+counts as 0; infinity is a very large number here, and `noise.steps` saturates it at the end of the grid.
 """
 
 import math
@@ -25,7 +25,8 @@ _RAGGED = "a list of lists must have rows of one length: pass an array, or a lis
 @final
 @dataclass(frozen=True)
 class Numbers:
-    """Exact numbers and the shape they were given in: ratios of integers, or an array whose dtype is that of the input.
+    """Exact numbers and the shape they were given in: ratios of integers, or an array whose dtype is that of the input
+    (one of the two is None). Equal numbers are equal whichever way they are held.
 
     >>> Numbers(((1, 4),), None, ()) == read_value(0.25) == read_value(Fraction(1, 4))
     True
@@ -76,7 +77,7 @@ def read_value(value: Any) -> Numbers:
         return Numbers((exact_ratio(value) or _ZERO,), None, _SCALAR)
     if is_typed(value):
         array, absent = read_column(value)
-        if array.dtype.itemsize <= 8:
+        if array.dtype.itemsize <= 8:  # wider floats are read one by one: arrays are worked on in doubles
             if absent is not None:
                 array = np.where(absent, array.dtype.type(0), array)
             return Numbers(None, array, array.shape)
