@@ -7,7 +7,7 @@ import pytest
 
 from privet.accounting import epsilon as epsilon_of
 from privet.errors import InvalidParameter
-from privet.privacy import GaussianLoss, ObjectivePerturbationLoss, Unit
+from privet.privacy import GaussianLoss, ObjectivePerturbationLoss, SoftmaxPerturbationLoss, Unit
 from privet.privacy.families.normal import gaussian_delta
 from privet.privacy.objective_perturbation import _joint, _worst_loss
 
@@ -214,3 +214,21 @@ def test_cells_far_from_epsilon_change_nothing_that_counts():
         alone = np.array([float(_joint(np.array([each]), 1.0 / sigma, kappa)[0]) for each in epsilons])
         assert (together <= alone * (1.0 + 1e-12)).all()
         assert (alone <= together * (1.0 + 1e-9) + 1e-300).all()
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        ObjectivePerturbationLoss(0.23, 120.0, "logistic"),
+        ObjectivePerturbationLoss(0.19, 0.0, "fixed_sign"),
+        ObjectivePerturbationLoss(0.2, 3.0),
+        SoftmaxPerturbationLoss(0.2, 5.0, 3),
+    ],
+)
+def test_a_large_epsilon_has_its_delta_in_both_directions(loss):
+    """Where 1 - e^-epsilon is 1 in doubles, a curve that is read off its mirror image says nothing, or anything."""
+    for epsilon, direction in product((20.0, 30.0, 36.5, 45.0), ("add", "remove")):
+        proved, charged = float(loss._delta(np.array([epsilon]), direction)[0]), float(loss.profile(epsilon, direction))
+        assert proved <= charged <= 1.01 * proved
+    if isinstance(loss, ObjectivePerturbationLoss):
+        assert float(loss.profile(45.0)) <= loss.connected(45.0)

@@ -119,11 +119,10 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         return float(highest[0] + share * (highest[1] - highest[0])) * _UP
 
     def variable(self, direction: Direction) -> LossVariable:
-        """One pair that lies above the losses of the proof in both directions: for gamma >= 1 by the first of them, below
-        by the mirror image of the other.
+        """A pair that lies above the losses of the proof: for gamma >= 1 by those of its direction, below by the mirror
+        image of the other. Both directions are mirror images of each other, but for rounding.
         """
-        pair = _pair(self)
-        return pair if direction == "remove" or self._replaces else pair.reversed()
+        return _pair(self, "remove" if self._replaces else direction)
 
     def rdp(self, alphas: Array) -> RdpCurve:
         """From the losses of the proof in closed form; for the logistic loss from the one of fixed sign."""
@@ -158,13 +157,16 @@ def _nodes(loss: ObjectivePerturbationLoss) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _pair(loss: ObjectivePerturbationLoss) -> AtomicVariable:
-    """Bounds on the curve at many epsilons, connected."""
+def _pair(loss: ObjectivePerturbationLoss, direction: Direction) -> AtomicVariable:
+    """Bounds on the curve at many epsilons, connected. Of each direction by itself: in a mirror image a delta stands beside
+    1, which has no digits left for it where epsilon is large.
+    """
     epsilons = _nodes(loss)
-    towards = np.clip(loss._delta(epsilons, "remove") * _UP, 0.0, 1.0)
+    towards = np.clip(loss._delta(epsilons, direction) * _UP, 0.0, 1.0)
     if loss._replaces:
         return variable_of_symmetric_curve(epsilons, towards)
-    back = np.clip(loss._delta(epsilons, "add") * _UP, 0.0, 1.0)
+    back = np.clip(loss._delta(epsilons, "add" if direction == "remove" else "remove") * _UP, 0.0, 1.0)
+    towards[0] = max(towards[0], back[0])  # at 0 both are the total variation
     below = -epsilons[:0:-1]
     mirrored = -np.expm1(below) + np.exp(below) * back[:0:-1]
     return variable_of_curve(np.concatenate((below, epsilons)), np.concatenate((mirrored, towards)))

@@ -93,11 +93,10 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
         return float(self._delta(np.array([float(epsilon)]), "remove")[0]) * _UP
 
     def variable(self, direction: Direction) -> LossVariable:
-        """One pair that lies above the losses of the proof in both directions: for gamma >= 1 by the first of them, below
-        by the mirror image of the other.
+        """A pair that lies above the losses of the proof: for gamma >= 1 by those of its direction, below by the mirror
+        image of the other. Both directions are mirror images of each other, but for rounding.
         """
-        pair = _pair(self)
-        return pair if direction == "remove" or self._replaces else pair.reversed()
+        return _pair(self, "remove" if self._replaces else direction)
 
     def rdp(self, alphas: Array) -> RdpCurve:
         """Of the union over corners, at this order or a higher one: divergences rise with the order."""
@@ -121,14 +120,15 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
 
 
 @lru_cache(maxsize=64)
-def _pair(loss: SoftmaxPerturbationLoss) -> AtomicVariable:
-    """Bounds on the curve at many epsilons, connected."""
+def _pair(loss: SoftmaxPerturbationLoss, direction: Direction) -> AtomicVariable:
+    """Bounds on the curve at many epsilons, connected; of each direction by itself, so that deltas keep their digits."""
     length = loss._length
     epsilons = np.linspace(0.0, loss._jacobian + length * _FARTHEST + length * length, _CURVE)
-    towards = np.clip(loss._delta(epsilons, "remove") * _UP, 0.0, 1.0)
+    towards = np.clip(loss._delta(epsilons, direction) * _UP, 0.0, 1.0)
     if loss._replaces:
         return variable_of_symmetric_curve(epsilons, towards)
-    back = np.clip(loss._delta(epsilons, "add") * _UP, 0.0, 1.0)
+    back = np.clip(loss._delta(epsilons, "add" if direction == "remove" else "remove") * _UP, 0.0, 1.0)
+    towards[0] = max(towards[0], back[0])  # at 0 both are the total variation
     below = -epsilons[:0:-1]
     mirrored = -np.expm1(below) + np.exp(below) * back[:0:-1]
     return variable_of_curve(np.concatenate((below, epsilons)), np.concatenate((mirrored, towards)))
