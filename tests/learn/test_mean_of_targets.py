@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privet import noise
+from privet.errors import InvalidParameter
 from privet.learn import LinearRegression
 from privet.learn.losses import Squared
 from privet.learn.problem import ArrayRecords, Interval, Task
@@ -113,3 +114,11 @@ def test_a_mean_counts_as_far_as_it_stands_out_of_its_noise():
     assert 0.4 < shrunk_mean(0.5, 0.15) < 0.5
     assert shrunk_mean(0.5, 0.4) == shrunk_mean(0.0, 0.1) == shrunk_mean(0.1, 0.1) == 0.0
     assert shrunk_mean(-0.5, 0.01) == -shrunk_mean(0.5, 0.01)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 5e-324), (-5e-324, 0.0), (1.0, 1.0), (-1.7e308, 1.7e308)])
+def test_bounds_that_leave_nothing_to_divide_by_are_refused(ends: tuple[float, float]) -> None:
+    """Half of the smallest double is 0: a target would be NaN, and so would every sum that it is in."""
+    with pytest.raises(InvalidParameter, match="bounds_y"):
+        Interval(*ends)
+    assert Interval(0.0, 1e-323).encoded(np.array([0.0, 1.0]))[0].tolist() == [-1.0, 1.0]

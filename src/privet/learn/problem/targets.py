@@ -1,5 +1,6 @@
 """What a model predicts, as public facts: classes, numbers within bounds, counts."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, final
@@ -104,7 +105,7 @@ class Interval(NumericTarget):
 
     def __post_init__(self) -> None:
         low, high = finite("bounds_y", self.low), finite("bounds_y", self.high)
-        if not low < high or not np.isfinite(high - low):
+        if not 0.0 < (high - low) / 2.0 < math.inf:  # divided by 0, targets would be NaN, and sums with them
             raise InvalidParameter("bounds_y must be (low, high) with low < high")
         set_frozen(self, low=low, high=high)
 
