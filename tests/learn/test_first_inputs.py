@@ -187,3 +187,9 @@ def test_a_test_that_no_data_pass_is_refused():
     model = LinearRegression(epsilon=1.0, delta=1e-6, row_norm=1.0, bounds_y=(0, 1), solver=TukeyEM(models=8))
     with pytest.raises(InvalidParameter, match="models"):
         model.fit(ROWS, LABELS)
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
+def test_a_model_without_intervals_says_which_ones_have_them(kind):
+    with pytest.raises(InvalidParameter, match=f"{kind.__name__} has no intervals.*LinearRegression and Ridge"):
+        kind(epsilon=1.0, row_norm=1.0, classes=[0, 1]).confidence_intervals()

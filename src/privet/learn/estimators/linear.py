@@ -52,6 +52,14 @@ class LinearModel(PrivateEstimator):
         n_rows = None if self.n_rows is None else count("n_rows", self.n_rows, 1)
         return chosen_solver(task, self._loss(), promise, n_rows)
 
+    def confidence_intervals(self, level: float = 0.95) -> Array:
+        """Refused: of the linear models only regressions by squares (`LinearRegression`, `Ridge`) release what intervals of
+        coefficients are made of."""
+        raise InvalidParameter(
+            f"{type(self).__name__} has no intervals: how far its coefficients vary with the sample depends on the "
+            "curvature of its loss, which is not among what was released; LinearRegression and Ridge have them"
+        )
+
     def _task(self, columns: int, unit: Unit) -> Task:
         centers, scales, norm = facts_of_rows(self.row_norm, self.bounds, columns)
         return Task(
