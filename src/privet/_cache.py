@@ -2,13 +2,36 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+_T = TypeVar("_T")
 _known: list[Callable[[], None]] = []
+
+
+class kept_property(cached_property[_T]):
+    """A property that is computed once and kept in the object, without the lock that `cached_property` has up to Python
+    3.11: it is one for all objects, and a process that is forked off while a thread holds it would wait for ever. Two
+    threads may compute the same value, which does no harm.
+
+    >>> class Circle:
+    ...     @kept_property
+    ...     def area(self) -> float:
+    ...         return 3.14
+    >>> Circle().area
+    3.14
+    """
+
+    if not TYPE_CHECKING:  # the types are those of `cached_property`
+
+        def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+            if instance is None:
+                return self
+            value = instance.__dict__[self.attrname] = self.func(instance)
+            return value
 
 
 def _size(value: object) -> int:

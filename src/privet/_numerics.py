@@ -30,6 +30,15 @@ _PLACES = 2000  # decimal places of a Decimal; what lies below them is cut off
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
+def is_masked(value: object) -> bool:
+    """Whether it has a mask; plain values do not ask numpy, which would load them: a fork meanwhile hangs its child.
+
+    >>> is_masked(np.ones(2)), is_masked(np.ma.masked_array([1.0], mask=[True]))
+    (False, True)
+    """
+    return isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray)
+
+
 # --- reading a number exactly --------------------------------------------------------------------------------------------
 
 

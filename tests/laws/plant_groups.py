@@ -1,5 +1,6 @@
 """Bugs planted on purpose in groups, in fields that a pair forgets, in stated errors and in refusals."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -93,7 +94,7 @@ def _forgets(monkeypatch, kind: type[PrivacyLoss], **fixed) -> None:
 
     def variable(self, direction):
         other = object.__new__(kind)
-        other.__dict__.update({**self.__dict__, **fixed})
+        other.__dict__.update({field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | fixed)
         return real(other, direction)
 
     monkeypatch.setattr(kind, "variable", variable)

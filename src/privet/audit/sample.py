@@ -3,10 +3,10 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import finite, set_frozen
 from privet.audit.counts import Counts
@@ -84,7 +84,7 @@ class Sample:
         worlds = [(a, b) for a in (self.first, self.second) for b in (other.first, other.second)]
         return any(np.shares_memory(a, b) for a, b in worlds)
 
-    @cached_property
+    @kept_property
     def _digest(self) -> bytes:
         text = hashlib.sha256()
         for outputs in (self.first, self.second):

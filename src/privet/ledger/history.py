@@ -4,9 +4,10 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
+from privet._cache import kept_property
 from privet.accounting.filters import Sums
 from privet.accounting.filters.amounts import to_float
 from privet.errors import InvalidParameter, LedgerTampered, PrivetError
@@ -54,7 +55,7 @@ class Event:
         """`reserve` for a charge; else the name of the act."""
         return self.entry.kind
 
-    @cached_property
+    @kept_property
     def _facts(self) -> dict[str, Any]:
         return self.entry.facts
 

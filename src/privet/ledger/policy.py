@@ -3,9 +3,10 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from privet._cache import kept_property
 from privet.accounting.filters.filter import Filter, Sums
 from privet.accounting.filters.odometer import Odometer
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered
@@ -79,7 +80,7 @@ class Policy:
     restored: int = 0  # the entry since which the ledger is a backup that may lack entries
     seq: int = 0
 
-    @cached_property
+    @kept_property
     def account(self) -> Account:
         """The account of the data set."""
         if self.budget is not None:
@@ -114,7 +115,7 @@ class Policy:
             if scope in self.suspended:
                 raise LedgerError(f"{scope.replace(':', ' ', 1)} is suspended: {self.suspended[scope]}")
 
-    @cached_property
+    @kept_property
     def _whole(self) -> list[tuple[str, Account, bool]]:
         return [(DATASET, self.account, True)]
 

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NoReturn, Unpack, final
 
 import numpy as np
 
 from privet import noise
+from privet._cache import kept_property
 from privet._numerics import Array, down, up
 from privet._validate import above, at_least, count, finite, flag, fraction, open_fraction, set_frozen
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
@@ -145,7 +145,7 @@ class AboveThreshold(Mechanism[Any, Any]):
         """The grid on which queries and noise live: a power of two."""
         return self._grid.width
 
-    @cached_property
+    @kept_property
     def _grid(self) -> Grid:
         return _grid_of(self.sensitivity.value)
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
+from privet._cache import kept_property
 from privet._numerics import Array, ndtr, ndtri, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidData, NoGuarantee
@@ -102,7 +102,7 @@ class DiscreteGaussian(IntegerMechanism):
                 f"this mechanism was priced for {self.dimension} coordinate(s); state the public dimension= of the value"
             )
 
-    @cached_property
+    @kept_property
     def _law(self) -> "DiscreteGaussianLaw":
         return DiscreteGaussianLaw(self.scale)
 
@@ -133,7 +133,7 @@ class DiscreteGaussianLaw:
 
     sigma: float
 
-    @cached_property
+    @kept_property
     def _masses(self) -> Array:
         """Pr[k] for k from -reach to reach."""
         reach = math.ceil(_REACH * self.sigma) + 2

@@ -5,11 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property, partial, wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._calls import called_by_name, made_by_name
 from privet._validate import count, instance, open_fraction
 from privet.errors import InvalidData, InvalidParameter, PrivetError
@@ -126,7 +127,7 @@ class Mechanism(ABC, Generic[In, Out]):
         price = inspect.getattr_static(cls, "loss")  # its own, or that of a mixin
         if isinstance(price, property) and price.fget is not None and not price.__isabstractmethod__:
             # computed once: a mechanism is frozen
-            kept = cached_property(_price_of(price.fget))
+            kept = kept_property(_price_of(price.fget))
             kept.__set_name__(cls, "loss")
             cls.loss = kept  # type: ignore[method-assign, assignment]
 
@@ -240,7 +241,7 @@ class Mechanism(ABC, Generic[In, Out]):
             provenance=(self.name, *notes),
         )
 
-    @cached_property
+    @kept_property
     def _unstorable(self) -> str | None:
         return self.form.refusal()  # asked once: a mechanism is frozen
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from privet import noise
+from privet._cache import kept_property
 from privet._numerics import Array, round_up, up
 from privet._validate import open_fraction
 from privet.errors import InvalidData, InvalidParameter
@@ -61,7 +61,7 @@ class NoisyMaxGap(SelectionMechanism):
         """The grid on which scores and noise live: a power of two."""
         return self._grid.width
 
-    @cached_property
+    @kept_property
     def _grid(self) -> Grid:
         return Grid.finer_than(self.sensitivity.value, _FINER, coarsest=0)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from privet._amount import Amount, Computed, computed, is_number, plain
 from privet._markup import facts
+from privet._numerics import is_masked
 from privet.errors import InvalidCall, InvalidParameter, NoGuarantee, PrivetError, SerialisationError
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
@@ -57,7 +58,7 @@ class Release(Amount, Generic[Out]):
     paid: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, np.ma.MaskedArray):  # what lies under a mask was not released
+        if is_masked(self.value):  # what lies under a mask was not released
             object.__setattr__(self, "value", uncovered(self.value))
         if isinstance(self.value, np.ndarray):
             self.value.setflags(write=False)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from privet._numerics import is_masked
 from privet.errors import InvalidParameter, SerialisationError
 
 LARGEST_INLINE = 64 * 1024  # bytes of content that an entry of a ledger holds itself
@@ -134,7 +135,7 @@ def _mapping(value: dict[Any, Any], put: Put) -> Any:
 
 
 def _array(value: Any, put: Put) -> Any:
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         null = np.ma.getmaskarray(value)
         return {"masked": _array(value.filled(_zero(value.dtype)), put), "null": _array(null, put)}
     array = np.asarray(value)

@@ -3,12 +3,13 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._cache import kept_property
 from privet.errors import InvalidParameter
 from privet.noise.draw import Draws
 from privet.noise.entropy import Source, Stream
@@ -89,7 +90,7 @@ class _Steps:
             return out
         return self._exact(Refined(stream, word, 64), whole, minus, outer, rest)
 
-    @cached_property
+    @kept_property
     def _floats(self) -> tuple[tuple[float, float], tuple[float, float]]:
         (start, zero), (far, near) = self._places
         return (float(start), float(zero)), (float(far), float(near))

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import UNIT_ROUNDOFF, Array, round_up, square_up, sum_up
 from privet._validate import count, instance, items, set_frozen
 from privet.errors import NoGuarantee
@@ -43,7 +44,7 @@ class Total(PrivacyLoss):
             return True
         return self._listed is not None
 
-    @cached_property
+    @kept_property
     def _listed(self) -> LossVariable | None:
         """The sum of the parts' losses in the direction remove, outcome by outcome, while these are few."""
         return sum_of_atoms([(part.variable("remove"), n) for part, n in self.parts()], _MOST_ATOMS)
@@ -164,7 +165,7 @@ class Composed(Total):
         units = [part.unit for part in parts] + ([unit] if unit is not None else [])
         set_frozen(self, losses=parts, unit=same_unit(units) if units else Unit())
 
-    @cached_property
+    @kept_property
     def _parts(self) -> Parts:
         return merge_parts((part, n) for loss in self.losses for part, n in loss.parts())
 
@@ -200,7 +201,7 @@ class Repeated(Total):
         instance("of", self.of, PrivacyLoss)
         set_frozen(self, times=count("times", self.times), unit=self.of.unit)
 
-    @cached_property
+    @kept_property
     def _parts(self) -> Parts:
         return merge_parts((part, n * self.times) for part, n in self.of.parts())
 

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, TINY, Array, ndtr
 from privet._validate import count, set_frozen
 from privet.privacy.binary import binary_variable
@@ -69,7 +70,7 @@ class WithReplacementSampled(PrivacyLoss):
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return () if self.m == 0 or not self.of.parts() else ((self, 1),)
 
-    @cached_property
+    @kept_property
     def _most(self) -> PrivacyLoss:
         """Every draw is the changed record."""
         return Grouped(self.of, max(self.m, 1))
@@ -98,7 +99,7 @@ class WithReplacementSampled(PrivacyLoss):
         mu = self.of.gaussian()
         return self._spliced if mu is None else _over_gaussian(mu, self.m, self.n)
 
-    @cached_property
+    @kept_property
     def _spliced(self) -> LossVariable:
         """How often the record was drawn is told, given that it was."""
         closed = self.of.grouped(2) is not None

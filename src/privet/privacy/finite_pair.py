@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array, round_up
 from privet._validate import fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -56,7 +56,7 @@ class FinitePairLoss(PrivacyLoss):
             return float("inf")
         return self._largest_loss
 
-    @cached_property
+    @kept_property
     def _largest_loss(self) -> float:
         """From the exact ratio of two outcomes: ln r = ln(1 + (r - 1)) keeps its digits near r = 1, and is rounded up."""
         p, q = ([Fraction(x) for x in side] for side in (self.p, self.q))
@@ -65,7 +65,7 @@ class FinitePairLoss(PrivacyLoss):
         excess = max(max(a, b) / min(a, b) for a, b in pairs) - 1
         return round_up(math.log1p(float(excess)), 4.0)
 
-    @cached_property
+    @kept_property
     def _forward(self) -> AtomicVariable:
         p = np.array([float(x) for x in self.p])
         q = np.array([float(x) for x in self.q])
@@ -79,7 +79,7 @@ class FinitePairLoss(PrivacyLoss):
         losses = np.log(p_mass) - np.log(q_mass)
         return AtomicVariable(losses, p_mass, q_mass, float(p[q == 0.0].sum()), float(q[p == 0.0].sum()))
 
-    @cached_property
+    @kept_property
     def _either_way(self) -> LossVariable:
         return variable_of_envelope([self._forward, self._forward.reversed()])
 

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, Array, round_up, square_up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
@@ -34,13 +35,13 @@ class SplicedVariable(OfSample, SymmetricVariable):
     of Q is equal and sits at loss 0.
     """
 
-    @cached_property
+    @kept_property
     def _positive_atoms(self) -> Atoms:
         losses, p, q = self.of.atoms()
         above = losses > 0.0
         return Atoms(after_sampling(losses[above], self.q), (1.0 - self.q) * q[above] + self.q * p[above], q[above])
 
-    @cached_property
+    @kept_property
     def _at_zero(self) -> float:
         p, q = self.of.tails(0.0)
         return max(0.0, 1.0 - ((1.0 - self.q) * float(q) + self.q * float(p)) - float(q))
@@ -183,7 +184,7 @@ class FixedSampled(PrivacyLoss):
             return self.of.variable(direction)
         return self._spliced
 
-    @cached_property
+    @kept_property
     def _spliced(self) -> LossVariable:
         return SplicedVariable(_both_ways(self.of), self.q)
 

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from privet._cache import kept_property
 from privet._numerics import ratio_down, ratio_up
 from privet._validate import above_or_infinite, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
@@ -36,7 +36,7 @@ class GaussianLoss(NormalLoss):
     def __post_init__(self) -> None:
         set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))
 
-    @cached_property
+    @kept_property
     def mu(self) -> float:
         """Distance of the two worlds in standard deviations, rounded up."""
         return ratio_up(1.0, self.noise_multiplier)

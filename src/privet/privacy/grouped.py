@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, log1mexp, product_up
 from privet._validate import count, instance, set_frozen
 from privet.errors import MixedUnits
@@ -64,7 +65,7 @@ class Grouped(PrivacyLoss):
             )
         set_frozen(self, of=self.of.simplest(), size=size, unit=unit)
 
-    @cached_property
+    @kept_property
     def _known(self) -> PrivacyLoss | None:
         """The closed form where the base has one."""
         if self.relation is not None:

@@ -5,12 +5,12 @@ import math
 from abc import ABC
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._markup import facts
 from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, ndtri, plain, square_up
 from privet.errors import InvalidParameter, NoGuarantee
@@ -253,7 +253,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         parts = self.parts()
         return parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else self
 
-    @cached_property
+    @kept_property
     def key(self) -> str:
         """Canonical text: equal losses have equal keys, whatever the order and nesting they were built in."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)

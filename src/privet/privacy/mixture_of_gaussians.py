@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
+from privet._cache import kept_property
 from privet._numerics import Array, plain
 from privet._validate import above_or_infinite, at_least, fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
@@ -73,7 +73,7 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
         totals = tuple(math.fsum(merged[shift]) for shift in order)
         set_frozen(self, sigma=sigma, sensitivities=tuple(order), probabilities=totals)
 
-    @cached_property
+    @kept_property
     def _pair(self) -> MixturePairLoss:
         if math.isinf(self.sigma):
             return MixturePairLoss(NOTHING, NOTHING)

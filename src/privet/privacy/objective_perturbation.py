@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, TINY, Array, log_ndtr, ndtr, round_up, special
 from privet._validate import above, at_least, set_frozen
 from privet.errors import InvalidParameter
@@ -70,12 +71,12 @@ class ObjectivePerturbationLoss(PrivacyLoss):
             raise InvalidParameter("objective perturbation is priced for one record that is added, removed or replaced")
         set_frozen(self, noise_multiplier=noise, curvature=curvature)
 
-    @cached_property
+    @kept_property
     def _a(self) -> float:
         """The length of one record's gradient in standard deviations, rounded up."""
         return round_up(1.0 / self.noise_multiplier)
 
-    @cached_property
+    @kept_property
     def _jacobian(self) -> float:
         """The most that the determinants of two Hessians differ by, as a logarithm, rounded up."""
         return round_up(math.log1p(self.curvature / 4.0 if self.shape == "logistic" else self.curvature), 4.0)

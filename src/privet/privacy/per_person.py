@@ -1,8 +1,8 @@
 """Persons: a price about rows, restated for a person who has several of them."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from privet._cache import kept_property
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.families.forwarding import Forwarding
@@ -51,7 +51,7 @@ class PerPerson(Forwarding):
     def _answering(self) -> PrivacyLoss:
         return self._group
 
-    @cached_property
+    @kept_property
     def _group(self) -> Grouped:
         """The price of so many rows at once; `of` may speak of several already."""
         return Grouped(self.of, -(-self.rows // self.of.unit.group_size))

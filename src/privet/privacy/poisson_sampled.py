@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from privet._cache import remember
+from privet._cache import kept_property, remember
 from privet._numerics import (
     LARGEST_EXPONENT,
     ROOMY_EXPONENT,
@@ -226,11 +225,11 @@ class PoissonSampled(PrivacyLoss):
             return self.of.variable(direction)
         return self._removed if direction == "remove" else self._added
 
-    @cached_property
+    @kept_property
     def _removed(self) -> LossVariable:  # one question of a composition asks for the pair twenty times
         return SampledVariable(self.of.variable("remove"), self.q)
 
-    @cached_property
+    @kept_property
     def _added(self) -> LossVariable:
         return SampledVariable(self.of.variable("add").reversed(), self.q).reversed()
 

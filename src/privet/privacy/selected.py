@@ -3,10 +3,10 @@
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import TINY, Array, bisect, minimise, plain, product_up, square_up, sum_up
 from privet._validate import above, finite, flag, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
@@ -84,7 +84,7 @@ class Selected(PrivacyLoss):
         spread = max(0.0, math.log(self.mean)) / (orders - 1.0)
         return ((self.of.rdp(orders).values if base is None else base) + extra + spread) * (1.0 + MARGIN)
 
-    @cached_property
+    @kept_property
     def _best_order(self) -> tuple[float, float]:
         """The order at which the theorem's bound is least. Divergences increase with the order, so it serves below too."""
         if self.mean <= 1.0:
@@ -98,12 +98,12 @@ class Selected(PrivacyLoss):
         exponent, value = minimise(bound, start - 0.3, start + 0.3, iterations=24)
         return 1.0 + math.exp(exponent), value
 
-    @cached_property
+    @kept_property
     def _base_curve(self) -> tuple[Array, Array]:
         """Ten orders a decade with the base's Rényi bounds: asked for at every order of ours, so kept."""
         return _ORDERS, self.of.rdp(_ORDERS).values
 
-    @cached_property
+    @kept_property
     def _binomial_extra(self) -> float:
         """The best choice of the free order b: of many, then of some near the best, then nearer.
 

@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, TINY, Array, special
 from privet._validate import count, fraction, set_frozen
 from privet.privacy.binary import binary_variable
@@ -57,18 +57,18 @@ class TruncatedPoissonSampled(PrivacyLoss):
         set_frozen(self, of=inner, q=fraction("q", self.q), unit=inner.unit)
         set_frozen(self, batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
 
-    @cached_property
+    @kept_property
     def overflow(self) -> float:
         """Probability that the other records fill the batch, rounded up."""
         if self.batch > self.n - 1 or self.q == 0.0:
             return 0.0
         return float(min(1.0, special().betainc(self.batch, self.n - self.batch, self.q) * (1.0 + 1e-9) + TINY))
 
-    @cached_property
+    @kept_property
     def _plain(self) -> PoissonSampled:
         return PoissonSampled(self.of, self.q)
 
-    @cached_property
+    @kept_property
     def _swap(self) -> PrivacyLoss:
         """What it costs when one record of the batch is another one."""
         return to_replace(self.of)
@@ -119,11 +119,11 @@ class TruncatedPoissonSampled(PrivacyLoss):
         forward = self._forward if direction == "remove" else self._backward
         return forward if direction == "remove" else forward.reversed()
 
-    @cached_property
+    @kept_property
     def _forward(self) -> LossVariable:
         return self._told(self.of.variable("remove"))
 
-    @cached_property
+    @kept_property
     def _backward(self) -> LossVariable:
         return self._told(self.of.variable("add").reversed())
 

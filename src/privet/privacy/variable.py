@@ -6,11 +6,11 @@ mass keeps its leading digits in the far tail, where a difference of curve value
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, TINY, UNIT_ROUNDOFF, Array
 from privet.errors import InvalidParameter
 
@@ -285,7 +285,7 @@ class AtomicVariable(LossVariable):
     def discrete(self) -> bool:
         return True
 
-    @cached_property
+    @kept_property
     def symmetric(self) -> bool:
         """Known to be, or exactly so: a little of asymmetry would be priced in one direction only."""
         if self.mirrors:
@@ -311,7 +311,7 @@ class AtomicVariable(LossVariable):
     def enclose_mirrored(self, epsilon: float) -> Enclosure:
         return self.mirrored.enclose(epsilon)
 
-    @cached_property
+    @kept_property
     def mirrored(self) -> "AtomicVariable":
         """The atoms of (Q, P)."""
         losses, p, q = -self.losses[::-1], self.q[::-1], self.p[::-1]
@@ -319,7 +319,7 @@ class AtomicVariable(LossVariable):
             losses, p, q, self.q_only_mass, self.p_only_mass, None, self.blur, self.stated_error, self.mirrors
         )
 
-    @cached_property
+    @kept_property
     def _atoms(self) -> Atoms:
         return Atoms(self.losses, self.p, self.q)
 
@@ -337,7 +337,7 @@ class AtomicVariable(LossVariable):
         terms = np.where(gap < 0.0, self.p * -np.expm1(np.minimum(gap, 0.0)), 0.0)
         return np.minimum(self.p_only_mass + terms.sum(axis=-1), 1.0)
 
-    @cached_property
+    @kept_property
     def _above(self) -> Array:
         """Minus the P-mass of each atom and all above it: increasing, as a search wants it."""
         return -np.cumsum(self.p[::-1])[::-1]

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import above, finite, flag, fraction, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
@@ -160,7 +160,7 @@ class Distribution:
         laws = zip(self.answers.design.groups, self.answers._law.variances(), strict=True)
         return np.concatenate([np.full(size, variance) for (size, _), variance in laws])
 
-    @cached_property
+    @kept_property
     def _noise(self) -> tuple[Array, Array, float, Array, float]:
         """Of the rows up to each cell: the variance, the covariance with all rows, and the weights of the noises."""
         design, cells = self.answers.design, self.answers.design.cells

@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Unpack, final
 
 from privet import accounting
+from privet._cache import kept_property
 from privet._numerics import bisect
 from privet._validate import above, count as whole_count, open_fraction
 from privet.errors import InvalidParameter, NoGuarantee, PrivetError
@@ -75,7 +75,7 @@ class Query:
         """Who is protected."""
         return self.rows.unit.unit
 
-    @cached_property
+    @kept_property
     def _compiled(self) -> Compiled:
         asked = tuple(request for _, request in self.outputs)
         if self.keys is None:  # the noisy count that a key was selected by answers for persons

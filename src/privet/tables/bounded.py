@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import floor, frexp, isfinite
 from typing import Any, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables.columns import Column, Float
@@ -146,7 +146,7 @@ class Bounded:
             if low < each.lower or high > each.upper:
                 raise InvalidParameter("a signed sum must state what a row can add: its ends do not hold its column")
 
-    @cached_property
+    @kept_property
     def places(self) -> dict[tuple[Any, ...], int]:
         """Where each public key stands, by the form in which engines give it back."""
         rows = () if self.keys is None else self.keys.plain_rows(self.rows.columns)

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import flag, fraction, open_fraction
 from privet.errors import InvalidParameter
@@ -71,13 +71,13 @@ class Answers(RangeAnswers):
             raise InvalidParameter("this release does not determine every cell: ask answers(workload) for what it does")
         return self._cells
 
-    @cached_property
+    @kept_property
     def _cells(self) -> Array:
         cells = self.design.reconstruct(self.measured).reshape(self.shape)
         cells.setflags(write=False)
         return cells
 
-    @cached_property
+    @kept_property
     def _law(self) -> NoiseLaw:
         return NoiseLaw(self.kind, tuple((size, self.scale / weight) for size, weight in self.design.groups))
 

@@ -1,12 +1,12 @@
 """Queries over buckets of cells whose counts are spread evenly."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
@@ -61,7 +61,7 @@ class Bucketed(Workload):
     def has_gram(self) -> bool:
         return self.workload.cells**2 <= DENSE
 
-    @cached_property
+    @kept_property
     def _gram(self) -> Array:
         halfway = self._sums(self.workload.gram()) / self._widths[:, None]
         return np.asarray(self._sums(halfway.T) / self._widths[:, None])

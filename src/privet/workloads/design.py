@@ -3,11 +3,11 @@
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import instance
 from privet.mechanisms.families.records import row_sensitivity
@@ -100,7 +100,7 @@ class Design(ABC):
         """How many measurements there are."""
         return sum(size for size, _ in self.groups)
 
-    @cached_property
+    @kept_property
     def most(self) -> int:
         """Cells are cut at this size before they are measured, so that no measurement overflows."""
         return _LARGEST // max(1, self._widest)

@@ -4,13 +4,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
-from privet._cache import remember
+from privet._cache import kept_property, remember
 from privet._numerics import Array
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
@@ -120,7 +119,7 @@ class LinearQueries(Mechanism[Any, Answers]):
         """Answers, which are stored with what was measured."""
         return Kept("workloads.answers")
 
-    @cached_property
+    @kept_property
     def design(self) -> Design:
         """What is measured: worked out once, so that what is priced is what is drawn."""
         return self.strategy.design(self.workload, self.norm)
@@ -143,7 +142,7 @@ class LinearQueries(Mechanism[Any, Answers]):
         levels differ in weight."""
         return math.sqrt(self.spread * self.design.trace(self.workload) / self.workload.queries)
 
-    @cached_property
+    @kept_property
     def spread(self) -> float:
         """The variance of the noise at weight 1, of the integer law that is drawn (the largest over the groups)."""
         weights = [float(weight) for _, weight in self.design.groups]

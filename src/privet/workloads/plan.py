@@ -3,11 +3,11 @@
 import math
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet.errors import InvalidParameter, NoGuarantee, PrivetError
 from privet.privacy import PrivacyLoss, Promise
@@ -46,12 +46,12 @@ class Candidate:
     mechanism: LinearQueries
     seconds: float
 
-    @cached_property
+    @kept_property
     def rmse(self) -> float:
         """The root of the mean squared error over the queries."""
         return self.mechanism.rmse
 
-    @cached_property
+    @kept_property
     def worst(self) -> float | None:
         """The standard deviation of the worst query; None where finding it would take long."""
         found = worst_variance(self.mechanism.design, self.mechanism.workload)
@@ -87,7 +87,7 @@ class Plan:
         """The price of the best candidate."""
         return self.mechanism.loss
 
-    @cached_property
+    @kept_property
     def bound(self) -> float | None:
         """No strategy with the best candidate's noise has a smaller error under add/remove; None beyond 1,024 cells.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from privet import accounting, audit, noise
+from privet import audit, noise
 from privet.accounting.pld import profile_nodes
 from privet.audit.statistics import bayes, canaries, clopper_pearson, curve, gaussian, sequential
 from tests.audit.statistics import checks
@@ -84,7 +84,7 @@ def _(patch):
         nodes = profile_nodes(loss)
         return np.max([tradeoff._dual(*curve_nodes, np.asarray(rates)) for curve_nodes in nodes], axis=0)
 
-    patch.setattr(accounting, "tradeoff", one_sided)
+    patch.setattr(curve, "tradeoff", one_sided)
 
 
 @bug("observed instead of upper rate", checks.check_curve_level)

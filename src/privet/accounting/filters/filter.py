@@ -3,10 +3,10 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from operator import add as plus, le
 from typing import ClassVar, NamedTuple
 
+from privet._cache import kept_property
 from privet._numerics import bisect
 from privet._validate import above, at_least, count as whole_number, open_fraction, set_frozen
 from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
@@ -120,7 +120,7 @@ class Rule(Filter):
     def pure_room(self, remaining: float) -> float:
         """A pure epsilon whose price in the first currency fits into what remains of it."""
 
-    @cached_property
+    @kept_property
     def caps(self) -> tuple[int, ...]:
         """The limits as integers, rounded down."""
         return tuple(to_amount(limit, up=False) or 0 for limit in self.limits)

@@ -6,8 +6,8 @@ thousand atoms, dense enough to be merged with their neighbours, which costs a s
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
+from privet._cache import kept_property
 from privet.accounting.pld.plan import Parts, Priced
 from privet.privacy.atoms import sum_of_atoms
 from privet.privacy.loss import PrivacyLoss
@@ -31,7 +31,7 @@ class Bundle:
     parts: tuple[tuple[PrivacyLoss, int], ...]
     kind = "bundle"
 
-    @cached_property
+    @kept_property
     def _variables(self) -> dict[Direction, LossVariable]:
         return {}
 

@@ -8,11 +8,10 @@ Both keep the P- and Q-mass, so the error of both is of second order in the grid
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
-from privet._cache import remember
+from privet._cache import kept_property, remember
 from privet._numerics import LARGEST_EXPONENT, TINY, Array
 from privet.accounting.pld.contract import contract_in_turn
 from privet.accounting.pld.mesh import lattice_places, walls_between
@@ -81,7 +80,7 @@ class GridLaw:
         """The nodes."""
         return self._losses
 
-    @cached_property
+    @kept_property
     def _losses(self) -> Array:
         return self.offset + self.places * self.step
 

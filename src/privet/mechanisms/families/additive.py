@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import count, noise_scale, open_fraction, set_frozen
 from privet.mechanisms.error_bar import ErrorBar
@@ -70,12 +70,12 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         """The fields that meet the target with the least noise. Whoever has a `for_budget` of its own needs none."""
         raise NotImplementedError
 
-    @cached_property
+    @kept_property
     def step(self) -> float:
         """The grid: a power of two, about a millionth of the noise."""
         return self._grid.width
 
-    @cached_property
+    @kept_property
     def _grid(self) -> Grid:
         return Grid.finer_than(self.scale, _FINER, coarsest=_COARSEST)
 
@@ -137,7 +137,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
             released = np.ldexp(total, self._grid.exponent)
         return np.clip(released, -_LARGEST, _LARGEST)
 
-    @cached_property
+    @kept_property
     def _steps(self) -> Fraction:
         return self._grid.length(self.scale)
 
@@ -155,7 +155,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         # a double beyond 1e76 says no more than its size
         return replace(bar, radius=bar.radius + math.ulp(largest) / 2.0) if largest < min(self._end, 1e76) else None
 
-    @cached_property
+    @kept_property
     def _end(self) -> float:
         """Where a release has saturated, or may have."""
         return min(2.0 ** min(FARTHEST - 1 + self._grid.exponent, 1023), _LARGEST)

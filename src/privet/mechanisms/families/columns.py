@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privet._numerics import Array, exact_ratio
+from privet._numerics import Array, exact_ratio, is_masked
 from privet.errors import InvalidData
 
 _TABLE = "this is a whole table, and a mechanism takes one column of it: pass table['column'], or a condition on it"
@@ -307,7 +307,7 @@ def read_column(value: Any) -> Column:
         column = _read_arrow(value, kind)
     elif library == "pandas":
         column = _read_pandas(value, kind)
-    elif isinstance(value, np.ma.MaskedArray):
+    elif is_masked(value):
         column = Column(np.asarray(value.data), np.ma.getmaskarray(value))
     else:
         column = Column(_foreign(value), None)

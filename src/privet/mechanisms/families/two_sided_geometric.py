@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from privet import noise
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.mechanisms.families.integer import integer_scale, whole_sensitivity
@@ -65,7 +65,7 @@ class GeometricNoise:
         """Exact: the pair of the noise and the noise moved by the sensitivity."""
         return DiscreteLaplaceLoss(self.scale, whole_sensitivity(self.sensitivity), unit=self.sensitivity.unit)
 
-    @cached_property
+    @kept_property
     def _law(self) -> TwoSidedGeometric:
         return TwoSidedGeometric(self.scale)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from privet._numerics import Array, root_up
+from privet._numerics import Array, is_masked, root_up
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.mechanism import Mechanism
@@ -50,7 +50,7 @@ class VectorMechanism(Mechanism[Any, Any]):
         return Grid.finer_than(self.clip_norm, _FINE - 1)
 
     def _admit(self, value: Any) -> None:
-        if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+        if not isinstance(value, np.ndarray) or is_masked(value):
             raise InvalidData(
                 f"the records must be a numpy array with one row a record, got {type(value).__name__}: "
                 "convert with np.asarray(..., dtype=float), the columns in a public order"

@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import TINY, UNIT_ROUNDOFF, Array, bisect, exp_capped, ndtr, ndtri, normal_cells
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.variable import AtomicVariable, Direction, Enclosure, LossVariable
@@ -39,7 +39,7 @@ class MixtureVariable(LossVariable):
     up: Mixture
     down: Mixture
 
-    @cached_property
+    @kept_property
     def _tops(self) -> tuple[float, float]:
         """The largest shift on either side."""
         return max(self.up[0]), max(self.down[0])
@@ -55,7 +55,7 @@ class MixtureVariable(LossVariable):
         """ln dP/dQ at the outcome x."""
         return _log_ratio(self.up, x)[0] - _log_ratio(self.down, -x)[0]
 
-    @cached_property
+    @kept_property
     def _table(self) -> tuple[Array, Array]:
         """Outcomes close enough to each other that the loss is nearly straight between them, with their losses."""
         above, below = self._tops
@@ -157,7 +157,7 @@ class MixtureVariable(LossVariable):
         error = _TAIL_ERROR * (p + weighted)
         return max(0.0, p - weighted - error), min(1.0, max(0.0, p - weighted) + error + TINY)
 
-    @cached_property
+    @kept_property
     def _mirrored(self) -> "MixtureVariable":
         """The pair (Q, P): outcomes change their sign."""
         return self if self.symmetric else MixtureVariable(self.down, self.up)
@@ -324,7 +324,7 @@ class MixturePairLoss(PrivacyLoss):
     up: Mixture
     down: Mixture
 
-    @cached_property
+    @kept_property
     def _forward(self) -> LossVariable:
         if self.gdp() == 0.0:
             return AtomicVariable(np.zeros(1), np.ones(1), np.ones(1))

@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, product_up, square_up
 from privet.errors import NoGuarantee
 from privet.privacy.curve import variable_of_envelope
@@ -131,7 +131,7 @@ class SampledGroupLoss(PrivacyLoss):
     def gdp(self) -> float:
         return product_up(self._times, self.of.gdp())
 
-    @cached_property
+    @kept_property
     def _pair(self) -> LossVariable | None:
         cases: list[Case] = []
         for times, weight in zip(*binomial_mixture(self.size, self.q, 1.0), strict=True):

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
 from privet.mechanisms import Algorithm, Example
@@ -76,7 +76,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         made = cls(target=target, unit=Unit() if unit is None else instance("unit", unit, Unit), **facts)
         return made._charged_at(target)
 
-    @cached_property
+    @kept_property
     def task(self) -> Task:
         """The public facts that the strategy works with."""
         return Task(self.workload, self.target, self.unit, self.max_rows)

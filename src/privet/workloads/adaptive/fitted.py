@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from privet import noise
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import fraction, open_fraction
 from privet.errors import InvalidParameter
@@ -64,14 +64,14 @@ class Fitted(RangeAnswers):
     def __hash__(self) -> int:
         return hash((self.measured.tobytes(), self.total))
 
-    @cached_property
+    @kept_property
     def histogram(self) -> Array:
         """The fitted cells: not negative, biased."""
         cells = weights_fit(max(1.0, self.total), self.rows, self.measured, passes=self.passes).reshape(self.shape)
         cells.setflags(write=False)
         return cells
 
-    @cached_property
+    @kept_property
     def _simulated(self) -> Array:
         """Fits to answers with fresh noise around those of the fitted cells: public, always the same."""
         source = noise.Seeded(0)

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
+from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import above, at_least, count, instance, set_frozen
 from privet.errors import InvalidParameter
@@ -91,7 +91,7 @@ class NoisyPartition(Mechanism[Any, Array]):
     def loss(self) -> PrivacyLoss:
         return PureLoss(up(self.sensitivity.value / Fraction(self.scale)), unit=self.unit)
 
-    @cached_property
+    @kept_property
     def _widths(self) -> tuple[int, ...]:
         return tuple(2**j for j in range(self.cells.bit_length()))
 

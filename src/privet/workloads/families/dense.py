@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms.stored import storable
@@ -74,7 +74,7 @@ class Dense(Design):
             return np.asarray(self.rows @ flat)
         return np.asarray(self.rows @ flat.astype(np.int64))
 
-    @cached_property
+    @kept_property
     def _inverse(self) -> Array:
         rows = self.rows.astype(float)
         if rows.shape[0] >= rows.shape[1]:
@@ -90,12 +90,12 @@ class Dense(Design):
     def coefficients(self, query: Array) -> Array:
         return np.asarray(np.asarray(query).reshape(-1) @ self._inverse)
 
-    @cached_property
+    @kept_property
     def _kept(self) -> Array:
         """The projection on what the rows determine."""
         return np.asarray(self._inverse @ self.rows)
 
-    @cached_property
+    @kept_property
     def complete(self) -> bool:
         return bool(np.allclose(self._kept, np.eye(self.cells), atol=1e-7))
 
@@ -107,7 +107,7 @@ class Dense(Design):
         spread = self._inverse / float(self.weight)
         return float(np.sum((workload.gram() @ spread) * spread))
 
-    @cached_property
+    @kept_property
     def _columns(self) -> Array:
         return np.ascontiguousarray(self.rows.T.astype(float))
 

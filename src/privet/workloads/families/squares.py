@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet.mechanisms.stored import storable
 from privet.workloads.design import Design, NoiseNorm
@@ -40,11 +40,11 @@ class Squares(Design):
     def _side(self) -> int:
         return 2 ** (max(self.shape) - 1).bit_length()
 
-    @cached_property
+    @kept_property
     def _tree(self) -> Tree:
         return Tree(self._side**2, tuple(4**j for j in range(len(self.weights))), self.weights)
 
-    @cached_property
+    @kept_property
     def _curve(self) -> Array:
         """The place of each cell along the curve: the bits of row and column, in turn."""
         row, column = np.indices(self.shape)

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Unpack, final
 
 import numpy as np
 
 from privet import noise
-from privet._cache import remember
+from privet._cache import kept_property, remember
 from privet._numerics import Array
 from privet.mechanisms import Example
 from privet.mechanisms.mechanism import Source, register
@@ -90,7 +89,7 @@ class BinaryTreeCount(Counter):
             return np.asarray(noise.discrete_laplace(scale=scale, size=runs, source=source))
         return np.asarray(noise.rounded_gaussian(sigma=scale, size=runs, source=source))
 
-    @cached_property
+    @kept_property
     def _variance(self) -> float:
         """Of one noise, by the integer law that is drawn."""
         return float(NoiseLaw(self._kind, ((1, Fraction(self.scale)),)).variances()[0])

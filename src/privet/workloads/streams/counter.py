@@ -4,11 +4,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal, Protocol, Self, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
@@ -100,7 +100,7 @@ class Counter(Mechanism[Any, Any]):
     def describe(self) -> str:
         """The mechanism in words."""
 
-    @cached_property
+    @kept_property
     def sensitivity(self) -> Sensitivity:
         """Of everything that is measured, for a person with `max_rows` rows in whatever steps."""
         reach = self._longest()
@@ -139,7 +139,7 @@ class Counter(Mechanism[Any, Any]):
             )
         return min(found, key=lambda each: each.rmse)
 
-    @cached_property
+    @kept_property
     def rmse(self) -> float:
         """The root of the mean squared error over the steps (the first four million of them)."""
         return float(np.sqrt(np.mean(self.deviations(min(self.horizon, _LISTED)) ** 2)))

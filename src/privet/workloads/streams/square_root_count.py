@@ -4,13 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet import noise
-from privet._cache import remember
+from privet._cache import kept_property, remember
 from privet._numerics import Array, ndtri
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
@@ -89,7 +88,7 @@ class SquareRootCount(Counter):
     def most(self) -> int:
         return int(2**61 // np.sum(self._whole))
 
-    @cached_property
+    @kept_property
     def _whole(self) -> Array:
         """The coefficients in steps of 2^-22."""
         return whole_coefficients(self.band or 1)
