@@ -39,9 +39,9 @@ def _size(value: object) -> int:
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, tuple):
-        return sum(_size(item) for item in value)
-    inner = getattr(value, "__dict__", {})
-    return 200 + sum(_size(item) for item in inner.values())
+        return sum(map(_size, value))
+    inner = getattr(value, "__dict__", None)
+    return 200 + sum(map(_size, inner.values())) if inner else 200
 
 
 def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:

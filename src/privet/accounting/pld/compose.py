@@ -120,7 +120,8 @@ def _low_band(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128]
     with np.errstate(divide="ignore"):
         logs = [(transform, np.log(np.abs(transform) + error), error, n) for transform, error, n in transforms]
     spectrum, noise = product(lambda: logs, length)
-    return spectrum, noise + math.exp(_DROPPED)
+    seen = np.flatnonzero(np.abs(spectrum) > math.exp(_DROPPED))  # often a tenth of them: the cut is a rough bound
+    return spectrum[: seen[-1] + 1 if len(seen) else 1], noise + math.exp(_DROPPED)
 
 
 def _mass_error(law: GridLaw, t: float) -> float:
@@ -182,8 +183,8 @@ def product(factors: Callable[[], Iterable[Factor]], length: int) -> tuple[NDArr
     for _, modulus, _, n in factors():
         log_modulus = log_modulus + n * modulus if count else n * modulus
         count, steps = count + 1, steps + n
-    keep = np.flatnonzero(log_modulus > NEGLIGIBLE)
-    power, share = np.zeros(len(keep), dtype=complex), np.zeros(len(keep))
+    keep = _together(np.flatnonzero(log_modulus > NEGLIGIBLE))
+    power, share = np.zeros(len(log_modulus), dtype=complex)[keep], np.zeros(len(log_modulus))[keep]
     with np.errstate(divide="ignore", invalid="ignore"):
         for transform, modulus, error, n in factors():
             power += n * np.log(transform[keep])
@@ -193,6 +194,13 @@ def product(factors: Callable[[], Iterable[Factor]], length: int) -> tuple[NDArr
     sums = UNIT_ROUNDOFF * (count - 1) * (100.0 + math.pi * steps)
     noise = float((np.exp(np.minimum(log_modulus[keep], 50.0)) * (share + sums)).sum())
     return result, 2.0 / length * noise + 4.0 * steps * math.exp(NEGLIGIBLE)  # elsewhere no factor is off by its size
+
+
+def _together(index: Array) -> Array | slice:
+    """The same places as a slice where they are neighbours: nothing is copied then."""
+    if len(index) and index[-1] - index[0] + 1 == len(index):
+        return slice(int(index[0]), int(index[-1]) + 1)
+    return index
 
 
 def _support(laws: Laws) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from privet.accounting.pld.plan import Parts, Plan, make_plan, step_tail
 from privet.accounting.pld.question import DeltaAt, EpsilonAt, Question
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.errors import InternalError
-from privet.privacy.variable import DIRECTIONS, Direction
+from privet.privacy.variable import Direction
 
 _MOST_NODES = 1 << 22  # of one window: 64 MB a transform
 _MOST_WORK = 1 << 26  # nodes of all parts together
@@ -71,9 +71,9 @@ def _grid_step(parts: Parts, plan: Plan, tol: float) -> float:
 
 def epsilon_interval(parts: Parts, delta: float, tol: float, *, mode: Mode = "two-sided") -> Interval:
     """Encloses the smallest epsilon >= 0 for this delta."""
-    apart = math.fsum(n * max(loss.variable(d).enclose(0.0)[1] for d in DIRECTIONS) for loss, n in parts)
+    apart = math.fsum(n * loss.variable("remove").enclose(0.0)[1] for loss, n in parts)
     if apart <= delta:
-        return Interval(0.0, 0.0)  # total variation adds up at most
+        return Interval(0.0, 0.0)  # total variation, the same in both directions, adds up at most
     return _Search(EpsilonAt(parts, tol, delta), mode).interval()
 
 
