@@ -2,7 +2,6 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, ClassVar, final
@@ -381,12 +380,6 @@ def day_number(value: object) -> int:
     2
     """
     return _day("a day", value).toordinal() - EPOCH
-
-
-def common_names(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The names that are not known, for messages."""
-    held = set(known)
-    return [name for name in names if name not in held]
 
 
 def key_value(name: str, column: Column, value: object) -> Any:

@@ -77,11 +77,6 @@ class Task:
         """The entry of the constant column in a unit row."""
         return self.row_norm * _INTERCEPT / self.length * _SHRINK if self.intercept else 0.0
 
-    @property
-    def records_per_unit(self) -> int:
-        """How many records change between neighbours at most: 1 is added or removed, or exchanged for another one."""
-        return self.unit.group_size
-
     def one_margin(self) -> None:
         """Refuse several classes: one margin tells two apart."""
         if isinstance(self.target, Classes) and len(self.target.labels) > 2:
