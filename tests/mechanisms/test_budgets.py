@@ -8,6 +8,9 @@ from mpmath import mp, mpf
 
 from privet import accounting, mechanisms as m
 from privet.errors import NoGuarantee
+from privet.mechanisms.families.two_sided_geometric import smallest_geometric_scale
+from privet.mechanisms.target import pure_scale, smallest_scale
+from privet.privacy import DiscreteLaplaceLoss, Guarantee
 
 MAKERS = {
     "discrete_laplace": lambda **b: m.DiscreteLaplace.for_budget(**b, sensitivity=3),
@@ -93,3 +96,12 @@ def test_gaussian_noise_for_rho_and_mu_at_fifty_digits(name):
             mu = exact(sensitivity) / exact(mechanism.sigma)
             assert (mu if name == "mu" else mu**2 / 2) <= mpf(goal)
             assert (mechanism.loss.gdp() if name == "mu" else mechanism.loss.zcdp().rho) <= goal
+
+
+@pytest.mark.parametrize("moved", [1, 3, 2**40 + 1])
+def test_geometric_noise_of_a_pure_budget_is_the_one_that_a_search_finds(moved):
+    rng = random.Random(7)
+    for epsilon in (1.0, 0.1, 3.0, *(10.0 ** rng.uniform(-6, 3) for _ in range(20))):
+        target, bound = Guarantee(epsilon), m.Sensitivity(moved, norm="l1")
+        searched = smallest_scale(lambda scale: DiscreteLaplaceLoss(scale, moved), target, start=0.7)
+        assert smallest_geometric_scale(target, bound) == pure_scale(searched, Fraction(moved), target)

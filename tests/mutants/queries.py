@@ -129,3 +129,18 @@ plant(
     "if False:",
     *COVARIANCE,
 )
+
+plant(
+    "intervals: the first cell that ends outside",
+    "queries/intervals.py",
+    "out = between / cells * bottom - top > wide[between]",
+    "out = (between + 1) / cells * bottom - top > wide[between]",
+    "tests/queries/test_intervals.py",
+)
+plant(
+    "intervals: the radii are not turned round",
+    "queries/intervals.py",
+    "1.0 - middle, either[::-1])",
+    "1.0 - middle, either)",
+    "tests/queries/test_intervals.py",
+)

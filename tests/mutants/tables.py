@@ -110,3 +110,18 @@ plant(
     "            raise InvalidData(FAILED) from None\n        raise InvalidData(FAILED)  # out here, where",
     *_HOSTILE,
 )
+
+plant(
+    "keys: one beyond the bounds is taken",
+    "tables/keys.py",
+    "column.lower <= min(values) and max(values) <= column.upper",
+    "column.lower <= min(values)",
+    "tests/tables/test_values.py",
+)
+plant(
+    "keys: numbers of any type are whole numbers",
+    "tables/keys.py",
+    "return kinds == {int if isinstance(column, Int) else date} and (",
+    "return date not in kinds and str not in kinds and (",
+    "tests/tables/test_values.py",
+)

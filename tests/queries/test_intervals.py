@@ -8,7 +8,7 @@ import pytest
 import privet as pv
 from privet import noise
 from privet.queries import intervals
-from privet.queries.intervals import radii, radius
+from privet.queries.intervals import radii, radius, ratio_interval
 from tests.queries.repeated import answers, covered
 
 RUNS = 8_000
@@ -87,6 +87,30 @@ def test_radii_hold_sums_of_whole_number_noise(scale):
             for wide in (single, radius("laplace", scale, weights, level)):
                 spare = 4.0 * math.sqrt(level * (1 - level) / RUNS)
                 assert np.mean(sums <= wide + 1e-9) >= level - spare
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 1.0 - 1e-7])
+def test_an_interval_of_a_ratio_holds_every_share_that_fits(kind, confidence):
+    """Beside all cells of the grid, one after the other."""
+    rng, scale = np.random.default_rng(5), 30.0
+    for weights in ((np.array([0.0, 1.0]), np.array([1.0, 1.0])), (np.array([0.0, 0.0, 1.0]), np.ones(3))):
+        bottom = scale * 10.0 ** rng.uniform(0.0, 3.0, 1_000)
+        top = bottom * rng.uniform(-0.1, 1.1, 1_000)
+        low, high, weak = ratio_interval(top, bottom, weights, (kind, scale), confidence)
+        grid = np.linspace(0.0, 1.0, 257)
+        wide = radii(kind, scale, weights[0] - grid[:, None] * weights[1], confidence)
+        wide = np.maximum(wide[:-1], wide[1:])
+        first = np.maximum((top[:, None] - wide) / bottom[:, None], grid[:-1])
+        last = np.minimum((top[:, None] + wide) / bottom[:, None], grid[1:])
+        some = first <= last
+        told = some.any(axis=1) & ~weak
+        assert told.sum() > 300
+        least, most = np.where(some, first, 1.0).min(axis=1), np.where(some, last, 0.0).max(axis=1)
+        np.testing.assert_allclose(low[told], least[told], rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(high[told], most[told], rtol=0.0, atol=1e-12)
+        assert (low[weak] == 0.0).all()
+        assert (high[weak] == 1.0).all()
 
 
 def test_too_few_rows_say_nothing():

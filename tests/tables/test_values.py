@@ -9,11 +9,11 @@ import pytest
 from privet.errors import InvalidParameter
 from privet.privacy import Unit
 from privet.tables.bounded import Bounded, Signed, Ticks
-from privet.tables.columns import Category, Date, Float, Int, Text
+from privet.tables.columns import Bool, Category, Date, Float, Int, Text, key_value
 from privet.tables.dialect import DuckDB
 from privet.tables.engines import duckdb, exact_aggregates, reference
 from privet.tables.expressions import Bin, Compare, Linear, Negated, Ref
-from privet.tables.keys import KeySet
+from privet.tables.keys import KeySet, plain_key
 from privet.tables.mix import fifth_power, number_of, priority
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Derive, Source, Where
@@ -167,3 +167,35 @@ def test_texts_with_quotes_are_texts() -> None:
             Source("t", (("w'\"", column),), Rows()), ("w'\"",), KeySet(("w'\"",), tuple((w,) for w in wards))
         )
         assert exact_aggregates(plan, {"t": {"w'\"": list(wards)}}, SALTS).rows.tolist() == [1] * 5
+
+
+PLAIN: dict[str, tuple[Any, list[Any]]] = {
+    "int": (Int(-3, 5), [-4, -3, 5, 6, 2.0, 2.5, True, "3", np.int64(4), 2**70, None]),
+    "day": (Date("2024-01-01", "2024-12-31"), [date(2024, 1, 1), date(2025, 1, 1), "2024-12-31", "2024-13-01", 5]),
+    "texts": (Category(["A", "B"]), ["A", "B", "C", 0, np.str_("A")]),
+    "numbers": (Category([0, 1]), [0, 1, 2, True, 1.0, "0"]),
+    "text": (Text(), ["A", "\0", 5]),
+    "bool": (Bool(), [True, False, 0, 1, None]),
+    "null": (Int(0, 5, null=True), [0, None, 7]),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_keys_that_are_read_together_are_read_as_each_by_itself(kind: str) -> None:
+    """All at once where they are plain, one by one where one of them is not: the same keys, and the same ones refused."""
+    column, values = PLAIN[kind]
+    good = []
+    for value in values:
+        try:
+            read = None if value is None and column.null else plain_key(column, key_value("k", column, value))
+        except InvalidParameter:
+            with pytest.raises(InvalidParameter):
+                KeySet(("k",), ((value,),)).plain_rows({"k": column})
+        else:
+            good.append((value, read))
+            ((alone,),) = KeySet(("k",), ((value,),)).plain_rows({"k": column})
+            assert (alone, type(alone)) == (read, type(read))
+    assert 0 < len(good) < len(values)
+    together = dict(good)
+    made = KeySet(("k",), tuple((value,) for value in together)).plain_rows({"k": column})
+    assert [(each, type(each)) for (each,) in made] == [(each, type(each)) for each in together.values()]

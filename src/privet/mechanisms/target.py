@@ -9,6 +9,7 @@ from privet.errors import Unreachable
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.loss import PrivacyLoss
 
+_LEAST, _MOST = 1e-50, 1e50  # scales that are looked at
 _PLACES = (-1.2, 0.0, 1.2, 2.4, 3.6, 4.8, 6.0, 7.2, 8.4, 9.6, 10.8)  # of orders, in logarithms of order - 1
 _ROUNDS = ((1.2, 1e-2), (1.2, 1e-3), (0.3, 1e-6))  # how far around the best place, and how close the scale is found
 _SAFETY = 1e-5  # of epsilon: accountants look for the best order by themselves, and may stop beside it
@@ -16,6 +17,7 @@ _SAFETY = 1e-5  # of epsilon: accountants look for the best order by themselves,
 
 def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Guarantee, *, start: float = 1.0) -> float:
     """The smallest double that meets the target (with a delta, up to 4e-9 of it); the price must fall as the scale grows.
+    `start` is where the search begins, and ends at once if that is the answer.
 
     >>> from privet.privacy import LaplaceLoss
     >>> smallest_scale(lambda scale: LaplaceLoss(scale=scale), Guarantee(epsilon=0.5))
@@ -25,7 +27,11 @@ def smallest_scale(make_loss: Callable[[float], PrivacyLoss], target: Guarantee,
     def meets(scale: float) -> bool:
         return target.covers(make_loss(scale))
 
-    low, high = bracket(meets, start, least=1e-50, most=1e50)
+    start = min(max(start, _LEAST), _MOST)
+    if meets(start) and not meets(math.nextafter(start, 0.0)):
+        low, high = start, start  # the caller knew it
+    else:
+        low, high = bracket(meets, start, least=_LEAST, most=_MOST)
     if math.isinf(high):
         raise Unreachable("no scale of this mechanism meets the target; allow a delta, or ask for more epsilon")
     if low == 0.0:

@@ -71,12 +71,15 @@ def _quantiles(scales: Array, tail: float) -> Array:
         for j in range(scales.shape[1]):
             if i != j:
                 factors[:, i] *= squares[:, i] / (squares[:, i] - squares[:, j])
-    low = np.zeros(len(scales))
+    # the logarithm of the tail is concave, since the densities of such sums are log-concave: Newton stays above the root
     high = scales.sum(axis=1) * -math.log(tail / scales.shape[1])
     for _ in range(_STEPS):
-        middle = (low + high) / 2.0
-        beyond = np.sum(factors * np.exp(-middle[:, None] / scales), axis=1) > tail
-        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+        parts = factors * np.exp(-high[:, None] / scales)
+        beyond = parts.sum(axis=1)
+        step = np.log(beyond / tail) * beyond / np.sum(parts / scales, axis=1)
+        high = high + np.minimum(step, 0.0)
+        if np.all(step > -1e-13 * high):
+            break
     return high
 
 
@@ -84,7 +87,7 @@ def ratio_interval(
     top: Array, bottom: Array, weights: tuple[Array, Array], law: tuple[Kind, float], confidence: float
 ) -> tuple[Array, Array, Array]:
     """The ends of all shares t in [0, 1] that are compatible with noisy `top` and `bottom`, and where the bottom is so
-    small that nothing can be said: below five of its standard deviations.
+    small that nothing can be said: below five of its standard deviations, or below its own interval.
 
     `weights` are the coefficients of the noise in top and bottom. The noise of top - t bottom is known for every t, so
     the true share is among those with |top - t bottom| <= its radius as often as `confidence` says (Fieller's set).
@@ -99,20 +102,24 @@ def ratio_interval(
     wide = radii(kind, scale, weights[0][None, :] - grid[:, None] * weights[1][None, :], confidence)
     either = np.maximum(wide[:-1], wide[1:])  # it has no peak between two points
     spread = (math.sqrt(2.0) if kind == "laplace" else 1.0) * scale
-    weak = bottom < 5.0 * spread * math.sqrt(float(np.sum(weights[1] ** 2)))
+    # no radius grows faster with t than this
+    steep = radii(kind, scale, weights[1][None, :], confidence)[0] - weights[1].sum() / 2.0
+    weak = bottom < max(5.0 * spread * math.sqrt(float(np.sum(weights[1] ** 2))), steep)
     safe = np.where(weak, 1.0, bottom)
     middle = np.clip(np.where(weak, 0.5, top / safe), 0.0, 1.0)
+    high = _last_inside(top, safe, middle, either)
+    low = 1.0 - _last_inside(safe - top, safe, 1.0 - middle, either[::-1])
+    return np.where(weak, 0.0, low), np.where(weak, 1.0, high), weak
 
-    def outside(t: Array) -> Array:
-        place = np.minimum((t * (_GRID - 1)).astype(np.int64), _GRID - 2)
-        return np.abs(top - t * safe) > either[place]
 
-    ends = []
-    for end in (0.0, 1.0):
-        inner, outer = middle.copy(), np.full_like(middle, end)
-        for _ in range(_STEPS):
-            between = (inner + outer) / 2.0
-            out = outside(between)
-            outer, inner = np.where(out, between, outer), np.where(out, inner, between)
-        ends.append(np.where(weak | ~outside(np.full_like(middle, end)), end, outer))
-    return ends[0], ends[1], weak
+def _last_inside(top: Array, bottom: Array, middle: Array, wide: Array) -> Array:
+    """The largest t in [0, 1] with t bottom - top <= the width of the cell that t is in, from the middle on: the last cell
+    that begins inside, by halving, and the place in it where a line crosses a constant."""
+    cells = len(wide)
+    inside = np.minimum((middle * cells).astype(np.int64), cells - 1)
+    outside = np.full_like(inside, cells)
+    while np.any(outside - inside > 1):
+        between = (inside + outside) // 2
+        out = between / cells * bottom - top > wide[between]
+        outside, inside = np.where(out, between, outside), np.where(out, inside, between)
+    return np.clip((top + wide[inside]) / bottom, np.maximum(middle, inside / cells), (inside + 1) / cells)

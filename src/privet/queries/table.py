@@ -222,7 +222,7 @@ class Table:
         listed = KeySet.of(keys) if isinstance(keys, Mapping) else keys
         if not isinstance(listed, KeySet):
             raise InvalidParameter('keys must be a list, a mapping such as {"ward": ["A", "B"]}, or a KeySet')
-        listed.fits(self.columns)
+        listed.plain_rows(self.columns)  # refused here, where they are given
         return Groups(self, listed.names, listed)
 
     def agg(self, /, *unnamed: object, **asked: Aggregate) -> Any:

@@ -133,7 +133,6 @@ class Bounded:
         if self.keys is not None:
             if self.keys.names != self.names:
                 raise InvalidParameter("the keys must have the columns that are grouped by, in their order")
-            self.keys.fits(self.rows.columns)
             if len(self.places) != len(self.keys):
                 raise InvalidParameter("the keys of a set must differ")
         for cell in self.cells:

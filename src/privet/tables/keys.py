@@ -1,6 +1,6 @@
 """Public keys: the groups that a query answers for, whether or not the data have them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import product
@@ -9,7 +9,7 @@ from typing import Any, final
 
 from privet._validate import items, set_frozen
 from privet.errors import InvalidParameter
-from privet.tables.columns import EPOCH, MOST_KEYS, Bool, Column, Date, Float, key_value
+from privet.tables.columns import EPOCH, MOST_KEYS, Bool, Category, Column, Date, Float, Int, key_value
 
 
 @final
@@ -95,34 +95,43 @@ class KeySet:
         rows = [row + more for row in self.rows for more in found.get(tuple(row[i] for i in mine), [])]
         return KeySet(self.names + tuple(other.names[i] for i in rest), tuple(rows))
 
-    def fits(self, columns: Mapping[str, Column]) -> None:
-        """Refuse keys that the columns cannot have."""
-        for place, name in enumerate(self.names):
-            if name not in columns:
-                raise InvalidParameter(
-                    f"there is no column {name!r:.60} to group by; the columns are {', '.join(columns)}"
-                )
-            column = columns[name]
-            for value in {row[place] for row in self.rows}:
-                if value is None:
-                    if not column.null:
-                        raise InvalidParameter(
-                            f"column {name!r} says that missing values are no group: give null=True there"
-                        )
-                else:
-                    key_value(name, column, value)
-
-    def plain_rows(self, columns: Mapping[str, Column]) -> list[tuple[Any, ...]]:
-        """The keys in the one form in which engines give them back: a day may have been given as a text.
+    def plain_rows(self, columns: Mapping[str, Column]) -> Sequence[tuple[Any, ...]]:
+        """The keys in the one form in which engines give them back (a day may have been given as a text), or an error where
+        the columns cannot have them.
 
         >>> KeySet(("d",), (("2024-05-01",),)).plain_rows({"d": Date("2024-01-01", "2024-12-31")})
         [(datetime.date(2024, 5, 1),)]
         """
-        maps = []
-        for place, name in enumerate(self.names):
-            column, given = columns[name], {row[place]: 0 for row in self.rows}
-            maps.append({value: None if value is None else plain_key(column, column.read(value)) for value in given})
-        return [tuple(each[value] for each, value in zip(maps, row, strict=True)) for row in self.rows]
+        maps = [_plain_values(name, columns, {row[i] for row in self.rows}) for i, name in enumerate(self.names)]
+        if not any(maps):
+            return self.rows
+        return [
+            tuple(each[value] if each else value for each, value in zip(maps, row, strict=True)) for row in self.rows
+        ]
+
+
+def _plain_values(name: str, columns: Mapping[str, Column], given: set[Any]) -> dict[Any, Any]:
+    """The values of a column in the form in which engines give them back; empty where they all have it already."""
+    if name not in columns:
+        raise InvalidParameter(f"there is no column {name!r:.60} to group by; the columns are {', '.join(columns)}")
+    column, known = columns[name], given - {None}
+    if len(known) < len(given) and not column.null:
+        raise InvalidParameter(f"column {name!r} says that missing values are no group: give null=True there")
+    if not known or _are_plain(column, known):
+        return {}
+    return {None: None, **{value: plain_key(column, key_value(name, column, value)) for value in known}}
+
+
+def _are_plain(column: Column, values: set[Any]) -> bool:
+    """Whether all are values that engines give back for the column: asked of all at once, for keys come by the thousand."""
+    kinds = set(map(type, values))
+    if isinstance(column, Category):
+        return kinds == {type(column.values[0])} and values.issubset(column.values)
+    if isinstance(column, Int | Date):
+        return kinds == {int if isinstance(column, Int) else date} and (
+            column.lower <= min(values) and max(values) <= column.upper
+        )
+    return False
 
 
 def all_keys(columns: Mapping[str, Column], names: tuple[str, ...]) -> KeySet:

@@ -8,7 +8,7 @@ import numpy as np
 
 from privet import noise
 from privet._cache import kept_property
-from privet._numerics import Array
+from privet._numerics import Array, ratio_up
 from privet._validate import set_frozen
 from privet.mechanisms.families.integer import integer_scale, whole_sensitivity
 from privet.mechanisms.mechanism import Source
@@ -77,5 +77,8 @@ def smallest_geometric_scale(target: Guarantee, sensitivity: Sensitivity) -> flo
     6.0
     """
     moved = whole_sensitivity(sensitivity)
-    scale = smallest_scale(lambda scale: DiscreteLaplaceLoss(scale, moved), target, start=float(moved))
+    start = float(moved)
+    if target.epsilon is not None and target.delta == 0.0:  # the price is the sensitivity over the scale
+        start = ratio_up(moved, target.epsilon)
+    scale = smallest_scale(lambda scale: DiscreteLaplaceLoss(scale, moved), target, start=start)
     return pure_scale(scale, sensitivity.value, target)
