@@ -25,6 +25,7 @@ from privet.learn.solvers import (
     ColumnMoments,
     ColumnRanges,
     CoordinateDescent,
+    CurvatureFit,
     FrankWolfe,
     GreedyCoordinateDescent,
     GridExponential,
@@ -115,12 +116,15 @@ def canaries() -> dict[str, Canary]:
     ranges = ColumnRanges.planned(moments.task, 0.45, Guarantee(8.0))
     descent = NoisyGD(rows=1, steps=1, clip_norm=1.0)
     bought = BoughtNorm.planned(lambda share: one_step(descent, promise=share), REPLACE, MU)
+    strong = ObjectivePerturbation(strength=1e3)
+    curved = CurvatureFit.planned(lambda share: one_step(strong, promise=share), LIKE_MU)
     known = {"moments": (1.0,), "records": 1.0}
     coordinate = CoordinateDescent(rounds=1, steps=1, clipping="lipschitz", clip=1.0, **known)
     greedy = GreedyCoordinateDescent(steps=1, clip=1.0, **known)
     alone = records([1.0], [1.0]), records([1.0], [-1.0])
     return {
         "objective_fit": Canary(one_step(ObjectivePerturbation(strength=1e3), promise=LIKE_MU), ONE, OPPOSITE),
+        "curvature_fit": Canary(curved, ONE, OPPOSITE),
         "pure_objective_fit": Canary(
             one_step(ObjectivePerturbation(strength=1e3), promise=PURE), ONE, OPPOSITE, runs=400
         ),

@@ -134,3 +134,12 @@ def test_a_hessian_in_single_precision_that_leads_nowhere_is_followed_by_one_in_
     monkeypatch.setattr(minimise, "_DOUBLE", np.float32)
     with pytest.raises(ReleaseFailed):
         minimiser(objective, 1e-7)
+
+
+def test_two_points_do_not_take_turns():
+    """Steps that halved the last gradient were taken, uphill too: here they led back and forth between two points, and a
+    fit of adult at epsilon 8 was lost to that."""
+    rows = np.array([[-0.7117598929262033, -0.7009998935996167], [0.2653732227751362, 0.9002137805719065]])
+    held = [Chunk(rows, np.ones(2))]
+    objective = Objective(lambda: iter(held), Logistic(), 0.003, np.array([-7.921322205214398, 2.382038922709641]))
+    assert certified(objective, minimiser(objective, 1e-7)) <= 1e-7

@@ -53,11 +53,12 @@ class LinearModel(PrivateEstimator):
         return chosen_solver(task, self._loss(), promise, n_rows)
 
     def confidence_intervals(self, level: float = 0.95) -> Array:
-        """Refused: of the linear models only regressions by squares (`LinearRegression`, `Ridge`) release what intervals of
-        coefficients are made of."""
+        """Refused: of the linear models only regressions by squares (`LinearRegression`, `Ridge`), and `LogisticRegression`
+        with `intervals=True`, release what intervals of coefficients are made of."""
         raise InvalidParameter(
             f"{type(self).__name__} has no intervals: how far its coefficients vary with the sample depends on the "
-            "curvature of its loss, which is not among what was released; LinearRegression and Ridge have them"
+            "curvature of its loss, which is not among what was released; LinearRegression, Ridge and LogisticRegression "
+            "have them"
         )
 
     def _task(self, columns: int, unit: Unit) -> Task:

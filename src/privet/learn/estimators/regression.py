@@ -9,6 +9,7 @@ from privet import noise
 from privet._numerics import Array, ndtri
 from privet._validate import count, open_fraction
 from privet.errors import InvalidParameter, ReleaseFailed
+from privet.learn.estimators.margin_intervals import raw_changes
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import Task
@@ -80,22 +81,16 @@ def intervals(model: Any, level: float, method: Method, draws: int) -> Array:
     if method not in ("normal", "bootstrap"):
         raise InvalidParameter('method must be "normal" or "bootstrap"')
     center, spread = np.asarray(released["center"]), np.asarray(released["covariance"])
-    size, task = len(center), model._facts
     if not np.isfinite(spread).all():
-        return np.tile([-np.inf, np.inf], (size, 1))
-    zero, middle = _raw(task, np.zeros(size)), _raw(task, center)
-    change = np.column_stack([_raw(task, each) - zero for each in np.eye(size)])
+        return np.tile([-np.inf, np.inf], (len(center), 1))
+    zero, change = raw_changes(model._facts)
+    middle = zero + change @ center
     if method == "bootstrap":
         errors = _repeated(released, count("draws", draws, 100)) @ change.T
         low, high = np.quantile(errors, [tail, 1.0 - tail], axis=0)
         return np.column_stack([middle - high, middle - low])
     reach = -ndtri(tail) * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", change, spread, change), 0.0))
     return np.column_stack([middle - reach, middle + reach])
-
-
-def _raw(task: Task, theta: Array) -> Array:
-    slopes, constant = task.raw(theta)
-    return np.append(slopes, constant) if task.intercept else np.asarray(slopes)
 
 
 def _repeated(released: dict[str, Any], draws: int) -> Array:

@@ -11,6 +11,7 @@ from privet.learn.solvers import (
     AdaSSPFit,
     BoostedFit,
     ColumnMoments,
+    CurvatureFit,
     NewtonFit,
     NoisyGDFit,
     NoisyGram,
@@ -32,6 +33,7 @@ _ONE_PASS = (AdaSSPFit, ColumnMoments, NoisyGram, StatisticsFit)
 _BY_TOTALS = (
     *_ONE_PASS,
     BoostedFit,
+    CurvatureFit,
     NewtonFit,
     NoisyGDFit,
     NoisyLloyd,

@@ -8,6 +8,7 @@ from privet.learn.solvers.bought_norm import BoughtNorm as BoughtNorm
 from privet.learn.solvers.column_moments import ColumnMoments as ColumnMoments
 from privet.learn.solvers.column_ranges import ColumnRanges as ColumnRanges
 from privet.learn.solvers.coordinate import CoordinateDescent as CoordinateDescent, CoordinateFit as CoordinateFit
+from privet.learn.solvers.curvature_fit import CurvatureFit as CurvatureFit
 from privet.learn.solvers.exponential import (
     GridExponential as GridExponential,
     GridExponentialFit as GridExponentialFit,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
+from privet.learn.losses import Loss
 from privet.learn.problem import Records, Task
 from privet.noise import Grid
 
@@ -151,6 +152,22 @@ def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
     """
     size = task.dimension + targets
     return records.exact_added(lambda piece: _gram(tiles(task, piece, targets=targets), size))
+
+
+def exact_bent_gram(task: Task, records: Records, loss: Loss, weights: Array) -> Any:
+    """The sum of c x x^T in steps of `GRID`, x the unit row and c = psi''(x.weights) over the loss's `smoothness`, for a
+    loss of one margin: the Gram of rows times sqrt(c) <= 1, each from its record alone. Not releasable.
+    """
+    size = task.dimension
+    return records.exact_added(lambda piece: _gram(_bent(tiles(task, piece), loss, weights), size))
+
+
+def _bent(pieces: Iterator[Tile], loss: Loss, weights: Array) -> Iterator[Tile]:
+    margins = margins_by(weights)
+    for rows, goals in pieces:
+        curves = np.clip(loss.curvature(margins(rows), goals) / loss.smoothness, 0.0, 1.0)
+        rows *= np.sqrt(curves)[:, None]
+        yield np.trunc(rows, out=rows), goals
 
 
 def _cut(values: Array, held: list[Tile]) -> Iterator[Array]:

@@ -233,13 +233,15 @@ def _descent(
     first one is of single precision.
     """
     at, seen, kind = objective.point(w), list[tuple[Array, Array]](), _SINGLE
+    shortest = at.length
     for _ in range(_STEPS):
         if done(at):
             break
         last = inverse is None and kind is not _SINGLE
         if inverse is None:
             inverse, seen, kind = _inverse(objective, at.w, kind), [], _DOUBLE
-        moved = _damped(objective, at, -_corrected(inverse, seen, at.gradient), _HALVINGS if last else 1)
+        shortest = min(shortest, at.length)
+        moved = _damped(objective, at, -_corrected(inverse, seen, at.gradient), _HALVINGS if last else 1, shortest)
         if last and moved is at:
             break
         seen.append((moved.w - at.w, moved.gradient - at.gradient))
@@ -276,13 +278,16 @@ def _corrected(inverse: Inverse, seen: list[tuple[Array, Array]], gradient: Arra
     return made
 
 
-def _damped(objective: Objective, at: Point, step: Array, halvings: int) -> Point:
-    """The first of the points at step, step/2, ... that halves the gradient or lowers the objective enough; close to the
-    minimum, where values are equal in floats, the one that shortens the gradient. Where there is none: the same point."""
+def _damped(objective: Objective, at: Point, step: Array, halvings: int, shortest: float) -> Point:
+    """The first of the points at step, step/2, ... that halves the `shortest` gradient so far or lowers the objective
+    enough; close to the minimum, where values are equal in floats, the one that shortens the gradient. Where there is
+    none: the same point. To halve the last gradient alone is not enough: that may lead uphill, to where the next step
+    leads back from, and two points would take turns for ever. The shortest one is halved a few times at most.
+    """
     slope, size, value = float(at.gradient @ step), 1.0, None
     for _ in range(halvings):
         moved = objective.point(at.w + size * step)
-        if moved.length <= 0.5 * at.length:
+        if moved.length <= 0.5 * shortest:
             return moved
         value = objective.value(at.w) if value is None else value
         below = objective.value(moved.w) - value
