@@ -119,7 +119,7 @@ def canaries() -> dict[str, Canary]:
     strong = ObjectivePerturbation(strength=1e3)
     curved = CurvatureFit.planned(lambda share: one_step(strong, promise=share), LIKE_MU)
     known = {"moments": (1.0,), "records": 1.0}
-    coordinate = CoordinateDescent(rounds=1, steps=1, clipping="lipschitz", clip=1.0, **known)
+    coordinate = CoordinateDescent(rounds=1, steps=1, last=1, clipping="lipschitz", clip=1.0, **known)
     greedy = GreedyCoordinateDescent(steps=1, clip=1.0, **known)
     alone = records([1.0], [1.0]), records([1.0], [-1.0])
     return {

@@ -161,7 +161,8 @@ def test_the_proximal_map_is_the_minimum():
 @pytest.mark.parametrize("relation", RULES)
 def test_the_noise_of_a_step_is_exact_composition(relation):
     task = replace(PLAIN, unit=Unit(relation))
-    plan = CoordinateDescent(rounds=3, steps=40, clipping="lipschitz", moments=(1.0,) * 4, records=10.0).plan(
+    known = {"moments": (1.0,) * 4, "records": 10.0}
+    plan = CoordinateDescent(rounds=3, steps=20, last=4, clipping="lipschitz", **known).plan(
         task, Huber(2.0), Guarantee(1.0, 1e-6)
     )
     ends = 1 if relation == "add_remove" else 2
@@ -199,7 +200,15 @@ class UnpaidMoments(CoordinateFit):
 
     @property
     def loss(self):
-        return Repeated(self.step.loss, self.rounds * self.steps)
+        return Repeated(self.step.loss, self.every)
+
+
+class UnpaidLength(CoordinateFit):
+    name = "twin_unpaid_length"
+
+    @property
+    def every(self):
+        return self.rounds * self.steps
 
 
 class UnpaidQuantiles(CoordinateFit):
@@ -207,7 +216,7 @@ class UnpaidQuantiles(CoordinateFit):
 
     @property
     def loss(self):
-        return Composed([Repeated(self.step.loss, self.rounds * self.steps), self.curvatures.loss])
+        return Composed([Repeated(self.step.loss, self.every), self.curvatures.loss])
 
 
 class UnpaidChoice(GreedyCoordinateFit):
@@ -234,7 +243,8 @@ def twin_of(kind, plan, **changes):
     ("kind", "solver"),
     [
         (UnpaidMoments, CoordinateDescent(rounds=1, steps=3, clipping="lipschitz")),
-        (UnpaidQuantiles, CoordinateDescent(rounds=2, steps=3)),
+        (UnpaidLength, CoordinateDescent(rounds=2, steps=3, last=2)),
+        (UnpaidQuantiles, CoordinateDescent(rounds=2, steps=3, last=1)),
         (UnpaidChoice, GreedyCoordinateDescent(steps=2)),
     ],
 )
@@ -250,9 +260,9 @@ def test_what_is_looked_at_is_paid(kind, solver):
 def test_replays_see_the_forgotten_two():
     """Under replace, a clipped sum moves by twice the clip: noise for one end is refused, and a replay sees it."""
     task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0), unit=Unit("replace"))
-    plan = CoordinateDescent(rounds=1, steps=1, clipping="lipschitz", clip=0.1, moments=(4.0,), records=4.0).plan(
-        task, Huber(1.0), Guarantee(mu=1.0)
-    )
+    plan = CoordinateDescent(
+        rounds=1, steps=1, last=1, clipping="lipschitz", clip=0.1, moments=(4.0,), records=4.0
+    ).plan(task, Huber(1.0), Guarantee(mu=1.0))
     one = np.array([[1.0]])
     pair = ArrayRecords(one, np.array([1.0])), ArrayRecords(one, np.array([-1.0]))
     assert not audit.replay(plan.release, *pair).refuted
@@ -287,7 +297,7 @@ def test_without_privacy_it_is_scikit_learn(made, intercept):
 @pytest.mark.parametrize(
     "solver",
     [
-        CoordinateDescent(rounds=6, steps=200, choice="cyclic", clipping="lipschitz", clip=9.0),
+        CoordinateDescent(rounds=2, steps=200, choice="cyclic", clipping="lipschitz", clip=9.0),
         GreedyCoordinateDescent(steps=40, clip=9.0),
     ],
     ids=repr,
@@ -320,20 +330,22 @@ def test_frank_wolfe_stays_in_its_ball_and_finds_the_corner():
     assert np.count_nonzero(value) <= 10
 
 
-def test_the_average_of_a_round_starts_the_next():
-    """One coordinate, no noise to speak of, slopes known: the lecture's two loops by hand."""
+@pytest.mark.parametrize(("last", "tail", "skipped"), [(1, 1.0, 0), (3, 0.5, 1), (2, 0.0, 1)])
+def test_the_average_of_a_round_starts_the_next(last, tail, skipped):
+    """One coordinate, no noise to speak of, slopes known: the lecture's two loops by hand, and with a longer last round."""
     task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
     rows, targets = np.full((8, 1), 1.0), np.full(8, 0.5)
     unit = (1.0 - 2.0**-20) / 1.0
-    solver = CoordinateDescent(rounds=2, steps=2, clipping="lipschitz", moments=(16.0,), records=8.0, clip=99.0)
+    known = {"moments": (16.0,), "records": 8.0, "clipping": "lipschitz", "clip": 99.0}
+    solver = CoordinateDescent(rounds=2, steps=2, last=last, tail=tail, **known)
     value = solver.plan(task, Huber(2.0), Guarantee(rho=1e12)).release(ArrayRecords(rows, targets)).value[0]
     w = 0.0
-    for _ in range(2):
+    for steps in (2, 2 * last):
         seen = []
-        for _ in range(2):
+        for _ in range(steps):
             w -= 8.0 * (w * unit - 0.5) * unit / 16.0
             seen.append(w)
-        w = sum(seen) / 2.0
+        w = sum(seen[skipped:]) / (steps - skipped)
     assert abs(value - w) < 1e-4
     assert abs(value - seen[-1]) > 1e-2  # the last iterate would be another answer
 
@@ -343,6 +355,9 @@ def test_the_average_of_a_round_starts_the_next():
     [
         lambda: CoordinateDescent(choice="greedy"),
         lambda: CoordinateDescent(clipping="none"),
+        lambda: CoordinateDescent(tail=1.5),
+        lambda: CoordinateDescent(last=0),
+        lambda: replace(next(iter(CoordinateFit.examples())).mechanism, skipped=2),
         lambda: CoordinateDescent(moments=(1.0,)),
         lambda: CoordinateDescent(moments=(1.0,), records=3.0).plan(PLAIN, Huber(1.0), Guarantee(mu=1.0)),
         lambda: GreedyCoordinateDescent().plan(PLAIN, Huber(1.0), Guarantee(mu=1.0)),

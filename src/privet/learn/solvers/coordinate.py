@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, root_up
-from privet._validate import above, count, instance, open_fraction, set_frozen
+from privet._validate import above, count, fraction, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
@@ -49,11 +49,14 @@ _QUANTILE = 0.9  # of records, whose contributions adaptive clipping leaves abou
 class CoordinateDescent(Solver):
     """Private coordinate descent: noisy steps along one coordinate after another, each with its own clipping and length.
 
-    `rounds` outer rounds of `steps` inner steps (None: three for each coordinate); the average of the inner iterates starts
-    the next round, and the last average is the answer. It wins where columns have very different scales; where they are
-    alike, full gradients are better. `penalty` is applied by its proximal map, free of charge: lasso, elastic net, box.
+    `rounds` outer rounds of `steps` inner steps (None: three for each coordinate), the last one `last` times as long; the
+    average of the inner iterates, without those of the first steps, starts the next round, and the last average is the
+    answer. `tail` is the share of the steps of a short round that are averaged; as many as it leaves out are left out of
+    the long one. Short rounds bring the coefficients near; the long one makes the noise smaller, for steps along
+    one coordinate forget the noise of the step before. `last=1, tail=1` are the two loops of the lecture. It wins where
+    columns have very different scales. `penalty` is applied by its proximal map, free of charge: lasso, elastic net, box.
 
-    A step is w_j <- prox(w_j - (sum_i clip(psi_i' x_ij, C_j) + N(0, C_j^2 TK/mu^2))/(beta M_j)), for T rounds of K steps.
+    A step is w_j <- prox(w_j - (sum_i clip(psi_i' x_ij, C_j) + N(0, C_j^2 S/mu^2))/(beta M_j)), for S steps in all.
 
     `clipping` bounds what a record adds to the slope along column j: "lipschitz" by clip sqrt(M_j/sum M), "uniform" by
     clip/sqrt p, "adaptive" as the first one, with `clip` set anew in each round by a paid quantile: residuals become
@@ -65,12 +68,14 @@ class CoordinateDescent(Solver):
 
     >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = CoordinateDescent(rounds=2, steps=10).plan(task, Huber(2.0), Guarantee(1.0, 1e-6))
-    >>> plan.rounds * plan.steps, round(plan.step.sigma / 20**0.5, 2)  # sqrt(TK)/mu, and a little for the moments
-    (20, 4.58)
+    >>> plan.every, round(plan.step.sigma / 60**0.5, 2)  # sqrt(S)/mu, and a little for the moments
+    (60, 4.58)
     """
 
-    rounds: int = 6
+    rounds: int = 5
     steps: int | None = None
+    last: int = 5
+    tail: float = 1.0 / 3.0
     clipping: Clipping = "adaptive"
     clip: float = 0.5
     choice: Choice = "cyclic"
@@ -81,6 +86,7 @@ class CoordinateDescent(Solver):
 
     def __post_init__(self) -> None:
         set_frozen(self, rounds=count("rounds", self.rounds, 1), clip=above("clip", self.clip, 0.0))
+        set_frozen(self, last=count("last", self.last, 1), tail=fraction("tail", self.tail))
         if self.steps is not None:
             set_frozen(self, steps=count("steps", self.steps, 1))
         _check_rules(self.clipping, self.choice)
@@ -93,12 +99,14 @@ class CoordinateDescent(Solver):
         steps = 3 * task.dimension if self.steps is None else self.steps
         extra = self.share if public is None else 0.0
         quantiles = self.share / 2.0 if self.clipping == "adaptive" else 0.0
-        rest = math.sqrt((1.0 - extra - quantiles) / (self.rounds * steps))
+        rest = math.sqrt((1.0 - extra - quantiles) / ((self.rounds - 1 + self.last) * steps))
         return CoordinateFit(
             task=task,
             model=loss,
             rounds=self.rounds,
             steps=steps,
+            last=self.last,
+            skipped=min(math.floor((1.0 - self.tail) * steps + 1e-9), steps - 1),
             clipping=self.clipping,
             clip=self.clip,
             choice=self.choice,
@@ -173,12 +181,17 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
     penalty: Penalty = NO_PENALTY
     quantile: Gaussian | None = None
     at: float | None = None
+    last: int = 1
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         set_frozen(self, rounds=count("rounds", self.rounds, 1), steps=count("steps", self.steps, 1))
-        set_frozen(self, clip=above("clip", self.clip, 0.0))
+        set_frozen(self, clip=above("clip", self.clip, 0.0), last=count("last", self.last, 1))
+        set_frozen(self, skipped=count("skipped", self.skipped, 0))
+        if self.skipped >= self.steps:
+            raise InvalidParameter("skipped must be below steps: of a round something has to be averaged")
         _check_rules(self.clipping, self.choice)
         instance("penalty", self.penalty, Penalty)
         check_curvatures(self.curvatures, self.task)
@@ -195,8 +208,13 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
         check_parts(parts)
 
     @property
+    def every(self) -> int:
+        """How many steps there are in all rounds."""
+        return (self.rounds - 1 + self.last) * self.steps
+
+    @property
     def loss(self) -> PrivacyLoss:
-        parts: list[PrivacyLoss] = [Repeated(self.step.loss, self.rounds * self.steps)]
+        parts: list[PrivacyLoss] = [Repeated(self.step.loss, self.every)]
         if isinstance(self.curvatures, Gaussian):
             parts.append(self.curvatures.loss)
         if self.quantile is not None:
@@ -211,18 +229,19 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
         penalty = self.penalty.on_unit_rows(self.task, known.records)
         records = columns.lengths(np.sqrt(moments / moments.sum())) if self.quantile is not None else None
         w, clip = np.zeros(self.task.dimension), self.clip
-        for _ in range(self.rounds):
+        for turn in range(self.rounds):
             columns.place(w)
             clip = self._moved(clip, columns, records, source)
             bounds = self._bounds(moments, clip)
-            total = np.zeros_like(w)
-            for j in self._coordinates(moments, source):
+            total, steps = np.zeros_like(w), self.steps * (self.last if turn == self.rounds - 1 else 1)
+            for k, j in enumerate(self._coordinates(moments, steps, source)):
                 slope = bounds[j] * self.step.release(columns.clipped_sum(j, float(bounds[j])), source=source).value
                 new = float(penalty.prox(w[j] - lengths[j] * slope, lengths[j], j))
                 columns.move(j, new - w[j])
                 w[j] = new
-                total += w
-            w = total / self.steps
+                if k >= self.skipped:
+                    total += w
+            w = total / (steps - self.skipped)
         return w
 
     def _bounds(self, moments: Array, clip: float) -> Array:
@@ -237,14 +256,14 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
         found = quantile_of_sizes(np.asarray(noisy), self.quantile.sigma, self.clip)
         return clip if found is None else found
 
-    def _coordinates(self, moments: Array, source: Source) -> list[int]:
+    def _coordinates(self, moments: Array, steps: int, source: Source) -> list[int]:
         p = len(moments)
         if self.choice == "cyclic":
-            return [k % p for k in range(self.steps)]
+            return [k % p for k in range(steps)]
         if self.choice == "random":
-            drawn = self._coins("coordinates", lambda s: noise.uniform_int(bound=p, size=self.steps, source=s), source)
+            drawn = self._coins("coordinates", lambda s: noise.uniform_int(bound=p, size=steps, source=s), source)
             return [int(j) for j in drawn]
-        words = self._coins("coordinates", lambda s: noise.uniform_int(bound=2**53, size=self.steps, source=s), source)
+        words = self._coins("coordinates", lambda s: noise.uniform_int(bound=2**53, size=steps, source=s), source)
         ends = np.cumsum(np.sqrt(moments))
         return [int(j) for j in np.minimum(np.searchsorted(ends / ends[-1], np.asarray(words) / 2.0**53), p - 1)]
 
@@ -252,12 +271,12 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
     def examples(cls) -> Iterable[Example]:
         one, target = np.array([[1.0], [1.0]]), np.array([1.0, -1.0])
         task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
-        public = CoordinateDescent(rounds=1, steps=2, clipping="lipschitz", moments=(4.0,), records=4.0)
+        public = CoordinateDescent(rounds=1, steps=2, last=1, clipping="lipschitz", moments=(4.0,), records=4.0)
         made = public.plan(task, Huber(1.0), Guarantee(1.0, 1e-5))
         pair = ArrayRecords(one[:1], target[:1]), ArrayRecords(one, target)
         yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="costly", detects=0.25)
         moved = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit("replace"))
-        solver = CoordinateDescent(rounds=2, steps=3, penalty=Penalty(l1=0.01))
+        solver = CoordinateDescent(rounds=2, steps=3, last=2, penalty=Penalty(l1=0.01))
         rows = np.array([[0.6, -0.8], [0.0, 1.0]])
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
         yield Example(solver.plan(moved, Huber(2.0), Guarantee(mu=0.5)), *other, Guarantee(mu=0.5), cost="costly")

@@ -18,6 +18,8 @@ from privet.mechanisms.sensitivity import Sensitivity
 
 _TOPS = 2.0 ** -np.arange(LEVELS)
 _MIDDLE = 0.75  # of a level, relative to its top
+_WINDOWS = (1, 2, 4)  # of levels, looked at together: entries are of one size, or spread over a few octaves
+_UNSEEN = 0.5  # what may lie in the first of them beside what is seen there, in standard deviations of the noise
 
 
 @final
@@ -45,18 +47,30 @@ class Curvatures:
 
     @classmethod
     def released(cls, noisy: Array, sigma: float, task: Task) -> "Curvatures":
-        """From noisy counts of levels. A level is seen where its count stands out of the noise; what lies above the first
-        level that is seen may be as much as escapes notice, and all below is taken as it was released.
-        """
+        """From noisy counts of levels, those from `first_seen` on; a column not seen may hold the largest entries."""
         counts, records = noisy[:-1].reshape(task.features, LEVELS), max(1.0, float(noisy[-1]))
-        line = sigma * math.sqrt(2.0 * math.log(2.0 * counts.size))
-        first = np.argmax(counts > line, axis=1)  # 0 where none is
+        first = first_seen(counts, sigma)
         below = np.arange(LEVELS) >= first[:, None]
-        found = _MIDDLE * (np.maximum(counts, 0.0) * below) @ _TOPS + line * _TOPS[first]
+        found = _MIDDLE * (np.maximum(counts, 0.0) * below) @ _TOPS + _UNSEEN * sigma * 2.0**-first
+        found = np.where(first < LEVELS, found, math.inf)
         largest = largest_entries(task)
         if task.intercept:
             found = np.append(found, records)
         return cls(tuple((np.minimum(found, records + sigma) * largest**2).tolist()), records)
+
+
+def first_seen(counts: Array, sigma: float) -> Array:
+    """The first level of each column from which on one, two or four together stand out of the noise, while its own count is
+    no less than the noise; LEVELS where none is.
+
+    >>> first_seen(np.array([[0.0] * 8 + [3.0] * 4 + [0.0] * 20]), 1.0).tolist()  # no level stands out alone, four do
+    [8]
+    """
+    line = sigma * math.sqrt(2.0 * math.log(2.0 * counts.size))
+    sums = np.pad(counts, ((0, 0), (1, max(_WINDOWS)))).cumsum(axis=1)
+    out = [sums[:, wide : wide + LEVELS] - sums[:, :LEVELS] > line * math.sqrt(wide) for wide in _WINDOWS]
+    seen = np.any(out, axis=0) & (counts > sigma)
+    return np.where(seen.any(axis=1), seen.argmax(axis=1), LEVELS)
 
 
 def levels_reach(task: Task) -> Sensitivity:
