@@ -150,7 +150,7 @@ def table(rng: np.random.Generator, size: int, texts: bool) -> dict[str, tuple[s
         "nt": ("text", drawn(rng, NUMBERS, size)),
         "ft": ("text", drawn(rng, NUMBERS, size)),
         "dt": ("text", drawn(rng, DAYS, size)),
-        "bt": ("text", drawn(rng, ("true", "False", "1", "yes", "t", ""), size)),
+        "bt": ("text", drawn(rng, ("true", "False", "1", "yes", " t ", ""), size)),
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privet.tables import bounded, engines, late
-from privet.tables.bounded import Bounded, Signed, Ticks
+from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Float, Int
 from privet.tables.dialect import DuckDB, PostgreSQL, Spark
 from privet.tables.emit import Emitter
@@ -182,6 +182,25 @@ def test_a_group_of_more_rows_than_the_limit_is_added_up_in_whole_numbers(monkey
     assert only_added_up(plan) == {"x"}
     held = {"t": {"x": np.full(rows, top - 1.0)}}
     assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [rows * (top - 1)]
+
+
+def test_more_rows_of_a_person_than_the_limit_add_what_so_many_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody sees that doubles round such a sum, by one upwards for each row here: the sum is moved into what its rows can
+    have, so that no cell gets more than its top for each row that is kept, or less than nothing."""
+    for module in (bounded, late):
+        monkeypatch.setattr(module, "MOST_ROWS", 2)
+    top, kept, rows = 2**50 - 1, 3, 40
+    ticks = Ticks(Ref("x"), 0.0, 1.0)
+    about = Person("id", max_groups=1, max_rows_per_group=kept)
+    plan = Bounded(
+        Source("t", (("x", Float(0.0, float(top), tick=1.0)),), about),
+        *((), KeySet((), ((),)), (Term((), (Ref("x"),)), Term((ticks,), (Ref("x"),)))),
+        (Cell(((1, 1),), top), Cell(((0, top), (1, -1)), top)),
+    )
+    assert only_added_up(plan) == {"x"}
+    for value, expected in ((float(top), (kept * top, 0)), (0.0, (0, kept * top))):
+        held = {"t": {"x": np.full(rows, value), "id": np.ones(rows, dtype=np.int64)}}
+        assert tuple(int(cell[0]) for cell in duckdb.exact_aggregates(plan, held, SALTS).cells) == expected
 
 
 def test_dialects_name_themselves() -> None:

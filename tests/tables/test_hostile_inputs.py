@@ -11,7 +11,7 @@ import pytest
 
 import privet as pv
 from privet.errors import InvalidData
-from privet.tables.bounded import Bounded, Signed, Ticks
+from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Category, Column, Float, Int, Text
 from privet.tables.engines import check_sources, exact_aggregates, reference
 from privet.tables.engines.failing import FAILED, one_failure
@@ -214,6 +214,18 @@ def test_a_draft_looks_at_values_only_when_it_is_told_to(tmp_path: Path) -> None
     assert not any(word in looked for word in ("30", "1.5", "2024", "007"))  # kinds alone, no value
     assert 'kind = "date"' not in pv.Table.draft({"day": ["2024-05-01"]})
     assert 'kind = "date"' in pv.Table.draft({"day": ["2024-05-01"]}, look=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"), [("bool", [" true", "f "]), ("int", [" 1", "7 "]), ("float", [" .5", "1e0 "])]
+)
+def test_what_a_draft_takes_for_a_kind_is_read_as_one(kind: str, texts: list[str]) -> None:
+    assert f'kind = "{kind}"' in pv.Table.draft({"x": texts}, look=True)
+    columns = {"bool": pv.Bool(), "int": pv.Int(0, 9), "float": pv.Float(0.0, 9.0)}
+    source, present = Source("t", (("x", columns[kind]),), Rows()), (Term((), (Ref("x"),)),)
+    plan = Bounded(source, (), ALL, present, (Cell(((0, 1),), 1),))
+    for ask in (reference.exact_aggregates, exact_aggregates):
+        assert ask(plan, {"t": {"x": texts}}, SALTS).cells[0].tolist() == [2]
 
 
 @pytest.mark.parametrize("others", [[1.0, 2.0], [-0.0], [200.0], [-5.0], [float("inf")], [1.0, None], []])

@@ -8,6 +8,7 @@ import pytest
 
 import privet as pv
 from privet.errors import InvalidData, InvalidParameter, KeyConflict
+from privet.tables.engines import duckdb
 from tests.tables.conftest import put_postgres
 
 COLUMNS = {"ward": pv.Category(["A", "B"], null=True), "cost": pv.Float(-10.0, 100.0), "age": pv.Int(0, 110)}
@@ -97,3 +98,26 @@ def test_a_key_stands_for_one_version_of_arrays() -> None:
             with pytest.raises(KeyConflict):
                 ledger.release(table.agg(n=pv.count()), epsilon=0.1, key="May")
     assert values[0] == values[1]
+
+
+def test_settings_of_the_engine_are_refused_before_anything_is_paid() -> None:
+    held, columns = {"a": [1, 2, 3]}, {"a": pv.Int(0, 9)}
+    for wrong in ({"memory_limit": "much"}, {"default_collation": "nocase"}, "3GB"):
+        with pytest.raises(InvalidParameter, match=r"settings|DuckDB"):
+            pv.Table(held, columns=columns, settings=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="settings are those of DuckDB"):
+        pv.Table(pv.tables.PostgresTable("postgresql://nowhere", "t"), columns=columns, settings={"threads": 1})
+
+
+def test_settings_of_the_engine_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, columns, given = {"a": [1, 2, 3]}, {"a": pv.Int(0, 9)}, []
+    opened = duckdb._opened
+    monkeypatch.setattr(duckdb, "_opened", lambda settings: given.append(dict(settings)) or opened(settings))
+    table = pv.Table(held, columns=columns, settings={"memory_limit": "1GB", "threads": 1}, name="one")
+    query = table.agg(n=pv.count())
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=100.0), unit=table.unit)
+    assert ledger.release(query, epsilon=50.0).value["n"][0] == 3
+    assert [(each["memory_limit"], each["threads"]) for each in given if "temp_directory" in each] == [("1GB", 1)]
+    other = pv.Table({"a": [4]}, columns=columns, settings={"memory_limit": "2GB"}, name="two")
+    with pytest.raises(InvalidParameter, match="memory_limit"):
+        table.union(other)

@@ -316,6 +316,31 @@ def test_duckdb_stops_when_it_is_told_to() -> None:
         assert time.monotonic() - begin < 60
 
 
+@pytest.mark.parametrize("settings", [{}, {"memory_limit": "1GB"}], ids=["shared", "its own"])
+def test_duckdb_tells_how_far_it_has_come(settings: dict[str, Any]) -> None:
+    with duckdb._connected(settings) as connection:
+
+        def ask() -> Any:
+            return connection.execute("SELECT count(*) FROM range(500000000) t(a) WHERE a * 7 % 13 = 5").fetchall()
+
+        def far() -> float:
+            percent = float(connection.query_progress())
+            if percent > 0:
+                raise KeyboardInterrupt
+            return percent
+
+        with pytest.raises(KeyboardInterrupt):
+            cancellable(ask, connection.interrupt, far)
+
+
+def test_every_cursor_has_the_settings_that_answers_depend_on() -> None:
+    """Some settings of DuckDB are of one connection alone, and a cursor is another one."""
+    for settings in ({}, {"threads": 1}):
+        with duckdb._connected(settings) as connection:
+            asked = "SELECT current_setting('TimeZone'), current_setting('pandas_analyze_sample')"
+            assert connection.execute(asked).fetchone() == ("UTC", 0)
+
+
 def test_progress_is_told_in_percent() -> None:
     told: list[tuple[str, int, int]] = []
     steps = iter([10.0, 5.0, 60.0, -1.0])

@@ -20,10 +20,11 @@ class Data:
     <private data: visits>
     """
 
-    __slots__ = ("_fits", "_tables")
+    __slots__ = ("_fits", "_settings", "_tables")
 
-    def __init__(self, tables: Mapping[str, Any]) -> None:
+    def __init__(self, tables: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> None:
         self._tables = dict(tables)
+        self._settings = dict(settings or {})  # of the engine: they change no answer
         self._fits: list[Bounded] = []  # plans that were compared with the schema just now
 
     def __repr__(self) -> str:
@@ -40,7 +41,7 @@ class Data:
 
     def exact_aggregates(self, plan: Bounded, salts: Salts) -> Aggregates:
         """Exact sums: not releasable."""
-        return exact_aggregates(plan, self._tables, salts)
+        return exact_aggregates(plan, self._tables, salts, **self._settings)
 
     def check_rows(self, scan: Scan) -> str:
         """Refuse, from the schema of the data alone, rows that cannot be read; else the name of the engine."""
@@ -49,14 +50,17 @@ class Data:
 
     def exact_rows(self, scan: Scan) -> Iterator[Array] | SparkRows:
         """Rows of numbers: not releasable."""
-        return exact_rows(scan, self._tables)
+        return exact_rows(scan, self._tables, **self._settings)
 
     def joined(self, other: "Data") -> "Data":
         """Both; one name stands for one table."""
         for name, table in other._tables.items():
             if name in self._tables and not _same_source(self._tables[name], table):
                 raise InvalidParameter(f"two different tables are called {name!r}: give one of them another name=")
-        return Data({**self._tables, **other._tables})
+        for name, value in other._settings.items():
+            if self._settings.get(name, value) != value:
+                raise InvalidParameter(f"two tables of one query have another {name!r} in their settings: give one")
+        return Data({**self._tables, **other._tables}, {**self._settings, **other._settings})
 
     def fingerprint(self) -> Any:
         """What tells two versions of the data apart, for the key of a release: of a file its place, size and time."""

@@ -25,6 +25,7 @@ from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of, plain_constant, plain_number
 from privet.queries.sql import query_of
 from privet.tables.columns import Column, Date, Float, as_columns
+from privet.tables.engines import check_settings
 from privet.tables.expressions import Bin, Ref
 from privet.tables.keys import KeySet, all_keys
 from privet.tables.person import Person, Rows
@@ -40,6 +41,10 @@ class Table:
     `source` is a Parquet or CSV file (globs too), a data frame of pandas or Polars, an Arrow table, a mapping of arrays, a
     DuckDB relation, a PostgreSQL table or a Spark data frame. `unit` is `pv.Rows()` or `pv.Person(...)`; the ledger is
     opened with `table.unit`. Nothing is read from the data until a query is paid for.
+
+    `settings` are those of DuckDB, which reads files and data in memory, that change no answer:
+    `{"memory_limit": "3GB", "temp_directory": "/scratch"}`, `threads` and `max_temp_directory_size`. What does not fit into
+    the memory goes into a private folder, which is removed, or into the one that is given.
 
     >>> import privet as pv
     >>> visits = pv.Table({"age": [30, 70, 80]}, columns={"age": pv.Int(0, 110)})
@@ -60,6 +65,7 @@ class Table:
         unit: Rows | Person | None = None,
         schema: str | Path | None = None,
         name: str | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         if (columns is None) == (schema is None):
             raise InvalidParameter(
@@ -79,9 +85,13 @@ class Table:
         called = _called(source) if name is None else name
         if not isinstance(called, str) or not called:
             raise InvalidParameter("name must be a text")
+        if settings is not None:
+            if not isinstance(settings, Mapping):
+                raise InvalidParameter('settings must be a mapping such as {"memory_limit": "3GB"}')
+            check_settings(source, settings)
         node = Source(called, as_columns(dict(columns) if isinstance(columns, Mapping) else columns), about)
         object.__setattr__(self, "rows", node)
-        object.__setattr__(self, "data", Data({called: source}))
+        object.__setattr__(self, "data", Data({called: source}, settings))
 
     @staticmethod
     def _of(rows: Node, data: Data) -> "Table":

@@ -145,7 +145,7 @@ class Reader:
         one, zero = d.number(1), d.number(0)
         if raw == "text":
             yes, no = (", ".join(map(d.text, words)) for words in (YES, NO))
-            text = d.plain_text(sql)
+            text = f"trim({d.plain_text(sql)})"
             return f"CASE WHEN {text} IN ({yes}) THEN {one} WHEN {text} IN ({no}) THEN {zero} END"
         number = self._number(sql, raw)
         return f"CASE WHEN {number} = 1 THEN {one} WHEN {number} = 0 THEN {zero} END"

@@ -70,8 +70,11 @@ class Sums:
         if not any(map(self._is_open, factors)):
             return d.total(value)
         (steps,) = factors  # such a number is in no product
-        ends = d.number(sum(steps.ends(self.plan.rows.columns)))
-        return d.divided(f"({d.total(value)} + {ends} * count({value}))", "2")
+        low, high = steps.ends(self.plan.rows.columns)
+        many = f"count({value})"
+        moved = d.divided(f"({d.total(value)} + {d.number(low + high)} * {many})", "2")
+        # doubles round the sum of more rows of a person than the limit: it stays what so many rows can have
+        return f"least(greatest({moved}, {d.number(low)} * {many}), {d.number(high)} * {many})"
 
     def _is_open(self, steps: Ticks) -> bool:
         return isinstance(steps.of, Ref) and self.aliases[steps.of.name] in self.unmoved

@@ -61,7 +61,8 @@ def day_in(text: Any) -> int | None:
 def truth_in(text: Any) -> float | None:
     """1 for yes, 0 for no, or None.
 
-    >>> truth_in("True"), truth_in("f"), truth_in("maybe")
+    >>> truth_in("True"), truth_in(" f "), truth_in("maybe")
     (1.0, 0.0, None)
     """
-    return 1.0 if text in YES else 0.0 if text in NO else None
+    plain = text.strip(" ") if isinstance(text, str) else None
+    return 1.0 if plain in YES else 0.0 if plain in NO else None

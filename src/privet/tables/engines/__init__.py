@@ -1,6 +1,7 @@
 """Engines: the same exact aggregates from numpy, DuckDB, PostgreSQL and Spark."""
 
 from privet.tables.engines.choose import (
+    check_settings as check_settings,
     check_sources as check_sources,
     draft_of as draft_of,
     engine_of as engine_of,

@@ -1,11 +1,11 @@
 """The engine of a query: the one that holds its data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from privet._numerics import Array
 from privet._validate import flag
-from privet.errors import InvalidData
+from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.engines import duckdb, postgres, spark
 from privet.tables.engines.same_data import same_data
@@ -30,6 +30,16 @@ def engine_of(data: Any) -> str:
         "a table is a file (Parquet or CSV), a data frame, an Arrow table, a mapping of arrays, a relation of DuckDB, a "
         f"PostgresTable or a Spark DataFrame, got {type(data).__name__}"
     )
+
+
+def check_settings(data: Any, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that the engine of such data does not take.
+
+    >>> check_settings("visits.parquet", {"memory_limit": "3GB"})
+    """
+    if engine_of(data) != "DuckDB":
+        raise InvalidParameter("settings are those of DuckDB, which reads files and data in memory: give them there")
+    duckdb.check_settings(settings)
 
 
 def check_sources(plan: Bounded | Scan, sources: Sources) -> None:
@@ -60,7 +70,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     return _ENGINES[_engine(plan, sources)].exact_aggregates(plan, sources, salts, **settings)
 
 
-def exact_rows(scan: Scan, sources: Sources) -> Iterator[Array] | SparkRows:
+def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array] | SparkRows:
     """The rows of a scan in blocks, once, by the engine that holds them; Spark's stay where they are. Not releasable.
 
     >>> from privet.tables.columns import Int
@@ -72,7 +82,7 @@ def exact_rows(scan: Scan, sources: Sources) -> Iterator[Array] | SparkRows:
     engine = _engine(scan, sources)
     if engine == "Spark":
         return SparkRows(scan, sources)
-    return duckdb.exact_rows(scan, sources) if engine == "DuckDB" else postgres.exact_rows(scan, sources)
+    return duckdb.exact_rows(scan, sources, **settings) if engine == "DuckDB" else postgres.exact_rows(scan, sources)
 
 
 def draft_of(data: Any, *, look: bool = False) -> str:

@@ -35,6 +35,8 @@ _PERSON = "person"  # what the persons of a data frame are called there; its col
 # the statistics of a file know no NaN: what DuckDB concludes from them, it even concludes about isnan
 _STATISTICS = "disabled_optimizers = 'statistics_propagation'"
 _PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false", _STATISTICS)
+# of each cursor: without a bar, which is not shown, DuckDB does not count how far it has come
+_COUNTED = "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
 _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
 
 
@@ -91,9 +93,9 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
 
 
 @one_failure_on_the_way
-def exact_rows(scan: Scan, sources: Sources) -> Iterator[Array]:
+def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
     """The rows of a scan in blocks, once, in little memory: not releasable."""
-    with _connected({"memory_limit": _FOR_ROWS}) as connection:
+    with _connected({"memory_limit": _FOR_ROWS, **settings}) as connection:
         readings = _readings(connection, scan, sources)
         emitter = Emitter(DuckDB(), readings)
         sql = emitter.scan(scan)
@@ -129,11 +131,30 @@ def _listed(column: Array) -> list[Any]:
     return values if missing is None else [None if gone else each for each, gone in zip(values, missing, strict=True)]
 
 
-@contextmanager
-def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
-    unknown = [name for name in settings if name not in SETTINGS]
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that could change an answer, and those that DuckDB cannot read.
+
+    >>> check_settings({"memory_limit": "much"})
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: DuckDB does not take these settings: memory_limit='much'
+    """
+    _known(settings)
+    try:
+        _opened(settings).close()
+    except Exception:
+        told = ", ".join(f"{name}={value!r:.60}" for name, value in settings.items())
+        raise InvalidParameter(f"DuckDB does not take these settings: {told}") from None
+
+
+def _known(settings: Mapping[str, Any]) -> None:
+    unknown = [str(name) for name in settings if name not in SETTINGS]
     if unknown:
         raise InvalidParameter(f"DuckDB is given {', '.join(SETTINGS)}, not {', '.join(unknown)}")
+
+
+@contextmanager
+def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
+    _known(settings)
     if settings:
         with _folder(settings.get("temp_directory")) as folder:
             connection = _opened({**settings, "temp_directory": folder})
@@ -144,7 +165,7 @@ def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
         return
     cursor = _shared().cursor()
     try:
-        cursor.execute("SET TimeZone = 'UTC'")
+        cursor.execute(_COUNTED)
         yield cursor
     finally:
         cursor.close()
@@ -168,7 +189,8 @@ def _opened(settings: Mapping[str, Any]) -> Any:
 
     connection = duckdb.connect(config=dict(settings))
     for each in _PLAIN:
-        connection.execute(f"SET {each}")
+        connection.execute(f"SET GLOBAL {each}")
+    connection.execute(_COUNTED)
     return connection
 
 
