@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from privet import accounting, privacy, testing
+from privet.accounting.pld.engine import delta_interval
 from privet.errors import InternalError, NoGuarantee, PrivetError
 from privet.privacy import Unit
 
@@ -225,16 +226,30 @@ ODD = {
     "eta near minus one": lambda: privacy.Selected(privacy.PureLoss(0.5), 3.0, -0.9999999),
     "large eta": lambda: privacy.Selected(privacy.PureLoss(0.5), 3.0, 1e300),
     "sensitivity beyond enumeration": lambda: privacy.DiscreteLaplaceLoss(1e9, sensitivity=10**9),
+    "places beyond 64 bits": lambda: privacy.Repeated(
+        privacy.Composed((privacy.PureLoss(1.0), privacy.PureLoss(1e60))), 1000
+    ),
     "sensitivity beyond memory": lambda: privacy.DiscreteGaussianLoss(1.0, sensitivity=10**12),
 }
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_prices_are_honest(name):
-    for delta in (1e-300, 1e-5, 0.5):
-        assert_honest(ODD[name], delta)
-    for epsilon in (0.0, 0.5, 800.0, 1e300):
-        assert_honest(ODD[name], epsilon, ask="delta")
+    for accountant in (QUICK, accounting.PLD()):
+        for delta in (1e-300, 1e-5, 0.5):
+            assert_honest(ODD[name], delta, accountant=accountant)
+        for epsilon in (0.0, 0.5, 800.0, 1e300):
+            assert_honest(ODD[name], epsilon, ask="delta", accountant=accountant)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 5.0])
+def test_steps_without_a_finite_loss_above_zero_are_found_on_a_grid(epsilon):
+    """All that such steps show they show at infinity: delta is 1 - (1 - q p)^n at every epsilon."""
+    step = privacy.PoissonSampled(privacy.FinitePairLoss((1e-4, 1.0 - 1e-4), (0.0, 1.0)), 0.5)
+    found = delta_interval([(step, 3)], epsilon, 1e-3)
+    exact = -math.expm1(3 * math.log1p(-0.5e-4))
+    assert found.lower <= exact * (1.0 + 1e-12)
+    assert exact * (1.0 - 1e-12) <= found.upper <= exact * 1.001
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-50, 0.5, 1.0 - 1e-16])

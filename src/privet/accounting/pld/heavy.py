@@ -24,6 +24,7 @@ _CUTS = 2.0 ** np.arange(-20.0, 0.1, 0.5)  # thresholds that are tried to find e
 _ORDERS = 2.0 ** np.arange(-4.0, 8.1, 0.5)  # orders, over a threshold
 _NEAR_CUTS = 2.0 ** np.arange(-5.0, 1.1, 0.5)
 _RUNGS = 36
+_LEAST_TOP = 1e-9  # cuts and orders are measured by the largest loss, and some steps have none above 0
 _NO_MASS = -1e300  # stands for the logarithm of nothing
 _RARE = 0.1  # jumps that come together are rarer still
 _MOST_NODES = 1 << 20
@@ -62,7 +63,7 @@ class Outline:
         for summary, n in parts:
             order = np.argsort(summary.losses, kind="stable")
             self.parts.append((summary.losses[order], summary.log_mass[order], n))
-        self.top = max(float(losses[-1]) for losses, _, _ in self.parts)
+        self.top = max(_LEAST_TOP, *(float(losses[-1]) for losses, _, _ in self.parts))
         self.reach = math.fsum(n * max(float(losses[-1]), 0.0) for losses, _, n in self.parts)
         self.steps = sum(n for _, _, n in self.parts)
 

@@ -30,6 +30,7 @@ _ROUNDS = 6
 _HEAVY_END = 1e-6
 _MOST_NODES = 1 << 23
 _MOST_PLACES = 1 << 40  # of an uneven mesh, most of which stay empty
+_FARTHEST = 1 << 60  # places are 64-bit numbers
 _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
 _FEW_NODES = 2000
@@ -132,7 +133,7 @@ def _mesh(loss: Priced, direction: Direction, step: float, tail: float, order: f
     first = math.floor((min(ends) - offset) / step) - 1
     last = math.ceil((max(ends) - offset) / step) + 1
     uneven = continuous and len(losses) <= _FEW_ATOMS
-    if not last - first < (_MOST_PLACES if uneven else _MOST_NODES):
+    if not last - first < (_MOST_PLACES if uneven else _MOST_NODES) or max(-first, last) > _FARTHEST:
         raise NoGuarantee("the loss of one step is too wide for a grid of this fineness; use RDP, or more noise")
     if uneven:
         places = lattice_places(first, last, step, offset, outline.points, outline.inside, order, fine)
