@@ -63,6 +63,21 @@ WRONG = {
     "a width that is no number": (lambda: visits().bin("age", width=float("nan")), "width"),
     "a power of a column": (lambda: visits()["age"] ** 2, "powers"),
     "the opposite of a column": (lambda: ~visits()["age"], "compare it"),
+    "a remainder of a column": (lambda: visits()["age"] % 2, "before the table is opened"),
+    "a number over a column": (lambda: 1 / visits()["age"], "before the table is opened"),
+    "the size of a column": (lambda: abs(visits()["age"]), "before the table is opened"),
+    "a column for a condition": (lambda: visits()["age"] & (visits()["cost"] > 1), "compare it"),
+    "discovery as a text": (lambda: visits().group_by("ward", discover="no"), "True or False"),
+    "keys of a column that is not grouped by": (lambda: visits().group_by("age", keys={"ward": ["A"]}), "about all"),
+    "keys of some columns": (lambda: visits().group_by("age", "ward", keys={"ward": ["A"]}), "about all"),
+    "a list of keys for no column": (lambda: visits().group_by(keys=["A"]), "KeySet"),
+    "half a letter as a category": (lambda: pv.Category(["A", "\ud800"]), "surrogate"),
+    "half a letter as a key": (
+        lambda: pv.Table({"t": ["x"]}, columns={"t": pv.Text()}).group_by("t", keys=["\ud800"]),
+        "surrogate",
+    ),
+    "half a letter as a name": (lambda: visits().agg(**{"\ud800": pv.count()}), "surrogate"),
+    "half a letter as a column": (lambda: pv.Table({"\ud800": [1]}, columns={"\ud800": pv.Int(0, 1)}), "mapping"),
     "ranges of a category": (lambda: visits().ranges("ward"), "numbers"),
 }
 
@@ -278,3 +293,15 @@ def test_an_entry_of_a_release_is_one_of_its_value():
         list(release)
     with pytest.raises(InvalidParameter, match=r"take release\.value"):
         pv.mechanisms.Laplace(scale=1.0, sensitivity=1.0).release(3.0)[0]
+
+
+def test_constants_out_of_numpy_are_those_of_python():
+    wards = np.array(["A", "B"])
+    assert pv.Category(wards) == pv.Category(["A", "B"])
+    assert pv.Category(np.array([1, 2])) == pv.Category([1, 2])
+    table = visits()
+    ledger = ledger_for(table, epsilon=1e6)
+    kept = table.where(table["ward"].isin(wards[:1])).agg(n=pv.count())
+    assert ledger.release(kept, epsilon=1e4).value["n"][0] == 2
+    grouped = table.group_by("ward", keys=wards[::-1]).agg(n=pv.count())
+    assert ledger.release(grouped, epsilon=1e4).value["n"].tolist() == [1, 2]

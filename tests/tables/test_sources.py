@@ -167,6 +167,65 @@ def test_parquet_patterns_and_names_with_brackets(tmp_path: Path) -> None:
     assert asked(tmp_path / "x[1].parquet") == (1, 50)  # as a pattern it would have been x1.parquet
 
 
+def test_every_file_of_a_pattern_has_the_columns(tmp_path: Path) -> None:
+    parquet(tmp_path / "x1.parquet", [1, 2])
+    parquet(tmp_path / "x2.parquet", [3], "b")
+    for columns, about in (({"a": Int(0, 9)}, None), ({"b": Int(0, 9)}, None), ({}, Person("a", max_rows=1))):
+        plan = Bounded(Source("t", tuple(columns.items()), about or Rows()), (), KeySet((), ((),)))
+        with pytest.raises(InvalidData, match=r"the file .*x[12]\.parquet' has no column"):
+            check_sources(plan, {"t": str(tmp_path / "x*.parquet")})
+    (tmp_path / "year=7").mkdir()  # a column that is in the names of folders is in no file
+    parquet(tmp_path / "year=7" / "x.parquet", [3])
+    (tmp_path / "year=8").mkdir()
+    parquet(tmp_path / "year=8" / "x.parquet", [4])
+    assert asked(str(tmp_path / "year=*" / "x.parquet"), {"year": Int(0, 100)}) == (2, 15)
+
+
+def test_names_that_differ_by_case_alone_are_refused_in_a_relation() -> None:
+    engine = pytest.importorskip("duckdb")
+    both = engine.connect().sql('SELECT 1 AS a, 3 AS "A", 5 AS b')
+    for columns, about in (
+        ({"A": Int(0, 9)}, None),
+        ({"a": Int(0, 9)}, None),
+        ({"b": Int(0, 9)}, Person("A", max_rows=1)),
+    ):
+        with pytest.raises(InvalidData, match="whatever the case"):
+            asked(both, columns, about)
+    assert asked(both, {"b": Int(0, 9)}) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    "held", [3, np.array(3), {1, 2}, None, {1: 2}], ids=["number", "point", "set", "none", "mapping"]
+)
+def test_what_is_no_column_is_told_by_its_type(held: Any) -> None:
+    with pytest.raises(InvalidData, match="column 'a' must be a list, an array or a series"):
+        asked({"a": held})
+
+
+def test_frames_without_columns_and_series_are_no_tables() -> None:
+    pandas = pytest.importorskip("pandas")
+    plan = Bounded(Source("t", (), Rows()), (), KeySet((), ((),)))
+    for data, words in (({}, "at least one column"), (pandas.Series([1], name="a"), "got Series")):
+        with pytest.raises(InvalidData, match=words):
+            check_sources(plan, {"t": data})
+
+
+def test_every_array_of_pandas() -> None:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    assert asked({"a": pandas.Categorical(["1", "2"])}) == (2, 3)
+    assert asked({"a": pandas.CategoricalIndex([1, 2])}) == (2, 3)
+    days = pandas.to_datetime(["2024-01-01 23:30", None])
+    dates = {"a": Date("2024-01-01", "2024-01-03")}
+    plan = Bounded(Source("t", tuple(dates.items()), Rows()), ("a",), KeySet.of({"a": ["2024-01-01", "2024-01-02"]}))
+    for held in (
+        days.tz_localize("America/New_York"),
+        days.to_series().astype(pandas.ArrowDtype(pyarrow.timestamp("us"))),
+        days.to_series().dt.date.astype(pandas.ArrowDtype(pyarrow.date32())),
+    ):
+        there = [0, 1] if getattr(held, "tz", None) is not None else [1, 0]
+        assert exact_aggregates(plan, {"t": {"a": held}}, SALTS).rows.tolist() == there
+
+
 def test_csv_of_every_shape(tmp_path: Path) -> None:
     plain = tmp_path / "one.csv"
     plain.write_bytes(b'\xef\xbb\xbfa,note\n1,"two\nlines"\n2\nx,"say ""hi"""\n4,ok\n')

@@ -21,7 +21,7 @@ from privet.queries.intervals import radius
 from privet.queries.measured import Compiled, Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
 from privet.queries.table_answers import Noisy, TableAnswers, _sum_weights, answered, constant, evenly
-from privet.tables.columns import Float
+from privet.tables.columns import Float, is_unicode
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
 from privet.workloads.families.noise_law import Kind
@@ -58,6 +58,10 @@ class Query:
                     f"{name} must be an aggregate such as pv.count() or pv.mean(...), got {type(request).__name__}"
                 )
             request.check(self.rows.columns)
+            if not is_unicode(name):
+                raise InvalidParameter(
+                    "the name of an aggregate must be Unicode: half of a surrogate pair cannot be shown"
+                )
             if name in self.names:
                 raise InvalidParameter(f"{name!r} is the name of a key already: name the aggregate differently")
             taken = {f"{name}_low", f"{name}_high"} & {*self.names, *dict(self.outputs)}

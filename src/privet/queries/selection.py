@@ -7,6 +7,7 @@ from privet._validate import items
 from privet.errors import InvalidParameter
 from privet.queries.other_names import no_such_name
 from privet.tables import expressions as tree
+from privet.tables.columns import plain_value
 
 
 @final
@@ -72,7 +73,7 @@ class ColumnOf:
     def _compared(self, operator: Any, other: Any) -> Selection:
         if isinstance(other, ColumnOf):
             return Selection(tree.CompareColumns(self.expression, operator, other.expression))
-        return Selection(tree.Compare(self.expression, operator, plain_constant(other)))
+        return Selection(tree.Compare(self.expression, operator, plain_value(other)))
 
     def __lt__(self, other: Any) -> Selection:
         return self._compared("<", other)
@@ -94,7 +95,7 @@ class ColumnOf:
 
     def isin(self, values: Any) -> Selection:
         """Whether the value is one of these."""
-        return Selection(tree.IsIn(self.expression, tuple(map(plain_constant, items("values", values)))))
+        return Selection(tree.IsIn(self.expression, tuple(map(plain_value, items("values", values)))))
 
     def between(self, low: Any, high: Any) -> Selection:
         """Whether the value lies between two others, both included."""
@@ -142,8 +143,18 @@ class ColumnOf:
     def __pow__(self, other: Any) -> "ColumnOf":
         raise InvalidParameter("powers of columns are not computed here: do so before the table is opened")
 
-    def __invert__(self) -> "ColumnOf":
+    def _not_computed(self, *_: Any) -> "ColumnOf":
+        raise InvalidParameter(
+            "columns are added up, and multiplied or divided by constants: compute the rest before the table is opened"
+        )
+
+    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _not_computed
+    __rtruediv__ = __rpow__ = __matmul__ = __rmatmul__ = __abs__ = __round__ = _not_computed
+
+    def __invert__(self, *_: Any) -> "ColumnOf":
         raise InvalidParameter('a column is no condition: compare it, as in visits["ill"] == False')
+
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__
 
     @property
     def year(self) -> "ColumnOf":
@@ -170,12 +181,8 @@ class ColumnOf:
         return f"<column computed from {', '.join(sorted(self.expression.names()))}>"
 
 
-def plain_constant(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") and not isinstance(value, str) else value
-
-
 def plain_number(value: Any) -> int | float:
-    value = plain_constant(value)
+    value = plain_value(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidParameter(f"a number is needed here, got {type(value).__name__}")
     return value

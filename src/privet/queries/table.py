@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from privet._validate import items
+from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
 from privet.privacy import Unit
 from privet.queries.aggregates import Aggregate, Count
@@ -22,9 +22,9 @@ from privet.queries.histograms import (
 )
 from privet.queries.other_names import no_such_name
 from privet.queries.query import Query
-from privet.queries.selection import ColumnOf, Selection, condition_of, plain_constant, plain_number
+from privet.queries.selection import ColumnOf, Selection, condition_of, plain_number
 from privet.queries.sql import query_of
-from privet.tables.columns import Column, Date, Float, as_columns
+from privet.tables.columns import Column, Date, Float, as_columns, plain_value
 from privet.tables.engines import check_settings
 from privet.tables.expressions import Bin, Ref
 from privet.tables.keys import KeySet, all_keys
@@ -177,7 +177,7 @@ class Table:
         """Every row with the public rows that agree on the columns `on`; without one it is left out."""
         listed = as_columns(dict(columns))
         names = (on,) if isinstance(on, str) else tuple(on)
-        table = {name: [plain_constant(each) for each in items(name, rows[name])] for name, _ in listed if name in rows}
+        table = {name: [plain_value(each) for each in items(name, rows[name])] for name, _ in listed if name in rows}
         missing = [name for name, _ in listed if name not in table]
         if missing or len({len(each) for each in table.values()}) != 1:
             raise InvalidParameter("the public table needs every column that it declares, all of one length")
@@ -214,9 +214,15 @@ class Table:
 
     def group_by(self, *names: str, keys: Any = None, discover: bool = False) -> "Groups":
         """Groups by one or several columns: all their public values, the ones in `keys`, or those that are discovered."""
-        if not names and keys is not None:
-            names = KeySet.of(keys).names if isinstance(keys, Mapping) else keys.names
-        if keys is not None and discover:
+        if keys is not None and len(names) == 1 and not isinstance(keys, Mapping | KeySet | str):
+            keys = {names[0]: keys}
+        if keys is not None and not isinstance(keys, Mapping | KeySet):
+            raise InvalidParameter('keys must be a list, a mapping such as {"ward": ["A", "B"]}, or a KeySet')
+        listed = KeySet.of(keys) if isinstance(keys, Mapping) else keys
+        names = names or (() if listed is None else listed.names)
+        if listed is not None and set(names) != set(listed.names):
+            raise InvalidParameter("keys= must be about the columns that are grouped by, about all of them")
+        if flag("discover", discover) and listed is not None:
             raise InvalidParameter("keys are given, or discovered, not both")
         for name in names:
             if isinstance(Ref(name).column(self.columns), Float):
@@ -225,13 +231,8 @@ class Table:
             raise InvalidParameter("each column is grouped by once")
         if discover:
             return Groups(self, tuple(names), None)
-        if keys is None:
+        if listed is None:
             return Groups(self, tuple(names), all_keys(self.columns, tuple(names)))
-        if isinstance(keys, list | tuple) and len(names) == 1:
-            keys = {names[0]: keys}
-        listed = KeySet.of(keys) if isinstance(keys, Mapping) else keys
-        if not isinstance(listed, KeySet):
-            raise InvalidParameter('keys must be a list, a mapping such as {"ward": ["A", "B"]}, or a KeySet')
         listed.plain_rows(self.columns)  # refused here, where they are given
         return Groups(self, listed.names, listed)
 

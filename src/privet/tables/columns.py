@@ -170,7 +170,7 @@ class Category(Column):
     null: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        listed = items("values", self.values)
+        listed = tuple(map(plain_value, items("values", self.values)))
         kinds = {bool if isinstance(each, bool) else type(each) for each in listed}
         if kinds not in ({str}, {int}):
             raise InvalidParameter("a category needs a list of texts, or a list of whole numbers, and at least one")
@@ -180,7 +180,11 @@ class Category(Column):
             raise InvalidParameter("the numbers of a category must be below 2^53")
         if kinds == {str} and any("\0" in each for each in listed):
             raise InvalidParameter("the texts of a category must not hold a NUL, which no engine compares")
-        set_frozen(self, values=tuple(listed))
+        if kinds == {str} and not all(map(is_unicode, listed)):
+            raise InvalidParameter(
+                "the texts of a category must be Unicode: half of a surrogate pair cannot be compared"
+            )
+        set_frozen(self, values=listed)
         flag("null", self.null)
 
     def describe(self) -> str:
@@ -225,6 +229,8 @@ class Text(Column):
             raise InvalidParameter(f"a column of texts is compared with a text, got {type(value).__name__}")
         if "\0" in value:
             raise InvalidParameter("a text that a column is compared with must not hold the character of code 0")
+        if not is_unicode(value):
+            raise InvalidParameter("a text that a column is compared with must not hold half of a surrogate pair")
         return value
 
 
@@ -326,7 +332,7 @@ def as_columns(given: object) -> tuple[tuple[str, Column], ...]:
     >>> as_columns({"age": Int(0, 110)})
     (('age', Int(lower=0, upper=110, null=False)),)
     """
-    if not isinstance(given, dict) or not all(isinstance(name, str) and name for name in given):
+    if not isinstance(given, dict) or not all(isinstance(name, str) and name and is_unicode(name) for name in given):
         raise InvalidParameter('columns must be a mapping such as {"age": pv.Int(0, 110)}')
     for name, column in given.items():
         if not isinstance(column, Column):
@@ -335,6 +341,27 @@ def as_columns(given: object) -> tuple[tuple[str, Column], ...]:
                 f"pv.Text(), pv.Date(lower, upper) and pv.Bool(), got {getattr(column, '__name__', type(column).__name__)}"
             )
     return tuple(given.items())
+
+
+def plain_value(value: Any) -> Any:
+    """A public constant as Python has it, where it came out of numpy or pandas; an array stays, to be refused.
+
+    >>> import numpy as np
+    >>> plain_value(np.array(["A", "B"])[0]), plain_value(np.int64(3)), plain_value("A")
+    ('A', 3, 'A')
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it can be written in UTF-8, as engines and files need: half of a surrogate pair cannot.
+
+    >>> is_unicode("Zürich"), is_unicode("\\ud800")
+    (True, False)
+    """
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def default_tick(lower: float, upper: float) -> float:

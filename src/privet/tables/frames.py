@@ -12,7 +12,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidData
-from privet.tables.columns import EPOCH, Bool, Category, Column, Date, Text
+from privet.tables.columns import EPOCH, Bool, Category, Column, Date, Text, is_unicode
 from privet.tables.dialect import Raw
 from privet.tables.texts import HUGE, day_in, number_in, truth_in
 
@@ -38,7 +38,7 @@ def is_frame(data: Any) -> bool:
     >>> is_frame({"a": [1]}), is_frame("visits.parquet")
     (True, False)
     """
-    return isinstance(data, Mapping) or hasattr(data, "iloc") or is_arrow(data)
+    return isinstance(data, Mapping) or (hasattr(data, "iloc") and hasattr(data, "columns")) or is_arrow(data)
 
 
 def is_arrow(data: Any) -> bool:
@@ -47,7 +47,8 @@ def is_arrow(data: Any) -> bool:
     >>> is_arrow({"a": [1]})
     False
     """
-    return hasattr(data, "__arrow_c_stream__") and (hasattr(data, "column_names") or hasattr(data, "to_arrow"))
+    polars = hasattr(data, "to_arrow") and hasattr(data, "columns")  # a Series has no columns
+    return hasattr(data, "__arrow_c_stream__") and (hasattr(data, "column_names") or polars)
 
 
 def frame_names(data: Any) -> list[str]:
@@ -56,6 +57,8 @@ def frame_names(data: Any) -> list[str]:
     names = schema.names if hasattr(data, "column_names") and schema is not None else None
     if names is None:
         names = list(data) if isinstance(data, Mapping) else list(data.columns)
+    if len(names) == 0:
+        raise InvalidData("a table needs at least one column")
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(list(names)):
         raise InvalidData("the columns of a table need names, which are texts and differ")
     return list(names)
@@ -79,7 +82,14 @@ def raw_kind(name: str, held: Any, column: Column | None = None) -> Raw:
     >>> raw_kind("a", np.array([1.5])), raw_kind("a", [1.5])
     ('float', 'text')
     """
-    return raw_column(name, held[:0], column).kind
+    try:
+        empty = held[:0]
+    except Exception:  # of its type, whatever it holds
+        empty = None
+    if empty is None:
+        told = type(held).__name__
+        raise InvalidData(f"column {name!r} must be a list, an array or a series, got {told}", column=name)
+    return raw_column(name, empty, column).kind
 
 
 def raw_column(name: str, held: Any, column: Column | None = None) -> RawColumn:
@@ -102,6 +112,12 @@ def raw_column(name: str, held: Any, column: Column | None = None) -> RawColumn:
 def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
     if isinstance(column.dtype, np.dtype):
         return _of_array(name, column.to_numpy(), declared)
+    if not hasattr(column, "iloc"):  # an index, or an array of pandas' own
+        import pandas
+
+        column = pandas.Series(column)
+    if hasattr(column.dtype, "pyarrow_dtype"):
+        return _of_arrow(name, column.array.__arrow_array__(), declared)
     if str(column.dtype) == "category":
         return _of_categories(name, column, declared)
     missing = np.asarray(column.isna(), dtype=bool)
@@ -182,13 +198,8 @@ def _of_array(name: str, column: Array, declared: Column | None) -> RawColumn:
 
 def _texts(values: list[Any]) -> RawColumn:
     kept = np.empty(len(values), dtype=object)
-    kept[:] = [each if isinstance(each, str) and _is_unicode(each) else None for each in values]
+    kept[:] = [each if isinstance(each, str) and is_unicode(each) else None for each in values]
     return RawColumn("text", kept, np.array([each is None for each in kept], dtype=bool))
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether it can be written in UTF-8: half of a surrogate pair cannot, and counts as missing."""
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _objects(values: Array, column: Column | None) -> RawColumn:

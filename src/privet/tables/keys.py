@@ -9,7 +9,7 @@ from typing import Any, final
 
 from privet._validate import items, set_frozen
 from privet.errors import InvalidParameter
-from privet.tables.columns import EPOCH, MOST_KEYS, Bool, Category, Column, Date, Float, Int, key_value
+from privet.tables.columns import EPOCH, MOST_KEYS, Bool, Category, Column, Date, Float, Int, key_value, plain_value
 
 
 @final
@@ -50,7 +50,7 @@ class KeySet:
         >>> KeySet.of({"ward": ["A", "B"]}).names
         ('ward',)
         """
-        listed = [tuple(items(f"the values of {name}", each)) for name, each in values.items()]
+        listed = [tuple(map(plain_value, items(f"the values of {name}", each))) for name, each in values.items()]
         if prod(map(len, listed)) > MOST_KEYS:
             raise InvalidParameter(
                 f"these are more than {MOST_KEYS} combinations: give a list of keys, or group by fewer"

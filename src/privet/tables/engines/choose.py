@@ -26,9 +26,10 @@ def engine_of(data: Any) -> str:
     for name, engine in _ENGINES.items():
         if engine.takes(data):
             return name
+    hint = "; hand in its .collect()" if type(data).__name__ == "LazyFrame" else ""
     raise InvalidData(
         "a table is a file (Parquet or CSV), a data frame, an Arrow table, a mapping of arrays, a relation of DuckDB, a "
-        f"PostgresTable or a Spark DataFrame, got {type(data).__name__}"
+        f"PostgresTable or a Spark DataFrame, got {type(data).__name__}{hint}"
     )
 
 

@@ -223,7 +223,7 @@ def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
     if isinstance(data, str | Path):
         reading = file_reading(connection, source, data)
     elif _is_relation(data):
-        reading = Reading(name, dict(zip(data.columns, map(raw_kind, map(str, data.types)), strict=True)))
+        reading = _relation_reading(name, source, data)
     elif is_arrow(data):
         frame_names(data)
         connection.register(name, (data[:0] if hasattr(data, "column_names") else data.head(0)).__arrow_c_stream__())
@@ -238,6 +238,22 @@ def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
         if column not in reading.raw:
             raise no_column(source, column)
     return reading
+
+
+def _relation_reading(name: str, source: Source, data: Any) -> Reading:
+    """DuckDB takes names that differ by upper and lower case for one, and would read the first: of another column, or of
+    other persons."""
+    wanted = {*source.columns, *([source.about.column] if isinstance(source.about, Person) else [])}
+    alike: dict[str, list[str]] = {}
+    for each in data.columns:
+        alike.setdefault(each.lower(), []).append(each)
+    for each in sorted(wanted):
+        if len(alike.get(each.lower(), [])) > 1:
+            raise InvalidData(
+                f"several columns of the relation are called {each!r}, whatever the case: rename all but one",
+                column=each,
+            )
+    return Reading(name, dict(zip(data.columns, map(raw_kind, map(str, data.types)), strict=True)))
 
 
 def _frame_reading(name: str, source: Source, data: Any) -> Reading:

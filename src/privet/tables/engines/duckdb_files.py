@@ -64,12 +64,27 @@ def file_reading(connection: Any, source: Source, path: str | Path) -> Reading:
     if described is None:
         raise InvalidData(f"{str(path)!r} is no Parquet file (nor .csv), or is damaged")
     kinds = {row[0]: raw_kind(row[1]) for row in described}
+    if len(files) > 1:
+        _refuse_gaps(connection, source, files)
     # A text that is no UTF-8 would make the whole query fail, and tell that it is there. Two persons whose names differ in
     # such bytes alone would become one: where texts name persons, it fails.
     named_by_text = isinstance(source.about, Person) and kinds.get(source.about.column) == "text"
     if not named_by_text:
         listed += ", utf8_validation = 'replace'"
     return Reading(f"read_parquet({listed})", kinds)
+
+
+def _refuse_gaps(connection: Any, source: Source, files: list[str]) -> None:
+    """Refuse a file without a column that others have: its rows would count as missing, or as nobody's, in silence."""
+    wanted = [*source.columns, *([source.about.column] if isinstance(source.about, Person) else [])]
+    listed = ", ".join(map(_named, files))
+    held: dict[str, set[str]] = {}
+    for file, name in connection.execute(f"SELECT file_name, lower(name) FROM parquet_schema([{listed}])").fetchall():
+        held.setdefault(file, set()).add(name)
+    for name in wanted:
+        short = sorted(file for file, names in held.items() if name.lower() not in names)
+        if short and len(short) < len(held):  # a part of the folders' names is in no file
+            raise InvalidData(f"the file {short[0]!r} has no column {name!r}", column=name)
 
 
 def files_of(path: str | Path) -> list[str]:
