@@ -63,4 +63,4 @@ class RowCount(CountingMechanism):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         yield Example(cls.for_budget(epsilon=1.0), ["x", None, 3], ["x", None], Guarantee(1.0))
-        yield Example(cls.for_budget(rho=0.01, max_rows=4), [], [1, 2, 3, 4], Guarantee(rho=0.01))
+        yield Example(cls.for_budget(rho=0.1, max_rows=4), [], [1, 2, 3, 4], Guarantee(rho=0.1))

@@ -129,8 +129,8 @@ class NoisyPartition(Mechanism[Any, Array]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        even = cls.for_budget(epsilon=2.0, cells=4, penalty=0.0)
-        yield Example(even, [0, 0, 0, 5], [0, 0, 1, 5], Guarantee(2.0), detects=0.25, lengths="protected")
+        even = cls.for_budget(epsilon=4.0, cells=4, penalty=0.0)
+        yield Example(even, [0, 0, 0, 1], [0, 0, 0, 2], Guarantee(4.0), detects=0.25, lengths="protected")
         moved = cls.for_budget(epsilon=4.0, cells=2, penalty=0.5, unit=Unit("replace"))
         yield Example(moved, [2, 2], [3, 1], Guarantee(4.0), detects=0.25, lengths="protected")
 
