@@ -11,7 +11,7 @@ import pytest
 
 import privet as pv
 from privet.errors import InvalidData, InvalidParameter, PrivetError
-from privet.tables.bounded import Bounded, Signed, Ticks
+from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Column, Date, Float, Int, Text
 from privet.tables.engines import PostgresTable, check_sources, exact_aggregates, postgres, reference
 from privet.tables.engines.failing import FAILED
@@ -99,6 +99,21 @@ def test_postgres_wide_numbers_domains_and_enums(clinic: Any, place: Any) -> Non
     assert exact_aggregates(plan, {"t": table}, SALTS).rows.tolist() == [1, 1]
     plan = Bounded(source(columns, Person("u", max_rows=1)), (), ALL)
     assert exact_aggregates(plan, {"t": table}, SALTS).rows.tolist() == [1]
+
+
+@pytest.mark.parametrize(("most", "cells"), [(2**31 - 1, ()), (2**20, (Cell(((1, 1),), 2**30),))])
+def test_postgres_adds_up_as_many_bits_as_the_bounds_need(place: Any, most: int, cells: Any) -> None:
+    """Sums of one person are those of 32-bit numbers where the public bounds fit into them; this product does not."""
+    table = place(
+        "CREATE TABLE {t} (id int, a bigint)",
+        f"INSERT INTO {{t}} VALUES (1, {most}), (1, {most}), (1, {-most}), (2, {-most - 1}), (2, NULL), (4, {most})",
+    )
+    steps = Ticks(Ref("a"), 0.0, 1.0)
+    terms = (Term((steps,), (Ref("a"),)), Term((steps, steps), (Ref("a"),)))
+    rows = source({"a": Int(-most, most)}, Person("id", max_groups=1, max_rows_per_group=2))
+    plan = Bounded(rows, (), ALL, terms, cells, (Signed(steps, -most, most),))
+    values = {"id": [1, 1, 1, 2, 2, 4], "a": [most, most, -most, -most - 1, None, most]}
+    assert same(reference.exact_aggregates(plan, {"t": values}, SALTS), exact_aggregates(plan, {"t": table}, SALTS))
 
 
 def test_postgres_reads_with_the_least_rights_and_writes_nothing(clinic: Any, place: Any, postgres_url: str) -> None:

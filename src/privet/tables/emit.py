@@ -310,19 +310,20 @@ class Emitter:
         signed = [f"s{i}" for i in range(len(totals))]
         for total, name in zip(totals, signed, strict=True):
             sums.append(f"{total.added} AS {name}, {total.present} AS n_{name}")
-        carried = [*keys, "c", *terms, *signed, *(f"n_{each}" for each in signed)]
+        capped = (
+            "count(*)" if unit.max_rows_per_group is None else f"least(count(*), {d.number(unit.max_rows_per_group)})"
+        )
         limbs = self._limbs(plan, person, rows.person_is_text, keys)
-        pairs = ", ".join([person, *keys, f"{d.whole('count(*)')} AS c", *sums, *limbs])
+        counts = [f"{d.whole('count(*)')} AS c", f"{d.whole(capped)} AS k"]
+        pairs = ", ".join([person, *keys, *counts, *sums, *limbs])
         steps.append(("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {', '.join([person, *keys])}"))
-        capped = "c" if unit.max_rows_per_group is None else f"least(c, {d.number(unit.max_rows_per_group)})"
-        self._mix(steps, [person, *carried, f"{capped} AS k"], salts)
         numbers = [self._scaled(plan, terms, i) for i in range(len(plan.cells))]
         numbers += [self._cut(each, alias) for each, alias in zip(plan.signed, signed, strict=True)]
         where = "WHERE k > 0" if unit.max_groups is None else f"WHERE place <= {unit.max_groups} AND k > 0"
         if unit.max_rows is None:
-            numbers, kept = self._rank_fitted(steps, plan, person, keys, numbers, where)
+            numbers, kept = self._rank_fitted(steps, plan, person, keys, numbers, where, salts)
         else:
-            self._rank_and_cut(steps, plan, person, keys, carried)
+            self._rank_and_cut(steps, plan, person, [*keys, "c", *terms, *signed, *(f"n_{s}" for s in signed)], salts)
             kept = f"cut {where}"
         sums = ["sum(k)", "count(*)", *(f"sum({each})" for each in numbers)]
         picked = [*keys, *(f"{d.whole(f'coalesce({each}, 0)')} AS {self._alias()}" for each in sums)]
@@ -331,20 +332,25 @@ class Emitter:
         return f"WITH {whole} SELECT {', '.join(picked)} FROM {kept}{group}"
 
     def _rank_fitted(
-        self, steps: list[tuple[str, str]], plan: Bounded, person: str, keys: list[str], numbers: list[str], where: str
+        self,
+        steps: list[tuple[str, str]],
+        plan: Bounded,
+        person: str,
+        keys: list[str],
+        numbers: list[str],
+        where: str,
+        salts: Salts,
     ) -> tuple[list[str], str]:
         """The steps that number the pairs of a person by their priority. How much of a pair would be kept is known before
-        that, so little has to be sorted and moved: of a small key and the priority one number."""
+        that, so little has to be mixed, sorted and moved: of a small key and the priority one number."""
         packed = _is_small(plan)
-        order = ["packed"] if packed else ["h", "key_number", *(f"{key} NULLS LAST" for key in keys)]
-        carried = ["packed"] if packed else list(dict.fromkeys(keys))
         made = [f"v{i}" for i in range(len(numbers))]
-        sorted_by = [f"h * {2**32} + key_number AS packed"] if packed else [*carried, "h", "key_number"]
-        fitted = [person, *sorted_by, "k", *(f"{each} AS {name}" for each, name in zip(numbers, made, strict=True))]
-        steps.append(("fitted", f"SELECT {', '.join(fitted)} FROM mixed"))
-        window = f"(PARTITION BY {person} ORDER BY {', '.join(order)}"
-        ranked = [*carried, "k", *made, f"row_number() OVER {window}) AS place"]
-        steps.append(("ranked", f"SELECT {', '.join(ranked)} FROM fitted"))
+        held = [] if packed else list(dict.fromkeys(keys))
+        fitted = [person, *held, "k", *(f"{each} AS {name}" for each, name in zip(numbers, made, strict=True))]
+        order = self._mix(steps, plan, fitted, [person, *held, "k", *made], salts)
+        ranked = [*(order if packed else held), "k", *made]
+        window = f"(PARTITION BY {person} ORDER BY {', '.join([*order, *(f'{key} NULLS LAST' for key in held)])})"
+        steps.append(("ranked", f"SELECT {', '.join(ranked)}, row_number() OVER {window} AS place FROM mixed"))
         if not packed:
             return made, f"ranked {where}"
         key = self.dialect.whole(f"packed % {2**32}")
@@ -352,15 +358,16 @@ class Emitter:
         return made, f"(SELECT {picked} FROM ranked {where}) AS {self._alias()}"
 
     def _rank_and_cut(
-        self, steps: list[tuple[str, str]], plan: Bounded, person: str, keys: list[str], carried: list[str]
+        self, steps: list[tuple[str, str]], plan: Bounded, person: str, carried: list[str], salts: Salts
     ) -> None:
         """The steps that number the pairs of a person by their priority, and cut them to as many rows as he may have."""
         d, unit = self.dialect, plan.rows.unit
         assert isinstance(unit, Person)
-        order = ", ".join(["h", "key_number", *(f"{key} NULLS LAST" for key in keys)])
-        if _is_small(plan):
-            order = f"h * {2**32} + key_number"  # the same order in one number, which sorts faster
-        window = f"(PARTITION BY {person} ORDER BY {order}"
+        held = [person, *carried, "k"]
+        order = self._mix(steps, plan, held, held, salts)
+        if not _is_small(plan):
+            order += [f"{key} NULLS LAST" for key in carried[: len(plan.names)]]
+        window = f"(PARTITION BY {person} ORDER BY {', '.join(order)}"
         before = f"coalesce(sum(k) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
         ranked = [*carried, "k", f"row_number() OVER {window}) AS place", f"{d.whole(before)} AS before_it"]
         steps.append(("ranked", f"SELECT {', '.join(ranked)} FROM mixed"))
@@ -383,21 +390,26 @@ class Emitter:
             folded = f"((({folded}) % {P} * {FOLD} + ({each}) % {P}) % {P})"
         return folded
 
-    def _mix(self, steps: list[tuple[str, str]], carried: list[str], salts: Salts) -> None:
-        """The steps that add the priority of each pair; a step each, so that no engine copies an expression into itself.
-        The last of what is carried is made in the last step."""
-        d, base = self.dialect, ", ".join(carried[:-1])
-        last, h = "pairs", d.natural(str(salts[0] % P))
+    def _mix(
+        self, steps: list[tuple[str, str]], plan: Bounded, made: list[str], names: list[str], salts: Salts
+    ) -> list[str]:
+        """The steps that add the priority of each pair to what is `made` of it, and what pairs are then ordered by; a step
+        each, so that no engine copies an expression into itself."""
+        d, base = self.dialect, ", ".join([*names, "key_number"])
         square = f"(z * z % {P})"
         fifth = (
             f"({square} * {square} % {P} * z)"  # below 2^62, and both numbers below 2^60: one remainder does for all
         )
-        limbs = ("id", d.divided("id", str(P)), "key_number", "0")
-        for i, (limb, salt) in enumerate(zip(limbs, salts[1:], strict=True)):
-            z = f"({h} + {limb} + {d.natural(str(salt))}) % {P}"
-            steps.append((f"z{i}", f"SELECT {base}, id, key_number, {z} AS z FROM {last}"))
-            last, h = f"z{i}", fifth
-        steps.append(("mixed", f"SELECT {', '.join(carried)}, key_number, {h} % {P} AS h FROM {last}"))
+        first = f"{d.divided('id', str(P))} AS id_rest, (id + {salts[0] % P + salts[1]}) % {P} AS z"
+        steps.append(("z0", f"SELECT {', '.join([*made, 'key_number'])}, {first} FROM pairs"))
+        for i, limb in enumerate((f"id_rest + {salts[2]}", f"key_number + {salts[3]}", str(salts[4])), 1):
+            steps.append((f"z{i}", f"SELECT {base}, ({fifth} + {limb}) % {P} AS z FROM z{i - 1}"))
+        if _is_small(plan):  # the same order in one number, which sorts faster
+            packed = f"{fifth} % {P} * {2**32} + key_number AS packed"
+            steps.append(("mixed", f"SELECT {', '.join(names)}, {packed} FROM z3"))
+            return ["packed"]
+        steps.append(("mixed", f"SELECT {base}, {fifth} % {P} AS h FROM z3"))
+        return ["h", "key_number"]
 
     def _number(self, sql: str, is_text: bool) -> str:
         made = self._present_number(sql, is_text)

@@ -1,13 +1,17 @@
 """The sums of a plan as aggregates over rows, and the columns that they are made of."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from privet.tables.bounded import Bounded, Term, Ticks
 from privet.tables.expressions import Expression, Ref
+from privet.tables.person import Person
 
 if TYPE_CHECKING:
     from privet.tables.values import Values
+
+_SMALL = 2**31  # what 32 bits hold
 
 
 class Total(NamedTuple):
@@ -68,13 +72,18 @@ class Sums:
     def _sum(self, value: str, factors: tuple[Ticks, ...]) -> str:
         d = self.values.dialect
         if not any(map(self._is_open, factors)):
-            return d.total(value)
+            small = isinstance(self.plan.rows.unit, Person) and self._most(factors) < _SMALL
+            return d.small_total(value) if small else d.total(value)
         (steps,) = factors  # such a number is in no product
         low, high = steps.ends(self.plan.rows.columns)
         many = f"count({value})"
         moved = d.divided(f"({d.total(value)} + {d.number(low + high)} * {many})", "2")
         # doubles round the sum of more rows of a person than the limit: it stays what so many rows can have
         return f"least(greatest({moved}, {d.number(low)} * {many}), {d.number(high)} * {many})"
+
+    def _most(self, factors: tuple[Ticks, ...]) -> int:
+        """The largest size of a product of steps, by public bounds."""
+        return math.prod(max(map(abs, each.ends(self.plan.rows.columns))) for each in factors)
 
     def _is_open(self, steps: Ticks) -> bool:
         return isinstance(steps.of, Ref) and self.aliases[steps.of.name] in self.unmoved
