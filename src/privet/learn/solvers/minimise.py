@@ -14,6 +14,7 @@ from privet.learn.problem.array_records import dense
 from privet.learn.problem.task import UnitPasses
 
 _TILE = 1_024  # rows that are added up in any order, in the cache of a processor; their sums are added in long doubles
+_WIDTH = 16  # numbers in the widest vectors of a processor
 _UNIT = 2.0**-53
 _STEPS = 100
 _HALVINGS = 40
@@ -140,12 +141,14 @@ def _value(chunks: Iterator[Chunk], loss: Loss, w: Array) -> float:
 
 
 def _hessian(chunks: Iterator[Chunk], loss: Loss, w: Array, kind: Any) -> Array:
-    total, room = np.zeros((len(w), len(w))), np.empty((_TILE, len(w)), dtype=kind)
+    size, total = len(w), np.zeros((len(w), len(w)))
+    room = np.zeros((_TILE, -(-size // _WIDTH) * _WIDTH), dtype=kind)  # columns of zeros: rows begin where vectors do
     for rows, targets, _ in _tiles(chunks):
         roots = np.sqrt(np.maximum(loss.curvature(np.asarray(rows @ w), targets), 0.0))[:, None]
         if isinstance(rows, np.ndarray):
-            tile = np.multiply(rows, roots, out=room[: len(targets)], casting="same_kind")
-            total += tile.T @ tile
+            tile = room[: len(targets)]
+            np.multiply(rows, roots, out=tile[:, :size], casting="same_kind")
+            total += (tile.T @ tile)[:size, :size]
         else:
             tile = rows.multiply(roots).tocsr()
             total += (tile.T @ tile).toarray()
@@ -189,7 +192,7 @@ def minimiser(objective: Objective, tolerance: float) -> Array:
         )
 
     w, inverse = _rough(objective)
-    found = _descent(objective, w, inverse, done)[0]
+    found = _descent(objective, w, inverse, done, _DOUBLE)[0]
     if found.bound <= tolerance or certified(objective, found.w, wide=True) <= tolerance:
         return found.w
     raise ReleaseFailed(
@@ -211,7 +214,7 @@ def _rough(objective: Objective) -> tuple[Array, Inverse | None]:
     def done(at: Point) -> bool:  # what the other records say is farther off
         return at.length <= 0.1 * thin.loss.lipschitz * at.records**0.5
 
-    at, inverse = _descent(thin, *_rough(thin), done)
+    at, inverse = _descent(thin, *_rough(thin), done, _SINGLE)
     return at.w, None if inverse is None else partial(_thick, inverse)
 
 
@@ -225,21 +228,21 @@ def _count(chunks: Iterator[Chunk]) -> int:
 
 
 def _descent(
-    objective: Objective, w: Array, inverse: Inverse | None, done: Callable[[Point], bool]
+    objective: Objective, w: Array, inverse: Inverse | None, done: Callable[[Point], bool], finest: Any
 ) -> tuple[Point, Inverse | None]:
     """From w to a point that is `done`, or to where no step leads on; and the last Hessian, as what divides by it.
 
     A Hessian serves as long as its steps shorten the gradient well, corrected by what gradients have shown since. The
-    first one is of single precision.
+    first one is of single precision, others are of the `finest`.
     """
     at, seen, kind = objective.point(w), list[tuple[Array, Array]](), _SINGLE
     shortest = at.length
     for _ in range(_STEPS):
         if done(at):
             break
-        last = inverse is None and kind is not _SINGLE
+        last = inverse is None and kind is finest
         if inverse is None:
-            inverse, seen, kind = _inverse(objective, at.w, kind), [], _DOUBLE
+            inverse, seen, kind = _inverse(objective, at.w, kind), [], finest
         shortest = min(shortest, at.length)
         moved = _damped(objective, at, -_corrected(inverse, seen, at.gradient), _HALVINGS if last else 1, shortest)
         if last and moved is at:
