@@ -1,19 +1,17 @@
 """Tables: exact bounded aggregates on DuckDB beside its raw GROUP BY and beside hand-written SQL that bounds persons.
 
-`python benchmarks/queries.py [--rows 10000000] [--repeats 3] [--opendp PYTHON] [--growth] [--postgres ADDRESS] [--spark]
-[--large ROWS]`. Ten million rows, a million
-persons, a thousand groups with long tails; CPU time of all threads, the best of the repeats, data in memory as arrays. The
-hand-written SQL keeps five groups of a person by the engine's own hash, which is not portable and has no salt: a lower
-limit, not a rival. Then whole questions through `pv.Table`: planning, previewing, the fixed cost of a release, and the same
-Parquet file asked by privet and, with `--opendp` and an interpreter that has `opendp[polars]`, by OpenDP. `--growth`: time
-against rows, persons and groups. `--postgres` and `--spark`: the same beside a server's own GROUP BY, in seconds of the
-wall clock, since the work is done in another process. `--large`: a generated Parquet file of so many rows, with 3 GB for
-DuckDB.
+`python benchmarks/queries.py [--rows 10000000] [--repeats 3] [--opendp PYTHON] [--growth] [--postgres ADDRESS]
+[--spark]`. Ten million rows, a million persons, a thousand groups with long tails; CPU time of all threads, the best of
+the repeats, data in memory as arrays. The hand-written SQL keeps five groups of a person by the engine's own hash,
+which is not portable and has no salt: a lower limit, not a rival. Then whole questions through `pv.Table`: planning,
+previewing, the fixed cost of a release, and the same Parquet file asked by privet and, with `--opendp` and an
+interpreter that has `opendp[polars]`, by OpenDP. `--growth`: time against rows, persons and groups. `--postgres` and
+`--spark`: the same beside a server's own GROUP BY, in seconds of the wall clock, since the work is done in another
+process. Files beyond memory: `queries_large.py`.
 """
 
 import argparse
 import json
-import resource
 import subprocess
 import tempfile
 import time
@@ -130,12 +128,8 @@ def main():
     arguments.add_argument("--growth", action="store_true", help="time against the number of rows, persons and groups")
     arguments.add_argument("--postgres", help="the address of a PostgreSQL server in which a table may be made")
     arguments.add_argument("--spark", action="store_true", help="a local Spark")
-    arguments.add_argument("--large", type=int, help="so many rows in a generated Parquet file")
     arguments.add_argument("--json", action="store_true")
     chosen = arguments.parse_args()
-    if chosen.large:
-        print("\n".join(map(told, large(chosen.large))))
-        return
     held = table(chosen.rows)
     if chosen.growth:
         growth(held, chosen.repeats)
@@ -267,30 +261,6 @@ def on_spark(held, repeats):
         made = beside("Spark", lambda: session.sql(RAW).collect(), {"held": frame}, repeats, (1.3, 5.0))
     session.stop()
     return made
-
-
-def large(rows):
-    """A file that is generated, and read with little memory."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, engine = str(Path(folder) / "held.parquet"), duckdb.connect(config={"memory_limit": "3GB"})
-        mixed = "hash(range)"
-        made = (
-            f'SELECT CAST({mixed} % {max(rows // 10, 1)} AS BIGINT) AS "user", '
-            f"CAST({mixed} // 7919 % 1000 AS BIGINT) AS grp, "
-            f"CAST({mixed} // 104729 % 4000000 AS DOUBLE) / 30000 AS val FROM range({rows})"
-        )
-        engine.execute(f"COPY ({made}) TO '{path}' (FORMAT parquet)")
-        raw = best(lambda: engine.execute(RAW.replace("held", f"'{path}'")).fetchall(), 1)
-        engine.close()
-        lines = []
-        for name, about, mean in (("rows", Rows(), True), ("persons", PERSON, False)):
-            settings = {"memory_limit": "3GB", "temp_directory": folder}
-            begin, data = time.perf_counter(), {"held": path}
-            seconds = best(lambda: exact_aggregates(plan(about, mean), data, SALTS, **settings), 1)  # noqa: B023
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-            task = f"{rows:,} rows, {name}, {peak:.1f} GB, {time.perf_counter() - begin:.0f} s waited"
-            lines.append({"task": task, "seconds": seconds, "beside": raw})
-        return lines
 
 
 if __name__ == "__main__":
