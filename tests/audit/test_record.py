@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from privet import audit, mechanisms
+from privet import audit, mechanisms, noise
 
 LAPLACE = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
 COUNT = mechanisms.Count.for_budget(epsilon=1.0)
@@ -280,3 +280,20 @@ def test_the_standard_library_is_as_before():
     start, submit = threading.Thread.start, ThreadPoolExecutor.submit
     audit.replay(sound, LEFT, RIGHT)
     assert (threading.Thread.start, ThreadPoolExecutor.submit) == (start, submit)
+
+
+def test_a_pipeline_that_ends_with_an_error_is_said_to_be_judged_no_further():
+    def broken(rows):
+        LAPLACE.release(sum(rows))
+        raise KeyError("column")
+
+    assert any("ended with an error" in note for note in audit.replay(broken, LEFT, RIGHT).notes)
+    assert not any("ended with an error" in note for note in audit.replay(sound, LEFT, RIGHT).notes)
+
+
+def test_noise_from_a_seed_is_named():
+    def seeded(rows):
+        return LAPLACE.release(sum(rows), source=noise.Seeded(7)).value
+
+    assert any("from a seed" in note for note in audit.replay(seeded, LEFT, RIGHT).notes)
+    assert not any("from a seed" in note for note in audit.replay(sound, LEFT, RIGHT).notes)

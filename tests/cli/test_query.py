@@ -174,3 +174,6 @@ def test_a_draft_is_written_once_and_must_be_filled_in(privet, ask):
     place.write_text('[columns.age]\nkind = "int"\nlower = "FILL IN"\nupper = 3\n', encoding="utf-8")
     with pytest.raises(pv.errors.InvalidParameter, match="fill in lower"):
         pv.Table(ask.folder / "visits.csv", schema=place)
+    place.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(pv.errors.InvalidParameter, match="cannot be read"):
+        pv.Table(ask.folder / "visits.csv", schema=place)

@@ -62,8 +62,13 @@ def test_files_that_are_none_and_models_that_are_not_fitted(tmp_path):
     (tmp_path / "text").write_text("hello")
     with pytest.raises(SerialisationError):
         learn.load(tmp_path / "text")
+    (tmp_path / "deep").write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(SerialisationError):
+        learn.load(tmp_path / "deep")
     with pytest.raises(InvalidParameter):
         learn.save(learn.LogisticRegression(), tmp_path / "x")
+    with pytest.raises(SerialisationError, match="still here"):
+        learn.save(MODELS[0], tmp_path)  # a folder
 
 
 COLUMNS = {"age": pv.Int(0, 100), "ward": pv.Category(["A", "B"]), "dose": pv.Float(-1.0, 3.0), "ill": pv.Bool()}
@@ -154,6 +159,8 @@ def test_the_command_fits_pays_and_leaves_a_model(ending, tmp_path):
         (["--target", "ill", "--model", "linear"], "regression"),
         (["--target", "cost"], "classifier"),
         (["--target", "ill", "--model", "forest"], "--model"),
+        (["--target", "ill", "--out", "."], "--out"),
+        (["--target", "ill", "--out", "no/such/folder/m.json"], "--out"),
     ],
 )
 def test_the_command_answers_mistakes_in_one_sentence(more, word, tmp_path):

@@ -113,6 +113,9 @@ def replay(pipeline: Callable[[Any], Any], left: Any, right: Any) -> Replay:
     known = {finding._place for finding in again}
     judged = tuple(finding for finding in found if finding._place not in known)
     said = () if not again else ("the pipeline drew public randomness, read a clock or kept a state: see `unstable`",)
+    if first.exception is not None:
+        name = first.exception.split(":")[0]
+        record.notes.add(f"the pipeline ended with an error ({name}): nothing that comes after it was compared")
     return Replay(record.most, judged, tuple(again), (*said, *sorted(record.notes)))
 
 
@@ -138,7 +141,12 @@ class _Record:
 
     def _keep(self, mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
         kept = _copied(value)
-        release = replace(run(), insecure=True)  # a recorded release is known to the audit: it protects nobody
+        made = run()
+        if made.insecure:
+            self.notes.add(
+                "noise was drawn from a seed: whoever knows it takes the noise off, which is not judged here"
+            )
+        release = replace(made, insecure=True)  # a recorded release is known to the audit: it protects nobody
         if value is STREAM:
             release = replace(release, value=Recorded(release.value))
         self._calls.setdefault(lane(), []).append(_Call(mechanism, kept, release))

@@ -1,5 +1,6 @@
 """`privet fit`: a private model of a file, by its schema, paid from a ledger."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,6 +75,7 @@ def fit(
         raise InvalidParameter(f"--model must be one of {', '.join(_MODELS)}")
     if ledger is None:
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
+    _refuse_unwritable(out)
     table = Table(file, schema=schema)
     made = getattr(learn, _MODELS[model])(epsilon=epsilon, delta=delta, ledger=open_ledger(ledger))
     with stoppable(), progress():
@@ -81,6 +83,12 @@ def fit(
     if out is not None:
         learn.save(made, out)
     _show(made, out, json)
+
+
+def _refuse_unwritable(out: Path | None) -> None:
+    """A model that cannot be written is lost, and paid for: so this is seen before."""
+    if out is not None and (out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK)):
+        raise InvalidParameter(f"--out: {str(out)!r} cannot be written; nothing was fitted, and nothing paid")
 
 
 def _show(made: Any, out: Path | None, json: bool) -> None:

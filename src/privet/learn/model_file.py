@@ -43,7 +43,13 @@ def save(model: PrivateEstimator, path: str | Path) -> None:
         "fitted": {name: _written(value) for name, value in fitted.items()},
         "privacy": model.privacy_.to_dict(),
     }
-    Path(path).write_text(json.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
+    text = json.dumps(document, indent=1, allow_nan=False)
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError:
+        raise SerialisationError(
+            "the model's file cannot be written; the model is still here: save it elsewhere"
+        ) from None
 
 
 def load(path: str | Path) -> Any:
@@ -63,7 +69,7 @@ def load(path: str | Path) -> Any:
         model.privacy_ = _privacy(document["privacy"])
     except OSError:
         raise SerialisationError("the model's file cannot be read") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SerialisationError("the file does not hold a model of privet, or of a newer version of it") from None
     return model
 

@@ -62,8 +62,8 @@ def read_schema(text: str) -> tuple[dict[str, Column], Rows | Person]:
 def read_schema_file(path: str | Path) -> tuple[dict[str, Column], Rows | Person]:
     """The columns and the unit of a schema file."""
     try:
-        return read_schema(Path(path).read_text(encoding="utf-8"))
-    except OSError:
+        return read_schema(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError):
         raise InvalidParameter(f"the schema file {str(path)!r} cannot be read") from None
 
 
