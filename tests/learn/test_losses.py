@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from privet.learn.losses import ClippedPoisson, Huber, HuberHinge, Logistic, Pinball
+from privet.errors import InvalidParameter
+from privet.learn.losses import ClippedPoisson, Huber, HuberHinge, Logistic, Pinball, Softmax
 
 MARGINS = np.concatenate([np.linspace(-60, 60, 4801), [-1e300, -1e8, 1e8, 1e300]])
 LABELS, NUMBERS, COUNTS = [-1.0, 1.0], [-1.0, -0.3, 0.0, 1.0], [0.0, 1.0, 2.5, 9.0]
@@ -50,3 +51,8 @@ def test_logistic_curvature_belongs_to_its_slope():
     m = np.linspace(-30, 30, 601)
     t = np.abs(Logistic().slope(m, np.ones(len(m))))
     assert np.allclose(Logistic().curvature(m, np.ones(len(m))), t * (1 - t), rtol=1e-12, atol=1e-15)
+
+
+def test_two_classes_have_one_margin():
+    with pytest.raises(InvalidParameter, match=r"take Logistic\(\)"):
+        Softmax(2)

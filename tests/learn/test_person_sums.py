@@ -12,9 +12,9 @@ import privet as pv
 from privet import learn, noise
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Logistic, Softmax
-from privet.learn.problem import ArrayRecords, Classes, GridRows, TableRecords, Task, gradient_grid, grid_rows
+from privet.learn.problem import ArrayRecords, Classes, GridRows, Interval, TableRecords, Task, gradient_grid, grid_rows
 from privet.learn.problem.person_sums import MOST_ROWS, clipped_sums, sums_of_persons
-from privet.learn.solvers import NoisyGD, PersonFit
+from privet.learn.solvers import NoisyGD, PersonFit, SufficientStatistics, exact_totals
 from privet.privacy import Guarantee, Unit
 
 CLIP, MOST, SALTS = 0.5, 6, (1, 2, 3, 4, 5)
@@ -111,11 +111,12 @@ def test_it_does_not_matter_where_blocks_end(monkeypatch):
     assert np.array_equal(gradient(shuffled), gradient(people()))
 
 
-def test_persons_that_are_cut_where_a_block_ends_are_noticed(monkeypatch):
-    def forgetful(parts):
-        for part in parts:
-            yield from sums_of_persons([part])
+def forgetful(parts):
+    for part in parts:
+        yield from sums_of_persons([part])
 
+
+def test_persons_that_are_cut_where_a_block_ends_are_noticed(monkeypatch):
     monkeypatch.setattr(grid_rows, "sums_of_persons", forgetful)
     with pytest.raises(AssertionError, match="is cut where"):
         check_blocks(monkeypatch, sizes=(7,))
@@ -199,3 +200,64 @@ def test_a_file_is_fitted_as_a_frame_is(tmp_path):
         models.append(model.fit(table, target="y"))
     assert np.array_equal(models[0].coef_, models[1].coef_)
     assert "added up and clipped as one" in str(models[0].privacy_)
+
+
+def person_gram(data, made=exact_totals.exact_person_gram, most=MOST):
+    table = pv.Table(data, columns=COLUMNS, unit=pv.Person("id", max_rows=most))
+    records = TableRecords(table.rows, table.data, learn.Encoding(COLUMNS, "y")).salted(SALTS)
+    task = Task(features=2, row_norm=1.0, target=Interval(0.0, 2.0))
+    try:
+        return np.asarray(made(task, records, 2) * float(exact_totals.GRID.step), dtype=float)
+    finally:
+        records.close()
+
+
+def check_gram_of_one_person(data, made=exact_totals.exact_person_gram):
+    whole = person_gram(data, made)
+    moved = [np.linalg.norm(whole - person_gram(data[data["id"] != person], made)) for person in data["id"].unique()]
+    assert max(moved) <= 2.0, "a person moves the Gram by more than one record may"
+    assert max(moved) > 1.99
+
+
+def test_a_person_moves_the_gram_as_far_as_one_record_may():
+    check_gram_of_one_person(people(12))
+    with pytest.raises(AssertionError, match="by more than one record"):
+        check_gram_of_one_person(
+            people(12), lambda task, records, _: exact_totals.exact_gram(task, records, targets=True)
+        )
+
+
+def test_a_gram_by_person_is_that_of_weighted_records(monkeypatch):
+    """By an oracle of its own; and wherever blocks end. A twin that cuts persons there is noticed."""
+    data = people()
+    few = data[data.groupby("id")["id"].transform("size") <= MOST]
+    total = np.zeros((4, 4))
+    for _, mine in few.groupby("id"):
+        rows = mine[["x", "z"]].to_numpy()
+        rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
+        rows = np.column_stack([rows, np.full(len(rows), 1.0 / 3.0)]) / math.hypot(1.0, 1.0 / 3.0)
+        z = np.column_stack([rows, mine["y"].to_numpy() - 1.0])
+        total += z.T @ z * min(1.0, 2.0 / np.linalg.norm(z.T @ z))
+    found = person_gram(few)
+    np.testing.assert_allclose(found, total, atol=1e-3)
+    monkeypatch.setattr("privet.learn.problem.table_records.BLOCK", 7)
+    monkeypatch.setattr(exact_totals, "_PRODUCTS", 50)
+    assert np.array_equal(person_gram(few), found)
+    monkeypatch.setattr(exact_totals, "sums_of_persons", forgetful)
+    assert not np.array_equal(person_gram(few), found)
+
+
+def test_a_regression_by_person_has_the_noise_of_one_record():
+    table = pv.Table(people(400), columns=COLUMNS, unit=pv.Person("id", max_rows=MOST))
+    plans = {}
+    for by_person in (False, True):
+        solver = SufficientStatistics(by_person=by_person)
+        model = learn.LinearRegression(epsilon=1.0, delta=1e-6, solver=solver).fit(table, target="y")
+        plans[by_person] = model.privacy_
+    noises = [float(plans[each].plan["rows"]["noise"]["noise"]["scale"]) for each in (False, True)]
+    assert noises[0] == pytest.approx(MOST * noises[1], rel=1e-6)
+    assert any("clipped as one" in note for note in plans[True].notes)
+    with pytest.raises(InvalidData, match="a table about persons"):
+        learn.LinearRegression(
+            epsilon=1.0, delta=1e-6, row_norm=1.0, bounds_y=(0, 1), solver=SufficientStatistics(by_person=True)
+        ).fit(np.zeros((3, 1)), np.zeros(3))

@@ -61,7 +61,7 @@ plant(
 plant(
     "by person: rows at the price of a sum",
     "learn/solvers/person_fit.py",
-    "return 1 if isinstance(self.rows, NoisyGDFit) and self.rows.by_person else self.max_rows",
+    "return 1 if isinstance(self.rows, NoisyGDFit | StatisticsFit) and self.rows.by_person else self.max_rows",
     "return 1",
     "tests/learn/test_person_sums.py -k 'price_is_that_of_one'",
 )

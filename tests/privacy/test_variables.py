@@ -226,3 +226,27 @@ def test_the_lower_hull_is_that_of_a_walk_over_all_vertices():
             y = np.minimum((x - 20.0) ** 2, (x - rng.integers(30, 90)) ** 2 + rng.integers(-50, 50))
         found = [lower_hull(x, y), _walked(x, y)]  # after a few rounds for all vertices at once, and alone
         assert all(list(each) == walked(x, y) for each in found)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        privacy.ObjectivePerturbationLoss(0.4, 1.0, "logistic"),
+        privacy.PoissonSampled(privacy.GaussianLoss(0.4), 0.2),
+        privacy.LaplaceLoss(0.1),
+    ],
+)
+def test_a_composition_keeps_its_digits_in_both_directions(part, direction):
+    """Against an integral over the loss of the normal part. The direction add was the mirror image of the other, where
+    rounding of 4e-12 stood for every smaller delta, and some came out too small."""
+    mu = 1.0
+    total, alone = (
+        privacy.Composed((part, privacy.GaussianLoss(1.0 / mu))).variable(direction),
+        part.variable(direction),
+    )
+    z = np.linspace(-14.0, 14.0, 20_001)
+    weights = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * (z[1] - z[0])
+    for epsilon in (2.0, 15.0, 20.0, 25.0, 30.0):
+        truth = float(weights @ alone.delta(epsilon - mu * z - 0.5 * mu * mu))
+        assert truth * (1.0 - 1e-3) - 1e-40 <= float(total.delta(epsilon)) <= truth * 1.02 + 1e-40

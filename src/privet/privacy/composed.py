@@ -125,14 +125,22 @@ class Total(PrivacyLoss):
             return NormalVariable(mu) if mu > 0.0 else binary_variable(0.0)
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0].variable(direction)
-        whole = _summed(self)
-        return whole if direction == "remove" else whole.reversed()
+        if self._listed is not None:
+            return self._listed if direction == "remove" else self._listed.reversed()
+        alike = all(part.variable("remove").symmetric for part, _ in parts)
+        return _summed(self, "remove" if alike else direction)
 
 
 @lru_cache(maxsize=64)
-def _summed(total: Total) -> LossVariable:
-    """The sum of the parts' losses: listed while outcomes are few, else a lattice law above it. Costly, so it is kept."""
-    found = total._listed or variable_of_sum([(part.variable("remove"), n) for part, n in total.parts()])
+def _summed(total: Total, direction: Direction) -> LossVariable:
+    """A lattice law above the sum of the parts' losses. Costly, so it is kept.
+
+    Of each direction by itself, on one lattice, so that both are mirror images but for rounding: in a mirror image as such
+    what is left over of 1 is mass at infinity, and that is rounding alone where epsilon is large.
+    """
+    towards = [(part.variable("remove"), n) for part, n in total.parts()]
+    back = towards if direction == "remove" else [(part.variable("add"), n) for part, n in total.parts()]
+    found = variable_of_sum(back, towards)
     if found is not None:
         return found
     if math.isfinite(total.approximate().epsilon) and total.approximate().delta < 1.0:

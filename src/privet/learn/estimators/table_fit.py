@@ -118,7 +118,7 @@ def table_notes(model: Any, plan: Any, promise: Guarantee) -> tuple[str, ...]:
     share = promise if one else coming_or_going(promise, plan.about)
     kept = f"at most {plan.max_rows} rows of a person are kept, and the price is that of so many"
     if plan.links == 1 < plan.max_rows:
-        kept = f"the gradients of a person's rows, at most {plan.max_rows}, are added up and clipped as one"
+        kept = f"what a person's rows, at most {plan.max_rows}, add is added up and clipped as one"
     return (*model._notes(plan.rows, share), kept, zeros)
 
 

@@ -7,13 +7,14 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import count, set_frozen
+from privet.errors import InvalidParameter
 from privet.learn.losses.loss import Loss
 
 
 @final
 @dataclass(frozen=True)
 class Softmax(Loss):
-    """log(sum of e^m_k) - m_y for margins m of `classes` columns and labels y of 0, 1, 2, ...
+    """log(sum of e^m_k) - m_y for margins m of `classes` columns, three or more, and labels y of 0, 1, 2, ...
 
     The gradient of a record is (p - e_y) x^T, whose length is at most sqrt(2); its Hessian, (diag p - p p^T) times x x^T,
     is at most 1/2.
@@ -28,6 +29,8 @@ class Softmax(Loss):
 
     def __post_init__(self) -> None:
         set_frozen(self, classes=count("classes", self.classes, 2))
+        if self.classes == 2:  # the same model with twice the coefficients, and more noise on each
+            raise InvalidParameter("two classes have one margin: take Logistic()")
 
     @property
     def outputs(self) -> int:

@@ -121,8 +121,10 @@ class Task:
                     if targets:
                         tiles[:, -1] = np.clip(encoded[piece], -1.0, 1.0) * steps
                     np.trunc(tiles, out=tiles)
+                whose = None if chunk.persons is None else chunk.persons[piece]
                 for first in range(0, len(tiles), rows):
-                    yield Chunk(tiles[first : first + rows], encoded[piece][first : first + rows])
+                    here = slice(first, first + rows)
+                    yield Chunk(tiles[here], encoded[piece][here], None if whose is None else whose[here])
 
     def _read(self, records: Records) -> Iterator[tuple[Chunk, Array, Array]]:
         """Records as they are given, encoded targets, and which targets are not valid."""

@@ -13,7 +13,8 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.learn.losses import Loss
-from privet.learn.problem import Records, Task
+from privet.learn.problem import Chunk, Records, Task
+from privet.learn.problem.person_sums import clipped_sums, sums_of_persons
 from privet.noise import Grid
 
 STEPS = 2**21
@@ -21,6 +22,7 @@ GRID = Grid(-42)  # the steps of sums of products
 _TILE = 2**10  # rows whose products of at most 2^42 are added up in doubles: below 2^53
 _TILES = 2**10  # tiles whose sums are added up in int64: below 2^63
 
+_PRODUCTS = 2**20  # numbers in a block of products of single records
 _BLOCK = 2**21  # numbers in a block of those
 _HELD = 2**26  # numbers that are kept between sums: a quarter of a gigabyte
 
@@ -152,6 +154,29 @@ def exact_gram(task: Task, records: Records, *, targets: bool = False) -> Any:
     """
     size = task.dimension + targets
     return records.exact_added(lambda piece: _gram(tiles(task, piece, targets=targets), size))
+
+
+def exact_person_gram(task: Task, records: Records, longest: int) -> Any:
+    """As `exact_gram` with targets, of each person the sum over all their records, clipped to `longest` in Frobenius norm:
+    one person moves it by no more than that, however many records they have. Not releasable.
+    """
+    size, most = task.dimension + 1, float(longest * STEPS**2)
+    rows = max(1, _PRODUCTS // size**2)
+
+    def part(piece: Records) -> Any:
+        total = np.zeros(size * size, dtype=object)
+        for sums in sums_of_persons(_products(task.whole_tiles(piece, rows=rows, steps=STEPS, targets=True))):
+            total = total + clipped_sums(sums, most).sum(axis=0)
+        return total.reshape(size, size)
+
+    return records.exact_added(part)
+
+
+def _products(chunks: Iterator[Chunk]) -> Iterator[tuple[Array, Array]]:
+    """Whose each record is, and all products of its numbers: at most 2^42 each."""
+    for rows, _, persons in chunks:
+        whole_rows = rows.astype(np.int64)
+        yield persons, (whole_rows[:, :, None] * whole_rows[:, None, :]).reshape(len(rows), -1)
 
 
 def exact_bent_gram(task: Task, records: Records, loss: Loss, weights: Array) -> Any:

@@ -17,6 +17,7 @@ from privet.learn.problem.person_sums import MOST_ROWS
 from privet.learn.problem.table_records import TableRecords
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.noisy_gd import NoisyGD, NoisyGDFit
+from privet.learn.solvers.sufficient_statistics import StatisticsFit
 from privet.mechanisms import Algorithm, Mechanism
 from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
@@ -40,7 +41,7 @@ class PersonFit(Algorithm[Any, Any]):
 
     **Guarantee:** the price of `rows`, a fit that is private for max_rows rows that come or go, or for one, and then for
     a group of them; of twice as many where a person is replaced, who may have another number of rows. A fit that clips the
-    sum of each person (`NoisyGD(by_person=True)`) has the price of one row, of two where a person is replaced. Where
+    sum of each person (`by_person=True`) has the price of one row, of two where a person is replaced. Where
     `rows_epsilon` is given, the fit of one row counts as (rows_epsilon, rows_delta): what has no closed form for groups.
     **Sensitivity:** what is kept of a person depends on that person's rows and on the salts alone.
     **Reference:** Dwork & Roth 2014, theorem 2.2; Desfontaines & Pejó 2020.
@@ -101,7 +102,7 @@ class PersonFit(Algorithm[Any, Any]):
         """How many steps, each as large as one row, lead from data with a person to data without: one for each row that is
         kept, or a single one where the sum of a person's rows is clipped as a row is.
         """
-        return 1 if isinstance(self.rows, NoisyGDFit) and self.rows.by_person else self.max_rows
+        return 1 if isinstance(self.rows, NoisyGDFit | StatisticsFit) and self.rows.by_person else self.max_rows
 
     @property
     def task(self) -> Task:

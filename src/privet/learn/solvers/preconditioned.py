@@ -36,7 +36,7 @@ _CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few grad
 class Preconditioned(Solver):
     """A noisy Gram matrix of the rows, then noisy gradient steps that are scaled by its inverse.
 
-    `share` of mu^2 buys the Gram matrix S, whose eigenvalues are floored at `floor` times the size of its noise. A step
+    `share` of mu^2 buys the Gram matrix S, whose eigenvalues are floored at `floor` sigma sqrt(d), sigma its noise. A step
     multiplies by the inverse of smoothness S, and by `step_size` (1; for several classes 2, since the Hessian of a softmax
     is far below its bound): no length has to be tuned, and the number of records is not needed. The mean of the second
     half of the iterates is the answer.
@@ -143,8 +143,8 @@ class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
         """The inverse of smoothness S + strength I, from the noisy S with its eigenvalues floored: from a release alone."""
         size = self.task.dimension
         values, vectors = np.linalg.eigh(gram_matrix(noisy, size))
-        # About how large the eigenvalues of the noise are. Its scale is in the units of `GridRows.gram`, which holds five
-        # times the entries of the diagonal in steps of 2^-32.
+        # sigma sqrt(d): between the usual eigenvalues of the noise, sigma sqrt(d/2), and the largest, sigma sqrt(2d). The
+        # scale is in the units of `GridRows.gram`, which holds five times the diagonal in steps of 2^-32.
         spread = self.gram.scale / 5.0 * 2.0**-32 * math.sqrt(size)
         scaled = self.model.smoothness * np.maximum(values, self.floor * spread) + self.strength
         return np.asarray((vectors / scaled) @ vectors.T)

@@ -1,19 +1,19 @@
 """Linear regression from one noisy Gram, the matrix of all sums of products, of rows and targets together."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 
 from privet._numerics import Array, root_up
-from privet._validate import at_least, instance, set_frozen
-from privet.errors import InvalidParameter
+from privet._validate import at_least, flag, instance, set_frozen
+from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.equations import FORM, check_squared, reach, solved
-from privet.learn.solvers.exact_totals import GRID, exact_gram
+from privet.learn.solvers.exact_totals import GRID, exact_gram, exact_person_gram
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.shrinkage import Noise
 from privet.learn.solvers.solver import Solver
@@ -24,6 +24,7 @@ from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 _ROOT2 = Fraction(root_up(2))  # sqrt2, rounded up to a double
+_LONGEST = 2  # the Gram of one record in Frobenius norm
 _SQUARED_REACH = (4, 8)  # the squared sensitivity of the Gram under add/remove and under replace: see `StatisticsFit`
 
 
@@ -34,6 +35,8 @@ class SufficientStatistics(Solver):
 
     How far the equations are trusted is read off the released matrix itself, at no cost. A pure epsilon has noise of the
     kind `Ball`: far more of it, since its length grows with the number of entries. `ridge` is scikit-learn's alpha.
+    `by_person` is for tables about persons with several records: the Grams of a person's records are added up, and clipped
+    as one to what a single record may have, so that a person counts for no more than that.
 
     The answer is (G + ridge I)^-1 b, shrunk where noise is as large as G: (G, b) is the noisy Gram of (x, y).
 
@@ -44,12 +47,16 @@ class SufficientStatistics(Solver):
     """
 
     ridge: float = 0.0
+    by_person: bool = False
 
     def __post_init__(self) -> None:
         set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
+        flag("by_person", self.by_person)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
         check_squared(task, loss)
+        if self.by_person:  # however many records a person has, they are one sum
+            task = replace(task, unit=replace(task.unit, group_size=1))
         bound, size = reach(*_SQUARED_REACH, task.unit), task.dimension + 1
         made: SymmetricGaussian | Ball
         if target.epsilon is not None and target.delta == 0.0:
@@ -58,7 +65,7 @@ class SufficientStatistics(Solver):
             made = SymmetricGaussian.for_budget(
                 size=size, sensitivity=bound, epsilon=target.epsilon, delta=target.delta, rho=target.rho, mu=target.mu
             )
-        return StatisticsFit(task=task, ridge=self.ridge, noise=made, at=made.at)
+        return StatisticsFit(task=task, ridge=self.ridge, noise=made, at=made.at, by_person=self.by_person)
 
 
 @final
@@ -68,7 +75,8 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
     """The noisy Gram of (x, y), and the coefficients that follow from it.
 
     **Guarantee:** that of the one release.
-    **Sensitivity:** Frobenius: |z|^2 <= 2 for z = (x, y) with |x|, |y| <= 1 under add/remove; 2 sqrt2 under replace.
+    **Sensitivity:** Frobenius: |z|^2 <= 2 for z = (x, y) with |x|, |y| <= 1 under add/remove; 2 sqrt2 under replace. With
+    `by_person`, which is run by `PersonFit`, the same for a person, whose Gram is clipped to 2.
     **Reference:** Vu & Slavkovic 2009; Foulds et al. 2016; Wang 2018.
     **Proof:** docs/proofs/learn/sufficient_statistics.md.
     """
@@ -79,9 +87,13 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
     ridge: float
     noise: SymmetricGaussian | Ball
     at: float | None = field(default=None, repr=False)
+    by_person: bool = False
 
     def __post_init__(self) -> None:
         instance("task", self.task, Task)
+        flag("by_person", self.by_person)
+        if self.by_person and self.task.unit.group_size != 1:
+            raise InvalidParameter("the sum of a person is one, however many records it is of: plan it for one")
         set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         instance("noise", self.noise, SymmetricGaussian, Ball)
         needed = reach(*_SQUARED_REACH, self.task.unit)
@@ -99,9 +111,19 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
     def form(self) -> Form:
         return FORM
 
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        if self.by_person and not value.about_persons:
+            raise InvalidData("by_person adds up the records of each person: fit a table about persons")
+
+    def _exact_gram(self, records: Records) -> Any:
+        if self.by_person:
+            return exact_person_gram(self.task, records, _LONGEST)
+        return exact_gram(self.task, records, targets=True)
+
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         size = self.task.dimension
-        moments = self._released(exact_gram(self.task, prepared, targets=True), source)
+        moments = self._released(self._exact_gram(prepared), source)
         gram, cross = moments[:size, :size], moments[:size, size]
         sigma = self.noise.sigma if isinstance(self.noise, SymmetricGaussian) else _sigma(self.noise, size + 1)
         off_diagonal = sigma * 0.5**0.5  # the standard deviation there, as in `cross`; on the diagonal it is sigma

@@ -15,8 +15,11 @@ _TAIL = 1e-60  # mass that one release, or one convolution, may send to infinity
 _LARGEST_LOSS = 650.0
 
 
-def variable_of_sum(variables: list[tuple[LossVariable, int]]) -> AtomicVariable | None:
-    """A variable that dominates the sum of independent copies, n of each; None where losses are too large to list.
+def variable_of_sum(
+    variables: list[tuple[LossVariable, int]], like: list[tuple[LossVariable, int]] | None = None
+) -> AtomicVariable | None:
+    """A variable that dominates the sum of independent copies, n of each; None where losses are too large to list. The
+    lattice is the one for `like`, where that is given: for their mirror images, so that both sums lie on one lattice.
 
     Each law is moved to a lattice by connecting the dots (a cell's mass goes to its two ends, so that its P- and Q-mass are
     kept); sums of lattice points are lattice points. All terms are positive: the far tail keeps its digits.
@@ -30,12 +33,7 @@ def variable_of_sum(variables: list[tuple[LossVariable, int]]) -> AtomicVariable
     ends = [_ends(variable) for variable, _ in variables]
     if max(max(-low, high) for low, high in ends) > _LARGEST_LOSS:
         return None
-    widest = max(high - low for low, high in ends)
-    deviations = [deviation(variable) for variable, _ in variables]
-    spread = math.sqrt(math.fsum(n * s * s for s, (_, n) in zip(deviations, variables, strict=True)))
-    width = max(widest + _REACH * spread, TINY)
-    fine = min((s for s in deviations if s > 0.0), default=width) / _FINE
-    step = max(min(width / _NODES, fine), width / _MORE_NODES)
+    step = _step(variables if like is None else like)
     total = LatticeLaw(0, np.ones(1), 0.0, 0.0)
     for variable, n in variables:
         total = total.plus(lattice_law(variable, step).times(n))
@@ -50,6 +48,16 @@ def variable_of_sum(variables: list[tuple[LossVariable, int]]) -> AtomicVariable
     left = max(0.0, 1.0 - math.fsum(q))
     blur = 16.0 * UNIT_ROUNDOFF * float(np.abs(losses).max())
     return AtomicVariable(losses, p, q, total.infinite, left, (float(losses[0]), step), blur, total.error)
+
+
+def _step(variables: list[tuple[LossVariable, int]]) -> float:
+    """How fine the lattice is."""
+    widest = max(high - low for low, high in (_ends(variable) for variable, _ in variables))
+    deviations = [deviation(variable) for variable, _ in variables]
+    spread = math.sqrt(math.fsum(n * s * s for s, (_, n) in zip(deviations, variables, strict=True)))
+    width = max(widest + _REACH * spread, TINY)
+    fine = min((s for s in deviations if s > 0.0), default=width) / _FINE
+    return max(min(width / _NODES, fine), width / _MORE_NODES)
 
 
 class LatticeLaw:
