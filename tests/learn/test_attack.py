@@ -216,6 +216,8 @@ def test_a_pickled_model_holds_neither_data_nor_noise():
     again = pickle.loads(packed)
     assert again.coef_ == pytest.approx(model.coef_)
     assert set(vars(model)) - set(model.get_params()) == {
+        "_facts",  # the public plan
+        "_released",
         "n_features_in_",
         "coef_",
         "intercept_",

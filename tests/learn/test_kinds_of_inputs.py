@@ -108,6 +108,6 @@ def test_only_a_truth_value_is_one(kind, name, value):
 
 
 def test_there_are_flags_and_those_of_numpy_count():
-    assert {name for _, name in FLAGS} == {"fit_intercept", "with_mean", "with_std", "clip"}
+    assert {name for _, name in FLAGS} == {"fit_intercept", "with_mean", "with_std", "clip", "intervals"}
     model = learn.LogisticRegression(epsilon=1.0, row_norm=1.0, classes=[0, 1], fit_intercept=np.bool_(False))
     assert model.fit(np.zeros((N, 1)), LABELS).intercept_ == 0.0
