@@ -66,7 +66,7 @@ def usual_solver(promise: Guarantee, ridge: float) -> Solver:
     """Boosted statistics; for a pure epsilon those with pure noise.
 
     >>> usual_solver(Guarantee(1.0), 0.0)
-    SufficientStatistics(ridge=0.0)
+    SufficientStatistics(ridge=0.0, by_person=False)
     """
     pure = promise.epsilon is not None and promise.delta == 0.0
     return SufficientStatistics(ridge=ridge) if pure else BoostedSSP(ridge=ridge)
