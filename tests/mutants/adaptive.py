@@ -10,77 +10,76 @@ ADAPTIVE = Table(
 )
 plant = ADAPTIVE.plant
 
-PARTITION = "workloads/adaptive/noisy_partition.py"
 plant(
     "partition: half the noise",
-    PARTITION,
+    "workloads:NoisyPartition._cheapest",
     "drawn = np.asarray(noise.discrete_laplace(scale=scale, size=(runs, len(cost)), source=source))",
     "drawn = np.asarray(noise.discrete_laplace(scale=scale / 2, size=(runs, len(cost)), source=source))",
 )
 plant(
     "partition: what other buckets may fall is forgotten",
-    PARTITION,
+    "workloads:NoisyPartition._noise",
     "return Fraction(self.scale) * (reach(width) + max(1, reach(self._widths[-1])))",
     "return Fraction(self.scale) * max(1, reach(width))",
 )
-plant("partition: a deviation moves by one", PARTITION, "return min(2, width - 1)", "return min(1, width - 1)")
+plant("partition: a deviation moves by one", "workloads:reach", "return min(2, width - 1)", "return min(1, width - 1)")
 plant(
     "partition: replace at the price of one move",
-    PARTITION,
+    "workloads:NoisyPartition.sensitivity",
     "Fraction(2 if self.unit.relation",
     "Fraction(1 if self.unit.relation",
 )
 plant(
     "DAWA: the partition is not charged",
-    "workloads/adaptive/dawa.py",
+    "workloads:DAWA._prices",
     "return first, task.rest(1.0 - self.share, first)",
     "return (task.rest(1.0 - self.share, first),) * 2 if task.norm == 'never' else (task.rest(1.0, first),)",
 )
 plant(
     "EFPA: the bound of one frequency for all",
-    "workloads/adaptive/efpa.py",
+    "workloads:efpa._choice",
     "steps = Fraction(math.ceil(moves.value / tails.weight))",
     "steps = Fraction(math.ceil(moves.value / tails.weight / 2))",
 )
 plant(
     "EFPA: scores said to be monotone",
-    "workloads/adaptive/efpa.py",
+    "workloads:efpa._choice",
     "Exponential.for_budget(sensitivity=bound, candidates=counts,",
     "Exponential.for_budget(sensitivity=bound, candidates=counts, monotonic=True,",
 )
 plant(
     "MWEM: a query's weights are taken for ones",
-    "workloads/adaptive/mwem.py",
+    "workloads:query_reach",
     "return Fraction(max(1, int(np.max(high - low if replace else np.maximum(high, -low)))))",
     "return Fraction(1)",
 )
 plant(
     "MWEM: a move between cells counts once",
-    "workloads/adaptive/mwem.py",
+    "workloads:query_reach",
     "high - low if replace else np.maximum(high, -low)",
     "np.maximum(high, -low)",
 )
 plant(
     "MWEM: one round is free",
-    "workloads/adaptive/mwem.py",
+    "workloads:MWEM._prices",
     "Repeated(choice.loss, self.rounds), Repeated(answer.loss, self.rounds)",
     "Repeated(choice.loss, max(1, self.rounds - 1)), Repeated(answer.loss, self.rounds)",
 )
 plant(
     "automatic: the true number of rows",
-    "workloads/adaptive/automatic.py",
+    "workloads:Automatic._run",
     "rows = max(0.0, float(self._total(task).release(int(cells.sum()), source=source).value))",
     "rows = float(cells.sum() + 0 * self._total(task).release(int(cells.sum()), source=source).value)",
 )
 plant(
     "measuring with more than the rest of the budget",
-    "workloads/adaptive/adaptive_strategy.py",
+    "workloads:Task.measuring",
     "scale = up(noise * reach.value)",
     "scale = up(noise * reach.value / 2)",
 )
 plant(
     "biased answers pass for unbiased ones",
-    "workloads/families/biased.py",
+    "workloads:Biased.biased",
     "    def biased(self) -> bool:\n        return True",
     "    def biased(self) -> bool:\n        return False",
 )

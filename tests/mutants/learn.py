@@ -7,52 +7,51 @@ CANARY = "tests/learn/test_canaries.py -m 'not slow' -k '{}'"
 LAWS = "tests/laws -m 'not slow' -k '{}'"
 
 
-def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
+def plant(name: str, place: str, old: str, new: str, *tests: str) -> None:
     """Canaries and laws of the fit first, or the tests that are named, then all of the room."""
-    LEARN.plant(name, file, old, new, *tests, *LEARN.tests)
+    LEARN.plant(name, place, old, new, *tests, *LEARN.tests)
 
 
 # --- the price of objective perturbation ---
 
-PRICE = "privacy/objective_perturbation.py"
 plant(
     "objective price: no Jacobian",
-    PRICE,
+    "privacy:ObjectivePerturbationLoss._jacobian",
     'math.log1p(self.curvature / 4.0 if self.shape == "logistic" else self.curvature)',
     "math.log1p(0.0 * self.curvature)",
     "tests/learn/test_densities.py -k 'the_record_that_is_there or without_the_jacobian'",
 )
 plant(
     "objective price: the logistic curvature is that of no slope",
-    PRICE,
+    "privacy:_concave_peak.highest",
     "value = a * t * z + 0.5 * (a * t) ** 2 + np.log1p(kappa * t * (1.0 - t))",
     "value = a * t * z + 0.5 * (a * t) ** 2 + np.log1p(kappa * t * t * (1.0 - t) * 0.25)",
     "tests/learn/test_densities.py -k 'the_record_that_is_there or without_the_jacobian'",
 )
 plant(
     "objective price: one record moves where two do",
-    PRICE,
+    "privacy:ObjectivePerturbationLoss._delta",
     '_rayleigh(e, a) if self.shape == "general" else _folded(e, 2.0 * a)',
     '_rayleigh(e, a) if self.shape == "general" else _folded(e, a)',
     "tests/learn/test_densities.py -k 'replaced_record_is_attained'",
 )
 plant(
     "objective price: a plane is taken for a line",
-    PRICE,
+    "privacy:ObjectivePerturbationLoss._delta",
     '_rayleigh(e, a) if self.shape == "general" else _folded(e, 2.0 * a)',
     '_folded(e, 2.0 * a) if self.shape == "general" else _folded(e, 2.0 * a)',
     "tests/learn/test_densities.py -k 'two_dimensions_stay'",
 )
 plant(
     "objective price: a sign that changes is taken for one that does not",
-    PRICE,
+    "privacy:ObjectivePerturbationLoss._delta",
     'return _two_sided(epsilon, a) if self.shape == "general" else _folded(epsilon, a)',
     "return _folded(epsilon, a)",
     "tests/learn/test_densities.py -k 'adding_and_removing or two_dimensions_stay'",
 )
 plant(
     "objective price: composed by what holds at one epsilon",
-    PRICE,
+    "privacy:ObjectivePerturbationLoss._delta",
     'loose if self.shape == "fixed_sign" else np.minimum(loose, _joint(epsilon, self._a, self.curvature, cells))',
     'loose if self.shape == "fixed_sign" else np.minimum(loose, gaussian_delta(self._a, np.maximum(epsilon, 0.0)))',
     "tests/learn/test_densities.py -k 'composition or without_the_jacobian'",
@@ -60,24 +59,23 @@ plant(
 
 # --- objective and output perturbation ---
 
-OBJECTIVE = "learn/solvers/objective_perturbation.py"
 plant(
     "objective: half the noise",
-    OBJECTIVE,
+    "learn:ObjectiveFit._linear",
     "noise.rounded_gaussian(sigma=self._grid.length(self.sigma),",
     "noise.rounded_gaussian(sigma=self._grid.length(self.sigma / 2.0),",
     CANARY.format("survives_where and objective_fit"),
 )
 plant(
     "pure objective: half the noise",
-    OBJECTIVE,
+    "learn:PureObjectiveFit._linear",
     "scale, p = self._grid.length(self.scale), self._size",
     "scale, p = self._grid.length(self.scale / 2.0), self._size",
     CANARY.format("survives_where and pure_objective_fit"),
 )
 plant(
     "objective: B where its square belongs",
-    OBJECTIVE,
+    "learn:strength_over",
     'whole = 1.0 if model.shape in ("logistic", "softmax") else model.smoothness',
     'whole = 0.25 if model.shape in ("logistic", "softmax") else model.smoothness',
     "tests/learn/test_attack.py -k 'the_promise_of_a_fit_holds'",
@@ -85,14 +83,14 @@ plant(
 )
 plant(
     "objective: the price forgets the Jacobian",
-    OBJECTIVE,
+    "learn:ObjectiveFit._price",
     "ObjectivePerturbationLoss(multiplier, curvature, self.model.shape, unit=self.task.unit)",
     "ObjectivePerturbationLoss(multiplier, 0.0 * curvature, self.model.shape, unit=self.task.unit)",
     "tests/learn/test_traps.py -k 'exact_law'",
 )
 plant(
     "objective: noise is drawn again",
-    OBJECTIVE,
+    "learn:_Fit._draw",
     "        minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]\n",
     "        try:\n"
     "            minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]\n"
@@ -102,42 +100,42 @@ plant(
 )
 plant(
     "objective: the tolerance is not covered",
-    OBJECTIVE,
+    "learn:_Fit.__post_init__",
     "if self.output.sensitivity.value < Fraction(2) * Fraction(tolerance) / Fraction(strength):",
     "if False:",
     "tests/learn/test_attack.py -k 'output_noise_for_less'",
 )
 plant(
     "pure objective: one record moves where two do",
-    OBJECTIVE,
+    "learn:pure_price",
     "return inner + (gradients - 1.0) * rate",
     "return inner",
     "tests/learn/test_analyses.py -k published_pure",
 )
 plant(
     "output: one record moves where two do",
-    "learn/solvers/output_perturbation.py",
+    "learn:minimum_reach",
     'ends = (2 if unit.relation == "replace" else 1) * unit.group_size',
     "ends = unit.group_size",
     CANARY.format("survives_where and output_fit"),
 )
 plant(
     "output: the tolerance is not covered",
-    "learn/solvers/output_perturbation.py",
+    "learn:minimum_reach",
     "moved = (ends * Fraction(loss.lipschitz) + 2 * Fraction(tolerance)) / Fraction(strength)",
     "moved = ends * Fraction(loss.lipschitz) / Fraction(strength)",
     "tests/learn/test_traps.py -k 'computed_minima'",
 )
 plant(
     "minimum: the certificate is ignored",
-    "learn/solvers/minimise.py",
+    "learn:minimiser",
     "    if found.bound <= tolerance or certified(objective, found.w, wide=True) <= tolerance:\n",
     "    if tolerance > 0.0:\n",
     "tests/learn/test_minimise.py",
 )
 plant(
     "minimum: rounding is not certified",
-    "learn/solvers/minimise.py",
+    "learn:Objective._rounding",
     "return _UNIT * (records * each + tiles + sums + rest)",
     "return 0.0",
     "tests/learn/test_minimise.py",
@@ -145,94 +143,93 @@ plant(
 
 # --- rows and sums of clipped gradients ---
 
-TASK, GRID = "learn/problem/task.py", "learn/problem/grid_rows.py"
 plant(
     "task: the intercept lies outside the bound",
-    TASK,
+    "learn:Task.length",
     "return self.row_norm * math.hypot(1.0, _INTERCEPT) if self.intercept else self.row_norm",
     "return self.row_norm",
     "tests/learn/test_task.py",
 )
 plant(
     "task: long rows are kept",
-    TASK,
+    "learn:Task._fill",
     "clip = np.minimum(1.0, self.row_norm * _SHRINK / lengths)",
     "clip = np.ones_like(lengths)",
     "tests/learn/test_task.py",
 )
 plant(
     "task: entries that stand twice count twice",
-    TASK,
+    "learn:Task._unit_csr",
     "        made.sum_duplicates()\n",
     "",
     "tests/learn/test_task.py",
 )
 plant(
     "task: rows with NaN are kept",
-    TASK,
+    "learn:Task._fill",
     "            made[bad] = 0.0\n",
     "            pass\n",
     "tests/learn/test_task.py",
 )
 plant(
     "task: rows round by where they stand",
-    TASK,
+    "learn:Task._unit_rows",
     'np.require(rows[piece], np.float64, ("C", "A"))',
     "np.asarray(rows[piece], dtype=np.float64)",
     "tests/learn/test_task.py",
 )
 plant(
     "gradients: no clip",
-    GRID,
+    "learn:grid_rows._clipped",
     "        cut = np.minimum(slopes, caps)\n        np.maximum(cut, -caps, out=cut)\n",
     "        cut = slopes.copy()\n",
     "tests/learn/test_grid_rows.py",
 )
 plant(
     "gradients: clipped after they are added up",
-    GRID,
+    "learn:_gradient",
     "steps = _clipped(loss.slope(rows @ w.T, targets), caps, exponent)",
     "steps = _clipped(loss.slope(rows @ w.T, targets), caps * len(targets), exponent)",
     "tests/learn/test_grid_rows.py",
 )
 plant(
     "gradients: several classes, each clipped by itself",
-    GRID,
+    "learn:grid_rows._clipped",
     "np.minimum(1.0, caps * _BELOW / np.sqrt(squares))",
     "np.minimum(1.0, caps * _BELOW / np.abs(slopes).max(axis=1))",
     "tests/learn/test_grid_rows.py",
 )
 plant(
     "gradients: half the reach",
-    GRID,
+    "learn:gradient_reach",
     "row_reach(clip_norm, unit, 1).times(1 / gradient_grid(clip_norm).step)",
     "row_reach(clip_norm, unit, 1).times(1 / (2 * gradient_grid(clip_norm).step))",
     CANARY.format("replaying and noisy_gd_fit"),
 )
 plant(
     "Gram: entries off the diagonal weigh too much",
-    GRID,
+    "learn:GridRows.gram",
     "np.where(first == second, 5, 7)",
     "np.where(first == second, 5, 10)",
     "tests/learn/test_grid_rows.py",
 )
 plant(
     "Gram: the root of two is dropped",
-    GRID,
+    "learn:gram_reach",
     "Fraction(math.nextafter(math.sqrt(2.0), 2.0))",
     "Fraction(1)",
     "tests/learn/test_grid_rows.py",
 )
 plant(
     "softmax: the root of two is dropped",
-    "learn/losses/softmax.py",
+    "learn:Softmax.lipschitz",
     "return 1.4142135623730952",
     "return 1.0",
     "tests/learn/test_steps.py -k softmax",
 )
 plant(
     "logistic: a label beyond 1 counts for more",
-    "learn/losses/logistic.py",
+    "learn:Logistic.slope",
     "halves = 0.5 * np.sign(targets)  #",
     "halves = 0.5 * targets  #",
     "tests/learn/test_attack.py -k 'no_target'",
@@ -243,56 +240,56 @@ plant(
 STEPS = "tests/learn/test_laws_of_fits.py"
 plant(
     "noisy steps: one of them is paid",
-    "learn/solvers/noisy_gd.py",
+    "learn:NoisyGDFit.loss",
     "steps = Repeated(self.noise.loss, self.steps)",
     "steps = Repeated(self.noise.loss, 1)",
     LAWS.format("noisy_gd_fit"),
 )
 plant(
     "noisy steps: the number of records is free",
-    "learn/solvers/budget.py",
+    "learn:known_rows",
     "    if counting is None:\n",
     "    if data is not None:\n",
     LAWS.format("noisy_gd_fit"),
 )
 plant(
     "samples: divided by how many were drawn",
-    "learn/solvers/noisy_sgd.py",
+    "learn:NoisySGDFit._run",
     "noisy / self.expected_batch",
     "noisy / max(1, len(drawn))",
     "tests/learn/test_laws_of_fits.py -k a_sample_falls",
 )
 plant(
     "samples: always the same records",
-    "learn/solvers/noisy_sgd.py",
+    "learn:NoisySGDFit._run",
     "noise.poisson_subset(size, q=self.q, source=s)",
     "np.arange(round(size * self.q)) + 0 * noise.uniform_int(bound=2, source=s)",
     "tests/learn/test_laws_of_fits.py -k a_sample_falls",
 )
 plant(
     "samples: one record moves where two do",
-    "learn/solvers/noisy_sgd.py",
+    "learn:step_price",
     'return Grouped(sampled, 2 * unit.group_size, "replace")',
     'return Grouped(sampled, unit.group_size, "replace")',
     "tests/learn/test_laws_of_fits.py -k replaced_record",
 )
 plant(
     "one record a step: always the first",
-    "learn/solvers/projected_sgd.py",
+    "learn:ProjectedSGDFit._run",
     "data.picked(place).gradient",
     "data.picked(0 * place).gradient",
     "tests/learn/test_traps.py -k 'one_of_a_step'",
 )
 plant(
     "preconditioned: the Gram is free",
-    "learn/solvers/preconditioned.py",
+    "learn:PreconditionedFit.loss",
     "return Composed((self.gram.loss, Repeated(self.noise.loss, self.steps)))",
     "return Repeated(self.noise.loss, self.steps)",
     "tests/learn/test_steps.py -k spends",
 )
 plant(
     "Newton: a direction without noise",
-    "learn/solvers/newton.py",
+    "learn:NewtonFit._run",
     "np.asarray(self.direction.release(exact / unit, source=source).value)",
     "np.asarray(exact / unit)",
     CANARY.format("cut_price and newton_fit"),
@@ -300,35 +297,35 @@ plant(
 )
 plant(
     "Newton: directions are said to move less",
-    "learn/solvers/newton.py",
+    "learn:NewtonFit._run",
     "(self.damping * (self.damping + self.model.smoothness))",
     "(self.damping + self.model.smoothness) ** 2",
     "tests/learn/test_more_solvers.py -k newton",
 )
 plant(
     "bolt-on: the sensitivity shrinks with the batch",
-    "learn/solvers/bolt_on.py",
+    "learn:last_reach",
     "moved = 2 * lipschitz / Fraction(facts.strength)",
     "moved = 2 * lipschitz / Fraction(facts.strength) / facts.batch",
     "tests/learn/test_more_solvers.py",
 )
 plant(
     "bolt-on: a batch is divided by its own size",
-    "learn/solvers/bolt_on.py",
+    "learn:exact_last",
     "slopes @ rows[piece] / facts.batch",
     "slopes @ rows[piece] / len(slopes)",
     "tests/learn/test_traps.py -k 'left_over'",
 )
 plant(
     "bolt-on: one pass for many",
-    "learn/solvers/bolt_on.py",
+    "learn:last_reach",
     "moved = 2 * facts.passes * lipschitz",
     "moved = 2 * lipschitz",
     "tests/learn/test_more_solvers.py",
 )
 plant(
     "exponential: one record moves where two do",
-    "learn/solvers/exponential.py",
+    "learn:exponential.score_reach",
     'ends = task.unit.group_size * (2 if task.unit.relation == "replace" else 1)',
     "ends = task.unit.group_size",
     "tests/learn/test_more_solvers.py -k exchanged_record",
@@ -336,7 +333,7 @@ plant(
 )
 plant(
     "Frank-Wolfe: one choice is paid",
-    "learn/solvers/frank_wolfe.py",
+    "learn:FrankWolfeFit.loss",
     "return Repeated(self.best.loss, self.steps)",
     "return self.best.loss",
     "tests/learn/test_coordinates.py -k meet_their_target",
@@ -348,63 +345,63 @@ plant(
 MOMENTS = "tests/learn/test_moments.py"
 plant(
     "symmetric noise: too little off the diagonal",
-    "learn/solvers/symmetric_gaussian.py",
+    "learn:_HALF_ROOT",
     "_HALF_ROOT = math.sqrt(0.5)",
     "_HALF_ROOT = 0.5 * math.sqrt(0.5)",
     "tests/learn/test_sufficient_statistics.py -k noise_off",
 )
 plant(
     "symmetric noise: half of it on the diagonal",
-    "learn/solvers/symmetric_gaussian.py",
+    "learn:SymmetricGaussian._draw",
     "_doubles(self.noise, prepared[0], runs, source)",
     "_doubles(Gaussian(scale=self.noise.scale / 2.0, sensitivity=self.noise.sensitivity), prepared[0], runs, source)",
     "tests/learn/test_sufficient_statistics.py -k noise_off",
 )
 plant(
     "sums: a replaced record moves as one that comes",
-    "learn/solvers/equations.py",
+    "learn:reach",
     'Fraction(replace if unit.relation == "replace" else add)',
     "Fraction(add)",
     CANARY.format("replaying"),
 )
 plant(
     "sums: what is out of bounds is not clipped",
-    "learn/solvers/exact_totals.py",
+    "learn:whole",
     "    made = np.minimum(values, 1.0)\n    np.maximum(made, -1.0, out=made)\n",
     "    made = np.array(values)\n",
     MOMENTS,
 )
 plant(
     "moments: every class has noise for itself alone",
-    "learn/solvers/column_moments.py",
+    "learn:moment_reach",
     "apart = 2 + Fraction(5, 2) * columns if classes > 1 else Fraction(0)",
     "apart = Fraction(0)",
     MOMENTS,
 )
 plant(
     "moments: squares are free",
-    "learn/solvers/column_moments.py",
+    "learn:moment_reach",
     "reach(1 + Fraction(5, 4) * columns,",
     "reach(Fraction(1 + columns),",
     MOMENTS,
 )
 plant(
     "clusters: one round is paid",
-    "learn/solvers/noisy_lloyd.py",
+    "learn:NoisyLloyd.loss",
     "return Repeated(self.noise.loss, self.rounds)",
     "return self.noise.loss",
     LAWS.format("noisy_lloyd"),
 )
 plant(
     "clusters: a record counts twice",
-    "learn/solvers/noisy_lloyd.py",
+    "learn:_clusters",
     "counts = member.sum(axis=0) * float(STEPS**2)",
     "counts = 2.0 * member.sum(axis=0) * float(STEPS**2)",
     MOMENTS,
 )
 plant(
     "clusters: empty ones are seen",
-    "learn/solvers/noisy_lloyd.py",
+    "learn:NoisyLloyd._run",
     "                if many <= blur:\n",
     "                if totals[k * (1 + columns)] == 0:\n",
     "tests/learn/test_traps.py -k 'empty_clusters'",
@@ -415,49 +412,49 @@ plant(
 SEARCH, TRIES = "learn/search/private_search.py", "tests/learn/test_search.py"
 plant(
     "search: the score is not paid",
-    SEARCH,
+    "learn:SearchFit._tries",
     "return [(plan.loss, self.judge.loss) for plan in self.plans]",
     "return [(plan.loss,) for plan in self.plans]",
     TRIES,
 )
 plant(
     "search: the score is exact",
-    SEARCH,
+    "learn:SearchFit._run",
     "score = self.judge.release(self._score(place, value, held), source=source).value",
     "score = float(self._score(place, value, held))",
     TRIES,
 )
 plant(
     "search: the number of tries is told",
-    SEARCH,
+    "learn:SearchFit",
     "        return best\n\n    def _number",
     '        return {**best, "tries": tries}\n\n    def _number',
     TRIES,
 )
 plant(
     "search: the number of tries is fixed",
-    SEARCH,
+    "learn:SearchFit._number",
     "return int(noise.truncated_negative_binomial(eta=eta, gamma=gamma, source=source))",
     "return round(self.mean) + 0 * int(noise.truncated_negative_binomial(eta=eta, gamma=gamma, source=source))",
     TRIES,
 )
 plant(
     "search: held-out records are fitted",
-    SEARCH,
+    "learn:SearchFit._run",
     "            fitted, held = in_two(\n",
     "            _, held = in_two(\n",
     "tests/learn/test_traps.py -k 'fits_no_record'",
 )
 plant(
     "a fit draws seeded noise",
-    "learn/estimators/estimator.py",
+    "learn:PrivateEstimator._paid",
     "return pay(plan, records, ledger=self.ledger, key=key)",
     "return plan.release(records, source=noise.Seeded(0))",
     "tests/learn/test_estimators.py",
 )
 plant(
     "no privacy under a ledger",
-    "learn/estimators/estimator.py",
+    "learn:PrivateEstimator._is_exact",
     '        if self.ledger is not None or current() is not None:\n            raise InvalidParameter("epsilon=inf',
     '        if False:\n            raise InvalidParameter("epsilon=inf',
     "tests/learn/test_estimators.py -k nothing_runs_while",

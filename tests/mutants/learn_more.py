@@ -5,31 +5,30 @@ from tests.mutants.mutant import Table
 LEARN_MORE = Table("tests/learn -m 'not slow'")
 
 
-def plant(name: str, file: str, old: str, new: str, *tests: str) -> None:
+def plant(name: str, place: str, old: str, new: str, *tests: str) -> None:
     """The tests that are named first, then all of the room."""
-    LEARN_MORE.plant(name, file, old, new, *tests, *LEARN_MORE.tests)
+    LEARN_MORE.plant(name, place, old, new, *tests, *LEARN_MORE.tests)
 
 
 # --- several classes ---
 
-SOFTMAX_PRICE = "privacy/softmax_perturbation.py"
 plant(
     "softmax price: no Jacobian",
-    SOFTMAX_PRICE,
+    "privacy:SoftmaxPerturbationLoss._jacobian",
     "(self.classes - 1) * math.log1p(self.curvature / self.classes)",
     "0.0 * self.curvature",
     "tests/learn/test_softmax_pairs.py -k 'two_directions'",
 )
 plant(
     "softmax price: a record changes the Hessian in one direction",
-    SOFTMAX_PRICE,
+    "privacy:SoftmaxPerturbationLoss._jacobian",
     "(self.classes - 1) * math.log1p(self.curvature / self.classes)",
     "math.log1p(self.curvature / 2.0)",
     "tests/learn/test_softmax_pairs.py -k 'two_directions'",
 )
 plant(
     "softmax objective: a smaller curvature is handed to the price",
-    "learn/solvers/objective_perturbation.py",
+    "learn:ObjectiveFit._price",
     "SoftmaxPerturbationLoss(multiplier, curvature, self.model.outputs, unit=self.task.unit)",
     "SoftmaxPerturbationLoss(multiplier, curvature / 2.0, self.model.outputs, unit=self.task.unit)",
     "tests/learn/test_softmax_pairs.py -k 'exact_law'",
@@ -39,28 +38,28 @@ plant(
 
 plant(
     "by person: rows are clipped one by one",
-    "learn/problem/grid_rows.py",
+    "learn:_person_gradient",
     "for sums in sums_of_persons(_steps_of_records(pieces, loss, w, exponent)):",
     "for _, sums in _steps_of_records(pieces, loss, w, exponent):",
     "tests/learn/test_person_sums.py -k 'moves_the_sum'",
 )
 plant(
     "by person: a person ends where a block does",
-    "learn/problem/person_sums.py",
+    "learn:sums_of_persons",
     "if last is not None and persons[0] == last:",
     "if False:",
     "tests/learn/test_person_sums.py -k 'blocks_end'",
 )
 plant(
     "by person: a sum that is not clipped",
-    "learn/problem/person_sums.py",
+    "learn:person_sums.clipped_sums",
     "(shares >= 1.0)[:, None]",
     "(shares >= 0.5)[:, None]",
     "tests/learn/test_person_sums.py -k 'no_sum_is_longer'",
 )
 plant(
     "by person: rows at the price of a sum",
-    "learn/solvers/person_fit.py",
+    "learn:PersonFit.links",
     "return 1 if isinstance(self.rows, NoisyGDFit | StatisticsFit) and self.rows.by_person else self.max_rows",
     "return 1",
     "tests/learn/test_person_sums.py -k 'price_is_that_of_one'",

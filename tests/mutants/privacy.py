@@ -1,6 +1,6 @@
 """Bugs in the price language: a price below the truth, or one that is not a value."""
 
-from tests.mutants.mutant import Table
+from tests.mutants.mutant import Table, stem
 
 PRIVACY = Table("tests/privacy", "tests/laws/test_losses.py", "tests/accounting", "tests/laws")
 
@@ -15,308 +15,313 @@ MEMBERS = {
 }
 
 
-def plant(name: str, file: str, old: str, new: str) -> None:
+def plant(name: str, place: str, old: str, new: str) -> None:
     """The laws of the price first, since they take seconds, then its own tests, then everything."""
-    stem = file.rpartition("/")[2].removesuffix(".py")
-    laws = f"tests/laws/test_losses.py -k 'test_every_law and ({MEMBERS.get(stem, stem)})'"
-    own = f"tests/privacy -k '{stem}'"
-    PRIVACY.plant(name, file, old, new, laws, own, *PRIVACY.tests)
+    member = stem(place)
+    laws = f"tests/laws/test_losses.py -k 'test_every_law and ({MEMBERS.get(member, member)})'"
+    own = f"tests/privacy -k '{member}'"
+    PRIVACY.plant(name, place, old, new, laws, own, *PRIVACY.tests)
 
 
 plant(
     "Gaussian: mu of half the distance",
-    "privacy/gaussian.py",
+    "privacy:GaussianLoss.mu",
     "return ratio_up(1.0, self.noise_multiplier)",
     "return ratio_up(0.5, self.noise_multiplier)",
 )
 plant(
     "Gaussian: a group costs its root",
-    "privacy/gaussian.py",
+    "privacy:GaussianLoss.grouped",
     "GaussianLoss(ratio_down(self.noise_multiplier, size), unit=self.unit)",
     "GaussianLoss(self.noise_multiplier / size**0.5, unit=self.unit)",
 )
 plant(
     "GDP: a group is one record",
-    "privacy/gdp.py",
+    "privacy:GdpLoss.grouped",
     "GdpLoss(product_up(self.mu, size), unit=self.unit)",
     "GdpLoss(self.mu, unit=self.unit)",
 )
 plant(
     "GDP: a group costs its root",
-    "privacy/gdp.py",
+    "privacy:GdpLoss.grouped",
     "GdpLoss(product_up(self.mu, size), unit=self.unit)",
     "GdpLoss(self.mu * size**0.5, unit=self.unit)",
 )
 plant(
     "zCDP: a group costs its size, not the square",
-    "privacy/zcdp.py",
+    "privacy:ZcdpLoss.grouped",
     "product_up(self.rho, size, size)",
     "product_up(self.rho, size)",
 )
 plant(
     "pure: a group costs its root",
-    "privacy/pure.py",
+    "privacy:PureLoss.grouped",
     "PureLoss(product_up(self.epsilon, size), unit=self.unit)",
     "PureLoss(self.epsilon * size**0.5, unit=self.unit)",
 )
 plant(
     "Laplace: a group is one record",
-    "privacy/laplace.py",
+    "privacy:LaplaceLoss.grouped",
     "LaplaceLoss(ratio_down(self.scale, size), unit=self.unit)",
     "LaplaceLoss(self.scale, unit=self.unit)",
 )
 plant(
     "Laplace: a group costs its root",
-    "privacy/laplace.py",
+    "privacy:LaplaceLoss.grouped",
     "LaplaceLoss(ratio_down(self.scale, size), unit=self.unit)",
     "LaplaceLoss(self.scale / size**0.5, unit=self.unit)",
 )
 plant(
     "Laplace: density of the other side",
-    "privacy/laplace.py",
+    "privacy:LaplaceVariable.atoms",
     "side = np.array([math.exp(-e) / 2.0, 0.5])",
     "side = np.array([math.exp(-e) / 2.0, 0.45])",
 )
 plant(
     "Laplace: curve of twice the scale",
-    "privacy/laplace.py",
+    "privacy:LaplaceVariable.delta",
     "inside = -np.expm1((np.minimum(e, self.epsilon) - self.epsilon) / 2.0) + 0.0",
     "inside = -np.expm1((np.minimum(e, self.epsilon) - self.epsilon) / 4.0) + 0.0",
 )
 plant(
     "Laplace: Renyi of order a for a - 1",
-    "privacy/laplace.py",
+    "privacy:LaplaceLoss.rdp",
     "return RdpCurve(np.minimum(value, np.minimum(e, line)), 0.0)",
     "return RdpCurve(np.minimum(value, np.minimum(e, line / 2.0)), 0.0)",
 )
 plant(
     "discrete Laplace: a group is one record",
-    "privacy/discrete_laplace.py",
+    "privacy:DiscreteLaplaceLoss.grouped",
     "self.sensitivity * size, unit=self.unit)",
     "self.sensitivity, unit=self.unit)",
 )
 plant(
     "discrete Laplace: the pair forgets the sensitivity",
-    "privacy/discrete_laplace.py",
+    "privacy:DiscreteLaplaceLoss.variable",
     "shifted_geometric(1.0 / self.scale, self.sensitivity)",
     "shifted_geometric(1.0 / self.scale, 1)",
 )
 plant(
     "geometric: a group is one record",
-    "privacy/geometric.py",
+    "privacy:GeometricLoss.grouped",
     "self.sensitivity * size, unit=self.unit)",
     "self.sensitivity, unit=self.unit)",
 )
 plant(
     "geometric: the pair forgets the sensitivity",
-    "privacy/geometric.py",
+    "privacy:GeometricLoss.variable",
     "shifted_geometric(-math.log(self.ratio), self.sensitivity)",
     "shifted_geometric(-math.log(self.ratio), 1)",
 )
 plant(
     "discrete Gaussian: a group is one record",
-    "privacy/discrete_gaussian.py",
+    "privacy:DiscreteGaussianLoss.grouped",
     "self.sensitivity * size, self.dimension, unit=self.unit)",
     "self.sensitivity, self.dimension, unit=self.unit)",
 )
 plant(
     "discrete Gaussian: half of rho",
-    "privacy/discrete_gaussian.py",
+    "privacy:DiscreteGaussianLoss.zcdp",
     "square_up(ratio_up(self.sensitivity, self.sigma)) / 2.0",
     "square_up(ratio_up(self.sensitivity, self.sigma)) / 4.0",
 )
 plant(
     "discrete Gaussian: a scalar pair in every dimension",
-    "privacy/discrete_gaussian.py",
+    "privacy:DiscreteGaussianLoss.variable",
     "if self.dimension > 1 or self.sigma",
     "if self.sigma",
 )
 plant(
     "randomized response: lies too rarely",
-    "privacy/randomized_response.py",
+    "privacy:RandomizedResponseLoss.lie_probability",
     "return 1.0 / (1.0 + math.exp(self.epsilon)) if",
     "return 0.9 / (1.0 + math.exp(self.epsilon)) if",
 )
 plant(
     "k-RR: a truth too few",
-    "privacy/k_rr.py",
+    "privacy:KRRLoss.variable",
     "truth = 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))",
     "truth = 1.0 / (1.0 + self.k * math.exp(-self.epsilon))",
 )
 plant(
     "exponential: monotone for all",
-    "privacy/exponential.py",
+    "privacy:ExponentialLoss.range",
     "return self.epsilon / 2.0 if self.monotonic else self.epsilon",
     "return self.epsilon / 2.0",
 )
 plant(
     "exponential: rho of a bounded range halved",
-    "privacy/exponential.py",
+    "privacy:ExponentialLoss.zcdp",
     "square_up(self.range) / 8.0",
     "square_up(self.range) / 16.0",
 )
 plant(
     "approx: delta is forgotten",
-    "privacy/approx.py",
+    "privacy:ApproxLoss.approximate",
     "return Approximate(self.epsilon, self.delta)",
     "return Approximate(self.epsilon, 0.0)",
 )
 plant(
     "rdp: delta0 is forgotten",
-    "privacy/rdp.py",
+    "privacy:RdpLoss.rdp",
     "return RdpCurve(np.where(orders > known[-1], math.inf, result), self.delta0)",
     "return RdpCurve(np.where(orders > known[-1], math.inf, result), 0.0)",
 )
 plant(
     "rdp: beyond the last order its value serves",
-    "privacy/rdp.py",
+    "privacy:RdpLoss.rdp",
     "np.where(orders > known[-1], math.inf, result)",
     "np.where(orders > known[-1], values[-1], result)",
 )
 plant(
     "composed: counts are forgotten",
-    "privacy/composed.py",
+    "privacy:merge_parts",
     "counts[part] = counts.get(part, 0) + n",
     "counts[part] = n",
 )
 plant(
     "composed: mu adds up under the root",
-    "privacy/composed.py",
+    "privacy:Total.gdp",
     "return round_up(math.sqrt(sum_up((square_up(mu), n) for mu, n in mus)))",
     "return round_up(math.sqrt(sum_up((square_up(mu), 1) for mu, n in mus)))",
 )
 plant(
     "composed: deltas are not added",
-    "privacy/composed.py",
+    "privacy:Total",
     "return Approximate(epsilon, min(1.0, delta))\n\n    def zcdp",
     "return Approximate(epsilon, max((point[1] for point, _ in points), default=0.0))\n\n    def zcdp",
 )
 plant(
     "composed: groups of the first part only",
-    "privacy/composed.py",
+    "privacy:Total._of_known",
     "known = [Repeated(group, n) for group, n in groups if group is not None]",
     "known = [Repeated(group, 1) for group, n in groups if group is not None]",
 )
 plant(
     "grouped: pure price of one",
-    "privacy/grouped.py",
+    "privacy:Grouped.pure",
     "return product_up(self.size, self.of.pure())",
     "return self.of.pure()",
 )
 plant(
     "grouped: rho without the square",
-    "privacy/grouped.py",
+    "privacy:Grouped.zcdp",
     "ZcdpBound(product_up(rho, self.size, self.size), 0.0)",
     "ZcdpBound(product_up(rho, self.size), 0.0)",
 )
-plant("grouped: delta does not grow", "privacy/grouped.py", "math.exp(min(0.0, math.log(delta) + growth))", "delta")
+plant(
+    "grouped: delta does not grow",
+    "privacy:Grouped.approximate",
+    "math.exp(min(0.0, math.log(delta) + growth))",
+    "delta",
+)
 plant(
     "sampled: the mixture is the base",
-    "privacy/poisson_sampled.py",
+    "privacy:SampledVariable.atoms",
     "mixed = (1.0 - self.q) * q + self.q * p",
     "mixed = (1.0 - self.q * self.q) * q + self.q * self.q * p",
 )
 plant(
     "sampled: cells of a smaller rate",
-    "privacy/poisson_sampled.py",
+    "privacy:SampledVariable.cells",
     "return (1.0 - self.q) * q + self.q * p, q\n",
     "return (1.0 - 0.5 * self.q) * q + 0.5 * self.q * p, q\n",
 )
 plant(
     "sampled: replace is welcome",
-    "privacy/poisson_sampled.py",
+    "privacy:PoissonSampled.__post_init__",
     'inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling")',
     "inner = self.of.simplest()",
 )
 plant(
     "sampled: the add direction is the remove one",
-    "privacy/poisson_sampled.py",
+    "privacy:PoissonSampled.variable",
     'self._removed if direction == "remove" else self._added',
     "self._removed",
 )
 plant(
     "sampled Gaussian: Renyi of a smaller rate",
-    "privacy/poisson_sampled.py",
+    "privacy:PoissonSampled.rdp",
     "sampled_gaussian_rdp(self.q, mu, a)",
     "sampled_gaussian_rdp(0.9 * self.q, mu, a)",
 )
 plant(
     "fixed sample: add/remove is welcome",
-    "privacy/fixed_sampled.py",
+    "privacy:FixedSampled.__post_init__",
     'inner = of_one_record(self.of, relation="replace", name="sampling a fixed number without replacement")',
     "inner = self.of.simplest()",
 )
 plant(
     "fixed sample: rate m - 1 of n",
-    "privacy/fixed_sampled.py",
+    "privacy:FixedSampled.q",
     "return self.m / self.n",
     "return (self.m - 1) / self.n if self.m > 1 else self.m / self.n",
 )
 plant(
     "normal: curve of a smaller mu",
-    "privacy/families/normal.py",
+    "privacy:gaussian_delta",
     "below, above = e / mu - mu / 2.0, e / mu + mu / 2.0",
     "below, above = e / mu - mu / 2.1, e / mu + mu / 2.1",
 )
 plant(
     "normal: Renyi divergence halved",
-    "privacy/families/normal_loss.py",
+    "privacy:NormalLoss.rdp",
     "orders_of(alphas) * self.zcdp().rho * (1.0 + 4.0 * UNIT_ROUNDOFF)",
     "orders_of(alphas) * self.zcdp().rho / 2.0",
 )
 plant(
     "default zCDP of a pure price",
-    "privacy/loss.py",
+    "privacy:PrivacyLoss.zcdp",
     "ZcdpBound(square_up(epsilon) / 2.0, delta)",
     "ZcdpBound(square_up(epsilon) / 8.0, delta)",
 )
 plant(
     "default profile: one direction",
-    "privacy/loss.py",
+    "privacy:PrivacyLoss.profile",
     'return np.maximum(self.variable("remove").delta(at), self.variable("add").delta(at))',
     'return self.variable("remove").delta(at)',
 )
 plant(
     "default mu of a pure price",
-    "privacy/loss.py",
+    "privacy:PrivacyLoss.gdp",
     "-2.0 * ndtri(1.0 / (1.0 + math.exp(epsilon)))",
     "-1.9 * ndtri(1.0 / (1.0 + math.exp(epsilon)))",
 )
 plant(
     "finite pair: losses that only P shows",
-    "privacy/finite_pair.py",
+    "privacy:FinitePairLoss.pure",
     "if self._forward.p_only > 0.0 or self._forward.q_only > 0.0:",
     "if False:",
 )
-plant("unit: relations mix", "privacy/unit.py", "if other != first:", "if other.group_size != first.group_size:")
-plant("unit: group sizes mix", "privacy/unit.py", "if other != first:", "if other.relation != first.relation:")
+plant("unit: relations mix", "privacy:same_unit", "if other != first:", "if other.group_size != first.group_size:")
+plant("unit: group sizes mix", "privacy:same_unit", "if other != first:", "if other.relation != first.relation:")
 plant(
     "parallel: the cheapest block",
-    "privacy/parallel.py",
+    "privacy:Parallel.pure",
     "return max(block.pure() for block in self.blocks)",
     "return min(block.pure() for block in self.blocks)",
 )
 plant(
     "parallel: rho of the cheapest block",
-    "privacy/parallel.py",
+    "privacy:Parallel.zcdp",
     "max(b.rho for b in bounds)",
     "min(b.rho for b in bounds)",
 )
 plant(
     "parallel: replace is welcome",
-    "privacy/parallel.py",
+    "privacy:Parallel.__init__",
     'if not fixed_blocks and (shared.relation == "replace" or shared.group_size > 1):',
     "if not fixed_blocks and shared.group_size > 1:",
 )
 plant(
     "selected: as if run once",
-    "privacy/selected.py",
+    "privacy:Selected.pure",
     "product_up(sum_up([(2.0, 1), (self.eta, 1)]), self.of.pure())",
     "product_up(sum_up([(1.0, 1), (self.eta, 1)]), self.of.pure())",
 )
 plant(
     "selected: the mean is free",
-    "privacy/selected.py",
+    "privacy:Selected._at_order",
     "spread = max(0.0, math.log(self.mean)) / (orders - 1.0)",
     "spread = 0.0",
 )

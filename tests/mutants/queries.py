@@ -5,126 +5,170 @@ from tests.mutants.mutant import Table
 QUERIES = Table("tests/queries/test_sql.py", "tests/queries")
 plant = QUERIES.plant
 
-SQL, WORDS = "queries/sql.py", "queries/sql_words.py"
 _SQL = ("tests/queries/test_sql_beside_duckdb.py", "tests/queries/test_sql.py")
-plant("sql: IS NOT NULL is IS NULL", SQL, "return Negated(missing) if opposite else missing", "return missing", *_SQL)
-plant("sql: a constant on the left is not turned", SQL, "_COMPARED[_TURNED.get(sign, sign)]", "_COMPARED[sign]", *_SQL)
-plant("sql: NOT is forgotten before IN", SQL, "return Negated(made) if opposite else made", "return made", *_SQL)
-plant("sql: NOT takes what AND follows", SQL, "Negated(self.opposite())", "Negated(self.both())", *_SQL)
+plant(
+    "sql: IS NOT NULL is IS NULL",
+    "queries:_Reader.compared",
+    "return Negated(missing) if opposite else missing",
+    "return missing",
+    *_SQL,
+)
+plant(
+    "sql: a constant on the left is not turned",
+    "queries:_Reader.compared",
+    "_COMPARED[_TURNED.get(sign, sign)]",
+    "_COMPARED[sign]",
+    *_SQL,
+)
+plant(
+    "sql: NOT is forgotten before IN",
+    "queries:_Reader.compared",
+    "return Negated(made) if opposite else made",
+    "return made",
+    *_SQL,
+)
+plant(
+    "sql: NOT takes what AND follows",
+    "queries:_Reader.opposite",
+    "Negated(self.opposite())",
+    "Negated(self.both())",
+    *_SQL,
+)
 plant(
     "sql: BETWEEN leaves out its end",
-    SQL,
+    "queries:_Reader.between",
     'Compare(Ref(name), "<=", self.constant())',
     'Compare(Ref(name), "<", self.constant())',
     *_SQL,
 )
 plant(
     "sql: a sign is lost",
-    SQL,
+    "queries:_Reader.number",
     'sign = -1 if self.words.took("-") else 1',
     'sign = 1 if self.words.took("-") else 1',
     *_SQL,
 )
 plant(
     "sql: the condition is forgotten",
-    SQL,
+    "queries:_Reader.query",
     "self.table = self.table.where(self.either())",
     "self.either()",
     *_SQL,
 )
 plant(
     "sql: any column is counted as persons",
-    SQL,
+    "queries:_Reader.counted",
     "if self.within(item.about, [unit.column]) is None:",
     "if False:",
     "tests/queries/test_sql.py",
 )
 plant(
     "sql: rows are shown",
-    SQL,
+    "queries:_Reader.key",
     "        if name not in keys:\n",
     "        if False:\n",
     "tests/queries/test_sql.py",
 )
 plant(
     "sql: HAVING is passed over",
-    SQL,
+    "queries:_Reader.query",
     'self.words.took(";")\n        if self.words.next.kind != "end":',
     'self.words.took(";")\n        if False:',
     "tests/queries/test_sql.py",
 )
-plant("sql: a doubled quote ends a text", WORDS, "'(?:[^']|'')*')", "'[^']*')", "tests/queries/test_sql.py")
+plant("sql: a doubled quote ends a text", "queries:_TOKEN", "'(?:[^']|'')*')", "'[^']*')", "tests/queries/test_sql.py")
 
-BATCH, ANSWERS = "queries/batches.py", "queries/batch_answers.py"
 _BATCH = ("tests/queries/test_batches.py", "tests/laws -k batch_answers")
 plant(
     "batch: only the first query is paid",
-    ANSWERS,
+    "queries:BatchAnswers.loss",
     "return losses[0] if len(losses) == 1 else Composed(losses)",
     "return losses[0]",
     *_BATCH,
 )
-plant("batch: two units", ANSWERS, "if len({part.unit for part in self.parts}) > 1:", "if False:", *_BATCH)
 plant(
-    "batch: two units are asked", BATCH, "if len({query.unit for _, query in self.queries}) > 1:", "if False:", *_BATCH
+    "batch: two units",
+    "queries:BatchAnswers.__post_init__",
+    "if len({part.unit for part in self.parts}) > 1:",
+    "if False:",
+    *_BATCH,
+)
+plant(
+    "batch: two units are asked",
+    "queries:Batch.__post_init__",
+    "if len({query.unit for _, query in self.queries}) > 1:",
+    "if False:",
+    *_BATCH,
 )
 plant(
     "batch: everybody gets the whole budget",
-    BATCH,
+    "queries:_shared",
     "return [each / math.fsum(held) for each in held]",
     "return [1.0 for each in held]",
     *_BATCH,
 )
-plant("batch: delta is given to each", BATCH, "target.delta / many * safe", "target.delta", *_BATCH)
-plant("batch: mu is shared as epsilon is", BATCH, '{"mu": mu * math.sqrt(each)}', '{"mu": mu * each**0.25}', *_BATCH)
+plant("batch: delta is given to each", "queries:Batch._splits", "target.delta / many * safe", "target.delta", *_BATCH)
+plant(
+    "batch: mu is shared as epsilon is",
+    "queries:_by_mu",
+    '{"mu": mu * math.sqrt(each)}',
+    '{"mu": mu * each**0.25}',
+    *_BATCH,
+)
 
 COVARIANCES, COVARIANCE = "queries/covariance_answers.py", ("tests/queries/test_covariances.py",)
 plant(
     "covariances: one pair is priced",
-    COVARIANCES,
+    "queries:Design.sensitivity",
     "Fraction(sum(tops) * reach.l1(unit))",
     "Fraction(max(tops) * reach.l1(unit))",
     *COVARIANCE,
 )
-plant("covariances: squares are not squared", COVARIANCES, "sum(top * top for top in tops)", "sum(tops)", *COVARIANCE)
+plant(
+    "covariances: squares are not squared",
+    "queries:Design.sensitivity",
+    "sum(top * top for top in tops)",
+    "sum(tops)",
+    *COVARIANCE,
+)
 plant(
     "covariances: rows of a person count once",
-    COVARIANCES,
+    "queries:Design.sensitivity",
     "Fraction(sum(tops) * reach.l1(unit))",
     "Fraction(sum(tops))",
     *COVARIANCE,
 )
 plant(
     "covariances: a corner is too large",
-    COVARIANCES,
+    "queries:_of_one",
     "((one, 2 * n), (square, -2))",
     "((one, 2 * n), (square, -1))",
     *COVARIANCE,
 )
 plant(
     "covariances: a missing value is a zero",
-    COVARIANCES,
+    "queries:design_of",
     "Term((each,), present) for each",
     "Term((each,), ()) for each",
     *COVARIANCE,
 )
 plant(
     "covariances: any noise will do",
-    COVARIANCES,
+    "queries:CovarianceAnswers.__post_init__",
     "or self.part.sensitivity.value < needed.value:",
     "or False:",
     *COVARIANCE,
 )
 plant(
     "covariances: priced for another unit",
-    COVARIANCES,
+    "queries:CovarianceAnswers.__post_init__",
     "if self.part.sensitivity.unit != about:",
     "if False:",
     *COVARIANCE,
 )
 plant(
     "covariances: another plan is run",
-    COVARIANCES,
+    "queries:CovarianceAnswers.__post_init__",
     "if design != design_of(rows, self.columns) or about != rows.unit.unit:",
     "if False:",
     *COVARIANCE,
@@ -132,14 +176,14 @@ plant(
 
 plant(
     "intervals: the first cell that ends outside",
-    "queries/intervals.py",
+    "queries:_last_inside",
     "out = between / cells * bottom - top > wide[between]",
     "out = (between + 1) / cells * bottom - top > wide[between]",
     "tests/queries/test_intervals.py",
 )
 plant(
     "intervals: the radii are not turned round",
-    "queries/intervals.py",
+    "queries:ratio_interval",
     "1.0 - middle, either[::-1])",
     "1.0 - middle, either)",
     "tests/queries/test_intervals.py",

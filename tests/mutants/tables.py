@@ -5,107 +5,155 @@ from tests.mutants.mutant import Table
 TABLES = Table("tests/tables/test_reach.py", "tests/tables/test_engines.py -k 'duckdb_on_arrays'", "tests/tables")
 plant = TABLES.plant
 
-REACH, PLAN, EMIT, READING = "tables/reach.py", "tables/plan.py", "tables/emit.py", "tables/reading.py"
-plant("reach: the root of the rows", REACH, "return (r // p) * p * p + (r % p) ** 2", "return r")
-plant("reach: replace priced as add or remove", REACH, 'return 2 if unit.relation == "replace" else 1', "return 1")
-plant("reach: old and new sums never meet", REACH, "return (high * x + low * y) ** 2", "return (high * x) ** 2")
-plant("reach: partial groups never meet full ones", REACH, "            if rest:\n", "            if False:\n")
-plant("reach: rows that become many", REACH, "Reach(rows=factor * self.most_rows, repeated=True)", "self")
+plant("reach: the root of the rows", "tables:Reach._squares", "return (r // p) * p * p + (r % p) ** 2", "return r")
+plant(
+    "reach: replace priced as add or remove",
+    "tables:_moves",
+    'return 2 if unit.relation == "replace" else 1',
+    "return 1",
+)
+plant(
+    "reach: old and new sums never meet",
+    "tables:_replaced.moved",
+    "return (high * x + low * y) ** 2",
+    "return (high * x) ** 2",
+)
+plant(
+    "reach: partial groups never meet full ones",
+    "tables:Reach._replaced",
+    "            if rest:\n",
+    "            if False:\n",
+)
+plant(
+    "reach: rows that become many", "tables:Reach.times", "Reach(rows=factor * self.most_rows, repeated=True)", "self"
+)
 plant(
     "reach: a row as one person of a group",
-    REACH,
+    "tables:Reach.persons",
     "self._squares if self.repeated else self.most_keys",
     "self.most_keys",
 )
-plant("union: a source that is read twice", PLAN, "met.get(source.name, 0) + each.fan_out", "each.fan_out")
-plant("public join: values beyond their bounds", PLAN, "        self._read()  # a value", "        # a value")
-plant("public join: keys as they are written", PLAN, "for row in self._read():  # as", "for row in self.rows:  # as")
-plant("emit: one group too many", EMIT, "WHERE place <= {unit.max_groups}", "WHERE place <= {unit.max_groups} + 1")
+plant(
+    "union: a source that is read twice",
+    "tables:Union.fan_out",
+    "met.get(source.name, 0) + each.fan_out",
+    "each.fan_out",
+)
+plant(
+    "public join: values beyond their bounds",
+    "tables:PublicJoin.__post_init__",
+    "        self._read()  # a value",
+    "        # a value",
+)
+plant(
+    "public join: keys as they are written",
+    "tables:PublicJoin.fan_out",
+    "for row in self._read():  # as",
+    "for row in self.rows:  # as",
+)
+plant(
+    "emit: one group too many",
+    "tables:Emitter._by_person",
+    "WHERE place <= {unit.max_groups}",
+    "WHERE place <= {unit.max_groups} + 1",
+)
 plant(
     "emit: ties are all kept",
-    EMIT,
+    "tables:Emitter._rank_fitted",
     "row_number() OVER {window} AS place FROM mixed",
     "rank() OVER (PARTITION BY {person} ORDER BY {order[0]}) AS place FROM mixed",
 )
-plant("emit: rows before it are forgotten", EMIT, "{unit.max_rows} - before_it", "{unit.max_rows}")
-plant("emit: sums cut by rows that are not kept", EMIT, 'n = f"least(n_{alias}, k)"', 'n = f"n_{alias}"')
+plant(
+    "emit: rows before it are forgotten",
+    "tables:Emitter._rank_and_cut",
+    "{unit.max_rows} - before_it",
+    "{unit.max_rows}",
+)
+plant(
+    "emit: sums cut by rows that are not kept", "tables:Emitter._cut", 'n = f"least(n_{alias}, k)"', 'n = f"n_{alias}"'
+)
 plant(
     "emit: groups that are not listed take places",
-    EMIT,
+    "tables:Emitter._only_listed",
     "if plan.keys is None or not keys or _is_everything(plan):",
     "if True:",
     "tests/tables/test_joins.py",
 )
 plant(
     "emit: one row too many goes into a join",
-    EMIT,
+    "tables:Emitter._joined",
     "WHERE {place} <= {node.most_rows}",
     "WHERE {place} <= {node.most_rows} + 1",
     "tests/tables/test_joins.py",
 )
 plant(
     "reading: what links is moved to a bound",
-    READING,
+    "tables:Reader.canonical",
     "            if linking:\n                return self._inside(number, column)\n",
     "",
 )
 plant(
     "reading: NaN above all bounds",
-    READING,
+    "tables:Reader._clamped_double",
     'absent = f"WHEN {d.is_nan(x)} THEN NULL "',
     'absent = ""',
 )
-LATE = "tables/late.py"
-plant("late: what a filter looks at", LATE, "others = _looked_at(plan)\n    if others", "others = set()\n    if others")
-plant("late: steps in products", LATE, "if len(term.factors) > 1 for", "if False for")
+plant(
+    "late: what a filter looks at",
+    "tables:only_added_up",
+    "others = _looked_at(plan)\n    if others",
+    "others = set()\n    if others",
+)
+plant("late: steps in products", "tables:only_added_up", "if len(term.factors) > 1 for", "if False for")
 plant(
     "steps: NaN at an end",
-    "tables/dialect.py",
+    "tables:Dialect.between_ends",
     'f"WHEN isnan({sql}) THEN NULL WHEN {sql} > {zero}',
     'f"WHEN {sql} > {zero}',
 )
 plant(
     "frames: bytes are one person",
-    "tables/frames.py",
+    "tables:_of_array",
     '"other", np.zeros(len(plain)), missing',
     '"int", np.zeros(len(plain), dtype=np.int64), missing',
     "tests/tables/test_sources.py",
 )
 
-DUCKDB, FILES, FRAMES = "tables/engines/duckdb.py", "tables/engines/duckdb_files.py", "tables/frames.py"
 _HOSTILE = ("tests/tables/test_hostile_inputs.py",)
-plant("frames: a column takes the place of persons", DUCKDB, '_PERSON = "person"', '_PERSON = "c0"', *_HOSTILE)
+plant(
+    "frames: a column takes the place of persons", "tables:_PERSON", '_PERSON = "person"', '_PERSON = "c0"', *_HOSTILE
+)
 plant(
     "frames: columns by their names",
-    DUCKDB,
+    "tables:_frame_reading",
     'return Reading(name, kinds, person, {each: f"c{place}" for place, each in enumerate(held)})',
     "return Reading(name, kinds, person)",
     *_HOSTILE,
 )
 plant(
     "same data: paths as they are written",
-    "tables/engines/same_data.py",
+    "tables:same_data",
     "_files(one) & _files(two)",
     "one == two",
     *_HOSTILE,
 )
 plant(
     "same data: memory is not looked at",
-    "tables/engines/same_data.py",
+    "tables:_meet",
     "np.shares_memory(one, two)",
     "False",
     *_HOSTILE,
 )
 plant(
     "files: persons are made one",
-    FILES,
+    "tables:file_reading",
     "if not named_by_text:",
     "if True:",
     *_HOSTILE,
 )
 plant(
     "failing: the engine's words as a context",
-    "tables/engines/failing.py",
+    "tables:one_failure.asked",
     "            pass\n        raise InvalidData(FAILED)  # out here, where",
     "            raise InvalidData(FAILED) from None\n        raise InvalidData(FAILED)  # out here, where",
     *_HOSTILE,
@@ -113,14 +161,14 @@ plant(
 
 plant(
     "keys: one beyond the bounds is taken",
-    "tables/keys.py",
+    "tables:_are_plain",
     "column.lower <= min(values) and max(values) <= column.upper",
     "column.lower <= min(values)",
     "tests/tables/test_values.py",
 )
 plant(
     "keys: numbers of any type are whole numbers",
-    "tables/keys.py",
+    "tables:_are_plain",
     "return kinds == {int if isinstance(column, Int) else date} and (",
     "return date not in kinds and str not in kinds and (",
     "tests/tables/test_values.py",
@@ -128,7 +176,7 @@ plant(
 
 plant(
     "sums: 32 bits for whatever is added up",
-    "tables/sums.py",
+    "tables:Sums._sum",
     "self._most(factors) < _SMALL",
     "True",
     "tests/tables/test_servers.py",

@@ -14,53 +14,57 @@ plant = WORKLOADS.plant
 STREAMS = ("tests/workloads/test_streams.py", _LAWS)
 
 # What the issue of this room names.
-QUERIES, DESIGN, TREE = "workloads/linear_queries.py", "workloads/design.py", "workloads/families/tree.py"
 plant(
     "noise that does not know the weight of its level",
-    QUERIES,
+    "workloads:LinearQueries._draw",
     "drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)",
     "drawn = self._noise(Fraction(self.scale), (runs, size), source)",
 )
 plant(
     "least squares with the weight of the leaves on every level",
-    TREE,
+    "workloads:Tree.reconstruct",
     "spread = [1.0 / float(weight) ** 2 for weight in self.weights]",
     "spread = [1.0 / float(self.weights[0]) ** 2 for weight in self.weights]",
 )
 plant(
     "tree: a level is forgotten in the price",
-    TREE,
+    "workloads:Tree._longest",
     'weight if norm == "l1" else weight**2 for weight in self.weights), Fraction(0))',
     'weight if norm == "l1" else weight**2 for weight in self.weights[:-1] or self.weights), Fraction(0))',
 )
-plant("tree: the root is paid for under replace", TREE, "strict=True) if size > 1]", "strict=True) if size > 0]")
+plant(
+    "tree: the root is paid for under replace",
+    "workloads:Tree._farthest",
+    "strict=True) if size > 1]",
+    "strict=True) if size > 0]",
+)
 plant(
     "the longest column alone under replace",
-    DESIGN,
+    "workloads:Design.sensitivity",
     "reach = max(self._farthest(norm), reach)",
     "reach = max(reach, reach)",
 )
 plant(
     "pairs of columns alone under replace",
-    DESIGN,
+    "workloads:Design.sensitivity",
     "reach = max(self._farthest(norm), reach)",
     "reach = self._farthest(norm)",
 )
 plant(
     "grid: the product of the factors under replace",
-    "workloads/families/kronecker.py",
+    "workloads:Grid._farthest",
     "return 2 * (longest - reduce(lambda a, b: a * b, shared))",
     "return reduce(lambda a, b: a * b, (factor._farthest(norm) for factor in self.factors))",
 )
 plant(
     "clipping before inference",
-    QUERIES,
+    "workloads:LinearQueries._draw",
     "return [self._answers(row) for row in noisy]",
     "return [self._answers(np.maximum(row, 0)) for row in noisy]",
 )
 plant(
     "a choice that looks at data",
-    "workloads/range_queries.py",
+    "workloads:RangeQueries.release",
     "return self.for_budget(strategy=strategy, **promise).release(histogram, source=source)",
     "worst = self.plan(strategy=strategy, **promise).candidates[-1 if np.max(histogram) > 100 else 0]\n"
     "            return worst.mechanism.release(histogram, source=source)",
@@ -69,186 +73,227 @@ plant(
 # Noise and price of linear queries.
 plant(
     "half the noise",
-    QUERIES,
+    "workloads:LinearQueries._draw",
     "drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)",
     "drawn = self._noise(Fraction(self.scale) / weight / 2, (runs, size), source)",
 )
 plant(
     "one noise for a whole group",
-    QUERIES,
+    "workloads:LinearQueries._draw",
     "drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)",
     "drawn = self._noise(Fraction(self.scale) / weight, (runs, 1), source)",
 )
-plant("l2 for Laplace noise", DESIGN, 'reach if norm == "l1" else _root_up(reach)', "_root_up(reach)")
-plant("one row a person", DESIGN, "unit=neighbours, max_rows=max_rows\n", "unit=neighbours, max_rows=1\n")
-plant("a square root rounded down", DESIGN, "while root * root < square:", "while root * root < square * 0:")
-plant("sums that overflow", DESIGN, "return _LARGEST // max(1, self._widest)", "return _LARGEST")
+plant(
+    "l2 for Laplace noise",
+    "workloads:Design.sensitivity",
+    'reach if norm == "l1" else _root_up(reach)',
+    "_root_up(reach)",
+)
+plant(
+    "one row a person",
+    "workloads:Design.sensitivity",
+    "unit=neighbours, max_rows=max_rows\n",
+    "unit=neighbours, max_rows=1\n",
+)
+plant(
+    "a square root rounded down", "workloads:_root_up", "while root * root < square:", "while root * root < square * 0:"
+)
+plant("sums that overflow", "workloads:Design.most", "return _LARGEST // max(1, self._widest)", "return _LARGEST")
 plant(
     "weights that vanish",
-    DESIGN,
+    "workloads:whole_weight",
     "Fraction(max(1, round(float(weight) * 2**20)), 2**20)",
     "Fraction(round(float(weight) * 2**20), 2**20)",
 )
 plant(
     "a query that was not measured is answered",
-    "workloads/answers.py",
+    "workloads:Answers.linear",
     "if not self.design.determines(weights):",
     "if self.design.determines(weights) is None:",
 )
 plant(
     "intervals that hold one by one sold as simultaneous",
-    "workloads/answers.py",
+    "workloads:Answers.answers",
     "1.0 - (1.0 - confidence) / workload.queries if simultaneous else confidence",
     "confidence",
 )
 plant(
     "rho as an epsilon that is too large",
-    QUERIES,
+    "workloads:linear_queries._calibrated",
     "(2.0 * float(target.rho or 0.0)) ** 0.5",
     "(4.0 * float(target.rho or 0.0)) ** 0.5",
 )
 plant(
-    "the price of a smaller sensitivity", QUERIES, "PureLoss(_up(reach / Fraction", "PureLoss(_up(reach / 2 / Fraction"
+    "the price of a smaller sensitivity",
+    "workloads:LinearQueries.loss",
+    "PureLoss(_up(reach / Fraction",
+    "PureLoss(_up(reach / 2 / Fraction",
 )
-plant("a bar of another cell", "workloads/families/cell_bars.py", ")[which.reshape(-1)]", ")[which.reshape(-1) * 0]")
+plant("a bar of another cell", "workloads:cell_radii", ")[which.reshape(-1)]", ")[which.reshape(-1) * 0]")
 plant(
     "a radius without its margin",
-    "workloads/families/noise_law.py",
+    "workloads:NoiseLaw.radius",
     "return unit * (high + _ASIDE * _SMOOTH)",
     "return unit * (high - _ASIDE * _SMOOTH)",
 )
 plant(
     "the unit of the ledger is dropped",
-    "workloads/range_queries.py",
+    "workloads:HistogramQuestion.for_budget",
     "self.queries if unit is None else replace(self.queries, domain=None, unit=unit)",
     "self.queries",
 )
 plant(
     "counts are not cut",
-    "workloads/families/counts.py",
+    "workloads:whole_counts",
     "[min(max(whole, -most), most) for whole in wholes]",
     "[min(max(whole, -(2**62)), 2**62) for whole in wholes]",
 )
 
 # Other designs.
 DENSE, HAAR, RESIDUALS = (f"workloads/families/{name}.py" for name in ("dense", "haar", "residuals"))
-plant("dense: the mean column", DENSE, "most = np.max(np.sum(np.abs(columns)", "most = np.mean(np.sum(np.abs(columns)")
 plant(
-    "dense: neighbouring pairs only", DENSE, "np.abs(columns[place + 1 :] -", "np.abs(columns[place + 1 : place + 2] -"
+    "dense: the mean column",
+    "workloads:Dense._longest",
+    "most = np.max(np.sum(np.abs(columns)",
+    "most = np.mean(np.sum(np.abs(columns)",
+)
+plant(
+    "dense: neighbouring pairs only",
+    "workloads:Dense._farthest",
+    "np.abs(columns[place + 1 :] -",
+    "np.abs(columns[place + 1 : place + 2] -",
 )
 plant(
     "dense: the weight is not squared",
-    DENSE,
+    "workloads:Dense._farthest",
     "return Fraction(most) * self.weight**2",
     "return Fraction(most) * self.weight",
 )
 plant(
     "Haar: the total is free",
-    HAAR,
+    "workloads:Haar._longest",
     'weight if norm == "l1" else weight**2 for weight in self.weights), Fraction(0))',
     'weight if norm == "l1" else weight**2 for weight in self.weights[:-1]), Fraction(0))',
 )
-plant("Haar: halves that differ by one", HAAR, "(2 * weight if norm", "(weight if norm")
-plant("Haar: levels below a pair are free", HAAR, "+ 2 * below)", "+ below)")
-plant("residuals: pairs that agree", RESIDUALS, "prod(-n if i in moved", "prod(n if i in moved")
-plant("residuals: shorter columns", RESIDUALS, "else n * (n - 1) for", "else (n - 1) for")
+plant("Haar: halves that differ by one", "workloads:Haar._farthest", "(2 * weight if norm", "(weight if norm")
+plant("Haar: levels below a pair are free", "workloads:Haar._farthest", "+ 2 * below)", "+ below)")
+plant("residuals: pairs that agree", "workloads:Residuals._length", "prod(-n if i in moved", "prod(n if i in moved")
+plant("residuals: shorter columns", "workloads:Residuals._length", "else n * (n - 1) for", "else (n - 1) for")
 plant(
-    "quadtree: no pair is apart", "workloads/families/squares.py", "else self._tree._farthest(norm)", "else Fraction(0)"
+    "quadtree: no pair is apart", "workloads:Squares._farthest", "else self._tree._farthest(norm)", "else Fraction(0)"
 )
 plant(
     "grid: columns of the first side only",
-    "workloads/families/kronecker.py",
+    "workloads:Grid._longest",
     "(factor._longest(norm) for factor in self.factors))",
     "(factor._longest(norm) for factor in self.factors[:1]))",
 )
 
 # Streams.
-BINARY, ROOT = "workloads/streams/binary_tree_count.py", "workloads/streams/square_root_count.py"
-COUNTER, STREAM = "workloads/streams/counter.py", "workloads/streams/count_stream.py"
 plant(
     "stream: a level is forgotten",
-    BINARY,
+    "workloads:BinaryTreeCount._longest",
     "return Fraction(self.levels)",
     "return Fraction(max(1, self.levels - 1))",
     *STREAMS,
 )
 plant(
     "stream: blocks of one step without noise",
-    BINARY,
+    "workloads:_Blocks.step",
     "= total + self.counter._noise(self.runs, self.source)",
     "= total + self.counter._noise(self.runs, self.source) * bool(width)",
     *STREAMS,
 )
 plant(
     "stream: wide blocks without noise",
-    BINARY,
+    "workloads:_Blocks.step",
     "= total + self.counter._noise(self.runs, self.source)",
     "= total + (self.noisy[width - 1] * 0 if width else self.counter._noise(self.runs, self.source))",
     *STREAMS,
 )
-plant("stream: blocks that overlap", BINARY, "sum(self.exact[:width])", "sum(self.exact[: width + 1])", *STREAMS)
-plant("stream: pairs of steps that share", BINARY, "h + 1 + min(h,", "h + min(h,", *STREAMS)
+plant(
+    "stream: blocks that overlap",
+    "workloads:_Blocks.step",
+    "sum(self.exact[:width])",
+    "sum(self.exact[: width + 1])",
+    *STREAMS,
+)
+plant(
+    "stream: pairs of steps that share", "workloads:BinaryTreeCount._farthest", "h + 1 + min(h,", "h + min(h,", *STREAMS
+)
 plant(
     "stream: replace costs no more",
-    COUNTER,
+    "workloads:Counter.sensitivity",
     'if self.unit.relation == "replace":',
     'if self.unit.relation == "other":',
     *STREAMS,
 )
 plant(
     "stream: one row a person",
-    COUNTER,
+    "workloads:Counter.sensitivity",
     "unit=self.unit, max_rows=self.max_rows)",
     "unit=self.unit, max_rows=1)",
     *STREAMS,
 )
 plant(
     "stream: l2 for Laplace noise",
-    COUNTER,
+    "workloads:Counter.sensitivity",
     'length = reach if self.norm == "l1" else _root_up(reach)',
     "length = _root_up(reach)",
     *STREAMS,
 )
 plant(
     "stream: half the noise of the square root",
-    ROOT,
+    "workloads:SquareRootCount._noise",
     "Fraction(self.scale) * 2**_BITS",
     "Fraction(self.scale) * 2 ** (_BITS - 1)",
     *STREAMS,
 )
 plant(
     "stream: the first coefficient alone",
-    ROOT,
+    "workloads:SquareRootCount._longest",
     "np.sum(self._whole**2)), 4**_BITS)",
     "np.sum(self._whole[:1] ** 2)), 4**_BITS)",
     *STREAMS,
 )
-plant("stream: columns that share more", ROOT, "(int(second[i]) - 2 * int(", "(int(second[i]) - 3 * int(", *STREAMS)
-plant("stream: a fork goes on", STREAM, "if self._process != os.getpid():", "if self._process is None:", *STREAMS)
+plant(
+    "stream: columns that share more",
+    "workloads:SquareRootCount._farthest",
+    "(int(second[i]) - 2 * int(",
+    "(int(second[i]) - 3 * int(",
+    *STREAMS,
+)
+plant(
+    "stream: a fork goes on",
+    "workloads:CountStream.add",
+    "if self._process != os.getpid():",
+    "if self._process is None:",
+    *STREAMS,
+)
 plant(
     "stream: a step is answered again",
-    STREAM,
+    "workloads:CountStream._next",
     'count("step", step, 1) != after',
     'count("step", step, 1) > after',
     *STREAMS,
 )
 plant(
     "stream: a step beyond the horizon",
-    STREAM,
+    "workloads:CountStream._next",
     "if after > self._mechanism.horizon:",
     "if after > self._mechanism.horizon + 1:",
     *STREAMS,
 )
 plant(
     "stream: an interrupted step is taken again",
-    STREAM,
+    "workloads:CountStream.add",
     "self._step, self._broken = after, True",
     "self._step, self._broken = after, False",
     *STREAMS,
 )
 plant(
     "stream: a copy is made",
-    STREAM,
+    "workloads:CountStream.__reduce_ex__",
     "def __reduce_ex__(self, protocol: object)",
     "def _reduce_ex_(self, protocol: object)",
     *STREAMS,
