@@ -110,7 +110,6 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
         return Composed((self.smallest.loss, self.gram.loss, self.cross.loss))
 
     def _run(self, prepared: Records, source: Source) -> Any:
-        size = self.task.dimension
         moments = exact_gram(self.task, prepared, targets=True)
         exact = moments[:-1, :-1]
         low = _certified(exact)
@@ -118,11 +117,15 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
         gram = np.asarray(self.gram.release(exact, source=source).value)
         totals = [Fraction(int(each), STEPS**2) for each in moments[:-1, -1]]
         cross = np.asarray(self.cross.release(totals, source=source).value)
-        sure = max(seen - self.smallest.sigma * math.sqrt(2.0 * math.log(2.0 / self.miss)), 0.0)
-        wanted = self.gram.sigma * math.sqrt(size * math.log(2.0 * size**2 / self.miss))
-        ridge = max(0.0, wanted - sure)
+        ridge = self._ridge(seen)
         values, turn = np.linalg.eigh(gram)
         return turn @ ((turn.T @ cross) / np.maximum(values + ridge, 0.5 * self.gram.sigma))
+
+    def _ridge(self, seen: float) -> float:
+        """What the noise of the Gram needs, less what the noisy smallest eigenvalue surely gives."""
+        size = self.task.dimension
+        sure = max(seen - self.smallest.sigma * math.sqrt(2.0 * math.log(2.0 / self.miss)), 0.0)
+        return max(0.0, self.gram.sigma * math.sqrt(size * math.log(2.0 * size**2 / self.miss)) - sure)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -137,6 +140,19 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
         yield Example(
             other, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(mu=1.0), cost="costly"
         )
+        yield _steered()
+
+
+def _steered() -> Example:
+    """A pair whose smallest eigenvalues, 1.9 and 1.4, call for different ridges, neither of them at an end: the last record
+    is most of what there is along the second column."""
+    rows = np.column_stack([np.tile([0.9, -0.9], 100), np.tile([0.0837, 0.0837, -0.0837, -0.0837], 50)])
+    rows, goals = np.vstack([rows, [[0.0, 0.7]]]), np.append(0.5 * rows[:, 0], -1.0)
+    plain = Task(features=2, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
+    made = AdaSSP().plan(plain, Squared(), Guarantee(mu=4.0))
+    return Example(
+        made, ArrayRecords(rows, goals), ArrayRecords(rows[:-1], goals[:-1]), Guarantee(mu=4.0), cost="costly"
+    )
 
 
 def _certified(gram: Any) -> float:

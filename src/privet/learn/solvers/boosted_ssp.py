@@ -184,8 +184,7 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         moved = shrunk(ridged, cross, known, constant=task.intercept, about=about)
         product, others = data.exact_cross(residuals(flat + moved), _CLIPS)
         squares, many = _released(self.spread, others, source)
-        variance = max(float(squares) + self.spread.sigma, self.spread.sigma) / max(float(many), 1.0)
-        clip = max(i for i, each in enumerate(_CLIPS) if i == 0 or each >= _WIDTH * math.sqrt(variance))
+        clip = clip_of(float(squares), float(many), self.spread.sigma)
         rest = _CLIPS[clip] * _released(self.second, product(clip), source)
         left = max(float(squares), 0.0) / max(float(many), 1.0)
         later = Noise(self.gram.sigma, _CLIPS[clip] * self.second.sigma, left)
@@ -206,6 +205,31 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         yield Example(
             other, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(mu=1.0), cost="costly"
         )
+        yield _steered()
+
+
+def _steered() -> Example:
+    """A pair with enough records for slopes, in which the last one, far off the line, moves the spread of residuals across
+    an edge between two clips."""
+    turn = np.pi * np.arange(400) * (3.0 - 5.0**0.5)
+    rows = 0.6 * np.column_stack([np.cos(turn), np.sin(turn)]) * np.sqrt((np.arange(400) % 20 + 0.5) / 20.0)[:, None]
+    goals = rows @ [0.5, -0.3] + 0.148 * np.tile([1.0, -1.0, -1.0, 1.0], 100)
+    rows, goals = np.vstack([rows, [[1.0, 0.0]]]), np.append(goals, -1.0)
+    made = BoostedSSP().plan(Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0)), Squared(), Guarantee(mu=4.0))
+    return Example(
+        made, ArrayRecords(rows, goals), ArrayRecords(rows[:-1], goals[:-1]), Guarantee(mu=4.0), cost="costly"
+    )
+
+
+def clip_of(squares: float, many: float, sigma: float) -> int:
+    """Which of the clips the noisy spread names: about three standard deviations of the residuals, a little too wide rather
+    than too narrow.
+
+    >>> clip_of(1.0, 100.0, 0.0), clip_of(-5.0, 100.0, 0.0), clip_of(90.0, 100.0, 0.0)
+    (3, 15, 0)
+    """
+    variance = max(squares + sigma, sigma) / max(many, 1.0)
+    return max(i for i, each in enumerate(_CLIPS) if i == 0 or each >= _WIDTH * math.sqrt(variance))
 
 
 def _without_slopes(task: Task, mean: Mean) -> dict[str, Any]:

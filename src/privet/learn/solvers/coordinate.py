@@ -280,3 +280,17 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
         rows = np.array([[0.6, -0.8], [0.0, 1.0]])
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
         yield Example(solver.plan(moved, Huber(2.0), Guarantee(mu=0.5)), *other, Guarantee(mu=0.5), cost="costly")
+        yield _steered()
+
+
+def _steered() -> Example:
+    """A pair in which nine of ten contributions are small, without the last record, and no longer are with it: the clip of
+    the first round is another one."""
+    far = np.append(np.repeat([0.05, 0.8], [272, 30]), 0.8)
+    rows, goals = np.tile([[0.6, 0.8], [0.6, -0.8]], (152, 1))[:303], far * np.append(np.tile([1.0, -1.0], 151), 1.0)
+    task = Task(features=2, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
+    solver = CoordinateDescent(rounds=2, steps=3, last=2, moments=(109.0, 193.0), records=302.0)
+    made = solver.plan(task, Huber(1.0), Guarantee(mu=8.0))
+    return Example(
+        made, ArrayRecords(rows, goals), ArrayRecords(rows[:-1], goals[:-1]), Guarantee(mu=8.0), cost="costly"
+    )
