@@ -222,7 +222,7 @@ class Prints(Coin):
 
 
 class Bare(Coin):
-    def _read(self, reading, value):  # the door, left open: it ends exceptions of others otherwise
+    def _read(self, reading, value, shown=False):  # the door, left open: it ends exceptions of others otherwise
         return reading(value)
 
     def _admit(self, value):
@@ -230,7 +230,7 @@ class Bare(Coin):
 
 
 class KeepsTheCause(Coin):
-    def _read(self, reading, value):
+    def _read(self, reading, value, shown=False):
         return reading(value)
 
     def _admit(self, value):

@@ -177,7 +177,8 @@ class Mechanism(ABC, Generic[In, Out]):
     def release(self, value: In, *, source: Source = None) -> Release[Out]:
         """Protect one value. Calling it twice is two releases, each at the full price.
 
-        `source` is for tests: a `noise.Seeded` stream stamps the release as insecure.
+        `source` is for tests: a `noise.Seeded` stream stamps the release as insecure, and what goes wrong while it reads
+        its input is shown as it is.
         """
         try:
             return self._pass(value, partial(self._release, value, source), source)
@@ -187,11 +188,12 @@ class Mechanism(ABC, Generic[In, Out]):
     @final
     def simulate(self, value: In, runs: int, *, source: Source = None) -> Sequence[Out] | np.ndarray[Any, Any]:
         """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to
-        anybody else, every single one of them would have to be paid for.
+        anybody else, every single one of them would have to be paid for. What goes wrong while it reads its input is
+        shown as it is.
         """
         refuse_unpaid_runs()
-        self.check(value)
-        return self._draw(self._read(self._prepare, value), count("runs", runs, 1), source)
+        self._read(self._admit, value, shown=True)
+        return self._draw(self._read(self._prepare, value, shown=True), count("runs", runs, 1), source)
 
     @final
     def _pass(self, value: Any, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
@@ -203,18 +205,22 @@ class Mechanism(ABC, Generic[In, Out]):
 
     @final
     def _release(self, value: In, source: Source) -> Release[Out]:
-        self.check(value)
-        prepared = self._read(self._prepare, value)
+        shown = _is_insecure(source)  # it protects nobody: an author may see what went wrong
+        self._read(self._admit, value, shown=shown)
+        prepared = self._read(self._prepare, value, shown=shown)
         drawn: Any = self._draw(prepared, 1, source)[0]
         if isinstance(drawn, np.generic) and not isinstance(drawn, np.datetime64 | np.timedelta64):
             drawn = drawn.item()
         return self._made(drawn, self._error_given(drawn, prepared), source, self._notes(drawn))
 
     @final
-    def _read(self, reading: Callable[[In], T], value: In) -> T:
+    def _read(self, reading: Callable[[In], T], value: In, *, shown: bool = False) -> T:
         """What `reading` makes of the input. Code of a container runs then (a generator's, another library's), and its
-        exceptions may quote what it holds: they end here, with nothing left of them.
+        exceptions may quote what it holds: they end here, with nothing left of them. `shown` lets them through: for
+        made-up data, whose author looks for a mistake.
         """
+        if shown:
+            return reading(value)
         try:
             return reading(value)
         except PrivetError as error:
@@ -228,8 +234,7 @@ class Mechanism(ABC, Generic[In, Out]):
 
     @final
     def _made(self, value: Any, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:
-        # A source that does not say that it is secure is not.
-        insecure = source is not None and bool(getattr(source, "insecure", True))
+        insecure = _is_insecure(source)
         if insecure:
             note_insecure()
         return Release(
@@ -278,6 +283,11 @@ class Mechanism(ABC, Generic[In, Out]):
         """The public parameters, exactly: what a ledger compares when a release key is used again."""
         public = [f.name for f in fields(self) if f.name != "at" or self.at is not None]  # type: ignore[arg-type]
         return {"mechanism": self.name} | {name: _plain(getattr(self, name)) for name in public}
+
+
+def _is_insecure(source: Source) -> bool:
+    """A source that does not say that it is secure is not."""
+    return source is not None and bool(getattr(source, "insecure", True))
 
 
 def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any]]":

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any, Literal, ParamSpec
 
 from privet._calls import called_by_name
+from privet.errors import PrivetError
 
 Subject = Literal["loss", "accountant", "losses", "mechanism"]
 _P = ParamSpec("_P")
@@ -16,7 +17,7 @@ _RAN: set[tuple[str, str]] = set()
 def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
     """Enrol a law under what it is called with: a loss, a loss and an accountant, several losses, or an example of a
     mechanism (a law may be about several). What it was called with is kept, so that a suite can say which member no law
-    has seen.
+    has seen. Where a mechanism cannot even be run on its own example, the law shows the error of its author's code.
 
     >>> law_of("losses").__name__
     'enrol'
@@ -27,7 +28,11 @@ def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, No
         def recorded(*arguments: _P.args, **keywords: _P.kwargs) -> None:
             if arguments:
                 _RAN.add((law.__name__, _name_of(arguments[0])))
-            law(*arguments, **keywords)
+            try:
+                law(*arguments, **keywords)
+            except Exception as failure:
+                _show_own_error(arguments[0] if arguments else None, failure)
+                raise
 
         answered = called_by_name(recorded)  # here and not at the face of the room: the enrolled one is the public one
         for subject in subjects:
@@ -35,6 +40,23 @@ def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, No
         return answered
 
     return enrol
+
+
+def _show_own_error(example: object, failure: Exception) -> None:
+    """Raise what the author's own code raises on the inputs of an example, if it does. A release hides such an error, and
+    so does a ledger, since it may quote data; the inputs of an example are made up, and `simulate` hides nothing.
+    """
+    simulate = getattr(getattr(example, "mechanism", None), "simulate", None)
+    if not callable(simulate):
+        return
+    for value in (getattr(example, "left", None), getattr(example, "right", None)):
+        try:
+            simulate(value, 1)
+        except PrivetError:
+            continue  # a refusal of ours says why, here as in the law
+        except Exception as own:
+            if type(own) is not type(failure):  # else the law shows it already
+                raise own from failure
 
 
 def laws_of(subject: Subject) -> tuple[Callable[..., Any], ...]:
