@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from privet import _signing
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter, LedgerTampered, LedgerUnavailable
 from privet.ledger.entry import Entry, canonical
@@ -49,7 +50,7 @@ class Anchor:
     def signed(self, key_file: str | os.PathLike[str]) -> "Anchor":
         """The same anchor with a signature by the Ed25519 key in a file."""
         key = _load_key(key_file)
-        unsigned = replace(self, public_key=_hex_of(key.public_key()), signature=None)
+        unsigned = replace(self, public_key=_signing.public_hex(key), signature=None)
         return replace(unsigned, signature=key.sign(unsigned.message()).hex())
 
     def check(self, public_key: str | None = None) -> "Anchor":
@@ -58,14 +59,8 @@ class Anchor:
             raise LedgerTampered("the anchor is not signed by the expected key; somebody else wrote it")
         if self.signature is None:
             return self
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-        try:
-            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.public_key or ""))
-            key.verify(bytes.fromhex(self.signature), self.message())
-        except (InvalidSignature, ValueError):
-            raise LedgerTampered("the signature of the anchor is wrong: it was edited") from None
+        if not _signing.is_signed(self.message(), self.signature, self.public_key or ""):
+            raise LedgerTampered("the signature of the anchor is wrong: it was edited")
         return self
 
     def to_json(self) -> str:
@@ -199,7 +194,7 @@ class AnchorFile:
             key = _load_key(self.key)
             facts |= {
                 "signature": key.sign(_line_text(facts).encode()).hex(),
-                "public_key": _hex_of(key.public_key()),
+                "public_key": _signing.public_hex(key),
             }
         return json.dumps(facts, sort_keys=True)
 
@@ -293,30 +288,24 @@ def new_signing_key(path: str | os.PathLike[str]) -> str:
     ...     len(new_signing_key(folder + "/custodian.key"))
     64
     """
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = Ed25519PrivateKey.generate()
-    text = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    key = _signing.new_private()
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise LedgerUnavailable(f"the key cannot be written ({error.strerror}); choose a new file") from None
     with os.fdopen(handle, "wb") as file:
-        file.write(text)
-    return _hex_of(key.public_key())
+        file.write(_signing.pem_of(key))
+    return _signing.public_hex(key)
 
 
 def public_key_of(path: str | os.PathLike[str]) -> str:
-    """The public key that belongs to a key file.
+    """The public key that belongs to a key file: PEM, as `new_signing_key` writes it, or the digits of `audit.new_key`.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     new_signing_key(folder + "/custodian.key") == public_key_of(folder + "/custodian.key")
     True
     """
-    return _hex_of(_load_key(path).public_key())
+    return _signing.public_hex(_load_key(path))
 
 
 def wanted_head(head: Any) -> tuple[str | None, int | None, str]:
@@ -346,33 +335,18 @@ def sign_text(path: str | os.PathLike[str], text: str) -> str:
 
 def is_signed(text: str, signature: object, public_key: str) -> bool:
     """Was this text signed by the holder of that key?"""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key)).verify(
-            bytes.fromhex(str(signature)), text.encode()
-        )
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return _signing.is_signed(text.encode(), signature, public_key)
 
 
 def _load_key(path: str | os.PathLike[str]) -> Any:
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     try:
-        key = serialization.load_pem_private_key(Path(path).read_bytes(), password=None)
-    except (OSError, ValueError, TypeError):
-        key = None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise LedgerUnavailable("the signing key cannot be read; expected an Ed25519 key that new_signing_key wrote")
-    return key
-
-
-def _hex_of(public_key: Any) -> str:
-    return str(public_key.public_bytes_raw().hex())
+        return _signing.private_key(Path(path))  # a file: no secret is handed about in arguments
+    except InvalidParameter:
+        pass
+    raise LedgerUnavailable(
+        "the signing key cannot be read; expected a file with an Ed25519 key, as ledger.new_signing_key writes it or "
+        "audit.new_key returns it"
+    )
 
 
 _READ: "dict[AnchorFile, tuple[tuple[int, ...], Anchor]]" = {}  # what was read last, while the file has not changed
