@@ -74,12 +74,47 @@ plant(
 plant(
     "measuring with more than the rest of the budget",
     "workloads:Task.measuring",
-    "scale = up(noise * reach.value)",
-    "scale = up(noise * reach.value / 2)",
+    "scale = up(self.ratio(price) * reach.value)",
+    "scale = up(self.ratio(price) * reach.value / 2)",
 )
 plant(
     "biased answers pass for unbiased ones",
     "workloads:Biased.biased",
     "    def biased(self) -> bool:\n        return True",
     "    def biased(self) -> bool:\n        return False",
+)
+plant(
+    "buckets: uneven ones are priced as even ones",
+    "workloads:Prefix.bucket_energy",
+    "whole = ((self.domain - blocks.before - blocks.cells) * blocks.buckets**2).sum()",
+    "whole = ((self.domain - blocks.before - len(partition.ends) * 2) * blocks.buckets**2).sum()",
+    "tests/workloads/test_bucket_energies.py",
+)
+plant(
+    "buckets: the squares inside a block are those of its first bucket",
+    "workloads:Partition.blocks",
+    "squares=6 * (squares + reach) + 3 * ranks + 2 * zeroth + 3 * buckets",
+    "squares=6 * squares + 3 * ranks + 2 * zeroth + 3 * buckets",
+    "tests/workloads/test_bucket_energies.py",
+)
+plant(
+    "ranges over buckets: those that end inside a block are counted once too often",
+    "workloads:AllRanges.bucket_energy",
+    "sums, squares = sums - 2 * n, squares - 6 * n * n",
+    "sums, squares = sums - 2 * n, squares",
+    "tests/workloads/test_bucket_energies.py",
+)
+plant(
+    "cells get the least weight although queries need them",
+    "workloads:best_weights",
+    "best[0] = leaf",
+    "leaf = 0.0",
+    "tests/workloads/test_bucket_energies.py",
+)
+plant(
+    "DAWA: a strategy that some partitions break",
+    "workloads:fits_buckets",
+    'return strategy.lines == "any" or',
+    'return strategy.lines != "never" or',
+    "tests/workloads/test_dawa.py",
 )

@@ -40,6 +40,25 @@ def test_single_cells_are_asked_of_dawa_in_between():
     assert not isinstance(Automatic().choice(Task(Points(64), Guarantee(rho=0.005)), 500.0), DAWA)
 
 
+def test_strategies_that_cannot_answer_are_left_out():
+    """A search that needs every cell, and queries that cannot be measured: both were found when the total had been paid."""
+    some = pv.workloads.Ranges(8, [(0, 1), (2, 3)])
+    odd = pv.workloads.Rows([[1.0, 2**0.5, 0.0, 0.0]])
+    for workload, promise in ((some, {"rho": 0.5}), (odd, {"epsilon": 1.0})):
+        ledger = pv.Ledger.create("memory:", budget=pv.Budget(rho=2.0) if "rho" in promise else pv.Budget(epsilon=2.0))
+        with ledger:
+            found = RangeQueries(workload=workload).release([5] * workload.cells, strategy=Automatic(), **promise)
+        assert found.value.histogram.shape == (workload.cells,)
+
+
+def test_a_budget_too_small_for_every_strategy_is_refused_before_the_total():
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=2.0))
+    opening = [entry.kind for entry in ledger.entries()]
+    with ledger, pytest.raises(PrivetError, match="too small"):
+        RangeQueries(workload=Prefix(8)).release([5] * 8, strategy=Automatic(share=0.9999999), epsilon=1e-9)
+    assert [entry.kind for entry in ledger.entries()] == opening
+
+
 def test_model_of_bias_is_what_the_note_says():
     """Brute force: halve all cells again and again with imbalances of variance 1/2, spread buckets evenly."""
     rng = np.random.default_rng(0)

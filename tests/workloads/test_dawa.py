@@ -11,7 +11,26 @@ from privet import audit, noise, testing
 from privet.errors import InvalidParameter, PrivetError
 from privet.mechanisms import Example
 from privet.privacy import Composed, PrivacyLoss, Unit
-from privet.workloads import DAWA, AllRanges, Answers, Buckets, Cells, NoisyPartition, Points, Prefix, RangeQueries
+from privet.workloads import (
+    DAWA,
+    AllRanges,
+    Answers,
+    Buckets,
+    Cells,
+    EveryQuery,
+    Fourier,
+    Hierarchical,
+    Kronecker,
+    LowFrequencies,
+    NoisyPartition,
+    Optimised,
+    PIdentity,
+    Points,
+    Prefix,
+    Quadtree,
+    RangeQueries,
+    Wavelet,
+)
 from privet.workloads.adaptive import AdaptiveQueries, AdaptiveStrategy
 from privet.workloads.adaptive.noisy_partition import MOST_CELLS, cheapest_ends, reach
 
@@ -256,6 +275,31 @@ def test_answers_are_stored_and_paid_once():
     assert first.value == again.value
     with pytest.raises(PrivetError):
         ledger.release(asked, epsilon=0.1)
+
+
+@pytest.mark.parametrize(
+    "inner", [EveryQuery(), Optimised(), Kronecker(), LowFrequencies(3), Buckets((2, 8)), Quadtree()], ids=str
+)
+def test_a_strategy_that_some_partitions_break_is_refused_before_it_is_paid(inner):
+    """How many buckets there are is known when the partition has been paid for."""
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0, delta=1e-3))
+    opening = [entry.kind for entry in ledger.entries()]
+    with ledger, pytest.raises(InvalidParameter, match="any number of buckets"):
+        RangeQueries(workload=Prefix(8)).release([1] * 8, strategy=DAWA(inner=inner), epsilon=0.5, delta=1e-6)
+    assert [entry.kind for entry in ledger.entries()] == opening
+
+
+@pytest.mark.parametrize("inner", [Cells(), Hierarchical(), Wavelet(), PIdentity(steps=2), Fourier()], ids=str)
+@pytest.mark.parametrize("cells", [3_162, 3_163])
+def test_matrices_over_buckets_are_for_domains_with_matrices(inner, cells):
+    def made():
+        return RangeQueries(workload=Prefix(cells)).for_budget(strategy=DAWA(inner=inner), epsilon=0.5)
+
+    if inner.lines == "any" or cells <= 3_162:
+        assert made().loss.pure() <= 0.5
+    else:
+        with pytest.raises(InvalidParameter, match="any number of buckets"):
+            made()
 
 
 @pytest.mark.parametrize(

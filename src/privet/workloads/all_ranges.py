@@ -1,6 +1,7 @@
 """All range queries over a domain of one dimension."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from privet._calls import made_by_name
 from privet._numerics import Array
 from privet.errors import InvalidParameter
+from privet.workloads.partition import Partition
 from privet.workloads.workload import DENSE, LineWorkload
 
 
@@ -59,6 +61,36 @@ class AllRanges(LineWorkload):
             before = self.domain - rest + 1
             total += rest**2 * before + (before + 1) * _sum2(rest) + _inside(rest)
         return total
+
+    def bucket_energy(self, partition: Partition, width: int) -> Fraction:
+        """As `block_energy`, with p of the buckets of a block in the place of its cells: a range takes the difference of
+        two p, of which the first is 0 for a + 1 beginnings, and the second n for c + 1 ends.
+        """
+        before, cells, n, sums, squares = partition.blocks(width)
+        after = self.domain - before - cells
+        sums, squares = sums - 2 * n, squares - 6 * n * n  # 2 and 6 times, over the cells but the last
+        whole = 6 * ((before + 1) * (after + 1) + (after + 1) * (cells - 1)) * n * n - 6 * (after + 1) * n * sums
+        # the squares of p count once with each other end, which are k + 1 for every block
+        twelfths = (2 * whole + 2 * (self.domain + 1) * squares - 3 * sums * sums).sum()
+        return Fraction(twelfths, 12) + Fraction(self.domain + 1, 6) * partition.inverses
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        """Of two buckets: the mean number of ranges' beginnings before a cell of the first, times that of the ends behind
+        one of the second."""
+        widths, first = partition.widths.astype(float), partition.starts.astype(float)
+        last = self.domain - first - widths
+        place = np.arange(len(widths))
+        low, high = np.minimum.outer(place, place), np.maximum.outer(place, place)
+        gram = (first + (widths + 1.0) / 2.0)[low] * (last + (widths + 1.0) / 2.0)[high]
+        # inside one bucket: p = j/w for j = 1 .. w - 1, as in `bucket_energy`
+        sums, squares = (widths - 1.0) / 2.0, (widths - 1.0) * (2.0 * widths - 1.0) / (6.0 * widths)
+        whole = (first + 1.0) * (last + 1.0) + (last + 1.0) * (widths - 1.0 - 2.0 * sums)
+        np.fill_diagonal(gram, whole + (self.domain + 1.0) * squares - sums * sums)
+        return np.asarray(gram)
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        return True
 
     def describe(self) -> str:
         return f"all {self.queries:,} ranges of {self.domain:,} cells"

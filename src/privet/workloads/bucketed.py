@@ -1,7 +1,7 @@
 """Queries over buckets of cells whose counts are spread evenly."""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -10,6 +10,7 @@ from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
+from privet.workloads.partition import Partition
 from privet.workloads.workload import DENSE, Workload, as_workload
 
 
@@ -29,12 +30,16 @@ class Bucketed(Workload):
     ends: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        ends = tuple(int(end) for end in self.ends)
         if len(as_workload(self.workload).shape) != 1:
             raise InvalidParameter("buckets are made of the cells of one dimension")
-        if not ends or ends[-1] != self.workload.cells or any(a >= b for a, b in pairwise((0, *ends))):
+        found = Partition(self.ends)
+        if found.cells != self.workload.cells:
             raise InvalidParameter("ends must grow, from at least 1 to the number of cells")
-        set_frozen(self, ends=ends)
+        set_frozen(self, ends=found.ends)
+
+    @kept_property
+    def _partition(self) -> Partition:
+        return Partition(self.ends)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -44,39 +49,26 @@ class Bucketed(Workload):
     def queries(self) -> int:
         return self.workload.queries
 
-    @property
-    def _widths(self) -> Array:
-        return np.diff(self.ends, prepend=0)
-
     def answers(self, histogram: Array) -> Array:
         return self.workload.answers(spread(histogram, self.ends))
 
     def query(self, number: int) -> Array:
-        return self._sums(self.workload.query(number)) / self._widths
-
-    def _sums(self, rows: Array) -> Array:
-        return np.asarray(np.add.reduceat(rows, np.concatenate(([0], self.ends[:-1])).astype(int), axis=0))
+        return self._partition.sums(self.workload.query(number)) / self._partition.widths
 
     @property
     def has_gram(self) -> bool:
-        return self.workload.cells**2 <= DENSE
+        return len(self.ends) ** 2 <= DENSE and self.workload.has_bucket_gram
 
     @kept_property
     def _gram(self) -> Array:
-        halfway = self._sums(self.workload.gram()) / self._widths[:, None]
-        return np.asarray(self._sums(halfway.T) / self._widths[:, None])
+        return self.workload.bucket_gram(self._partition)
 
     def gram(self) -> Array:
+        self._small()
         return self._gram
 
-    def block_energy(self, width: int) -> float:
-        """Exactly, where the cells are few enough for a matrix over pairs or the buckets are even; else as if they were."""
-        if self.has_gram:
-            starts = np.arange(0, len(self.ends), width)
-            blocks = np.add.reduceat(np.add.reduceat(self._gram, starts, axis=0), starts, axis=1)
-            return float(np.trace(blocks))
-        mean = self.workload.cells / len(self.ends)
-        return float(self.workload.block_energy(max(1, round(width * mean)))) / mean**2
+    def block_energy(self, width: int) -> float | Fraction:
+        return self.workload.bucket_energy(self._partition, width)
 
     def describe(self) -> str:
         return f"{self.workload.describe()}, over {len(self.ends):,} buckets"

@@ -1,6 +1,7 @@
 """Every cell by itself: the histogram."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import set_frozen
+from privet.workloads.partition import Partition
 from privet.workloads.workload import Workload, public_shape
 
 
@@ -46,6 +48,17 @@ class Points(Workload):
 
     def block_energy(self, width: int) -> float:
         return float(self.cells)
+
+    def bucket_energy(self, partition: Partition, width: int) -> Fraction:
+        """A cell takes 1/w of its bucket, and there are w of them; no query asks for two cells."""
+        return partition.inverses
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        return np.diag(1.0 / partition.widths)
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        return True
 
     def describe(self) -> str:
         return f"each of {self.cells:,} cells"

@@ -1,12 +1,14 @@
 """All prefix sums over a domain of one dimension: the cumulative distribution."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from privet._calls import made_by_name
 from privet._numerics import Array
+from privet.workloads.partition import Partition
 from privet.workloads.workload import LineWorkload
 
 
@@ -39,6 +41,25 @@ class Prefix(LineWorkload):
         blocks, rest = divmod(self.domain, width)
         whole = blocks * (self.domain - width) - width * (blocks * (blocks - 1) // 2)
         return blocks * _squares(width) + whole * width**2 + _squares(rest)
+
+    def bucket_energy(self, partition: Partition, width: int) -> Fraction:
+        """As `block_energy`: a prefix sum that ends inside a block takes p of it, one that holds the block takes all."""
+        blocks = partition.blocks(width)
+        inside = blocks.squares.sum() + partition.inverses  # 6 times
+        whole = ((self.domain - blocks.before - blocks.cells) * blocks.buckets**2).sum()
+        return Fraction(inside) / 6 + whole
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        """Of two buckets the later one decides: the mean number of prefix sums that hold one of its cells."""
+        widths = partition.widths.astype(float)
+        last = self.domain - partition.starts - widths  # prefix sums that hold all of a bucket
+        gram = np.minimum.outer(*[last + (widths + 1.0) / 2.0] * 2)
+        np.fill_diagonal(gram, last + (widths + 1.0) * (2.0 * widths + 1.0) / (6.0 * widths))
+        return np.asarray(gram)
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        return True
 
     def describe(self) -> str:
         return f"all {self.domain:,} prefix sums"

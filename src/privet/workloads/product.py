@@ -1,6 +1,7 @@
 """Workloads over several dimensions, one factor for each: all rectangles are the ranges of both sides."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from math import prod
 from typing import final
@@ -11,6 +12,7 @@ from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
+from privet.workloads.partition import Partition
 from privet.workloads.workload import Workload, as_workload
 
 
@@ -59,12 +61,27 @@ class Product(Workload):
         self._small()
         return np.asarray(reduce(np.kron, [each.gram() for each in self.factors]))
 
-    def block_energy(self, width: int) -> float:
+    def block_energy(self, width: int) -> float | Fraction:
         if width == 1:
-            return prod(each.block_energy(1) for each in self.factors)
+            return prod((Fraction(each.block_energy(1)) for each in self.factors), start=Fraction(1))
         if len(self.factors) > 1:
             raise InvalidParameter("blocks of consecutive cells are for one dimension: take Kronecker() or Quadtree()")
         return self.factors[0].block_energy(width)
+
+    def bucket_energy(self, partition: Partition, width: int) -> float | Fraction:
+        return self._line().bucket_energy(partition, width)
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        return self._line().bucket_gram(partition)
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        return len(self.factors) == 1 and self.factors[0].has_bucket_gram
+
+    def _line(self) -> Workload:
+        if len(self.factors) > 1:
+            raise InvalidParameter("buckets are made of the cells of one dimension")
+        return self.factors[0]
 
     def describe(self) -> str:
         return " x ".join(each.describe() for each in self.factors)

@@ -10,6 +10,7 @@ from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.workloads.partition import Partition
 from privet.workloads.workload import DENSE, LineWorkload
 
 
@@ -69,6 +70,20 @@ class Ranges(LineWorkload):
         tail = end[several] - last[several] * width
         full = last[several] - block[several] - 1
         return total + float(np.sum(head.astype(float) ** 2 + tail.astype(float) ** 2 + full * float(width) ** 2))
+
+    def bucket_energy(self, partition: Partition, width: int) -> float:
+        """As `block_energy`: a range takes what lies behind its beginning, before its end, and whole blocks between."""
+        first, end = self._ends()
+        first, end = first[end > first], end[end > first]
+        ends, starts, widths = np.array(partition.ends), partition.starts, partition.widths
+        one, other = np.searchsorted(ends, first, side="right"), np.searchsorted(ends, end - 1, side="right")
+        block, last = one // width, other // width
+        head = one % width + (first - starts[one]) / widths[one]  # of its block, before the range
+        tail = other % width + (end - starts[other]) / widths[other]  # of its block, up to the end of the range
+        same = block == last
+        total = np.sum((tail[same] - head[same]) ** 2)
+        full = (last - block - 1)[~same]
+        return float(total + np.sum((width - head[~same]) ** 2 + tail[~same] ** 2 + full * float(width) ** 2))
 
     def describe(self) -> str:
         return f"{self.queries:,} given ranges of {self.domain:,} cells"

@@ -10,6 +10,7 @@ from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
+from privet.workloads.partition import Partition
 from privet.workloads.workload import DENSE, Workload, public_cells
 
 
@@ -64,6 +65,19 @@ class Rows(Workload):
     def block_energy(self, width: int) -> float:
         sums = np.add.reduceat(self.matrix, np.arange(0, self.cells, width), axis=1)
         return float(np.sum(sums * sums))
+
+    def bucket_energy(self, partition: Partition, width: int) -> float:
+        taken = partition.sums(self.matrix.T) / partition.widths[:, None]
+        sums = np.add.reduceat(taken, np.arange(0, len(taken), width), axis=0)
+        return float(np.sum(sums * sums))
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        taken = partition.sums(self.matrix.T) / partition.widths[:, None]
+        return np.asarray(taken @ taken.T)
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        return True
 
     def describe(self) -> str:
         return f"{self.queries:,} linear queries over {self.cells:,} cells"

@@ -1,6 +1,7 @@
 """Several workloads over one domain."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -9,6 +10,7 @@ from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
+from privet.workloads.partition import Partition
 from privet.workloads.workload import Workload, as_workload
 
 
@@ -59,8 +61,18 @@ class Stacked(Workload):
         self._small()
         return np.asarray(sum(each.gram() for each in self.workloads))
 
-    def block_energy(self, width: int) -> float:
-        return sum(each.block_energy(width) for each in self.workloads)
+    def block_energy(self, width: int) -> Fraction:
+        return sum((Fraction(each.block_energy(width)) for each in self.workloads), Fraction(0))
+
+    def bucket_energy(self, partition: Partition, width: int) -> Fraction:
+        return sum((Fraction(each.bucket_energy(partition, width)) for each in self.workloads), Fraction(0))
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        return np.asarray(sum(each.bucket_gram(partition) for each in self.workloads))
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        return all(each.has_bucket_gram for each in self.workloads)
 
     def describe(self) -> str:
         return "; ".join(each.describe() for each in self.workloads)

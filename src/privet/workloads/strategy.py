@@ -1,7 +1,7 @@
 """The abstract strategy: a public recipe that turns a workload into what is measured."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 from privet._cache import remember
 from privet._calls import made_by_name
@@ -9,13 +9,16 @@ from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.workload import Workload, as_workload
 
+Lines = Literal["any", "small", "some"]
 _REGISTRY: dict[str, "type[Strategy]"] = {}
 
 
 class Strategy(ABC):
     """A recipe: frozen, small and public. `design` works it out for a domain and a norm, without data.
 
-    `norms` are the kinds of noise it is meant for: "l1" (Laplace noise, pure epsilon), "l2" (Gaussian noise).
+    `norms` are the kinds of noise it is meant for: "l1" (Laplace noise, pure epsilon), "l2" (Gaussian noise). `lines` are
+    the domains of one dimension that it takes whatever is asked about them: any, those small enough for a matrix over pairs
+    of cells, or some.
 
     >>> from privet.workloads import Cells, Prefix
     >>> Cells().design(Prefix(8), "l1").measurements
@@ -24,6 +27,7 @@ class Strategy(ABC):
 
     name: ClassVar[str]
     norms: ClassVar[tuple[NoiseNorm, ...]] = ("l1", "l2")
+    lines: ClassVar[Lines] = "some"
 
     @abstractmethod
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:

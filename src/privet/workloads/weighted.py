@@ -6,6 +6,7 @@ from typing import final
 from privet._calls import made_by_name
 from privet._numerics import Array
 from privet._validate import above, set_frozen
+from privet.workloads.partition import Partition
 from privet.workloads.workload import Workload, as_workload
 
 
@@ -46,6 +47,16 @@ class Weighted(Workload):
 
     def block_energy(self, width: int) -> float:
         return self.weight**2 * self.workload.block_energy(width)
+
+    def bucket_energy(self, partition: Partition, width: int) -> float:
+        return self.weight**2 * float(self.workload.bucket_energy(partition, width))
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        return self.weight**2 * self.workload.bucket_gram(partition)
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        return self.workload.has_bucket_gram
 
     def describe(self) -> str:
         return f"{self.workload.describe()} (weight {self.weight:g})"

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.workloads.partition import Partition
 
 DENSE = 10_000_000  # cells of the largest matrix that is ever built
 
@@ -49,8 +51,24 @@ class Workload(ABC):
         """V, over the cells in their order; only for domains whose V is small enough to be built."""
 
     @abstractmethod
-    def block_energy(self, width: int) -> float:  # whole numbers where they are exact
+    def block_energy(self, width: int) -> float | Fraction:  # whole numbers or fractions where they are exact
         """The sum over consecutive blocks B of `width` cells (the last may be shorter) of 1_B' V 1_B."""
+
+    def bucket_energy(self, partition: Partition, width: int) -> float | Fraction:  # exact, or in doubles
+        """The same for buckets whose counts lie evenly on their cells: blocks are of `width` buckets."""
+        gram = self.bucket_gram(partition)
+        starts = np.arange(0, len(gram), width)
+        return float(np.trace(np.add.reduceat(np.add.reduceat(gram, starts, axis=0), starts, axis=1)))
+
+    def bucket_gram(self, partition: Partition) -> Array:
+        """V over such buckets."""
+        halfway = partition.sums(self.gram()) / partition.widths[:, None]
+        return np.asarray(partition.sums(halfway.T) / partition.widths[:, None])
+
+    @property
+    def has_bucket_gram(self) -> bool:
+        """Whether `bucket_gram` can be built for a few buckets, however many cells there are."""
+        return self.has_gram
 
     @abstractmethod
     def describe(self) -> str:

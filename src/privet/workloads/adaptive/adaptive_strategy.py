@@ -84,11 +84,19 @@ class Task:
             return _least_noise(beside, self.target, self.unit)
         return GaussianLoss(Gaussian.for_budget(**self.share(part), sensitivity=1.0).scale, unit=self.unit)
 
+    def ratio(self, price: PrivacyLoss) -> Fraction:
+        """The scale of the noise over the sensitivity of what is measured, at the given price.
+
+        >>> from privet.workloads import Prefix
+        >>> Task(Prefix(8), Guarantee(1.0)).ratio(PureLoss(0.5))
+        Fraction(2, 1)
+        """
+        return Fraction(price.noise_multiplier if isinstance(price, GaussianLoss) else 1 / Fraction(price.pure()))
+
     def measuring(self, price: PrivacyLoss, strategy: Strategy) -> LinearQueries:
         """The mechanism that measures by this strategy at the given price, or a rounding less."""
         reach = strategy.design(self.workload, self.norm).sensitivity(self.norm, self.unit, max_rows=self.max_rows)
-        noise = Fraction(price.noise_multiplier if isinstance(price, GaussianLoss) else 1 / Fraction(price.pure()))
-        scale = up(noise * reach.value)
+        scale = up(self.ratio(price) * reach.value)
         made = LinearQueries(
             workload=self.workload,
             strategy=strategy,

@@ -15,7 +15,7 @@ from privet.mechanisms.mechanism import Source
 from privet.privacy import PrivacyLoss
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.buckets import Buckets
-from privet.workloads.adaptive.dawa import DAWA
+from privet.workloads.adaptive.dawa import DAWA, fits_buckets
 from privet.workloads.adaptive.noisy_partition import MOST_CELLS
 from privet.workloads.answers import Answers
 from privet.workloads.plan import candidates
@@ -61,27 +61,38 @@ class Automatic(AdaptiveStrategy):
         if len(task.workload.shape) != 1:
             raise InvalidParameter("the choice is made for cells of one dimension: leave strategy out")
         self._prices(task)
+        self.choice(task, 0.0)  # what is wrong with every strategy is said before the total is paid for
+        if self._asks_cells(task):
+            DAWA()._check(self._inside(task))
 
     def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
         if self.rows is None:
-            first = self._total(task).loss
-            return first, task.rest(1.0 - self.share, first)
+            return self._total(task).loss, self._left(task)
         chosen = self.choice(task, self.rows)
-        return chosen._prices(task) if isinstance(chosen, DAWA) else (task.rest(1.0),)
+        return chosen._prices(task) if isinstance(chosen, DAWA) else (self._left(task),)
+
+    def _left(self, task: Task) -> PrivacyLoss:
+        """The price of what is measured when the total has been paid for."""
+        if self.rows is not None:
+            return task.rest(1.0)
+        return task.rest(1.0 - self.share, self._total(task).loss)
+
+    def _inside(self, task: Task) -> Task:
+        """What is left for DAWA."""
+        return task if self.rows is not None or task.norm != "l1" else task.within(1.0 - self.share)
 
     def _total(self, task: Task) -> Geometric:
         one = row_sensitivity(Fraction(1), norm="l1", unit=task.unit, max_rows=task.max_rows)
         return Geometric.for_budget(sensitivity=one, **task.share(self.share))
 
     def _run(self, task: Task, cells: Array, source: Source) -> Answers:
-        rows, inner = self.rows, task
+        rows = self.rows
         if rows is None:
             rows = max(0.0, float(self._total(task).release(int(cells.sum()), source=source).value))
-            inner = task.within(1.0 - self.share) if task.norm == "l1" else task
         chosen = self.choice(task, rows)
         if isinstance(chosen, DAWA):
-            return chosen._run(inner, cells, source)
-        return task.measuring(self._prices(task)[-1], chosen).release(cells, source=source).value
+            return chosen._run(self._inside(task), cells, source)
+        return task.measuring(self._left(task), chosen).release(cells, source=source).value
 
     def choice(self, task: Task, rows: float) -> Strategy | DAWA:
         """What is taken for this many rows: a function of public facts and of `rows`.
@@ -90,13 +101,14 @@ class Automatic(AdaptiveStrategy):
         >>> from privet.workloads import Points, Prefix
         >>> task = Task(Prefix(1024), Guarantee(0.1))
         >>> print(Automatic().choice(task, 1_000.0))
-        32 buckets by tree, best weights
+        16 buckets by tree, best weights
         >>> print(Automatic().choice(Task(Points(1024), Guarantee(0.1)), 10_000.0))
         DAWA, every cell over the buckets
         """
-        unbiased = {
-            each: _noise(task, each) for each in candidates(task.workload, task.norm) if task.norm in each.norms
-        }
+        tried = [each for each in candidates(task.workload, task.norm) if task.norm in each.norms]
+        unbiased = {each: noise for each in tried if (noise := _noise(task, self._left(task), each)) is not None}
+        if not unbiased:
+            raise InvalidParameter("the budget is too small for any strategy: its noise would not fit whole numbers")
         best = min(unbiased, key=lambda strategy: unbiased[strategy])
         errors: dict[Strategy, float] = {best: unbiased[best]}
         widths = [2**j for j in range(1, (task.workload.cells - 1).bit_length() + 1)]
@@ -105,10 +117,13 @@ class Automatic(AdaptiveStrategy):
             if task.workload.cells > _MANY * width:  # so many buckets are no better than the cells
                 continue
             buckets = Buckets(even_ends(task.workload.cells, width))
-            errors[buckets] = math.hypot(_noise(task, buckets), bias)
+            noise = _noise(task, self._left(task), buckets)
+            if noise is not None:
+                errors[buckets] = math.hypot(noise, bias)
         winner = min(errors, key=lambda strategy: errors[strategy])
         if self._asks_cells(task) and uneven and 0.1 <= uneven[-1] / errors[best] <= 8.0:
-            return DAWA(inner=best)
+            fitting = [each for each in unbiased if fits_buckets(each, task.workload)]
+            return DAWA(inner=min(fitting, key=lambda strategy: unbiased[strategy]))
         return winner
 
     def _asks_cells(self, task: Task) -> bool:
@@ -126,8 +141,12 @@ class Automatic(AdaptiveStrategy):
 
 
 @remember(2**20)
-def _noise(task: Task, strategy: Strategy) -> float:
-    return task.measuring(task.rest(1.0), strategy).rmse
+def _noise(task: Task, price: PrivacyLoss, strategy: Strategy) -> float | None:
+    """None where the strategy cannot answer what is asked, or not at such a price."""
+    try:
+        return task.measuring(price, strategy).rmse
+    except InvalidParameter:
+        return None
 
 
 def even_ends(cells: int, width: int) -> tuple[int, ...]:

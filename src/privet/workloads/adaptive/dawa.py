@@ -8,6 +8,7 @@ from privet._numerics import Array
 from privet._validate import open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.mechanism import Source
+from privet.noise.parameters import LARGEST_SCALE
 from privet.privacy.loss import PrivacyLoss
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.buckets import Buckets
@@ -15,6 +16,9 @@ from privet.workloads.adaptive.noisy_partition import NoisyPartition, most_count
 from privet.workloads.answers import Answers
 from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
+from privet.workloads.workload import Workload
+
+_FINEST = 2**24  # no design over buckets has a weight of less than 1 in so many
 
 
 @final
@@ -49,7 +53,14 @@ class DAWA(AdaptiveStrategy):
             raise InvalidParameter("DAWA merges neighbouring cells of one dimension")
         if task.norm not in self.inner.norms:
             raise InvalidParameter(f"{self.inner.describe()} has no noise for {task.target.describe()}")
+        if not fits_buckets(self.inner, task.workload):  # how many buckets there are is known when half is paid
+            raise InvalidParameter(
+                f"DAWA measures any number of buckets, which {self.inner.describe()} cannot: take Hierarchical(), Cells() "
+                "or Wavelet()"
+            )
         self._partition(task)
+        if task.ratio(self._prices(task)[1]) * task.rows * _FINEST > LARGEST_SCALE:
+            raise InvalidParameter("the budget is too small for DAWA: its noise would not fit whole numbers")
 
     def _partition(self, task: Task) -> NoisyPartition:
         made: NoisyPartition = _partition(self.share, self.penalty, task)
@@ -69,6 +80,16 @@ class DAWA(AdaptiveStrategy):
 
     def describe(self) -> str:
         return f"DAWA, {self.inner.describe()} over the buckets"
+
+
+def fits_buckets(strategy: Strategy, workload: Workload) -> bool:
+    """Whether a strategy works over every partition of the cells into buckets.
+
+    >>> from privet.workloads import Cells, EveryQuery, Prefix
+    >>> fits_buckets(Cells(), Prefix(8)), fits_buckets(EveryQuery(), Prefix(8))
+    (True, False)
+    """
+    return strategy.lines == "any" or (strategy.lines == "small" and workload.has_gram)
 
 
 @remember(2**18)

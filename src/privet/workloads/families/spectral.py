@@ -11,9 +11,12 @@ from fractions import Fraction
 import numpy as np
 
 from privet._numerics import Array
+from privet.errors import InvalidParameter
 from privet.workloads.workload import Workload
 
 _ROUNDS = 400
+_ROUNDING = 1e-9  # of what a level holds: energies in doubles are sums of up to ten million squares
+LEAST_LEAF = 2.0**-20  # of the weight of the cells, where the queries put nothing on them
 _GOLDEN = 0.6180339887498949
 
 
@@ -26,7 +29,10 @@ def energies(workload: Workload, widths: tuple[int, ...]) -> Array:
     """
     # Exact fractions: what a level adds may be a millionth of what it holds.
     held = [Fraction(workload.block_energy(width)) / width for width in widths]
-    return np.array([max(0.0, float(a - b)) for a, b in zip(held, [*held[1:], Fraction(0)], strict=True)])
+    parts = np.array([float(a - b) for a, b in zip(held, [*held[1:], Fraction(0)], strict=True)])
+    if parts.min() < -_ROUNDING * float(max(held)):  # 1'V1 of a block is at most what its parts say with equal weights
+        raise InvalidParameter("the block energies of this workload rise with the width, which is no sum of squares")
+    return np.maximum(parts, 0.0)
 
 
 def tree_trace(parts: Array, widths: tuple[int, ...], squares: Array) -> float:
@@ -63,8 +69,16 @@ def best_weights(parts: Array, widths: tuple[int, ...], norm: str) -> Array:
             weights / weights.sum(axis=1, keepdims=True), 1e-9
         )  # a level may drop out, not divide by 0
     best = weights[np.nanargmin(_costs(parts, wide, weights, norm))]
+    leaf = best[0]
     best = np.where(best > 1e-4 * best.max(), best, 0.0)
-    best[0] = max(best[0], 2.0**-20)  # cells must stay known
+    best[0] = leaf  # cells must stay known, with little noise if the queries put anything on them
+    if leaf < LEAST_LEAF:
+        if parts[0] > 0.0:
+            raise InvalidParameter(
+                "the queries put so little on single cells that their noise would be a million times that of blocks: "
+                "ask for the blocks alone (Rows over them, or Buckets)"
+            )
+        best[0] = LEAST_LEAF
     return np.asarray(best / (best.sum() if norm == "l1" else np.sqrt(np.sum(best * best))))
 
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.tree import Tree
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.strategy import Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -26,6 +26,7 @@ class Cells(Strategy):
     """
 
     name = "cells"
+    lines: ClassVar[Lines] = "any"
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         return Tree(workload.cells, (1,), (Fraction(1),))

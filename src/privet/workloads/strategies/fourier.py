@@ -1,14 +1,14 @@
 """Fourier coefficients with the best weights of their frequencies."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.strategy import Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -30,6 +30,7 @@ class Fourier(Strategy):
     """
 
     name = "fourier"
+    lines: ClassVar[Lines] = "small"
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         basis, frequency = fourier_basis(workload._small())

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 from privet._validate import count, flag, set_frozen
 from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm, whole_weight
 from privet.workloads.families.spectral import best_weights, energies
 from privet.workloads.families.tree import Tree
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.strategy import Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -36,6 +36,7 @@ class Hierarchical(Strategy):
     """
 
     name = "hierarchical"
+    lines: ClassVar[Lines] = "any"
 
     branching: int = 2
     weights: Literal["best", "uniform"] = "best"

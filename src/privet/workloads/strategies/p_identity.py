@@ -11,7 +11,7 @@ from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
 from privet.workloads.families.tree import Tree
 from privet.workloads.strategies.hierarchical import Hierarchical
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.strategy import Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 _GOLDEN = 0.6180339887498949
@@ -38,6 +38,7 @@ class PIdentity(Strategy):
 
     name = "p-identity"
     norms: ClassVar[tuple[NoiseNorm, ...]] = ("l1",)
+    lines: ClassVar[Lines] = "small"
 
     steps: int = 80
 

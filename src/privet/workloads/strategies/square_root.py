@@ -8,7 +8,7 @@ import numpy as np
 from privet._validate import flag, set_frozen
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.strategy import Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -35,6 +35,7 @@ class SquareRoot(Strategy):
 
     name = "square root"
     norms: ClassVar[tuple[NoiseNorm, ...]] = ("l2",)
+    lines: ClassVar[Lines] = "small"
 
     normalised: bool = True
     tapered: bool = False

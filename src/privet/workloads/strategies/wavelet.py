@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm, whole_weight
 from privet.workloads.families.haar import Haar
 from privet.workloads.families.spectral import energies
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.strategy import Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -33,6 +33,7 @@ class Wavelet(Strategy):
     """
 
     name = "wavelet"
+    lines: ClassVar[Lines] = "any"
 
     weights: Literal["best", "uniform"] = "best"
 
