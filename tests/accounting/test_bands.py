@@ -116,6 +116,24 @@ def test_low_frequencies_keep_their_digits():
             assert k == 0 or abs(moved[0][k] - truth) > error
 
 
+@pytest.mark.parametrize("length", [4096, 5120, 6144])  # all radices that lengths have
+def test_a_fast_transform_errs_less_than_is_charged(length):
+    """Against 40 digits; single precision would be seen."""
+    assert compose.smooth_length(length) == length
+    law = random_laws(2)[1]
+    found, _, error = compose.transform_of(law, 0.7, length)
+    weight = law.mass * np.exp(0.7 * law.losses() - law.log_moment(0.7))
+    with mpmath.workdps(40):
+        for k in (1, 1000, length // 2 - 1):
+            terms = (
+                mpmath.mpf(float(w)) * mpmath.expjpi(-mpmath.mpf(2 * k * int(p - law.start)) / length)
+                for w, p in zip(weight, law.places, strict=True)
+            )
+            truth = complex(mpmath.fsum(terms))
+            assert abs(found[k] - truth) <= error
+            assert abs(complex(found.astype(np.complex64)[k]) - truth) > error
+
+
 @pytest.mark.parametrize("order", [0.0, 12.0, 300.0])
 @pytest.mark.parametrize("direction", ["remove", "add"])
 def test_an_uneven_mesh_covers_the_law_and_saves_nodes(direction, order):

@@ -1,6 +1,7 @@
 """The epsilon of repeated releases: above the exact one for any number of cells, and close to it."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -49,6 +50,30 @@ def test_a_bound_without_the_chords_would_be_noticed(monkeypatch):
     monkeypatch.setattr(repeats.math, "tanh", lambda x: 1.5 * x)
     with pytest.raises(AssertionError):
         test_bound_is_above_the_exact_curve_and_close_to_it(0.3, 12, 1e-3, 2.0, 0.0)
+
+
+def garbled(q: Fraction, d: int, *, exchange: bool) -> list[Fraction]:
+    """What the proof note makes of Laplace noise of decay -ln q, moved by d + 1: its whole part, the ends gathered, shares
+    of them passed on, and the rest of them exchanged."""
+    low, high = 1 - q / 2, q**d / 2
+    inner = [(1 - q) / 2 * q**k for k in range(1, d)]
+    rate = (1 - q) ** 2 / (2 * (1 + q)) / (low**2 - high**2)
+    shares = [rate * (low * q**k - high * q ** (d - k)) for k in range(1, d)]
+    assert all(share >= 0 for share in shares)
+    inner = [mass + low * a + high * b for mass, a, b in zip(inner, shares, shares[::-1], strict=True)]
+    left, right = low * (1 - sum(shares)), high * (1 - sum(shares))
+    back = (left - 1 / (1 + q)) / (left - right) if exchange else Fraction(0)
+    assert 0 <= back <= Fraction(1, 2)
+    return [left * (1 - back) + right * back, *inner, right * (1 - back) + left * back]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 8])
+@pytest.mark.parametrize("q", [Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)])
+def test_noise_on_integers_is_garbled_laplace_noise(q, d):
+    """In rationals, and without the last step it is another law."""
+    geometric = [1 / (1 + q), *((1 - q) / (1 + q) * q**k for k in range(1, d)), q**d / (1 + q)]
+    assert garbled(q, d, exchange=True) == geometric
+    assert garbled(q, d, exchange=False) != geometric
 
 
 @pytest.mark.parametrize(("decay", "shift"), [(0.5, 1), (0.3, 4), (0.01, 100), (2.0, 3)])

@@ -9,6 +9,7 @@ from privet.audit.statistics import curve, supremum
 
 CLAIMS = [privacy.PureLoss(1e-9), privacy.PureLoss(0.7), privacy.ApproxLoss(0.5, 0.1), privacy.GaussianLoss(1.0)]
 LEVELS = (0.3, 0.05, 0.002)
+FULL = ((0.0, 1.0), (0.0, 1.0))  # all rates
 
 
 def sizes(claim: privacy.PrivacyLoss, n: int, n_out: int) -> list[float]:
@@ -80,3 +81,48 @@ def test_a_laplace_scale_a_quarter_too_small_is_seen_in_2500_tested_runs():
     counts = audit.Counts(tp=1250, fp=round(1250 * np.exp(-2.0 / 3.0)), n=2_500)
     assert audit.curve_test(counts, claim=privacy.PureLoss(0.5), alpha=1e-3).verdict == "violated"
     assert audit.statistics.curve.box_test(counts, claim=privacy.PureLoss(0.5), alpha=1e-3).verdict == "not refuted"
+
+
+def nearest_left_out(claim: privacy.PrivacyLoss, counts: audit.Counts, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a p-value that says anything left out the point of the curve that is nearest to the counts: its region may
+    then be too small."""
+
+    def tradeoff(rates):
+        return np.asarray(accounting.tradeoff(claim, np.asarray(rates)))
+
+    seen, whole = [], supremum.reference
+    with monkeypatch.context() as patch:
+        patch.setattr(supremum, "reference", lambda *args: seen.append(whole(*args)) or seen[-1])
+        p = supremum.supremum_p_value(counts, tradeoff)
+    if not seen:  # the counts lie inside the claim
+        return False
+    every = whole(tradeoff, counts.n, counts.n_out, *FULL)
+    sizes = counts.n, counts.n_out
+    near, nearer = (
+        supremum.distance(np.array(counts.tp), np.array(counts.fp), *sizes, points) for points in (seen[0], every)
+    )
+    return bool(near > nearer * (1.0 + 1e-12)) and p > supremum.LEAST * (1.0 + 1e-9)
+
+
+def far_counts(claim: privacy.PrivacyLoss) -> list[audit.Counts]:
+    """Counts below the curve, from a little to very far."""
+    rng, found = np.random.default_rng(5), []
+    for n, n_out in [(5, 5), (20, 1000), (1000, 20), (1000, 1000), (30_000, 1000), (30_000, 30_000)]:
+        for share in (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98):
+            x = rng.random() ** 3
+            y = float(accounting.tradeoff(claim, np.array([x]))[0]) * share
+            found.append(audit.Counts(tp=n - int(rng.binomial(n, y)), fp=int(rng.binomial(n_out, x)), n=n, n_out=n_out))
+    return found
+
+
+@pytest.mark.parametrize("claim", CLAIMS[1:], ids=lambda claim: type(claim).__name__)
+def test_the_nearest_point_stays_where_it_matters(claim, monkeypatch):
+    assert not any(nearest_left_out(claim, counts, monkeypatch) for counts in far_counts(claim))
+
+
+def test_a_window_too_narrow_is_noticed(monkeypatch):
+    """The planted bug: points are kept only to the left of the counts."""
+    whole = supremum.reference
+    narrow = lambda curve, n, n_out, x, y: whole(curve, n, n_out, (0.0, 0.7 * x[0]), (0.0, 0.7 * y[0]))  # noqa: E731
+    monkeypatch.setattr(supremum, "reference", lambda *args: (whole if args[3:] == FULL else narrow)(*args))
+    assert any(nearest_left_out(CLAIMS[3], counts, monkeypatch) for counts in far_counts(CLAIMS[3]))

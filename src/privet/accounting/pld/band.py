@@ -102,7 +102,7 @@ def waves_of(weight: Array, places: Array, length: int, count: int) -> tuple[NDA
         block = slice(start, start + size)
         total += coarse[:, block] @ fine[:, block].T
     products = (inner - 1).bit_length() + (outer - 1).bit_length() + 1
-    error = 24.0 * products + 2.0 * size + len(places) / size + 8.0
+    error = 24.0 * products + 3.0 * size + len(places) / size + 8.0  # 2 sqrt2 size: two parts of 2 size products
     return total.ravel()[:count], UNIT_ROUNDOFF * error * float(weight.sum())
 
 

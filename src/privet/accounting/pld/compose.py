@@ -90,7 +90,7 @@ def known_of(
         "log_scale": of_all(t),
         "infinite": _infinite(laws) if moment is None else 0.0,
         "above": above,
-        "bin_error": noise + inverse + math.exp(NEGLIGIBLE),
+        "bin_error": noise + inverse + 2.0 * math.exp(NEGLIGIBLE),  # twice: a difference of powers is dropped, too
         "wrapped": wrapped,
         "mass_error": math.expm1(min(50.0, math.fsum(n * _mass_error(law, t) for law, n in laws))),
         "shift": math.fsum(n * (law.shift + 2.0 * law.error + _node_error(law)) for law, n in laws),
