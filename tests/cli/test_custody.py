@@ -102,7 +102,7 @@ def test_backup_restore_and_migrate(privet, visits, tmp_path):
     laplace = pv.mechanisms.Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
     opened = pv.Ledger.open(moved)
     assert opened.release(laplace, 100, analyst="ann", purpose="how many", key="n").error is not None
-    assert opened.spent["basic epsilon"] == 0.5  # the key, and its secret, have moved along
+    assert opened.spent["basic epsilon"] == 0.5  # the key has moved along
 
 
 def test_adopt_counts_an_anchor_as_spent(privet, visits, tmp_path):

@@ -75,8 +75,13 @@ def test_an_answer_as_json_and_again_under_its_key(ask):
         assert abs(row["n"] - exact) <= 8  # far beyond what noise of scale 1/20 can do
         assert row["n_low"] <= row["n"] <= row["n_high"]
     again = ask("--epsilon", 40, "--json", "--key", "May", "--purpose", "a test")
-    assert json.loads(again.out) == document
+    assert document["stored"] is None
+    assert json.loads(again.out) == {**document, "stored": 3}
+    assert "stored answer of entry 3" in ask("--epsilon", 40, "--key", "May", "--purpose", "a test").out
     assert ask.entries().count("reserve") == 1
+    other = ask("--epsilon", 40, "--key", "May", "--purpose", "a test", "--about", "2026-06")
+    assert other.code != 0
+    assert "another request" in other.err
 
 
 def test_an_answer_as_csv_with_days(ask):

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import privet as pv
 from privet import learn, noise, privacy
-from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, PrivacyWarning, PrivetError
+from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, KeyConflict, PrivacyWarning, PrivetError
 from privet.learn.solvers import ObjectivePerturbation, OutputPerturbation
 
 RNG = np.random.default_rng(7)
@@ -82,8 +82,11 @@ def test_the_ledger_may_be_an_argument_and_a_key_answers_again_for_nothing():
     assert len(reserves(ledger)) == 1
     with pytest.raises(PrivetError):
         clone(model).set_params(row_norm=2.0).fit(ROWS, LABELS, key="May")
-    with pytest.raises(PrivetError):
-        clone(model).fit(ROWS[:-1], LABELS[:-1], key="May")
+    other = clone(model).fit(ROWS[:-1], LABELS[:-1], key="May")  # data are not compared
+    assert (other.coef_ == first).all()
+    assert "read back from entry 3" in str(other.privacy_)
+    with pytest.raises(KeyConflict):
+        clone(model).fit(ROWS, LABELS, key="May", about="a new version")
 
 
 def test_an_empty_budget_refuses_before_the_data_are_looked_at():

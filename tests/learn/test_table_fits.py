@@ -9,7 +9,7 @@ import pytest
 
 import privet as pv
 from privet import learn, noise
-from privet.errors import InvalidData, InvalidParameter, MixedUnits, PrivetError
+from privet.errors import InvalidData, InvalidParameter, KeyConflict, MixedUnits, PrivetError
 from privet.learn.losses import Logistic
 from privet.learn.problem import Classes, GridRows, TableRecords, Task, gradient_grid, person_rows
 from privet.learn.problem.person_rows import bounded_rows
@@ -220,6 +220,28 @@ def test_what_the_schema_shows_to_be_wrong_is_refused_for_nothing(tmp_path):
     assert len(list(ledger.entries())) == entries
 
 
+def test_a_key_stands_for_the_rows_and_columns_of_a_fit_and_for_no_data():
+    """Two features and a target of one form: the plans are equal, and the question is told by names alone."""
+    kinds = dict.fromkeys("abc", pv.Category(["no", "yes"]))
+    held = {name: ["no", "yes"] * 20 for name in kinds}
+    table = pv.Table(held, columns=kinds, name="t")
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(10.0, 1e-4))
+    model = learn.LogisticRegression(**PROMISE, ledger=ledger)
+    first = model.fit(table, target="a", features=["b"], key="k").coef_
+    other = pv.Table({name: ["yes"] * 7 for name in kinds}, columns=kinds, name="t")
+    assert np.array_equal(model.fit(other, target="a", features=["b"], key="k").coef_, first)
+    asks = [
+        (table, {"target": "b", "features": ["a"]}),
+        (table, {"target": "a", "features": ["c"]}),
+        (table.where(table["c"] == "no"), {"target": "a", "features": ["b"]}),
+        (pv.Table(held, columns=kinds, name="u"), {"target": "a", "features": ["b"]}),
+    ]
+    for rows, names in asks:
+        with pytest.raises(KeyConflict):
+            model.fit(rows, **names, key="k")
+    assert [entry.kind for entry in ledger.entries()] == ["open", "reserve", "release"]
+
+
 def test_a_fit_of_a_table_is_read_back_by_its_key_and_saved_with_its_encoding(tmp_path):
     place = tmp_path / "v.parquet"
     FRAME.to_parquet(place, index=False)
@@ -227,6 +249,8 @@ def test_a_fit_of_a_table_is_read_back_by_its_key_and_saved_with_its_encoding(tm
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(10.0, 1e-4), unit=table.unit)
     model, again = (learn.LogisticRegression(**PROMISE, ledger=ledger).fit(table, target="ill", key="a") for _ in "ab")
     assert np.array_equal(model.coef_, again.coef_)
+    assert "read back from entry 3" not in str(model.privacy_)
+    assert "read back from entry 3" in str(again.privacy_)
     assert ledger.total(delta=1e-5).upper <= 2.0
     assert model.privacy_.unit == table.unit
     assert "at most 2 rows of a person" in str(model.privacy_)

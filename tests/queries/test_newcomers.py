@@ -215,7 +215,7 @@ def test_the_most_frequent_values_are_previewed_at_what_they_cost():
     assert ledger_for(visits()).release(question, epsilon=1.0).loss == question.preview(epsilon=1.0).loss
 
 
-def test_the_same_key_is_answered_again_and_another_version_of_the_data_is_not(tmp_path):
+def test_the_same_key_is_answered_again_and_versions_of_the_data_are_told_apart_in_public_words(tmp_path):
     file = tmp_path / "visits.csv"
     file.write_text("age\n30\n40\n")
     table = pv.Table(file, columns={"age": pv.Int(0, 99)})
@@ -227,8 +227,9 @@ def test_the_same_key_is_answered_again_and_another_version_of_the_data_is_not(t
     with pytest.raises(PrivetError):
         ledger.release(table.where(table["age"] > 35).agg(n=pv.count(), m=pv.mean("age")), epsilon=1.0, key="May")
     file.write_text("age\n30\n40\n50\n")
+    assert ledger.release(query, epsilon=1.0, key="May").value == first
     with pytest.raises(PrivetError):
-        ledger.release(query, epsilon=1.0, key="May")
+        ledger.release(query, epsilon=1.0, key="May", about="June")
 
 
 AS_FRAMES = {

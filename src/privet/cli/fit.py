@@ -64,6 +64,13 @@ def fit(
             rich_help_panel=_PAYING,
         ),
     ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            help="The version of the data in public words, such as 2026-05: another one under a used key is refused.",
+            rich_help_panel=_PAYING,
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the model goes, such as model.json.", metavar="FILE")] = None,
     json: o.JsonOption = False,
 ) -> None:
@@ -79,7 +86,7 @@ def fit(
     table = Table(file, schema=schema)
     made = getattr(learn, _MODELS[model])(epsilon=epsilon, delta=delta, ledger=open_ledger(ledger))
     with stoppable(), progress():
-        made.fit(table, target=target, features=feature or None, key=key)
+        made.fit(table, target=target, features=feature or None, key=key, about=about)
     if out is not None:
         learn.save(made, out)
     _show(made, out, json)

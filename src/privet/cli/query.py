@@ -70,6 +70,13 @@ def query(
             help="A name for the answer: asked again, it is shown again and costs nothing.", rich_help_panel=_PAYING
         ),
     ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            help="The version of the data in public words, such as 2026-05: another one under a used key is refused.",
+            rich_help_panel=_PAYING,
+        ),
+    ] = None,
     public: Annotated[
         list[Path] | None, typer.Option(help="A public table to join, as CSV; may be given again.", metavar="FILE")
     ] = None,
@@ -114,14 +121,22 @@ def query(
             f"who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3{_unit(table)}"
         )
     with stoppable(), progress():
-        release = open_ledger(ledger).release(asked, analyst=analyst, purpose=purpose, key=key, **promise)
+        payer = open_ledger(ledger)
+        release = payer.release(asked, analyst=analyst, purpose=purpose, key=key, about=about, **promise)
+    _show(release, ledger, json, csv)
+
+
+def _show(release: Any, ledger: str, json: bool, csv: bool) -> None:
     if json:
-        paid = {"paid": release.paid, "mechanism": release.mechanism, "remaining": _remaining(ledger)}
+        paid = {"paid": release.paid, "stored": release.stored, "mechanism": release.mechanism}
+        paid |= {"remaining": _remaining(ledger)}
         print_json({"rows": rows_of(release.value), "confidence": release.value.confidence, **paid})
     elif csv:
         typer.echo(csv_of(release.value), nl=False)
     else:
         typer.echo(f"{release.value}\n")
+        if release.stored is not None:
+            typer.echo(f"The stored answer of entry {release.stored}: the file was not read.")
         typer.echo(f"Intervals hold {100 * release.value.confidence:g}% of the time each. {_remaining(ledger)}")
 
 

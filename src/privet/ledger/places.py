@@ -16,7 +16,6 @@ from privet.ledger.custody import adopt, close
 from privet.ledger.entry import DATASET, Entry, canonical, clean_text, linked
 from privet.ledger.policy import Policy, raises
 from privet.ledger.reading import Verified
-from privet.ledger.secret import copy_secret
 from privet.ledger.session import SOFTWARE, Session, anchor_of, now
 from privet.ledger.store import Draft, Reader, Store
 from privet.ledger.stores import connect, draft
@@ -165,7 +164,6 @@ def backed_up(source: Store, path: Any, *, timeout: float) -> Verified:
     except BaseException:
         made.abandon()
         raise
-    copy_secret(source, kept)
     try:
         return verify_store(kept, [(None, last.seq, last.hash.hex())])
     finally:
@@ -200,9 +198,7 @@ def moved(ledger: Any, to_url: object, *, timeout: float) -> None:
             made.append(session.head, carried(session.head))
             made.append(*_arrival(session))
             made.finish()
-        arrived = made.commit()
-        copy_secret(ledger._store, arrived)
-        arrived.close()
+        made.commit().close()
     except BaseException:
         made.abandon()
         raise
@@ -283,9 +279,7 @@ def _put(source: object, url: object, timeout: float) -> None:
         try:
             copy_entries(backup, made)
             copy_values(backup, backup, made)
-            kept = made.commit()
-            copy_secret(backup, kept)
-            kept.close()
+            made.commit().close()
         except BaseException:
             made.abandon()
             raise

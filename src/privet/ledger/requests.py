@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -19,6 +20,7 @@ from privet.errors import (
     KeyConflict,
     LedgerError,
     NotPrivate,
+    PrivetError,
 )
 from privet.ledger.charging import charge
 from privet.ledger.entry import DATASET, Entry, clean_name, clean_text
@@ -32,7 +34,7 @@ from privet.privacy import PrivacyLoss, to_json
 
 
 class Asked(NamedTuple):
-    """Who asks for what. Nothing here comes from data, except `data`: its digest under a secret of the ledger.
+    """Who asks for what, in public words. Nothing here comes from data.
 
     >>> Asked.of("ann", "weekly report", None, None).analyst
     'ann'
@@ -46,7 +48,6 @@ class Asked(NamedTuple):
     at: float | None = None
     hint: float | None = None  # the delta that the mechanism was made for
     about: str | None = None
-    data: str | None = None
 
     @staticmethod
     def of(
@@ -58,8 +59,9 @@ class Asked(NamedTuple):
         *,
         at: object = None,
         about: object = None,
+        of: Any = None,
     ) -> "Asked":
-        """Check and clean what a caller passed."""
+        """Check and clean what a caller passed. `of`: what the data say in public words (`question_of`)."""
         if analyst is purpose is key is part is mechanism is at is about is None:
             return _NOTHING
         hint = getattr(mechanism, "at", None)
@@ -68,7 +70,7 @@ class Asked(NamedTuple):
             None if purpose is None else clean_text("purpose", purpose),
             None if key is None else clean_name("key", key),
             part,
-            None if mechanism is None or key is None else _described(mechanism),
+            None if mechanism is None or key is None else _described(mechanism, of),
             None if at is None else open_fraction("at", at),
             None if hint is None else open_fraction("the mechanism's at", hint),
             None if about is None else clean_text("about", about),
@@ -89,7 +91,9 @@ class Asked(NamedTuple):
         return (self.hint, None) if plan or math.isinf(loss.approximate().epsilon) else (None,)
 
     def digest(self, loss: PrivacyLoss, part: Part | None) -> str:
-        """Tells two requests apart when a key comes again. Only public facts: a hash of data would tell who is in it."""
+        """Tells two requests apart when a key comes again, by public facts alone. Nothing of the data may enter here, in
+        whatever disguise: what is answered or refused by it would tell, free of charge, whether two data are equal.
+        """
         where = None if part is None else [part.partition, part.name]
         facts = {"loss": to_json(loss), "part": where, "purpose": self.purpose, "what": self.what}
         said = {"at": self.at, "about": self.about}
@@ -100,13 +104,25 @@ class Asked(NamedTuple):
 _NOTHING = Asked("", None, None, None)
 
 
-def _described(mechanism: Any) -> list[Any]:
+def question_of(data: Any) -> Any:
+    """What data say in public words about the question that they are handed in for: of records of a table, which columns
+    of it. Data of every other kind say nothing, and are not looked at.
+
+    >>> question_of([1, 2, 3]) is None
+    True
+    """
+    said = getattr(type(data), "public_question", None)
+    return said(data) if callable(said) else None
+
+
+def _described(mechanism: Any, of: Any) -> list[Any]:
     """What a mechanism is, without the delta that it is charged at: that changes its price, not its answer, and requests
     that were written before there was such a field are the same requests.
     """
     describe = getattr(mechanism, "to_dict", None)
     facts = describe() if callable(describe) else _unknown()
-    return [type(mechanism).__qualname__, _without_at(facts, getattr(mechanism, "at", None))]
+    named = [type(mechanism).__qualname__, _without_at(facts, getattr(mechanism, "at", None))]
+    return named if of is None else [*named, of]
 
 
 def _without_at(facts: Any, at: object) -> Any:
@@ -145,7 +161,6 @@ class Reservation(NamedTuple):
     release: "Release[Any] | None" = None
     request: str | None = None
     ledger: Any = None
-    data: str | None = None
 
     def __repr__(self) -> str:
         return f"Reservation(seq={self.seq}, loss={self.loss!r}, analyst={self.analyst!r}, key={self.key!r})"
@@ -201,8 +216,12 @@ def refuse_insecure() -> NoReturn:
     )
 
 
-def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -> Reservation:
-    """Within a transaction: answer from a stored release, or charge, or refuse."""
+def reserve_in(
+    session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any, problem: PrivetError | None = None
+) -> Reservation:
+    """Within a transaction: answer from a stored release, or charge, or refuse. `problem`: data that the mechanism cannot
+    take; a used key is answered all the same.
+    """
     policy = session.policy
     assert policy is not None
     part = policy.part(asked.part)
@@ -220,28 +239,24 @@ def reserve_in(session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any) -
             return Reservation(
                 paid, loss, asked.analyst or None, asked.key, part, stored_release(found), request, ledger
             )
+    if problem is not None:
+        raise problem
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
     if not isinstance(loss, PrivacyLoss):
         raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
     made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
     where = None if part is None else (part.partition, part.name)
-    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about, asked.data)
+    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about)
     # it carries the time, and the release none: the difference would be the run time, which may depend on data
     entry = session.reserve(asked.analyst, asked.key, _text_of(loss), made.amounts, made.after, said)
-    return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger, asked.data)
+    return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger)
 
 
 def same_request(facts: dict[str, Any], request: str, asked: Asked) -> None:
-    """A key stands for one request on one version of the data. Entries older than digests of data hold none."""
+    """A key stands for one public request. Data are not compared, nor the digests of them that old entries hold."""
     if facts["request"] != request:
         raise KeyConflict(f"the key {asked.key!r} was used before for another request; choose a new key", key=asked.key)
-    if asked.data is not None and facts.get("data", asked.data) != asked.data:
-        raise KeyConflict(
-            f"the key {asked.key!r} was used before with other data, or under a secret that is not kept with this ledger "
-            "any more; choose a new key, and name the version of the data with about=",
-            key=asked.key,
-        )
 
 
 @lru_cache(maxsize=4096)
@@ -250,8 +265,8 @@ def _text_of(loss: PrivacyLoss) -> str:
 
 
 def stored_release(entry: Entry) -> "Release[Any]":
-    """The release that an entry records; a large value stays outside."""
-    return Release.from_json(entry.facts["release"])
+    """The release that an entry records, marked with its number; a large value stays outside."""
+    return replace(Release.from_json(entry.facts["release"]), stored=entry.seq)
 
 
 def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
@@ -275,7 +290,6 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         if found is not None and found.kind == "release":
             check_hash(found)
             return stored_release(found)
-    said: dict[str, Any] = {} if reservation.data is None else {"data": reservation.data}
     session.append(
         "release",
         analyst=analyst,
@@ -285,7 +299,6 @@ def record_in(session: Session, reservation: Reservation, made: "Release[Any]", 
         release=text,
         insecure=made.insecure,
         software=SOFTWARE,
-        **said,
     )
     return made
 

@@ -110,6 +110,19 @@ def payment_of(reservation: "Reservation") -> dict[str, Any] | None:
 
 def check_input(mechanism: Any, data: Any) -> None:
     """What a mechanism cannot take by its type or shape is refused before anything is paid, without the data."""
+    problem = problem_with(mechanism, data)
+    del data
+    if problem is not None:
+        raise problem
+
+
+def problem_with(mechanism: Any, data: Any) -> PrivetError | None:
+    """Why a mechanism cannot take these data, by their type or shape; None where it can.
+
+    >>> from privet.mechanisms import Laplace
+    >>> problem_with(Laplace.for_budget(epsilon=1.0, sensitivity=1.0), 3) is None
+    True
+    """
     problem = None
     if isinstance(mechanism, Mechanism):
         try:
@@ -117,8 +130,7 @@ def check_input(mechanism: Any, data: Any) -> None:
         except PrivetError as error:
             problem = error.with_traceback(None)
     del data
-    if problem is not None:
-        raise problem
+    return problem
 
 
 @dataclass(frozen=True)

@@ -298,7 +298,7 @@ def _pay(
     part = policy.part(asked.part)
     made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
     where = None if part is None else (part.partition, part.name)
-    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about, None, canonical(state))
+    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about, canonical(state))
     session.reserve(asked.analyst, asked.key, to_json(loss), made.amounts, made.after, said)
 
 

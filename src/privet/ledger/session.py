@@ -125,7 +125,6 @@ class Said(NamedTuple):
     request: str | None
     at: float | None = None
     about: str | None = None
-    data: str | None = None
     run: str | None = None  # where a run stands, as JSON
 
 
@@ -137,7 +136,7 @@ def _fixed_text(said: Said) -> str:
     facts: dict[str, Any] = {**said._asdict(), "policy": str(said.policy), "software": SOFTWARE}
     facts["at"] = None if said.at is None else repr(said.at)
     facts["run"] = None if said.run is None else json.loads(said.run)
-    later = [name for name in ("at", "about", "data", "run") if facts[name] is None]  # fields that were added later
+    later = [name for name in ("at", "about", "run") if facts[name] is None]  # fields that were added later
     return canonical({name: value for name, value in facts.items() if name not in later})[:-1]
 
 

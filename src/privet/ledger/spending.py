@@ -11,10 +11,18 @@ from privet.errors import (
     PrivetError,
 )
 from privet.ledger.questions import MISSING, made_for
-from privet.ledger.requests import Asked, Reservation, priced, record_in, recorded, refuse_insecure, reserve_in
-from privet.ledger.running import Within, check_input, opened_stream, run
+from privet.ledger.requests import (
+    Asked,
+    Reservation,
+    priced,
+    question_of,
+    record_in,
+    recorded,
+    refuse_insecure,
+    reserve_in,
+)
+from privet.ledger.running import Within, check_input, opened_stream, problem_with, run
 from privet.ledger.runs import Run, fresh_key, start_in
-from privet.ledger.secret import digest_of, secret_of
 from privet.ledger.session import Tip, Writing
 from privet.ledger.slices import composed, slices_of
 from privet.ledger.store import Store
@@ -108,30 +116,30 @@ class Spending(ABC):
         about: str | None = None,
         **promise: Unpack[Promise],
     ) -> "Release[Any]":
-        """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer.
+        """Pay, run `mechanism.release(data)`, record, return. With a `key` that was answered before: the stored answer,
+        free of charge and marked with the number of its entry (`release.stored`).
 
         A `Question` knows its data and becomes a mechanism: `ledger.release(question, epsilon=0.5)`.
 
-        A key stands for one request on one version of the data. `about` names that version, in public words; without it
-        a digest of the data under a secret of the ledger decides, and other data under a used key are a `KeyConflict`.
+        A key names a public question: the mechanism, the data set and `about`, the version of the data in public words.
+        Another question under a used key is a `KeyConflict`. The data that are handed in are never compared, and a used
+        key is answered whatever they are: a new version of them needs another key or another `about`.
         `at`: charge the loss as one point, its epsilon at this delta; the mechanism's own `at` where it has one.
 
-        **Guarantee:** nothing is drawn, and nothing read but for that digest, before the charge is on the disk. If the
-        mechanism fails, that has been paid for, and the error says nothing about the data.
+        **Guarantee:** nothing is read or drawn before the charge is on the disk. If the mechanism fails, that has been
+        paid for, and the error says nothing about the data. **Reference:** docs/proofs/ledger/keys.
         """
         mechanism, data = made_for(mechanism, data, dict(promise), self._unit_for(promise))
         try:
-            check_input(mechanism, data)
+            problem = problem_with(mechanism, data)
+            if problem is not None and key is None:
+                raise problem
             loss = priced(mechanism, durable=self._store.durable)
-            asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about)
-            if key is not None and about is None:
-                tip = self._tip or self._look()
-                assert tip.policy is not None
-                where = (tip.policy.ledger, asked.analyst, key)
-                asked = asked._replace(data=digest_of(data, secret_of(self._store), *where))
+            of = None if key is None else question_of(data)
+            asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about, of=of)
             self._foresee(loss, asked)
             with self._writing() as session:
-                reservation = reserve_in(session, loss, asked, self)
+                reservation = reserve_in(session, loss, asked, self, problem)
             if reservation.release is not None:
                 return self._whole(reservation.release, reservation.seq)
             return self._record(reservation, *run(mechanism, data, reservation))

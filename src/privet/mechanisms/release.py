@@ -27,7 +27,9 @@ _VERSION = 1
 class Release(Amount, Generic[Out]):
     """A value that may be shown, with the price that was paid for it. Nothing unprotected is inside.
 
-    `paid` names the ledger and the entry that paid for it; None where no ledger was in force.
+    `paid` names the ledger and the entry that paid for it; None where no ledger was in force. `stored` is the entry that
+    it was read back from; None for what was drawn just now. It says where this object comes from and is not part of it:
+    a release that was read back equals the one that was recorded.
     `insecure` is True when the noise came from a seeded stream: such a release protects nobody and says so.
 
     **Guarantee:** `loss`, for the value and everything computed from it alone (`map`).
@@ -56,6 +58,7 @@ class Release(Amount, Generic[Out]):
     insecure: bool = False
     provenance: tuple[str, ...] = ()
     paid: dict[str, Any] | None = None
+    stored: int | None = None
 
     def __post_init__(self) -> None:
         if is_masked(self.value):  # what lies under a mask was not released
@@ -246,13 +249,15 @@ class Release(Amount, Generic[Out]):
     def __str__(self) -> str:
         bar = "" if self.error is None else f" {self.error}"
         stamp = " [INSECURE: seeded noise, protects nobody]" if self.insecure else ""
-        return f"{_shown(self.value, self.error)}{bar}{stamp}"
+        kept = "" if self.stored is None else f" [stored answer: entry {self.stored}]"
+        return f"{_shown(self.value, self.error)}{bar}{stamp}{kept}"
 
     def _repr_html_(self) -> str:
         pairs: list[tuple[str, object]] = [("value", _shown(self.value, self.error))]
         pairs += [] if self.error is None else [("error", self.error)]
         pairs += [("price", self.loss), ("one person", self.loss.unit.describe())]
         pairs += [] if self.paid is None else [("paid", f"entry {self.paid.get('entry')} of its ledger")]
+        pairs += [] if self.stored is None else [("stored answer", f"read back from entry {self.stored}")]
         pairs += [("INSECURE", "seeded noise, protects nobody")] if self.insecure else []
         return facts(f"Release ({self.mechanism})" if self.mechanism else "Release", pairs)
 

@@ -1,12 +1,11 @@
 """The data behind a query: what its tables are, hidden, and the one door to exact aggregates of them."""
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
 from privet._numerics import Array
-from privet.errors import InvalidParameter, PrivetError
+from privet.errors import InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts
 from privet.tables.engines import SparkRows, check_sources, engine_of, exact_aggregates, exact_rows
 from privet.tables.scan import Scan
@@ -62,26 +61,7 @@ class Data:
                 raise InvalidParameter(f"two tables of one query have another {name!r} in their settings: give one")
         return Data({**self._tables, **other._tables}, {**self._settings, **other._settings})
 
-    def fingerprint(self) -> Any:
-        """What tells two versions of the data apart, for the key of a release: of a file its place, size and time."""
-        return [[name, _version(table)] for name, table in sorted(self._tables.items())]
-
 
 def _same_source(one: Any, two: Any) -> bool:
     """Whether both are one file or one object: what they hold is not compared, since that is not public."""
     return one is two or (isinstance(one, str | Path) and isinstance(two, str | Path) and str(one) == str(two))
-
-
-def _version(table: Any) -> Any:
-    if not isinstance(table, str | Path):
-        if engine_of(table) != "DuckDB":
-            raise PrivetError("what a database holds changes under one name: only its custodian knows the version")
-        return table
-    from glob import glob
-
-    places = sorted(glob(str(table))) or [str(table)]
-    try:
-        facts = [(place, os.stat(place)) for place in places]
-    except OSError:
-        raise PrivetError("the file is not there") from None
-    return [[place, each.st_size, each.st_mtime_ns, each.st_ino] for place, each in facts]

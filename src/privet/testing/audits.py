@@ -134,5 +134,5 @@ def assert_every_mechanism_has_examples() -> None:
 
 def _told(world: Any) -> str:
     """An input as a text; one that hides what it holds says by itself what tells it from another."""
-    fingerprint = getattr(type(world), "fingerprint", None)
-    return repr(world if fingerprint is None else fingerprint(world))
+    content = getattr(type(world), "exact_content", None)
+    return repr(world if content is None else content(world))

@@ -233,5 +233,5 @@ def test_files_are_for_their_owner(tmp_path):
     ledger.release(Coin(0.1), 1, key="k")
     ledger.backup(str(tmp_path / "b.ledger"))
     modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir() if path.is_file()}
-    assert {"a.ledger", "a.ledger.secret", "b.ledger", "b.ledger.secret"} <= set(modes)
+    assert {"a.ledger", "b.ledger"} <= set(modes)
     assert set(modes.values()) == {"0o600"}, modes

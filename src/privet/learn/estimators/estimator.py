@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, NamedTuple, Self, final
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -30,6 +30,13 @@ from privet.privacy import Guarantee, Unit
 from privet.queries.table import Table
 
 
+class _Asked(NamedTuple):
+    """How a fit is named in a ledger."""
+
+    key: str | None = None
+    about: str | None = None
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(BaseEstimator):
     """Base of all private estimators: what a fit may cost, who is protected, who pays.
@@ -37,7 +44,7 @@ class PrivateEstimator(BaseEstimator):
     `epsilon` (with `delta`), `rho` or `mu` say what a fit may cost; `epsilon=inf` fits without privacy, as scikit-learn
     does, and is refused while a ledger is in force. `unit` is who is protected: that of the ledger unless given. The fit
     is paid by `ledger`, else by the ledger in force, else by nobody. Fitting again is paid again; `fit(X, y, key="May")`
-    answers the same fit of the same data from the ledger.
+    answers the same fit from the ledger, whatever data are handed in: what tells versions of them apart is `about=`.
 
     `fit(table, target="ill")` fits a `pv.Table`, which may be larger than memory: its schema gives the public facts that
     are not given here, its unit is the one that is protected, and each row is encoded as `Encoding` says (`encoding_`).
@@ -99,27 +106,30 @@ class PrivateEstimator(BaseEstimator):
         y: Any = None,
         *,
         key: str | None = None,
+        about: str | None = None,
         target: str | None = None,
         features: Sequence[str] | None = None,
     ) -> Self:
         """Fit, privately: check the public facts, plan, pay, and only then run.
 
-        `key` names the fit in the ledger: the same fit of the same data under that key is read back, free of charge. Of a
-        `pv.Table`, `target` names the column that is predicted, and `features` those that it is predicted from (all others,
-        unless they are named).
+        `key` names the fit in the ledger: the same fit under that key is read back, free of charge, and `privacy_` says so.
+        The data that are handed in are not compared: `about` names their version, in public words. Of a `pv.Table`,
+        `target` names the column that is predicted, and `features` those that it is predicted from (all others, unless
+        they are named).
         """
         self._check_flags()
+        asked = _Asked(key, about)
         before = dict(vars(self))
         for name in before:
             if name.endswith("_"):  # nothing of an earlier fit stays beside a new one
                 delattr(self, name)
         try:
             if isinstance(X, Table):
-                self._fit_table(X, y, key, target, features)
+                self._fit_table(X, y, asked, target, features)
             elif target is not None or features is not None:
                 raise InvalidParameter("target= and features= name columns of a pv.Table: give arrays as fit(X, y)")
             else:
-                self._fit_arrays(X, y, key)
+                self._fit_arrays(X, y, asked)
             return self
         except BaseException:  # what failed leaves the model as it was
             self.__dict__ = before
@@ -136,7 +146,7 @@ class PrivateEstimator(BaseEstimator):
             if each.type is bool and not isinstance(value, bool | np.bool_):
                 raise InvalidParameter(f"{each.name} must be True or False, got {type(value).__name__}")
 
-    def _fit_arrays(self, X: Any, y: Any, key: str | None) -> None:
+    def _fit_arrays(self, X: Any, y: Any, asked: _Asked) -> None:
         try:
             rows, targets = self._read(X, y)
         finally:
@@ -151,14 +161,14 @@ class PrivateEstimator(BaseEstimator):
         promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
         warn_about_callers(self, paid=self.ledger is not None or current() is not None)
         plan = self._array_plan(rows.shape[1], self._unit(), promise)
-        release = self._paid(plan, ArrayRecords(rows, targets), key)
+        release = self._paid(plan, ArrayRecords(rows, targets), asked)
         value, fit_plan = fit_within(release.value, plan)  # without the norm, where one was bought besides the fit
         self._set(value, fit_plan)
         notes = self._notes(fit_plan, fit_share(promise, plan)) + bought_words(plan, fit_plan)
         self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(fit_plan), notes)
 
     def _fit_table(
-        self, table: Table, y: Any, key: str | None, target: str | None, features: Sequence[str] | None
+        self, table: Table, y: Any, asked: _Asked, target: str | None, features: Sequence[str] | None
     ) -> None:
         if y is not None:
             raise InvalidParameter('the target is a column of the table: fit(table, target="...")')
@@ -176,7 +186,7 @@ class PrivateEstimator(BaseEstimator):
         plan = table_plan(model, len(encoding.names), table, promise)
         records = table_records(table, encoding, plan)
         try:
-            release = self._paid(plan, records, key)
+            release = self._paid(plan, records, asked)
         finally:
             records.close()
         self.encoding_, self.n_features_in_ = encoding, len(encoding.names)
@@ -188,11 +198,11 @@ class PrivateEstimator(BaseEstimator):
         """The solver in words, for `privacy_`: the first line that its plan says about itself."""
         return (type(plan).__doc__ or plan.name).splitlines()[0].rstrip(".")
 
-    def _paid(self, plan: Any, records: Records, key: str | None) -> Any:
+    def _paid(self, plan: Any, records: Records, asked: _Asked) -> Any:
         if self.source is None:
-            return pay(plan, records, ledger=self.ledger, key=key)
-        if self.ledger is not None or key is not None:
-            raise InvalidParameter("a seeded source is for tests: leave ledger= and key= out")
+            return pay(plan, records, ledger=self.ledger, key=asked.key, about=asked.about)
+        if self.ledger is not None or asked != _Asked():
+            raise InvalidParameter("a seeded source is for tests: leave ledger=, key= and about= out")
         return plan.release(records, source=self.source)
 
     def _is_exact(self) -> bool:

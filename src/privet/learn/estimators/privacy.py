@@ -8,6 +8,8 @@ from privet.learn.estimators.ladder import ladder
 from privet.mechanisms import Release
 from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
+_STORED = "a stored answer, read back from entry {} of the ledger: the data that were handed in were not read"
+
 
 @final
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class FitPrivacy:
             proof=proof.split("**Proof:**")[-1].strip().rstrip(".") or None,
             paid=release.paid,
             insecure=release.insecure,
-            notes=notes,
+            notes=notes if release.stored is None else (_STORED.format(release.stored), *notes),
         )
 
 

@@ -57,10 +57,6 @@ class Records(ABC):
         sum over records (an array, or a tuple of such). Not releasable."""
         return part(self)
 
-    @abstractmethod
-    def fingerprint(self) -> Any:
-        """What tells two versions of the data apart, for the key of a fit."""
-
     @final
     def __repr__(self) -> str:
         return f"<private records with {self.columns} columns>"

@@ -120,8 +120,9 @@ class TableRecords(Records):
             self._spool.close()
         self._spark = None
 
-    def fingerprint(self) -> Any:
-        return [self._data.fingerprint(), repr(self.scan)]
+    def public_question(self) -> Any:
+        """Which rows of which table, and which columns of them: what a key in a ledger stands for besides the plan."""
+        return [repr(self.scan), self._encoding.target]
 
 
 @final
@@ -156,9 +157,6 @@ class Piece(Records):
 
     def chunks(self) -> Iterator[Chunk]:
         return _chunks(_even(self._blocks), self._encoding, self._persons)
-
-    def fingerprint(self) -> Any:
-        raise InvalidData("a piece of a table has no version of its own")
 
 
 def _chunks(blocks: Iterator[Array], encoding: Encoding, persons: bool = False) -> Iterator[Chunk]:

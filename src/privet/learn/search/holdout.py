@@ -35,9 +35,6 @@ class Part(Records):
         for chunk, mask in zip(self._whole.chunks(), self._masks, strict=True):
             yield Chunk(chunk.rows[mask], None if chunk.targets is None else chunk.targets[mask])
 
-    def fingerprint(self) -> Any:
-        return [self._whole.fingerprint(), *self._masks]
-
 
 def in_two(records: Records, drawn: Callable[[int], Array]) -> tuple[Records, Records]:
     """The records that a draw leaves, and those that it picks: `drawn(n)` gives the places of those among n."""

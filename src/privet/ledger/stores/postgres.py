@@ -276,22 +276,6 @@ class PostgresStore(PostgresRows, Store):
         finally:
             connection.close()
 
-    def keep_secret(self, fresh: bytes | None) -> bytes | None:
-        """The secret under which data are digested, in a table that no reader of the entries needs a right to. Without
-        `fresh`: the one that is there.
-        """
-        table = f"{self._schema}.secret"
-        with self._held() as connection, self._translated():
-            there = connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()[0] is not None
-            row = connection.execute(f"SELECT secret FROM {table}").fetchone() if there else None
-            if row is None and fresh is not None:
-                connection.execute(
-                    f"CREATE TABLE IF NOT EXISTS {table} (id int PRIMARY KEY CHECK (id = 1), secret bytea NOT NULL)"
-                )
-                connection.execute(f"INSERT INTO {table} VALUES (1, %s) ON CONFLICT DO NOTHING", (fresh,))
-                row = connection.execute(f"SELECT secret FROM {table}").fetchone()
-            return None if row is None else bytes(row[0])
-
     def keep_value(self, digest: str, raw: bytes) -> None:
         """A row of the table `value`, committed when this returns."""
         if self._read_only:

@@ -1,12 +1,10 @@
 """Rights in PostgreSQL: who reads, who spends, who acts. Nobody but the owner of the schema touches its tables."""
 
 import re
-import secrets
 from collections.abc import Iterable
 from typing import Any
 
 from privet.errors import InvalidParameter
-from privet.ledger.secret import SECRET_BYTES
 from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.stores.postgres_link import connected, plainly
 from privet.ledger.url import parse_url
@@ -15,7 +13,6 @@ _ROLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _SPENDING = "('reserve', 'slice', 'release', 'checkpoint')"
 _FUNCTIONS = """
 CREATE TABLE IF NOT EXISTS {s}.rights (role text PRIMARY KEY, acts boolean NOT NULL);
-CREATE TABLE IF NOT EXISTS {s}.secret (id int PRIMARY KEY CHECK (id = 1), secret bytea NOT NULL);
 CREATE TABLE IF NOT EXISTS {s}.value (digest text PRIMARY KEY, raw bytea NOT NULL);
 CREATE OR REPLACE FUNCTION {s}.keep_value(a_digest text, a_raw bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog AS $$
@@ -75,8 +72,6 @@ def grant_roles(
         try:
             with connection.transaction():
                 connection.execute(_FUNCTIONS.format(s=s, spending=_SPENDING))
-                fresh = secrets.token_bytes(SECRET_BYTES)
-                connection.execute(f"INSERT INTO {s}.secret VALUES (1, %s) ON CONFLICT DO NOTHING", (fresh,))
                 for right, roles in named.items():
                     for role in roles:
                         _grant(connection, s, role, right)
@@ -98,4 +93,3 @@ def _grant(connection: Any, s: str, role: str, right: str) -> None:
     )
     if right != "read":
         connection.execute(f"GRANT EXECUTE ON FUNCTION {s}.take_turn(), {keep}, {append} TO {quoted}")
-        connection.execute(f"GRANT SELECT ON {s}.secret TO {quoted}")
