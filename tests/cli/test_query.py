@@ -1,4 +1,4 @@
-"""`privet query` and `privet table draft`: from a file and a schema to a paid answer."""
+"""`privet query`, `privet table draft` and `privet table check`: from a file and a schema to a paid answer."""
 
 import csv
 import io
@@ -182,3 +182,19 @@ def test_a_draft_is_written_once_and_must_be_filled_in(privet, ask):
     place.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(pv.errors.InvalidParameter, match="cannot be read"):
         pv.Table(ask.folder / "visits.csv", schema=place)
+
+
+def test_a_check_counts_what_does_not_fit(privet, ask):
+    place = ask.folder / "visits.csv"
+    place.write_text(
+        place.read_text(encoding="utf-8") + 'short,1\n7,"A,1,2,3\n,1,A,1.5,2024-01-01,Rome\n', encoding="utf-8"
+    )
+    given = ["table", "check", place, "--schema", ask.folder / "visits.toml"]
+    told = privet(*given).out
+    assert "none of this may be released" in told
+    assert "1 line left out: fewer fields" in told
+    found = json.loads(privet(*given, "--json").out)
+    assert (found["rows"], found["nobody"], found["lines"]["quotes"], found["releasable"]) == (301, 1, 1, False)
+    assert found["columns"]["ward"] == {"missing": 0, "not_read": 0, "moved": 0}
+    assert privet("table", "check", ask.folder / "none.csv", "--schema", ask.folder / "visits.toml").code == 2
+    assert ask.entries() == ["open"]

@@ -1,4 +1,5 @@
-"""`privet query`: one question in SQL about a file, paid from a ledger. `privet table draft`: the schema to begin with."""
+"""`privet query`: one question in SQL about a file, paid from a ledger. `privet table draft`: the schema to begin with;
+`privet table check`: what it makes of the file."""
 
 import csv as comma
 import io
@@ -239,3 +240,24 @@ def draft(
     except OSError as error:
         raise InvalidParameter(f"cannot write {out.name!r}: {error.strerror}") from None
     typer.echo(f"wrote {out}: fill in the bounds", err=True)
+
+
+@table_app.command(epilog="Example: privet table check visits.csv --schema visits.toml")
+def check(
+    file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or several by a pattern such as 'visits-*.csv'.")],
+    schema: Annotated[Path, typer.Option(help="What the columns may contain, and what a person is.", metavar="FILE")],
+    json: o.JsonOption = False,
+) -> None:
+    """What a schema makes of a table: lines left out, values missing, not read or moved. Exact: for its custodian alone."""
+    from dataclasses import asdict
+
+    from privet.tables import exact_check
+    from privet.tables.schema import read_schema_file
+
+    columns, unit = read_schema_file(schema)
+    with stoppable():
+        found = exact_check(file, columns=columns, unit=unit)
+    if json:
+        print_json({**asdict(found), "releasable": False})
+    else:
+        typer.echo(str(found))

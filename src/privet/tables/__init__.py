@@ -18,7 +18,12 @@ from privet.tables.columns import (
     Int as Int,
     Text as Text,
 )
-from privet.tables.engines import PostgresTable as PostgresTable
+from privet.tables.engines import (
+    Check as Check,
+    ColumnCheck as ColumnCheck,
+    PostgresTable as PostgresTable,
+    exact_check as exact_check,
+)
 from privet.tables.keys import KeySet as KeySet
 from privet.tables.person import Person as Person, Rows as Rows
 from privet.tables.plan import (

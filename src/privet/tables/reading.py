@@ -128,7 +128,7 @@ class Reader:
             raise wrong_kind(name, column, raw)
         if isinstance(column, Bool):
             return self._truth(sql, raw)
-        number = self._number(sql, raw)
+        number = self.number(sql, raw)
         if isinstance(column, Category):
             return f"CASE WHEN {number} IN ({', '.join(map(str, column.values))}) THEN {d.whole(number)} END"
         if isinstance(column, Int):
@@ -147,10 +147,10 @@ class Reader:
             yes, no = (", ".join(map(d.text, words)) for words in (YES, NO))
             text = f"trim({d.plain_text(sql)})"
             return f"CASE WHEN {text} IN ({yes}) THEN {one} WHEN {text} IN ({no}) THEN {zero} END"
-        number = self._number(sql, raw)
+        number = self.number(sql, raw)
         return f"CASE WHEN {number} = 1 THEN {one} WHEN {number} = 0 THEN {zero} END"
 
-    def _number(self, sql: str, raw: Raw) -> str:
+    def number(self, sql: str, raw: Raw) -> str:
         """A number as it is held: whole, or a double that is not NaN."""
         d = self.dialect
         if raw == "text":
@@ -171,7 +171,7 @@ class Reader:
         """A number as a double in the bounds; NaN is missing: engines put it above everything, so it is looked for among
         what is not between them."""
         d, low, high = self.dialect, self.dialect.number(lower), self.dialect.number(upper)
-        x = d.as_double(sql) if raw == "float" else d.as_double(self._number(sql, raw))
+        x = d.as_double(sql) if raw == "float" else d.as_double(self.number(sql, raw))
         if raw == "wide":
             x = d.decimal(d.wide(sql))
         absent = f"WHEN {d.is_nan(x)} THEN NULL "

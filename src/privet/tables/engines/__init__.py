@@ -8,5 +8,6 @@ from privet.tables.engines.choose import (
     exact_aggregates as exact_aggregates,
     exact_rows as exact_rows,
 )
+from privet.tables.engines.exact_check import Check as Check, ColumnCheck as ColumnCheck, exact_check as exact_check
 from privet.tables.engines.postgres import PostgresTable as PostgresTable
 from privet.tables.engines.spark_rows import SparkRows as SparkRows

@@ -19,7 +19,7 @@ from privet.tables.columns import Column, Text
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
 from privet.tables.engines.arrow_doubles import exact_doubles
-from privet.tables.engines.duckdb_files import file_reading, raw_kind
+from privet.tables.engines.duckdb_files import are_texts, csv_rows, file_reading, files_of, raw_kind
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.frames import frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
 from privet.tables.keys import plain_key
@@ -71,12 +71,12 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
     [3]
     """
-    with _connected(settings) as connection:
+    with _connected(settings) as connection, _copies(settings) as folder:
         readings = _readings(connection, plan, sources)
         emitter = Emitter(DuckDB(), readings)
         sql = emitter.query(plan, salts)
         for source in plan.rows.sources:
-            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name])
+            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name], folder)
 
         def asked(sql: str) -> Aggregates:
             found = cancellable(
@@ -95,12 +95,12 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
 @one_failure_on_the_way
 def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
     """The rows of a scan in blocks, once, in little memory: not releasable."""
-    with _connected({"memory_limit": _FOR_ROWS, **settings}) as connection:
+    with _connected({"memory_limit": _FOR_ROWS, **settings}) as connection, _copies(settings) as folder:
         readings = _readings(connection, scan, sources)
         emitter = Emitter(DuckDB(), readings)
         sql = emitter.scan(scan)
         for source in scan.rows.sources:
-            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name])
+            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name], folder)
         work = track("table", 100)
 
         def call(ask: Any) -> Any:
@@ -184,6 +184,19 @@ def _folder(given: Any) -> Iterator[str]:
         shutil.rmtree(made, ignore_errors=True)
 
 
+@contextmanager
+def _copies(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Where rows of files are copied that DuckDB would read in another way: as private as what it writes itself."""
+    given = settings.get("temp_directory")
+    if given is not None:
+        os.makedirs(given, exist_ok=True)
+    made = tempfile.mkdtemp(prefix="privet-", dir=given)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
 def _opened(settings: Mapping[str, Any]) -> Any:
     import duckdb
 
@@ -221,7 +234,7 @@ def _readings(connection: Any, plan: Bounded | Scan, sources: Sources) -> dict[s
 def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
     """What stands after FROM for this table, and how its columns are held: from its schema alone."""
     if isinstance(data, str | Path):
-        reading = file_reading(connection, source, data)
+        reading = file_reading(connection, name, source, data)
     elif _is_relation(data):
         reading = _relation_reading(name, source, data)
     elif is_arrow(data):
@@ -271,11 +284,14 @@ def _is_relation(data: Any) -> bool:
     return type(data).__name__ == "DuckDBPyRelation"
 
 
-def _provide(connection: Any, reading: Reading, source: Source, data: Any, used: set[str]) -> None:
-    """Make the columns that the query reads known to the connection under the name in the reading."""
-    if isinstance(data, str | Path):
-        return
+def _provide(connection: Any, reading: Reading, source: Source, data: Any, used: set[str], folder: str) -> None:
+    """Make the columns that the query reads known to the connection under the name in the reading. The folder is for copies
+    of rows, and is removed."""
     name, about = reading.sql, source.about
+    if isinstance(data, str | Path):
+        if are_texts(data, files_of(data)):
+            connection.execute(f"CREATE TEMP VIEW {name} AS {csv_rows(source, data, folder)}")
+        return
     if not _is_relation(data) and not is_arrow(data):
         _provide_frame(connection, reading, source, data, used)
         return
@@ -317,14 +333,21 @@ def _provide_frame(connection: Any, reading: Reading, source: Source, data: Any,
     connection.execute(f"CREATE TEMP VIEW {reading.sql} AS SELECT {', '.join(picked)} FROM {reading.sql}_arrays")
 
 
+@contextmanager
+def provided(source: Source, data: Any, used: set[str]) -> Iterator[tuple[Any, Reading]]:
+    """A connection that knows these columns of a table, and how they are read there: for the custodian's own looks."""
+    with _connected({}) as connection, _copies({}) as folder:
+        reading = _reading(connection, "privet_schema", source, data)
+        _provide(connection, reading, source, data, used, folder)
+        yield connection, reading
+
+
 @one_failure
 def exact_kinds(data: Any, names: list[str]) -> dict[str, str]:
     """What the texts of these columns are, read off their values: not releasable. A column is of the narrowest kind that
     all of its values have; one without values is of texts."""
     source, d = Source("table", tuple((name, Text()) for name in names), Rows()), DuckDB()
-    with _connected({}) as connection:
-        reading = _reading(connection, "privet_schema", source, data)
-        _provide(connection, reading, source, data, set(names))
+    with provided(source, data, set(names)) as (connection, reading):
         made: dict[str, str] = {}
         for name in names:
             text = f"trim({d.plain_text(d.quote(reading.called(name)))})"

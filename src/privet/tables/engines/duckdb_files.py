@@ -2,14 +2,17 @@
 
 import csv
 import gzip
-from collections.abc import Iterator
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from privet.errors import InvalidData
 from privet.tables.dialect import DuckDB, Raw
+from privet.tables.engines.csv_lines import LONGEST, Lines, Piece
 from privet.tables.person import Person
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
@@ -18,11 +21,12 @@ _LONGEST_HEADER = 2**20
 _TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
-# Nothing is guessed from the data: separator and quotes are a rule, and every column is a text. One reader, since the
-# parallel one fails on a line that is short beside one with a line feed in quotes.
+# Nothing is guessed from the data: separator and quotes are a rule, and every column is a text. DuckDB sees rows alone,
+# as `csv_lines` has them; it leaves out those that are no UTF-8. Not strict: so it would fail on
+# letters that a text may hold.
 _CSV = (
-    "header = true, quote = '\"', escape = '\"', auto_detect = false, null_padding = true, strict_mode = false, "
-    "ignore_errors = true, parallel = false"
+    "header = true, quote = '\"', escape = '\"', auto_detect = false, null_padding = false, strict_mode = false, "
+    f"ignore_errors = true, parallel = false, max_line_size = {4 * LONGEST}, buffer_size = {16 * LONGEST}"
 )
 
 
@@ -46,14 +50,12 @@ def raw_kind(type_: str) -> Raw:
     return plain.get(type_, "other")
 
 
-def file_reading(connection: Any, source: Source, path: str | Path) -> Reading:
-    """What stands after FROM for a file, or for all files that a pattern names."""
+def file_reading(connection: Any, name: str, source: Source, path: str | Path) -> Reading:
+    """What stands after FROM for a file, or for all files that a pattern names: rows of CSV files are to be provided under
+    the given name."""
     files = files_of(path)
-    texts = [each.lower().endswith(_TEXT_FILES) for each in files]
-    if all(texts):
-        return _csv(source, files)
-    if any(texts):
-        raise InvalidData(f"{str(path)!r} names files of both kinds, Parquet and CSV: give one kind")
+    if are_texts(path, files):
+        return _csv_reading(name, source, files)
     more = ", union_by_name = true" if len(files) > 1 else ""
     listed = f"[{', '.join(map(_named, files))}]{more}, hive_types_autocast = false"
     import duckdb
@@ -110,50 +112,130 @@ def _named(path: str) -> str:
     return DuckDB().text("".join(f"[{letter}]" if letter in "[*?" else letter for letter in path))
 
 
-def _csv(source: Source, files: list[str]) -> Reading:
+def are_texts(path: str | Path, files: list[str]) -> bool:
+    """Whether these are CSV files, and not Parquet files.
+
+    >>> are_texts("visits.csv", ["visits.csv"])
+    True
+    """
+    texts = [each.lower().endswith(_TEXT_FILES) for each in files]
+    if any(texts) and not all(texts):
+        raise InvalidData(f"{str(path)!r} names files of both kinds, Parquet and CSV: give one kind")
+    return all(texts)
+
+
+def _csv_reading(name: str, source: Source, files: list[str]) -> Reading:
     """Files are put together by the names in their first lines, in whatever order these are."""
-    headers = {each: _header(each) for each in files}
-    names = [name for name in headers[files[0]] if all(name in header for header in headers.values())]
-    for name in source.columns:
+    headers = {each: first_line(each).names for each in files}
+    names = _common(headers)
+    for column in source.columns:
         for each, header in headers.items():
-            if name not in header:
+            if column not in header:
                 raise (
-                    no_column(source, name)
+                    no_column(source, column)
                     if len(files) == 1
-                    else InvalidData(f"the file {each!r} has no column {name!r}", column=name)
+                    else InvalidData(f"the file {each!r} has no column {column!r}", column=column)
                 )
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for each, header in headers.items():
-        alike.setdefault((*header, _separator(each)), []).append(each)
+    return Reading(name, dict.fromkeys(names, "text"), at={each: f"c{place}" for place, each in enumerate(names)})
+
+
+def _common(headers: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The names that all files have, in the order of the first of them."""
+    return [name for name in next(iter(headers.values())) if all(name in header for header in headers.values())]
+
+
+def csv_rows(source: Source, path: str | Path, folder: str) -> str:
+    """A SELECT of the rows of CSV files, as a reading of them calls their columns. Where a file has lines that DuckDB
+    would read in another way than `csv_lines` does, a copy of its rows in the folder is read instead."""
+    firsts = {each: first_line(each) for each in files_of(path)}
+    names = _common({each: first.names for each, first in firsts.items()})
+    alike: dict[tuple[tuple[str, ...], str, bytes], list[str]] = {}
+    for each, first in firsts.items():
+        lines = lines_of(each, first, source)
+        alike.setdefault((first.names, _separator(each), lines.end), []).append(_rows_of(each, first, lines, folder))
     parts = []
-    for (*header, separator), same in alike.items():
+    for (header, separator, end), same in alike.items():
         # by their places: DuckDB takes names that differ by upper and lower case for one
         picked = ", ".join(f"f{header.index(name)} AS c{place}" for place, name in enumerate(names))
-        parts.append(f"SELECT {picked} FROM {_read_csv(len(header), separator, same)}")
-    at = {name: f"c{place}" for place, name in enumerate(names)}
-    return Reading(f"({' UNION ALL '.join(parts)})", dict.fromkeys(names, "text"), at=at)
+        parts.append(f"SELECT {picked} FROM {_read_csv(len(header), separator, end, same)}")
+    return " UNION ALL ".join(parts)
 
 
-def _read_csv(many: int, separator: str, files: list[str]) -> str:
+def _rows_of(path: str, first: "FirstLine", lines: Lines, folder: str) -> str:
+    """The file itself, or a copy of its rows."""
+    if first.returns <= 1 and all(piece.kind == "rows" for piece in pieces_of(path, lines)):
+        return path
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as copy:
+        copy.write(lines.separator.join(b"f%d" % place for place in range(len(first.names))) + lines.end)
+        for piece in pieces_of(path, lines):
+            copy.write(lines.written(piece))
+    return copy.name
+
+
+def lines_of(path: str, first: "FirstLine", source: Source) -> Lines:
+    """How the lines of a file are read. Where its last column names persons, a line that has more carriage returns at its
+    end than the first one is no row: whether they belong to the name cannot be told, and two persons would be taken for
+    one, or one for two."""
+    about = source.about
+    last = isinstance(about, Person) and about.column == first.names[-1]
+    return Lines(len(first.names), _separator(path).encode(), first.returns, strict=last)
+
+
+def pieces_of(path: str, lines: Lines) -> Iterator[Piece]:
+    """The stretches of a file behind its first line."""
+    with _opened(path) as file:
+        for _ in _first_lines(file):
+            pass
+        yield from lines.pieces(file)
+
+
+def counted_lines(source: Source, path: str | Path) -> Counter[str]:
+    """How many lines of CSV files are left out, by reason, and how many rows are no UTF-8 ("letters"): exact."""
+    made: Counter[str] = Counter()
+    for each in files_of(path):
+        lines = lines_of(each, first_line(each), source)
+        for piece in pieces_of(each, lines):
+            if piece.kind in ("rows", "row"):
+                made["letters"] += lines.unreadable(piece.data)
+            else:
+                made[piece.kind] += 1
+    return made
+
+
+def _read_csv(many: int, separator: str, end: bytes, files: list[str]) -> str:
     columns = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(many))
-    listed = ", ".join(map(_named, files))
-    return f"read_csv([{listed}], columns = {{{columns}}}, delim = {DuckDB().text(separator)}, {_CSV})"
+    listed, ended = ", ".join(map(_named, files)), "\\r\\n" if len(end) == 2 else "\\n"
+    given = f"columns = {{{columns}}}, delim = {DuckDB().text(separator)}, new_line = '{ended}'"
+    return f"read_csv([{listed}], {given}, {_CSV})"
 
 
 def _separator(path: str) -> str:
     return "\t" if path.lower().endswith((".tsv", ".tsv.gz")) else ","
 
 
-def _header(path: str) -> list[str]:
+class FirstLine(NamedTuple):
+    """The names of the columns, and how many carriage returns there are before the line feed."""
+
+    names: tuple[str, ...]
+    returns: int
+
+
+def _opened(path: str) -> Any:
+    return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")
+
+
+def first_line(path: str) -> FirstLine:
+    """The first line of a CSV file, which is public, and nothing of what follows it."""
     names: list[str] | None = None
-    opened = gzip.open if path.lower().endswith(".gz") else open
-    with suppress(OSError, EOFError, UnicodeDecodeError, csv.Error), opened(path, "rb") as file:
-        names = next(csv.reader(_first_lines(file), delimiter=_separator(path)), [])
+    with suppress(OSError, EOFError, UnicodeDecodeError, csv.Error), _opened(path) as file:
+        lines = list(_first_lines(file))
+        names = next(csv.reader(iter(lines), delimiter=_separator(path)), [])
     if names is None:  # out of the reach of what went wrong, which may hold a piece of the file
         raise InvalidData(f"the first line of {path!r} cannot be read")
     if not names or not all(names) or len(set(names)) != len(names):
         raise InvalidData(f"the first line of {path!r} must name the columns, each once")
-    return names
+    ended = lines[-1].removesuffix("\n")
+    return FirstLine(tuple(names), len(ended) - len(ended.rstrip("\r")))
 
 
 def _first_lines(file: Any) -> Iterator[str]:
