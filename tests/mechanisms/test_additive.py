@@ -17,7 +17,7 @@ from privet.mechanisms import (
     Laplace,
     Sensitivity,
     counts_sensitivity,
-    less_noisy,
+    least_noise,
 )
 from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.privacy import Guarantee, Unit
@@ -305,9 +305,9 @@ def test_bmi_total_squared_error(patterns, relation, answers, error):
         assert close(answers * variance * epsilon**2, error)
 
 
-def test_less_noisy_takes_the_smaller_bar():
+def test_least_noise_takes_the_smaller_bar():
     for epsilon, delta, k in ((1.0, 0.0, 5), (1.0, 1e-6, 2), (1.0, 1e-6, 200), (3.0, 1e-3, 20)):
-        best = less_noisy(epsilon=epsilon, delta=delta, l1=k, l2=math.sqrt(k), dimension=k)
+        best = least_noise(epsilon=epsilon, delta=delta, l1=k, l2=math.sqrt(k), dimension=k)
         rivals = [Laplace.for_budget(epsilon=epsilon, delta=delta, sensitivity=k)]
         rivals += [Gaussian.for_budget(epsilon=epsilon, delta=delta, sensitivity=math.sqrt(k))] if delta else []
         assert best.error(dimension=k).radius == min(rival.error(dimension=k).radius for rival in rivals)

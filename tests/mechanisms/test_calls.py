@@ -15,7 +15,7 @@ OTHERS = {
     "Budget": Budget,
     "Guarantee": privacy.Guarantee,
     "calibrate": lambda **given: accounting.calibrate(privacy.GaussianLoss, **given),
-    "less_noisy": lambda **given: mechanisms.less_noisy(l1=1, l2=1, **given),
+    "least_noise": lambda **given: mechanisms.least_noise(l1=1, l2=1, **given),
 }
 
 

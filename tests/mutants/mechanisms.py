@@ -450,7 +450,7 @@ plant(
 plant(
     "door: seeded noise is not stamped",
     "mechanisms:Mechanism._made",
-    'insecure = source is not None and bool(getattr(source, "insecure", True))',
+    "insecure = _is_insecure(source)",
     "insecure = False",
 )
 plant(

@@ -325,3 +325,21 @@ plant(
     "spread = max(0.0, math.log(self.mean)) / (orders - 1.0)",
     "spread = 0.0",
 )
+
+_SPLIT = "tests/privacy/test_guarantee_split.py"
+for _name, _place, _old, _new in (
+    ("split: the square of mu is shared as mu", "share", "math.sqrt(part)", "part**0.25"),
+    ("split: all of delta for each", "share", "_held(self.delta * share)", "self.delta"),
+    ("split: shares may exceed the whole", "split", "1.0 + 2.0**-50", "2.0"),
+    ("as mu: rho taken for mu", "as_mu", "math.sqrt(2.0 * self.rho)", "2.0 * math.sqrt(self.rho)"),
+    ("a group: rho grows with its size", "for_each_of", "self.rho / size**2", "self.rho / size"),
+    ("a group: delta is shared evenly", "for_each_of", "_held(self.delta * share * _SHARED)", "self.delta / size"),
+    ("rest: other parts are free", "rest", "Composed((*spent, GaussianLoss", "Composed((*spent[1:], GaussianLoss"),
+    (
+        "rest: mu adds up like epsilon",
+        "_left",
+        "self.mu**2 - math.fsum(each.gdp() ** 2",
+        "self.mu - math.fsum(each.gdp()",
+    ),
+):
+    PRIVACY.plant(_name, f"privacy:Guarantee.{_place}", _old, _new, _SPLIT)

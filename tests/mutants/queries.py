@@ -107,12 +107,11 @@ plant(
     "return [1.0 for each in held]",
     *_BATCH,
 )
-plant("batch: delta is given to each", "queries:Batch._splits", "target.delta / many * safe", "target.delta", *_BATCH)
 plant(
-    "batch: mu is shared as epsilon is",
-    "queries:_by_mu",
-    '{"mu": mu * math.sqrt(each)}',
-    '{"mu": mu * each**0.25}',
+    "batch: delta is given to each",
+    "queries:Batch._splits",
+    "target.split(_shared(weights, 1), deltas=equal)",
+    "tuple(target.share(each, delta=1.0) for each in _shared(weights, 1))",
     *_BATCH,
 )
 

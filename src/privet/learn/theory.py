@@ -9,7 +9,7 @@ import numpy as np
 
 from privet._validate import above, count, open_fraction
 from privet.errors import InvalidParameter
-from privet.mechanisms.gaussian import analytic_noise_multiplier
+from privet.privacy import analytic_noise_multiplier
 
 Method = Literal["output_perturbation", "objective_perturbation", "pn_sgd", "dp_sgd", "dp_cd"]
 Constants = Literal["lecture", "exact"]

@@ -34,7 +34,7 @@ from privet.mechanisms.geometric import Geometric as Geometric
 from privet.mechanisms.histogram import Histogram as Histogram
 from privet.mechanisms.krr import KRR as KRR
 from privet.mechanisms.laplace import Laplace as Laplace
-from privet.mechanisms.less_noisy import less_noisy as less_noisy
+from privet.mechanisms.least_noise import least_noise as least_noise
 from privet.mechanisms.mechanism import (
     Example as Example,
     Mechanism as Mechanism,

@@ -11,7 +11,7 @@ from privet.mechanisms.families.record_totals import FINE, UNIT_GRID, exact_tota
 from privet.mechanisms.families.record_values import Missing, public_bounds
 from privet.mechanisms.families.records import RecordMechanism, sensitivities
 from privet.mechanisms.form import Form, Numbers, Record
-from privet.mechanisms.less_noisy import less_noisy
+from privet.mechanisms.least_noise import least_noise
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Norm
 from privet.noise import Grid
@@ -61,7 +61,7 @@ class BoundedMean(RecordMechanism):
         """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
         public_bounds(bounds)
         l1, l2 = sensitivities(lambda norm, unit: Fraction(1), unit, max_rows)
-        noise = less_noisy(**promise, l1=l1, l2=l2)  # the bar on the mean is that of one coordinate (proof note)
+        noise = least_noise(**promise, l1=l1, l2=l2)  # the bar on the mean is that of one coordinate (proof note)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:

@@ -15,7 +15,7 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, exact_total
 from privet.mechanisms.families.record_values import Missing, public_bounds
 from privet.mechanisms.families.records import RecordMechanism, sensitivities
-from privet.mechanisms.less_noisy import less_noisy
+from privet.mechanisms.least_noise import least_noise
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Norm
 from privet.noise import Grid
@@ -58,7 +58,7 @@ class BoundedSum(RecordMechanism):
         """The least noise that stays within the budget; the bounds are public and never read from data."""
         ends, several = public_bounds(bounds), count("max_rows", max_rows, 1) != 1
         l1, l2 = sensitivities(lambda norm, unit: _moves(ends, unit, several=several), unit, max_rows)
-        noise = less_noisy(**promise, l1=l1, l2=l2)
+        noise = least_noise(**promise, l1=l1, l2=l2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows)
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack, final
@@ -10,7 +9,6 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import FINE, UNIT_GRID, exact_total
 from privet.mechanisms.families.record_values import Missing, public_bounds
@@ -18,7 +16,7 @@ from privet.mechanisms.families.records import RecordMechanism, sensitivities
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.laplace import Laplace
-from privet.mechanisms.less_noisy import less_noisy
+from privet.mechanisms.least_noise import least_noise
 from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Norm, Sensitivity
 from privet.noise import Grid
@@ -73,7 +71,7 @@ class BoundedVariance(RecordMechanism):
         """The least noise that stays within the budget; `n` is needed under replace, and refused under add/remove."""
         public_bounds(bounds)
         l1, l2 = sensitivities(_shift, unit, max_rows)
-        noise = cls._best_noise(promise, l1, l2) if n is None else less_noisy(**promise, l1=l1, l2=l2, dimension=2)
+        noise = cls._best_noise(promise, l1, l2) if n is None else least_noise(**promise, l1=l1, l2=l2, dimension=2)
         return cls(bounds=bounds, noise=noise, missing=missing, max_rows=max_rows, n=n)
 
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
@@ -82,16 +80,11 @@ class BoundedVariance(RecordMechanism):
     @classmethod
     def _best_noise(cls, promise: Promise, l1: Sensitivity, l2: Sensitivity) -> Laplace | Gaussian:
         """By the spread of the variance itself, at records that are spread evenly: the two vectors count differently."""
-        found: list[tuple[float, Laplace | Gaussian]] = []
-        with suppress(Unreachable):
-            laplace = Laplace.for_budget(**promise, sensitivity=l1)
-            found.append((_EVEN_SUMS * laplace.standard_deviation, laplace))
-        with suppress(NoGuarantee):  # Gaussian noise needs a delta
-            gaussian = Gaussian.for_budget(**promise, sensitivity=l2)
-            found.append((_EVEN_MOMENTS * gaussian.standard_deviation, gaussian))
-        if not found:
-            raise Unreachable("neither Laplace nor Gaussian noise meets this budget; allow a larger one")
-        return min(found, key=lambda pair: pair[0])[1]
+
+        def spread(noise: Any) -> float:
+            return (_EVEN_MOMENTS if isinstance(noise, Gaussian) else _EVEN_SUMS) * float(noise.standard_deviation)
+
+        return least_noise(l1=l1, l2=l2, by=spread, **promise)
 
     @property
     def _three_sums(self) -> bool:

@@ -1,18 +1,18 @@
 """What counts share: integer noise, or Gaussian noise rounded to integers where a delta makes that smaller."""
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self, Unpack
 
 from privet._validate import count as whole, instance, set_frozen
-from privet.errors import InvalidParameter, NoGuarantee
+from privet.errors import InvalidParameter
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.one_noise import PricedByNoise
 from privet.mechanisms.families.records import row_sensitivity
 from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.least_noise import least_noise
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.privacy import Promise, Unit
 
@@ -45,10 +45,11 @@ class CountingMechanism(PricedByNoise, Mechanism[Any, int]):  # type: ignore[ove
     ) -> Self:
         """The least noise that stays within the budget."""
         l1, l2 = (row_sensitivity(Fraction(1), norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        found = [cls(noise=DiscreteLaplace.for_budget(**promise, sensitivity=l1), max_rows=max_rows)]
-        with suppress(NoGuarantee):  # Gaussian noise needs a delta
-            found.append(cls(noise=Gaussian.for_budget(**promise, sensitivity=l2), max_rows=max_rows))
-        return min(found, key=lambda mechanism: mechanism.error().radius)
+
+        def radius(noise: Any) -> float:
+            return cls(noise=noise, max_rows=max_rows).error().radius
+
+        return cls(noise=least_noise(l1=l1, l2=l2, whole=True, by=radius, **promise), max_rows=max_rows)
 
     def _draw(self, prepared: int, runs: int, source: Source) -> list[int]:
         noise: Mechanism[Any, Any] = self.noise

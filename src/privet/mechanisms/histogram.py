@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Unpack, final
@@ -11,7 +10,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import count as whole, finite, instance, set_frozen
-from privet.errors import InvalidData, InvalidParameter, NoGuarantee
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, is_view, moment
@@ -20,6 +19,7 @@ from privet.mechanisms.families.one_noise import PricedByNoise
 from privet.mechanisms.families.record_values import admit_records, as_records
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
+from privet.mechanisms.least_noise import least_noise
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivities import histogram_sensitivity
 from privet.privacy import Guarantee, Promise, Unit
@@ -93,10 +93,11 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
         """The least noise, jointly over the bins, that stays within the budget."""
         shape: dict[str, Any] = {"labels": labels, "edges": edges, "max_rows": max_rows}
         l1, l2 = (histogram_sensitivity(norm=norm, unit=unit, max_rows=max_rows) for norm in ("l1", "l2"))
-        found = [cls(noise=DiscreteLaplace.for_budget(**promise, sensitivity=l1), **shape)]
-        with suppress(NoGuarantee):  # Gaussian noise needs a delta
-            found.append(cls(noise=Gaussian.for_budget(**promise, sensitivity=l2), **shape))
-        return min(found, key=lambda mechanism: mechanism.error().radius)
+
+        def radius(noise: Any) -> float:
+            return cls(noise=noise, **shape).error().radius
+
+        return cls(noise=least_noise(l1=l1, l2=l2, whole=True, by=radius, **promise), **shape)
 
     @property
     def bins(self) -> tuple[Any, ...]:

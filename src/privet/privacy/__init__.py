@@ -9,6 +9,7 @@ from privet.privacy.discrete_gaussian import DiscreteGaussianLoss as DiscreteGau
 from privet.privacy.discrete_laplace import DiscreteLaplaceLoss as DiscreteLaplaceLoss
 from privet.privacy.drawn_sampled import WithReplacementSampled as WithReplacementSampled
 from privet.privacy.exponential import ExponentialLoss as ExponentialLoss
+from privet.privacy.families.analytic_gaussian import analytic_noise_multiplier as analytic_noise_multiplier
 from privet.privacy.finite_pair import FinitePairLoss as FinitePairLoss
 from privet.privacy.fixed_sampled import FixedSampled as FixedSampled
 from privet.privacy.gaussian import GaussianLoss as GaussianLoss

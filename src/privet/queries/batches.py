@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any, Unpack, final
 
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms import DiscreteLaplace, Gaussian
+from privet.mechanisms import DiscreteLaplace
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.batch_answers import BatchAnswers
 from privet.queries.covariance_answers import CovarianceAnswers
@@ -20,8 +20,7 @@ from privet.queries.table_answers import TableAnswers
 from privet.workloads.marginals import Marginals
 
 _ROUNDS = 2
-_SAFE = 1.0 - 2.0**-45  # sums of shares must not exceed the whole in the last digit
-Split = Callable[[list[float]], list[dict[str, Any]]]
+Split = Callable[[list[float]], tuple[Guarantee, ...]]
 
 
 def batch(**queries: Any) -> "Batch":
@@ -90,7 +89,7 @@ class Batch:
         """The plan of every query."""
         return "\n\n".join(f"{name}\n{query.explain()}" for name, query in self.queries if hasattr(query, "explain"))
 
-    def _planned(self, target: Guarantee) -> tuple[BatchAnswers, list[dict[str, Any]]]:
+    def _planned(self, target: Guarantee) -> tuple[BatchAnswers, list[Promise]]:
         ways = []
         for split, at in self._splits(target):
             try:
@@ -103,35 +102,24 @@ class Batch:
 
     def _splits(self, target: Guarantee) -> list[tuple[Split, float | None]]:
         """The ways to share a promise, each from weights to promises."""
-        many = len(self.queries)
-        safe = _SAFE if many > 1 else 1.0
-        mu = target.mu
-        if target.rho is not None:
-            rho = target.rho * safe
-            return [(lambda weights: [{"rho": rho * each} for each in _shared(weights, 2)], None)]
-        if mu is not None:
-            return [(_by_mu(mu * safe), None)]
-        assert target.epsilon is not None
-        epsilon, delta = target.epsilon * safe, target.delta / many * safe
-        given = {"delta": delta} if delta else {}
+        if target.epsilon is None:
+            return [(lambda weights: target.split(_shared(weights, 2)), None)]
+        equal = [1.0 / len(self.queries)] * len(self.queries)
         made: list[tuple[Split, float | None]] = [
-            (
-                lambda weights: [{"epsilon": epsilon * each} | given for each in _shared(weights, 1)],
-                target.delta or None,
-            )
+            (lambda weights: target.split(_shared(weights, 1), deltas=equal), target.delta or None)
         ]
-        if delta:
-            one = 1.0 / Gaussian.for_budget(epsilon=target.epsilon, delta=target.delta, sensitivity=1.0).scale
-            made.append((_by_mu(one * safe), target.delta))
+        if target.delta:
+            normal = target.as_mu()
+            made.append((lambda weights: normal.split(_shared(weights, 2)), target.delta))
         return made
 
-    def _made(self, split: Split, at: float | None) -> tuple[BatchAnswers, list[dict[str, Any]]]:
+    def _made(self, split: Split, at: float | None) -> tuple[BatchAnswers, list[Promise]]:
         weights = [1.0] * len(self.queries)
         for _ in range(_ROUNDS):  # the noise of a share is in proportion to its inverse, apart from whole thresholds
-            shares = split(weights)
+            shares = [each.keywords() for each in split(weights)]
             parts = [query.for_budget(**share) for (_, query), share in zip(self.queries, shares, strict=True)]
             weights = [size * weight(part) for size, part in zip(_sizes(shares), parts, strict=True)]
-        shares = split(weights)
+        shares = [each.keywords() for each in split(weights)]
         parts = [query.for_budget(**share) for (_, query), share in zip(self.queries, shares, strict=True)]
         needed = at if any(part.at is not None or part.loss.pure() == math.inf for part in parts) else None
         return BatchAnswers(labels=tuple(name for name, _ in self.queries), parts=tuple(parts), at=needed), shares
@@ -143,7 +131,7 @@ class BatchPreview:
     """The previews of all queries of a batch, and their shares of the budget."""
 
     queries: dict[str, Any]
-    shares: dict[str, dict[str, float]]
+    shares: dict[str, Promise]
     mechanism: BatchAnswers = field(repr=False)
 
     @property
@@ -159,17 +147,13 @@ class BatchPreview:
         return "\n".join(lines)
 
 
-def _told(query: Any, share: dict[str, Any]) -> Any:
+def _told(query: Any, share: Promise) -> Any:
     if isinstance(query, Query | CovarianceQuestion):
         return query.preview(**share)
     if isinstance(query, TopQuestion):
         return "the values in order, without counts"
     plan = query.preview(**share)
     return f"{plan.workload.describe()}: RMSE {plan.best.rmse:.4g} ({plan.mechanism.strategy.describe()})"
-
-
-def _by_mu(mu: float) -> Split:
-    return lambda weights: [{"mu": mu * math.sqrt(each)} for each in _shared(weights, 2)]
 
 
 def _shared(weights: list[float], power: int) -> list[float]:
@@ -179,12 +163,9 @@ def _shared(weights: list[float], power: int) -> list[float]:
     return [each / math.fsum(held) for each in held]
 
 
-def _sizes(shares: list[dict[str, Any]]) -> list[float]:
+def _sizes(shares: list[Promise]) -> list[float]:
     """What the noise of a share is in inverse proportion to."""
-    return [
-        each["epsilon"] if "epsilon" in each else each["mu"] if "mu" in each else math.sqrt(each["rho"])
-        for each in shares
-    ]
+    return [each.get("epsilon") or each.get("mu") or math.sqrt(each.get("rho") or 0.0) for each in shares]
 
 
 def weight(made: Any) -> float:

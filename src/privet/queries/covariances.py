@@ -7,8 +7,9 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._validate import count
-from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms import DiscreteLaplace, Gaussian
+from privet.errors import InvalidParameter
+from privet.mechanisms import DiscreteLaplace, Gaussian, least_noise
+from privet.mechanisms.least_noise import Noise
 from privet.privacy import PrivacyLoss, Promise, Unit
 from privet.queries.covariance_answers import CONFIDENCE, CovarianceAnswers, Design, design_of
 from privet.queries.data import Data
@@ -55,21 +56,11 @@ class CovarianceQuestion:
 
     def for_budget(self, **promise: Unpack[Promise]) -> CovarianceAnswers:
         """The mechanism that answers within the promise; no data are looked at."""
-        design, made, refused = self._design, [], None
-        # Not every noise can keep every promise: normal noise has no pure epsilon. Of those that can, the smaller one.
-        # Laplace noise has no use for a delta: it would be charged for a millionth less noise.
-        pure: Any = {"epsilon": promise["epsilon"]} if promise.get("epsilon") is not None else promise
-        kinds: Any = (("l1", DiscreteLaplace, pure), ("l2", Gaussian, promise))
-        for norm, kind, share in kinds:
-            try:
-                made.append(kind.for_budget(sensitivity=design.sensitivity(self.unit, norm), **share))
-            except NoGuarantee as problem:
-                refused = problem
-        if not made:
-            assert refused is not None
-            raise refused
-        # The scale of Laplace noise is its standard deviation over sqrt2.
-        part = min(made, key=lambda each: each.scale * (math.sqrt(2.0) if isinstance(each, DiscreteLaplace) else 1.0))
+        design = self._design
+        l1, l2 = (design.sensitivity(self.unit, norm) for norm in ("l1", "l2"))
+        part = least_noise(l1=l1, l2=l2, whole=True, by=_spread, **promise)
+        if isinstance(part, DiscreteLaplace) and promise.get("delta"):  # delta would buy a millionth of it
+            part = DiscreteLaplace.for_budget(sensitivity=l1, epsilon=promise["epsilon"])
         facts: Any = {"columns": self.names, "design": design, "correlations": self.correlations}
         return CovarianceAnswers(part=part, about=self.unit, at=part.at, **facts)
 
@@ -91,6 +82,11 @@ class CovarianceQuestion:
     def explain(self) -> str:
         """The plan, whom it protects, and the SQL."""
         return explained_plan(self._design.plan)
+
+
+def _spread(noise: Noise) -> float:
+    """The standard deviation; that of Laplace noise is sqrt2 times its scale."""
+    return noise.scale if isinstance(noise, Gaussian) else math.sqrt(2.0) * noise.scale
 
 
 @final

@@ -24,6 +24,7 @@ from privet.queries.table_answers import Noisy, TableAnswers, _sum_weights, answ
 from privet.tables.columns import Float, is_unicode
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
+from privet.workloads.design import NoiseNorm
 from privet.workloads.families.noise_law import Kind
 
 _KEYS_SHARE = 0.5  # of delta, where noise needs some too
@@ -120,10 +121,9 @@ class Query:
         share, selection = _shares(way, target, parts, self.keys is None)
         made: list[Mechanism[Any, Any]] = []
         for family in families:
-            if way == "laplace":
-                made.append(DiscreteLaplace.for_budget(sensitivity=family.sensitivity(reach, unit, "l1"), **share))
-            else:
-                made.append(Gaussian.for_budget(sensitivity=family.sensitivity(reach, unit, "l2"), **share))
+            norm: NoiseNorm = "l1" if way == "laplace" else "l2"
+            noise: Any = DiscreteLaplace if way == "laplace" else Gaussian
+            made.append(noise.for_budget(sensitivity=family.sensitivity(reach, unit, norm), **share.keywords()))
         chosen = tuple(self._quantile(name, request, share) for name, request in quantiles)
         if quantiles and way == "gaussian" and target.mu is None:
             raise _NoWay
@@ -132,7 +132,7 @@ class Query:
             # a row that is a unit by itself may be counted several times, even in one group
             often = reach.most_rows_per_key if reach.repeated else 1
             most = {"keys": reach.most_keys, "rows": often, "total": reach.most_rows if reach.repeated else None}
-            found = DiscoveredKeys.for_budget(**most, unit=unit, **selection)
+            found = DiscoveredKeys.for_budget(**most, unit=unit, **selection.keywords())
         at = target.delta if target.delta > 0.0 and (way == "gaussian" or found is not None) else None
         return TableAnswers(
             plan=plan,
@@ -145,14 +145,13 @@ class Query:
             at=at,
         )
 
-    def _quantile(self, name: str, request: Quantile, share: Any) -> QuantilePart:
+    def _quantile(self, name: str, request: Quantile, share: Guarantee) -> QuantilePart:
         assert self.keys is not None
         plan, bins, start, width = with_bins(self.rows, self.names, self.keys, request.column)
         one = Unit(person=self.unit.person)
         moved = Sensitivity(Fraction(moved_by(request, plan)), norm="score", unit=one)
-        if self.unit.relation == "replace":
-            share = {key: value / (4.0 if key == "rho" else 2.0) for key, value in share.items()}  # a group of two
-        choice = Exponential.for_budget(sensitivity=moved, **share)
+        one_row = share.for_each_of(2) if self.unit.relation == "replace" else share  # a replacement is a group of two
+        choice = Exponential.for_budget(sensitivity=moved, **one_row.keywords())
         column = self.rows.columns[request.column]
         whole, stop = not isinstance(column, Float), float(column.span[1])
         date = is_date(self.rows, request.column)
@@ -255,33 +254,28 @@ class _NoWay(PrivetError):
     """This noise does not fit these aggregates."""
 
 
-def _shares(way: str, target: Guarantee, parts: int, discovering: bool) -> tuple[Any, Any]:
+def _shares(way: str, target: Guarantee, parts: int, discovering: bool) -> tuple[Guarantee, Guarantee]:
     """What each part may cost, and what the selection of keys may."""
-    safe = 1.0 - 2.0**-45  # sums of shares must not exceed the whole in the last digit
     if discovering and (target.epsilon is None or target.delta == 0.0):
         raise NoGuarantee("discovering keys needs an epsilon and a delta > 0")
-    if target.mu is not None:
-        if way == "laplace":
-            raise _NoWay
-        return {"mu": target.mu / math.sqrt(parts) * safe}, {}
-    if target.rho is not None:
-        return {"rho": target.rho / parts * safe}, {}
-    assert target.epsilon is not None
+    equal = (1.0 / parts,) * parts
     if way == "laplace":
-        one = target.epsilon / parts * (safe if parts > 1 else 1.0)
-        return {"epsilon": one}, {"epsilon": one, "delta": target.delta}
-    if target.delta == 0.0:
-        raise _NoWay
-    if discovering:
-        # keys take their share of epsilon by basic composition, the other parts one Gaussian together
-        if parts == 1:
+        if target.mu is not None:
             raise _NoWay
-        keys = target.epsilon / parts
-        rest = Guarantee(epsilon=(target.epsilon - keys) * safe, delta=target.delta * (1.0 - _KEYS_SHARE))
-        mu = 1.0 / Gaussian.for_budget(epsilon=rest.epsilon, delta=rest.delta, sensitivity=1.0).scale
-        return {"mu": mu / math.sqrt(parts - 1) * safe}, {"epsilon": keys, "delta": target.delta * _KEYS_SHARE * safe}
-    mu = 1.0 / Gaussian.for_budget(epsilon=target.epsilon, delta=target.delta, sensitivity=1.0).scale
-    return {"mu": mu / math.sqrt(parts) * (safe if parts > 1 else 1.0)}, {}
+        one = target.split(equal, deltas=(0.0,) * parts if target.delta else None)[
+            0
+        ]  # Laplace noise has no use for delta
+        return one, Guarantee(one.epsilon, target.delta) if discovering else one
+    if target.epsilon is not None and target.delta == 0.0:
+        raise _NoWay
+    if not discovering:
+        one = (target if target.rho is not None else target.as_mu()).split(equal)[0]
+        return one, one
+    if parts == 1:
+        raise _NoWay
+    # keys take their share of epsilon by basic composition, the other parts one Gaussian together
+    keys, rest = target.split((1.0 / parts, 1.0 - 1.0 / parts), deltas=(_KEYS_SHARE, 1.0 - _KEYS_SHARE))
+    return rest.as_mu().split((1.0 / (parts - 1),) * (parts - 1))[0], keys
 
 
 def _law(made: TableAnswers, place: int) -> tuple[Kind, float]:

@@ -22,10 +22,18 @@ from privet.learn.search.holdout import in_two, score_of
 from privet.learn.solvers import OutputPerturbation
 from privet.mechanisms import Algorithm, Gaussian, Laplace, Mechanism
 from privet.mechanisms.form import Anything, Form, Numbers, Record
-from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
-from privet.privacy import Composed, GaussianLoss, Guarantee, Parallel, PrivacyLoss, Selected, Unit
+from privet.privacy import (
+    Composed,
+    GaussianLoss,
+    Guarantee,
+    Parallel,
+    PrivacyLoss,
+    Selected,
+    Unit,
+    analytic_noise_multiplier,
+)
 from privet.privacy.selected import stopping_probability
 
 Law = Literal["logarithmic", "geometric", "poisson"]

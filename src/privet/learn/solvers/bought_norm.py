@@ -13,7 +13,6 @@ from privet._validate import instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.problem.lengths import squared_lengths
-from privet.learn.solvers.budget import kept_share
 from privet.mechanisms import Algorithm, Mechanism, Quantile
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.mechanism import Example, Source, register
@@ -66,11 +65,11 @@ class BoughtNorm(Algorithm[Any, Any]):
         the shares say, since prices do not simply add up there.
         """
         facts: dict[str, Any] = {"q": _Q, "bounds": _EXPONENTS, "step": 1.0, "unit": unit}
-        norm = Quantile.for_budget(**facts, **_spelt(kept_share(promise, NORM_SHARE, pure=True)))
+        norm = Quantile.for_budget(**facts, **promise.share(NORM_SHARE, delta=0.0).keywords())
 
         @cache
         def made(share: float) -> BoughtNorm:
-            return cls(norm=norm, fit=plan(kept_share(promise, share)), share=share, at=promise.delta or None)
+            return cls(norm=norm, fit=plan(promise.share(share, delta=1.0)), share=share, at=promise.delta or None)
 
         least = 1.0 - NORM_SHARE
         if not promise.covers(made(least).loss):
@@ -135,12 +134,7 @@ def fit_share(promise: Guarantee, plan: Any) -> Guarantee:
     >>> fit_share(Guarantee(1.0, 1e-6), None).epsilon
     1.0
     """
-    return kept_share(promise, plan.share) if isinstance(plan, BoughtNorm) else promise
-
-
-def _spelt(promise: Guarantee) -> dict[str, Any]:
-    names = ("rho", "mu") if promise.epsilon is None else ("epsilon", "delta")
-    return {name: each for name in names if (each := getattr(promise, name))}
+    return promise.share(plan.share, delta=1.0) if isinstance(plan, BoughtNorm) else promise
 
 
 def fit_within(value: Any, plan: Any) -> tuple[Any, Any]:

@@ -1,6 +1,5 @@
 """How noisy steps share a promise: mu of the whole, noise of a step, and the number of records."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Loss
 from privet.learn.problem import GridRows, Task, gradient_reach
 from privet.mechanisms import Gaussian
-from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.mechanisms.mechanism import Source
 from privet.privacy import Guarantee
 
@@ -25,18 +23,15 @@ def whole_mu(target: Guarantee, name: str) -> float:
     >>> round(whole_mu(Guarantee(1.0, 1e-6), "NoisyGD"), 6)
     0.236704
     """
-    if target.mu is not None:
-        mu = target.mu
-    elif target.rho is not None:
-        mu = math.sqrt(2.0 * target.rho)
-    elif target.epsilon is None or target.delta == 0.0:
+    try:
+        mu = target.as_mu().share(1.0).mu
+    except NoGuarantee:
         raise NoGuarantee(
             f"{name} has normal noise, which has no pure guarantee: give delta, or take a solver that can be pure, such as "
             "ObjectivePerturbation() or SufficientStatistics()"
-        )
-    else:
-        mu = 1.0 / analytic_noise_multiplier(target.epsilon, target.delta)
-    return mu * (1.0 - 2.0**-40)
+        ) from None
+    assert mu is not None
+    return mu
 
 
 def gradient_noise(mu: float, clip_norm: float, unit: Any) -> Gaussian:
@@ -100,19 +95,3 @@ def shape_of(task: Task, loss: Loss) -> tuple[int, ...]:
     (3,)
     """
     return (task.dimension,) if loss.outputs == 1 else (loss.outputs, task.dimension)
-
-
-def kept_share(promise: Guarantee, share: float, *, pure: bool = False) -> Guarantee:
-    """A share of a promise, a little less so that shares in floats sum to no more; of mu, squares are shared. Delta is not
-    shared: all of it belongs to the one part that is not `pure`.
-
-    >>> kept_share(Guarantee(rho=1.0), 0.5).rho < 0.5
-    True
-    """
-    share *= 1.0 - 2.0**-30
-    if promise.rho is not None:
-        return Guarantee(rho=promise.rho * share)
-    if promise.mu is not None:
-        return Guarantee(mu=promise.mu * math.sqrt(share))
-    assert promise.epsilon is not None
-    return Guarantee(promise.epsilon * share, 0.0 if pure else promise.delta)

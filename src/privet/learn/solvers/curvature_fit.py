@@ -12,7 +12,7 @@ from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
-from privet.learn.solvers.budget import kept_share, whole_mu
+from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import exact_bent_gram
 from privet.learn.solvers.objective_perturbation import ObjectiveFit, ObjectivePerturbation
@@ -65,7 +65,7 @@ class CurvatureFit(OnRecords, Algorithm[Any, Any]):
             raise InvalidParameter("intervals=True needs an epsilon and a delta above 0: its noise is normal")
         mu, share = whole_mu(promise, "CurvatureFit") * math.sqrt(_SHARE), math.sqrt(1.0 - _SHARE)
         for _ in range(200):
-            fit = plan(kept_share(promise, share))
+            fit = plan(promise.share(share, delta=1.0))
             if not isinstance(fit, ObjectiveFit):
                 raise InvalidParameter("intervals=True is for solver=ObjectivePerturbation(), or none")
             size, unit = fit.task.dimension, fit.task.unit

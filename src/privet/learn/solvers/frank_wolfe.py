@@ -66,16 +66,18 @@ class FrankWolfe(Solver):
 def choice_epsilon(target: Guarantee, steps: int, unit: Unit) -> float:
     """The epsilon of one choice, so that all of them keep the promise.
 
-    >>> choice_epsilon(Guarantee(1.0), 4, Unit())
-    0.2499999999975
+    >>> round(choice_epsilon(Guarantee(1.0), 4, Unit()), 9)
+    0.25
     """
     if target.mu is not None:
         raise InvalidParameter("choices have no exact price as mu: ask for rho, or epsilon with or without delta")
-    if target.rho is not None:
-        return (8.0 * target.rho / steps) ** 0.5 * (1.0 - 1e-9)
+    each = target.share(1.0 / steps)
+    if each.rho is not None:
+        return (8.0 * each.rho) ** 0.5  # epsilon^2/8 is the rho of a choice
     assert target.epsilon is not None
+    assert each.epsilon is not None
     if target.delta == 0.0:
-        return target.epsilon / steps * (1.0 - 1e-11)
+        return each.epsilon
     found = accounting.calibrate(
         lambda each: Repeated(ExponentialLoss(each, unit=unit), steps),
         epsilon=target.epsilon,

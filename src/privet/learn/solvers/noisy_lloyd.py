@@ -60,7 +60,7 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
         bound, many = reach(2, 4, task.unit), count("rounds", rounds, 1)
         made: Gaussian | Ball
         if target.epsilon is not None and target.delta == 0.0:
-            made = Ball.for_budget(epsilon=target.epsilon / many * (1.0 - 2.0**-40), sensitivity=bound)
+            made = Ball.for_budget(epsilon=target.share(1.0 / many).epsilon, sensitivity=bound)
         else:
             made = Gaussian.for_budget(mu=whole_mu(target, "NoisyLloyd") / math.sqrt(many), sensitivity=bound)
         return cls(task=task, clusters=clusters, rounds=many, noise=made, at=target.delta or None)

@@ -31,7 +31,6 @@ from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import Solver
 from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
-from privet.mechanisms.gaussian import analytic_noise_multiplier
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.noise import Grid
@@ -43,6 +42,7 @@ from privet.privacy import (
     PureLoss,
     SoftmaxPerturbationLoss,
     Unit,
+    analytic_noise_multiplier,
 )
 
 _SHARE = 0.005  # of epsilon and of delta, for the noise that covers what separates a minimum from a computed one

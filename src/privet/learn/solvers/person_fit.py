@@ -1,6 +1,5 @@
 """A fit about persons: at most so many rows of each are kept, and the price is that of a group of rows."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +14,6 @@ from privet.learn.encoding import Encoding
 from privet.learn.problem import Task
 from privet.learn.problem.person_sums import MOST_ROWS
 from privet.learn.problem.table_records import TableRecords
-from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.noisy_gd import NoisyGD, NoisyGDFit
 from privet.learn.solvers.sufficient_statistics import StatisticsFit
 from privet.mechanisms import Algorithm, Mechanism
@@ -29,7 +27,6 @@ from privet.tables.mix import P
 from privet.tables.person import Person
 from privet.tables.plan import Source as Table
 
-_BELOW = 1.0 - 2.0**-30  # on shares of a promise, so that rounding does not bring the price of the whole above it
 Planner = Callable[[Unit, Guarantee], Mechanism[Any, Any]]
 
 
@@ -90,12 +87,10 @@ class PersonFit(Algorithm[Any, Any]):
             most = count("max_rows", max_rows, 1) * (2 if about.relation == "replace" else 1)
             if promise.epsilon is None or most == 1:
                 raise
-        # a group of `most` rows at (e, d) each costs (most e, d (exp(most e) - 1)/(exp(e) - 1))
-        epsilon = promise.epsilon / most * _BELOW
-        if promise.delta == 0.0:
-            return cls(rows=plan(Unit(), Guarantee(epsilon)), **facts)
-        delta = promise.delta * math.expm1(epsilon) / math.expm1(most * epsilon) * _BELOW
-        return cls(rows=plan(Unit(), Guarantee(epsilon, delta)), rows_epsilon=epsilon, rows_delta=delta, **facts)
+        row = promise.for_each_of(most)
+        if row.delta:
+            facts |= {"rows_epsilon": row.epsilon, "rows_delta": row.delta}
+        return cls(rows=plan(Unit(), row), **facts)
 
     @property
     def links(self) -> int:
@@ -183,12 +178,7 @@ def coming_or_going(promise: Guarantee, about: Unit) -> Guarantee:
     """
     if about.relation == "add_remove":
         return promise
-    if promise.rho is not None:
-        return Guarantee(rho=promise.rho / 4.0 * _BELOW)
-    if promise.mu is None and promise.delta == 0.0:
-        assert promise.epsilon is not None
-        return Guarantee(promise.epsilon / 2.0 * _BELOW)
-    return Guarantee(mu=whole_mu(promise, "a fit about persons") / 2.0 * _BELOW)
+    return (promise.as_mu() if promise.delta else promise).for_each_of(2)  # with a delta, groups are exact in mu alone
 
 
 def drawn_salts(source: Source) -> Salts:

@@ -10,14 +10,11 @@ from privet._numerics import Array, up
 from privet._validate import instance
 from privet.mechanisms import Gaussian
 from privet.mechanisms.mechanism import Source
-from privet.mechanisms.target import smallest_scale
-from privet.privacy import Composed, GaussianLoss, Guarantee, PrivacyLoss, PureLoss, Unit
+from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, PureLoss, Unit
 from privet.workloads.design import NoiseNorm
 from privet.workloads.linear_queries import LinearQueries
 from privet.workloads.strategy import Strategy
 from privet.workloads.workload import Workload, as_workload
-
-_KEPT = 1.0 - 1e-11  # of a share: what is rounded up where parts are added must fit
 
 
 @final
@@ -50,24 +47,18 @@ class Task:
         """How many rows may change between neighbours, each by entering or leaving a cell (replace does both)."""
         return self.max_rows * self.unit.group_size * (2 if self.unit.relation == "replace" else 1)
 
-    def share(self, part: float) -> dict[str, Any]:
+    def share(self, part: float) -> Guarantee:
         """The promise of a part of the budget, without its delta.
 
         >>> from privet.workloads import Prefix
-        >>> round(Task(Prefix(8), Guarantee(mu=1.0)).share(0.25)["mu"], 9)
+        >>> round(Task(Prefix(8), Guarantee(mu=1.0)).share(0.25).mu, 9)
         0.5
         """
-        target, part = self.target, part * _KEPT
-        if target.rho is not None:
-            return {"rho": target.rho * part}
-        if target.mu is not None:
-            return {"mu": target.mu * part**0.5}
-        assert target.epsilon is not None
-        return {"epsilon": target.epsilon * part}
+        return self.target.share(part, delta=0.0)
 
     def within(self, part: float) -> "Task":
         """The same task with a part of a pure budget."""
-        return Task(self.workload, Guarantee(**self.share(part)), self.unit, self.max_rows)
+        return Task(self.workload, self.share(part), self.unit, self.max_rows)
 
     def rest(self, part: float, *beside: PrivacyLoss) -> PrivacyLoss:
         """The price of measuring with this part of the budget, whatever the design, after parts of the prices `beside`.
@@ -75,14 +66,15 @@ class Task:
         A budget with a delta is used up exactly: the noise is the least with which all parts together stay within it.
 
         >>> from privet.workloads import Prefix
-        >>> Task(Prefix(8), Guarantee(1.0)).rest(0.5).pure()
-        0.499999999995
+        >>> round(Task(Prefix(8), Guarantee(1.0)).rest(0.5).pure(), 9)
+        0.5
         """
         if self.norm == "l1":
-            return PureLoss(self.share(part)["epsilon"], unit=self.unit)
-        if self.target.delta:
-            return _least_noise(beside, self.target, self.unit)
-        return GaussianLoss(Gaussian.for_budget(**self.share(part), sensitivity=1.0).scale, unit=self.unit)
+            epsilon = self.share(part).epsilon
+            assert epsilon is not None
+            return PureLoss(epsilon, unit=self.unit)
+        kept = _normal_rest(self.target, beside) if self.target.delta else self.share(part)
+        return GaussianLoss(Gaussian.for_budget(**kept.keywords(), sensitivity=1.0).scale, unit=self.unit)
 
     def ratio(self, price: PrivacyLoss) -> Fraction:
         """The scale of the noise over the sensitivity of what is measured, at the given price.
@@ -116,9 +108,8 @@ def _covers(price: PrivacyLoss, loss: PrivacyLoss) -> bool:
 
 
 @remember(2**16)
-def _least_noise(beside: tuple[PrivacyLoss, ...], target: Guarantee, unit: Unit) -> GaussianLoss:
-    scale = smallest_scale(lambda ratio: Composed((*beside, GaussianLoss(ratio, unit=unit))), target)
-    return GaussianLoss(scale, unit=unit)
+def _normal_rest(target: Guarantee, beside: tuple[PrivacyLoss, ...]) -> Guarantee:
+    return target.rest(*beside)
 
 
 class AdaptiveStrategy(ABC):

@@ -83,7 +83,7 @@ class Automatic(AdaptiveStrategy):
 
     def _total(self, task: Task) -> Geometric:
         one = row_sensitivity(Fraction(1), norm="l1", unit=task.unit, max_rows=task.max_rows)
-        return Geometric.for_budget(sensitivity=one, **task.share(self.share))
+        return Geometric.for_budget(sensitivity=one, **task.share(self.share).keywords())
 
     def _run(self, task: Task, cells: Array, source: Source) -> Answers:
         rows = self.rows

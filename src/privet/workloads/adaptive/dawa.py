@@ -95,4 +95,4 @@ def fits_buckets(strategy: Strategy, workload: Workload) -> bool:
 @remember(2**18)
 def _partition(share: float, penalty: float, task: Task) -> NoisyPartition:
     facts: dict[str, Any] = {"unit": task.unit, "max_rows": task.max_rows, "penalty": penalty}
-    return NoisyPartition.for_budget(cells=task.workload.cells, **facts, **task.share(share))
+    return NoisyPartition.for_budget(cells=task.workload.cells, **facts, **task.share(share).keywords())

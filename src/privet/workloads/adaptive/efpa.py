@@ -121,4 +121,4 @@ def _choice(share: float, task: Task) -> Exponential:
     steps = Fraction(math.ceil(moves.value / tails.weight))  # roots are rounded down: they move by whole steps
     bound = Sensitivity(steps, norm="score", unit=task.unit)
     counts = range(1, int(frequency[-1]) + 2)
-    return Exponential.for_budget(sensitivity=bound, candidates=counts, **task.share(share))
+    return Exponential.for_budget(sensitivity=bound, candidates=counts, **task.share(share).keywords())

@@ -105,8 +105,8 @@ def _parts(share: float, rounds: int, task: Task) -> tuple[Geometric, Exponentia
     moves = query_reach(task.workload, replace=task.unit.relation == "replace")
     reach = row_sensitivity(moves, norm="l1", unit=task.unit, max_rows=task.max_rows)
     score = Sensitivity(reach.value, norm="score", unit=task.unit)
-    each = task.share((1.0 - share) / (2 * rounds))
-    total = Geometric.for_budget(sensitivity=one, **task.share(share))
+    each = task.share((1.0 - share) / (2 * rounds)).keywords()
+    total = Geometric.for_budget(sensitivity=one, **task.share(share).keywords())
     choice = Exponential.for_budget(sensitivity=score, **each)
     return total, choice, Geometric.for_budget(sensitivity=reach, **each)
 
