@@ -15,7 +15,7 @@ from privet.learn.problem import Classes, GridRows, TableRecords, Task, gradient
 from privet.learn.problem.person_rows import bounded_rows
 from privet.learn.solvers import NoisyGD, ObjectivePerturbation, PersonFit, Preconditioned, SufficientStatistics
 from privet.privacy import Guarantee, Unit
-from privet.queries.data import Data
+from privet.tables.data import Data
 
 RNG = np.random.default_rng(3)
 N = 700

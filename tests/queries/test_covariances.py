@@ -12,8 +12,8 @@ from privet.mechanisms import DiscreteLaplace
 from privet.privacy import Unit
 from privet.queries import CovarianceAnswers
 from privet.queries.covariance_answers import design_of
-from privet.queries.data import Data
 from privet.tables import Person, Rows, Source
+from privet.tables.data import Data
 from privet.tables.engines import reference
 
 COLUMNS = (("a", pv.Int(0, 3, null=True)), ("b", pv.Float(-1.0, 1.0, 0.25)), ("c", pv.Bool()))

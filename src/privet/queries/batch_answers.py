@@ -13,10 +13,10 @@ from privet.mechanisms.form import Form, Record
 from privet.mechanisms.mechanism import Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 from privet.queries.aggregates import Count, CountPersons
-from privet.queries.data import Data
 from privet.queries.measured import compiled
 from privet.queries.table_answers import TableAnswers
 from privet.tables.columns import Category
+from privet.tables.data import Data
 from privet.tables.keys import KeySet
 from privet.tables.person import Person
 from privet.tables.plan import Source as PrivateSource

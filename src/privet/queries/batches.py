@@ -12,11 +12,11 @@ from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.batch_answers import BatchAnswers
 from privet.queries.covariance_answers import CovarianceAnswers
 from privet.queries.covariances import CovarianceQuestion
-from privet.queries.data import Data
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.histograms import HistogramQuestion, TopQuestion
 from privet.queries.query import Query
 from privet.queries.table_answers import TableAnswers
+from privet.tables.data import Data
 from privet.workloads.marginals import Marginals
 
 _ROUNDS = 2

@@ -16,11 +16,11 @@ from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.mechanism import Mechanism, Source, register
 from privet.mechanisms.stored import storable
 from privet.privacy import Guarantee, PrivacyLoss, Unit
-from privet.queries.data import Data
 from privet.queries.measured import tick_of
 from privet.queries.table_answers import _salts
 from privet.tables.bounded import Bounded, Cell, Term, Ticks
 from privet.tables.columns import Int
+from privet.tables.data import Data
 from privet.tables.expressions import Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Rows

@@ -12,8 +12,8 @@ from privet.mechanisms import DiscreteLaplace, Gaussian, least_noise
 from privet.mechanisms.least_noise import Noise
 from privet.privacy import PrivacyLoss, Promise, Unit
 from privet.queries.covariance_answers import CONFIDENCE, CovarianceAnswers, Design, design_of
-from privet.queries.data import Data
 from privet.queries.explain import explained_plan
+from privet.tables.data import Data
 from privet.tables.plan import Node
 
 _MOST_COLUMNS = 50

@@ -18,10 +18,10 @@ from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.stored import storable
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.queries.answer import Answer
-from privet.queries.data import Data
 from privet.queries.table_answers import _counted, _salts, key_array
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Category, Float, day_number
+from privet.tables.data import Data
 from privet.tables.expressions import Both, Compare, Pattern, Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Rows

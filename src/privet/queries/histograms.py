@@ -9,12 +9,12 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Sensitivity, TopK
 from privet.privacy import Promise, Unit
 from privet.queries.atoms import possible_patterns
-from privet.queries.data import Data
 from privet.queries.explain import explained_plan
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.quantile_part import binned
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Column, Float
+from privet.tables.data import Data
 from privet.tables.expressions import Condition, Pattern
 from privet.tables.keys import KeySet, all_keys
 from privet.tables.plan import Derive, Node, in_one_group

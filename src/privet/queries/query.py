@@ -14,7 +14,6 @@ from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Sensitivit
 from privet.mechanisms.mechanism import Mechanism
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
-from privet.queries.data import Data
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.explain import explained
 from privet.queries.intervals import radius
@@ -22,6 +21,7 @@ from privet.queries.measured import Compiled, Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
 from privet.queries.table_answers import Noisy, TableAnswers, _sum_weights, answered, constant, evenly
 from privet.tables.columns import Float, is_unicode
+from privet.tables.data import Data
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
 from privet.workloads.design import NoiseNorm

@@ -10,7 +10,6 @@ from privet.errors import InvalidParameter, UnknownName
 from privet.privacy import Unit
 from privet.queries.aggregates import Aggregate, Count
 from privet.queries.covariances import CovarianceQuestion
-from privet.queries.data import Data
 from privet.queries.histograms import (
     HistogramQuestion,
     TopQuestion,
@@ -25,6 +24,7 @@ from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of, plain_number
 from privet.queries.sql import query_of
 from privet.tables.columns import Column, Date, Float, as_columns, plain_value
+from privet.tables.data import Data
 from privet.tables.engines import check_settings
 from privet.tables.expressions import Bin, Ref
 from privet.tables.keys import KeySet, all_keys

@@ -17,13 +17,13 @@ from privet.mechanisms.mechanism import Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
 from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
 from privet.queries.answer import Answer
-from privet.queries.data import Data
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.intervals import radius, ratio_interval
 from privet.queries.measured import Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart
 from privet.tables.bounded import Aggregates, Bounded, Salts
 from privet.tables.columns import Category, Column, Float, Int, Text
+from privet.tables.data import Data
 from privet.tables.keys import KeySet
 from privet.tables.mix import P
 from privet.tables.person import Person, Rows

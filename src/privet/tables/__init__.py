@@ -18,6 +18,7 @@ from privet.tables.columns import (
     Int as Int,
     Text as Text,
 )
+from privet.tables.data import Data as Data
 from privet.tables.engines import (
     Check as Check,
     ColumnCheck as ColumnCheck,

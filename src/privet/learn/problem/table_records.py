@@ -11,8 +11,8 @@ from privet.learn.encoding import Encoding
 from privet.learn.problem.person_rows import bounded_rows
 from privet.learn.problem.records import Chunk, Records
 from privet.learn.problem.spool import BLOCK, Spool
-from privet.queries.data import Data
 from privet.tables.bounded import Salts
+from privet.tables.data import Data
 from privet.tables.engines import SparkRows
 from privet.tables.plan import Node, in_one_group
 from privet.tables.scan import Scan

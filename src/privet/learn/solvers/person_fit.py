@@ -20,9 +20,9 @@ from privet.mechanisms import Algorithm, Mechanism
 from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import ApproxLoss, Composed, Guarantee, PrivacyLoss, Unit, per_person, to_replace
-from privet.queries.data import Data
 from privet.tables.bounded import Salts
 from privet.tables.columns import Int
+from privet.tables.data import Data
 from privet.tables.mix import P
 from privet.tables.person import Person
 from privet.tables.plan import Source as Table
