@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from privet._validate import above, count, flag, fraction, open_fraction
+from privet.audit.claim import Claim, delta_of
 from privet.audit.counts import Counts
-from privet.audit.explain import delta_of, explained
+from privet.audit.explain import all_equal, explained, headline, name_of, never_answered
 from privet.audit.neighbours import Neighbours
 from privet.audit.question import claim_of, kinds_of, pairs_of, strain_of
 from privet.audit.result import CurveTest, LowerBound, Verdict
-from privet.audit.scouting import Scout, Search, unreadable
+from privet.audit.scouting import Scout, Search
 from privet.audit.search import (
     KINDS,
     Crew,
@@ -81,22 +82,17 @@ class MechanismAudit:
         return explained(self)
 
     def __str__(self) -> str:
-        said = f"{self.name}: {self.verdict} at level {self.alpha:g} (p-value {self.test.p_value:.3g}); "
-        if self.depends is not None:
-            said = f"{self.name}: {self.verdict} ({self.depends}; give fresh=, a function that makes a new instance); "
-        return said + (
-            f"epsilon >= {self.lower.lower:.4g} at delta {self.lower.delta:g}; event: {self.witness}; "
-            f"{self.pairs_tried} pairs of neighbours, {self.runs:,} runs a world, {self.calls:,} in all, scouting included "
-            f"({self.released:,} of the tested ones by release); {self.claim.unit.describe()}; "
-            f"claims above epsilon {self.lower.ceiling:.3g} are out of reach of so many runs"
-            + "".join(f"; {note}" for note in self.notes)
-        )
+        return headline(self)
+
+    def __repr__(self) -> str:
+        return f"<audit of {self.name}: {self.verdict} at level {self.alpha:g}; print it, or its explain()>"
 
 
 def mechanism(
     mechanism: Any,
     *,
-    claim: PrivacyLoss | None = None,
+    claim: Claim | None = None,
+    epsilon: float | None = None,
     neighbours: Neighbours | Iterable[tuple[Any, Any]] | None = None,
     runs: int = 100_000,
     alpha: float = 1e-3,
@@ -114,9 +110,10 @@ def mechanism(
 ) -> MechanismAudit:
     """Attack a claimed price by running the mechanism on neighbouring inputs.
 
-    `mechanism` is anything with `.release(value)`, or a callable. `claim` defaults to its `.loss`; `neighbours` are
-    pairs for the claim's relation (a family such as `audit.Tables`, or a list); for our own additive mechanisms they
-    follow from the declared sensitivity. Some of the runs choose events, the others test them once. `timed` looks at the
+    `mechanism` is anything with `.release(value)`, or a callable. The claim is a price (`claim`), an `epsilon` with or
+    without `delta`, or its own `.loss`; a number as `claim` is an epsilon. `neighbours` are pairs for the claim's relation
+    (a family such as `audit.Tables`, or a list); for our own additive mechanisms they follow from the declared sensitivity.
+    `delta` is also where the bound is told. Some of the runs choose events, the others test them once. `timed` looks at the
     run time as well (one by one, slower); `look_at` restricts the search to some kinds of events.
 
     Every run gets a copy of its input, the worlds take turns in random order. `fresh` makes a new instance for each run,
@@ -133,14 +130,14 @@ def mechanism(
     **Error:** what is not refuted is not thereby private.
     **Reference:** Wasserman & Zhou 2010; Bichsel et al. 2021 for the search.
 
-    >>> from privet import audit, mechanisms, privacy
+    >>> from privet import audit, mechanisms
     >>> laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
     >>> audit.mechanism(laplace, runs=4000).verdict
     'not refuted'
-    >>> audit.mechanism(laplace, claim=privacy.PureLoss(0.3), runs=4000).verdict
+    >>> audit.mechanism(laplace, epsilon=0.3, runs=4000).verdict
     'violated'
     """
-    price = claim_of(mechanism, claim)
+    price = claim_of(mechanism, claim, epsilon, delta)
     runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
     at = delta_of(price) if delta is None else fraction("delta", delta)
     pairs = pairs_of(mechanism, price, neighbours, notes := list[str]())
@@ -184,8 +181,10 @@ class _Audit:
         else:
             tests += _tests(search, worlds, self.claim, self.alpha, part)
         test, witness = min(tests, key=lambda pair: pair[0].p_value)
-        if search.encoder.unread is not None and test.verdict != "violated":
-            raise unreadable(search.encoder)
+        if test.verdict != "violated":
+            scout.refuse_unanswered(search.encoder, left, worlds.columns)
+            notes += all_equal(worlds.columns)
+            notes += never_answered(search.encoder)
         measured = search.witnesses[-1].count(*worlds.columns)
         lower = measure(measured, claim=self.claim, delta=self.delta, alpha=self.alpha * part)
         lower = lower.selected(self.alpha, _HOW)
@@ -200,7 +199,7 @@ class _Audit:
             alpha=self.alpha,
             runs=runs,
             pairs_tried=len(pairs),
-            name=str(getattr(made, "name", getattr(made, "__name__", type(made).__name__))),
+            name=name_of(made),
             tests=tuple(tests),
             depends=_depends(subject, twin, worlds, test, witness),
             released=subject.ran["release"],

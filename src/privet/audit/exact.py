@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import LARGEST_EXPONENT
+from privet.audit.claim import Claim, as_claim
 from privet.audit.result import Verdict
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
@@ -46,7 +47,7 @@ class ExactCheck:
         )
 
 
-def exact_pair(left: Distribution, right: Distribution, *, claim: PrivacyLoss) -> ExactCheck:
+def exact_pair(left: Distribution, right: Distribution, *, claim: Claim) -> ExactCheck:
     """Hold the exact output distributions of two neighbours against a claim, both ways round.
 
     Probabilities may be fractions (then sums are checked to be exactly 1) or floats.
@@ -62,10 +63,11 @@ def exact_pair(left: Distribution, right: Distribution, *, claim: PrivacyLoss) -
     p, q = _checked("left", left), _checked("right", right)
     outcomes = sorted(set(p) | set(q), key=repr)
     epsilon, worst = _largest_ratio(p, q, outcomes)
-    slack, at = _least_slack(p, q, outcomes, claim)
-    broken = slack < -_ROUNDING or _exceeds(epsilon, claim.pure())
+    price = as_claim(claim)
+    slack, at = _least_slack(p, q, outcomes, price)
+    broken = slack < -_ROUNDING or _exceeds(epsilon, price.pure())
     return ExactCheck(
-        claim=claim,
+        claim=price,
         epsilon=float(epsilon),
         slack=slack,
         at=at,

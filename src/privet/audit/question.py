@@ -1,5 +1,6 @@
 """What an audit is asked: which claim, which kinds of events, which pairs of inputs."""
 
+import pickle
 from collections.abc import Collection
 from itertools import islice
 from typing import Any
@@ -8,26 +9,31 @@ import numpy as np
 
 from privet import noise
 from privet.accounting.tradeoff import tradeoff
-from privet.audit.neighbours import Neighbours, Numbers, Pairs, pairs_for
-from privet.audit.search import KINDS, Strain, reusable
+from privet.audit.claim import Claim, as_claim
+from privet.audit.neighbours import Neighbours, Numbers, Pairs, doubt_of, pairs_for, stratum_of
+from privet.audit.search import CUT, KINDS, Marks, Strain, read, reusable
 from privet.errors import InvalidParameter
-from privet.mechanisms import AdditiveMechanism
+from privet.mechanisms import AdditiveMechanism, Mechanism
 from privet.privacy import PrivacyLoss
 
 _MOST_PAIRS, _PAIRS_READ = 64, 4_096
 
 
-def claim_of(mechanism: Any, claim: PrivacyLoss | None) -> PrivacyLoss:
-    """The price to be refuted: the one given, or the mechanism's own.
+def claim_of(
+    mechanism: Any, claim: Claim | None, epsilon: float | None = None, delta: float | None = None
+) -> PrivacyLoss:
+    """The price to be refuted: the one given, an epsilon with its delta, or the mechanism's own.
 
     >>> from privet.privacy import PureLoss
-    >>> claim_of(abs, PureLoss(1.0))
-    PureLoss(epsilon=1.0)
+    >>> claim_of(abs, PureLoss(1.0)), claim_of(abs, 1.0), claim_of(abs, None, epsilon=1.0, delta=1e-5)
+    (PureLoss(epsilon=1.0), PureLoss(epsilon=1.0), ApproxLoss(epsilon=1.0, delta=1e-05))
     """
+    if epsilon is not None:
+        if claim is not None:
+            raise InvalidParameter("give either claim= or epsilon= (with or without delta=), not both")
+        claim = epsilon
     price = getattr(mechanism, "loss", None) if claim is None else claim
-    if not isinstance(price, PrivacyLoss):
-        raise InvalidParameter("an audit needs a claim: pass claim=..., a loss out of privet.privacy")
-    return price
+    return as_claim(price, delta or 0.0)
 
 
 def kinds_of(look_at: Collection[str]) -> frozenset[str]:
@@ -60,11 +66,69 @@ def pairs_of(mechanism: Any, claim: PrivacyLoss, neighbours: Any, notes: list[st
     pairs = [(reusable(left), reusable(right)) for left, right in found]
     if not pairs:
         raise InvalidParameter("the family of neighbours is empty for the claim's relation")
+    if isinstance(family, Pairs):
+        pairs = _different(pairs, notes)
+        if family.relation is None and not isinstance(mechanism, Mechanism):  # ours know what their inputs are
+            notes.extend(dict.fromkeys(note for pair in pairs if (note := doubt_of(*pair, claim.unit)) is not None))
     if len(pairs) > _MOST_PAIRS:
         notes.append(f"{_MOST_PAIRS} of {_many(len(pairs))} pairs of neighbours, drawn at random, were tried")
-        drawn = noise.permutation(len(pairs))[:_MOST_PAIRS]
-        pairs = [pairs[int(i)] for i in np.sort(drawn)]
+        pairs = drawn_by_strata(pairs, _MOST_PAIRS)
     return pairs
+
+
+def _different(pairs: list[tuple[Any, Any]], notes: list[str]) -> list[tuple[Any, Any]]:
+    """The pairs whose inputs differ: of two equal inputs nothing can be told apart."""
+    kept = [pair for pair in pairs if not same_input(*pair)]
+    if not kept:
+        raise InvalidParameter(
+            "the two inputs of every pair are equal, so that no mechanism could tell them apart: give neighbours that "
+            "differ, such as ([1, 1], [1, 1, 1])"
+        )
+    if len(kept) < len(pairs):
+        notes.append(f"{len(pairs) - len(kept)} of {len(pairs)} pairs have two equal inputs and were left out")
+    return kept
+
+
+def same_input(left: Any, right: Any) -> bool:
+    """Whether two inputs are equal in everything that can be read of them, types and bits of numbers included.
+
+    >>> same_input([1, 2], [1, 2]), same_input([1, 2], [1, 2.0]), same_input(0.0, -0.0)
+    (True, False, False)
+    """
+    if type(left) is not type(right):
+        return False
+    try:
+        if left is right or pickle.dumps(left) == pickle.dumps(right):
+            return True
+    except Exception:  # what cannot be pickled may still be read
+        pass
+    marks = Marks(b"equal inputs")
+    one, other = (read(value, marks, wants_rows=False) for value in (left, right))
+    if one.opaque or other.opaque or CUT in one.form or one.form != other.form:
+        return False
+    if one.numbers.keys() != other.numbers.keys() or one.marks != other.marks:
+        return False
+    bits = [{place: array.tobytes() for place, array in each.numbers.items()} for each in (one, other)]
+    single = [{place: float(number).hex() for place, number in each.single.items()} for each in (one, other)]
+    return bits[0] == bits[1] and single[0] == single[1]
+
+
+def drawn_by_strata(pairs: list[tuple[Any, Any]], most: int) -> list[tuple[Any, Any]]:
+    """So many of the pairs, at random, as evenly as can be from each stratum: most tables of a family have rows that all
+    differ, and many a fault shows in an empty table, in one of equal rows, or beside one odd row.
+
+    >>> tables = [([], [1]), *(([k], [k, 1]) for k in range(9)), *(([k, k + 1], [k, k + 1, 1]) for k in range(90))]
+    >>> ([], [1]) in drawn_by_strata(tables, 12)
+    True
+    """
+    strata: dict[str, list[int]] = {}
+    for i in np.asarray(noise.permutation(len(pairs))).tolist():
+        strata.setdefault(stratum_of(*pairs[i]), []).append(i)
+    drawn: list[int] = []
+    while len(drawn) < most:
+        for waiting in strata.values():
+            drawn += [waiting.pop()] if waiting else []
+    return [pairs[i] for i in sorted(drawn[:most])]
 
 
 def _many(number: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from privet.audit.counts import Counts
+from privet.audit.explain import all_equal
 from privet.audit.search import (
     Candidate,
     Crew,
@@ -33,6 +34,7 @@ _MANY = 10_000  # runs from which on those that are learned from need not choose
 _LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
 _SCOUTING = 0.25  # of the runs choose, where there is nothing to learn first
 _RELEASED = 40  # scouting runs through `release`
+_SAID = 400  # characters of an exception that are shown
 _CAUTION = 1e-3  # level of the intervals by which the measuring event is chosen
 
 
@@ -89,8 +91,8 @@ class Scout:
         encoder, learned, scouts, spent = self._scouted(left, right, runs)
         tallies = Tallies(scouts[0], scouts[1], self.kinds, learned if _crosswise(encoder, runs) else ())
         chosen: list[Candidate] = tallies.suspects(self.strain, suspects)
-        if encoder.unread is not None and chosen[0].score <= 0.0:
-            raise unreadable(encoder)  # nothing that can be read speaks against the claim: no need for the other runs
+        if chosen[0].score <= 0.0:  # nothing that can be read speaks against the claim: no need for the other runs
+            self.refuse_unanswered(encoder, left, scouts)
         chosen += [chosen[0]] * (suspects - len(chosen))
         chosen.append(tallies.best(lambda tp, fp, n, m: point_epsilon(tp, fp, n, m, delta=self.delta, alpha=_CAUTION)))
         witnesses = tuple(
@@ -99,6 +101,23 @@ class Scout:
         one, other = witnesses[0].hits(*scouts)
         scouted = Counts(tp=int(one.sum()), fp=int(other.sum()), n=len(one), n_out=len(other))
         return Search(encoder, learned, witnesses, runs - spent, tallies.events, scouted)
+
+    def refuse_unanswered(self, encoder: Encoder, left: Any, columns: list[Columns]) -> None:
+        """Refuse to say "not refuted" of outputs that were not read, or of a mechanism that raised the same in every run.
+        What it raised is shown: to whoever owns the mechanism and both inputs.
+        """
+        if encoder.unread is not None:
+            raise unreadable(encoder)
+        if not raised_alike(encoder, columns):
+            return
+        problem = self.subject.problem(left)
+        said = next(iter(encoder.vocabulary)).removeprefix("raises ")
+        if problem is not None:
+            said = f"{type(problem).__name__}: {problem}"[:_SAID]
+        raise InvalidParameter(
+            f"there is nothing to audit: it raised in every run of both worlds ({said}); an audit needs a mechanism that "
+            "answers"
+        ) from problem
 
     def _scouted(self, left: Any, right: Any, runs: int) -> tuple[Encoder, dict[str, Learned], list[Columns], int]:
         """Fit the encoder, learn, and make the columns that choose; and how many runs of a world that took.
@@ -144,6 +163,17 @@ def unreadable(encoder: Encoder) -> InvalidParameter:
     """
     way = "pass view=, a function that turns an output into numbers"
     return InvalidParameter(f"I cannot read these outputs ({way}): {encoder.unread}")
+
+
+def raised_alike(encoder: Encoder, columns: list[Columns]) -> bool:
+    """Whether every run of both worlds raised one and the same exception.
+
+    >>> raised_alike(Encoder((), vocabulary={"raises TypeError": 0}), [{"form": np.zeros(2)}, {"form": np.zeros(2)}])
+    True
+    """
+    if [form.startswith("raises ") for form in encoder.vocabulary] != [True]:
+        return False
+    return bool(all_equal(columns))
 
 
 def _crosswise(encoder: Encoder, runs: int) -> bool:

@@ -14,10 +14,10 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import above, count, fraction, open_fraction
 from privet.accounting.tradeoff import tradeoff
+from privet.audit.claim import Claim, as_claim, delta_of
 from privet.audit.coins import Coins
 from privet.audit.counts import Counts, Guesses
 from privet.audit.datasets import extended, selected
-from privet.audit.explain import delta_of
 from privet.audit.result import CurveTest, LowerBound, Verdict
 from privet.audit.statistics import (
     BettingTest,
@@ -96,7 +96,7 @@ def training(
     canaries: Any,
     score: Score,
     *,
-    claim: PrivacyLoss,
+    claim: Claim,
     data: Any = None,
     otherwise: Any = None,
     runs: int = 100,
@@ -132,8 +132,7 @@ def training(
     >>> training(train, [1.0], score, claim=mean.loss, data=[0.5, 0.0], runs=40, alpha=1e-3).verdict
     'not refuted'
     """
-    if not isinstance(claim, PrivacyLoss):
-        raise InvalidParameter("an audit needs a claim: pass claim=..., a loss out of privet.privacy")
+    claim = as_claim(claim, delta or 0.0)
     level, runs = open_fraction("alpha", alpha), count("runs", runs, 1)
     at = delta_of(claim) if delta is None else fraction("delta", delta)
     many = len(canaries) if not hasattr(canaries, "columns") else canaries.shape[0]

@@ -27,8 +27,8 @@ class Witness:
     right: Any
     event: Event
     swapped: bool
-    encoder: Encoder
-    learned: dict[str, Learned] = field(default_factory=dict)
+    encoder: Encoder = field(repr=False)
+    learned: dict[str, Learned] = field(default_factory=dict, repr=False)
     subject: Subject | None = field(default=None, repr=False)
 
     def replay(self, mechanism: Any, runs: int) -> Counts:
@@ -64,10 +64,15 @@ class Witness:
         """The event in words."""
         if self.event.feature == "form":
             forms = {number: form for form, number in self.vocabulary.items()}
-            return f"form is {forms.get(int(self.event.threshold), 'unknown')}"
-        return str(self.event)
+            known = forms.get(int(self.event.threshold))
+            return "nothing that could be tested was seen" if known is None else f"form is {known}"
+        rule = self.learned.get(self.event.feature)
+        heaviest = () if rule is None else rule.heaviest()
+        return str(self.event) + (f" (it looks most at {', '.join(heaviest)})" if heaviest else "")
 
     def __str__(self) -> str:
+        if self.event.feature == "form" and int(self.event.threshold) not in self.vocabulary.values():
+            return self.question
         world = "right" if self.swapped else "left"
         return f"{self.question}, more likely in the {world} world"
 

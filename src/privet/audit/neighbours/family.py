@@ -89,6 +89,59 @@ def _fits(left: Any, right: Any, relation: Relation, group_size: int) -> None:
         )
 
 
+def doubt_of(left: Any, right: Any, unit: Unit) -> str | None:
+    """A note where two inputs may be neighbours of another relation than the claimed one, and only their author can tell.
+
+    >>> doubt_of([30, 41], [30, 99], Unit("add_remove")).partition(":")[0]
+    'the inputs of a pair are equally long and differ in one place'
+    >>> doubt_of([30], [30, 99], Unit("add_remove")) is None
+    True
+    """
+    a, b = _rows(left), _rows(right)
+    if a is None or b is None or unit.person is not None:
+        return None
+    if unit.relation == "add_remove" and (a - b).total() == (b - a).total() == 1:
+        return (
+            "the inputs of a pair are equally long and differ in one place: right for answers, but tables of records that "
+            f"differ so are neighbours by replacing one, and the claim speaks of {unit.describe()}"
+        )
+    if unit.relation != "add_remove" and a.total() != b.total():
+        return f"a pair has {a.total()} and {b.total()} records, and the claim speaks of {unit.describe()}"
+    return None
+
+
+def stratum_of(left: Any, right: Any) -> str:
+    """The kind of table that two neighbours have in common: empty, of equal rows, with one odd row, with rows that all
+    differ, mixed; `other` for what is no table.
+
+    >>> stratum_of([], [1]), stratum_of([1, 1], [1, 1, 2]), stratum_of([1, 1, 2], [1, 1, 2, 3]), stratum_of(1, 2)
+    ('empty', 'equal rows', 'one odd row', 'other')
+    """
+    a, b = _rows(left), _rows(right)
+    if a is None or b is None:
+        return "other"
+    common = a & b
+    rows, times = common.total(), sorted(common.values())
+    if rows == 0:
+        return "empty"
+    if len(times) == 1:
+        return "equal rows"
+    if len(times) == 2 and times[0] == 1 and rows > 2:
+        return "one odd row"
+    return "all different" if times[-1] == 1 else "mixed"
+
+
+def _rows(side: Any) -> "Counter[Any] | None":
+    """A list, an array, a dict of columns or a frame as a multiset of its rows."""
+    if isinstance(side, dict) or (hasattr(side, "columns") and hasattr(side, "to_dict")):
+        try:
+            columns = [list(side[name]) for name in (side if isinstance(side, dict) else side.columns)]
+        except TypeError:  # a dict of numbers is no table
+            return None
+        return Counter(map(repr, zip(*columns, strict=False)))
+    return _records(side)
+
+
 def _records(side: Any) -> "Counter[Any] | None":
     """A table as a multiset: numbers as they are, other records as texts; None for what is no list of records."""
     if isinstance(side, np.ndarray) and side.ndim in (1, 2):

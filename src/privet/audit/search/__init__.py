@@ -28,7 +28,7 @@ from privet.audit.search.features import lowest_set_bit as lowest_set_bit
 from privet.audit.search.held import held as held
 from privet.audit.search.independence import dependence as dependence, differs as differs
 from privet.audit.search.learning import crossed as crossed, learn as learn, learnable as learnable
-from privet.audit.search.reading import Reading as Reading, read as read
+from privet.audit.search.reading import CUT as CUT, Reading as Reading, read as read
 from privet.audit.search.rows import Marks as Marks
 from privet.audit.search.running import (
     Subject as Subject,

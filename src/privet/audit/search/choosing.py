@@ -16,6 +16,7 @@ _OFTEN = 50  # an event that is seen, and missed, at least once in so many runs
 _HALF_LINES = 8  # the thresholds of a feature are so alike that they are worth so many chances for luck
 _MODELLED = 4_000  # runs up to which thresholds are judged by a model of the noise besides
 _ALIKE, _EVEN = 1.36, 0.8  # Kolmogorov-Smirnov: shapes that differ by more are not one noise; a noise is not symmetric
+_BITS = "lowest bit"
 _NOTHING = Event("form", "equal to", -2.0)  # never happens: what is tested when no wanted event was seen
 
 
@@ -198,6 +199,8 @@ def _unlike(ranked: list[Candidate], most: int, fallback: Candidate | None) -> l
     A value of 0 is also a lowest bit and an exponent of its own: to test that twice would waste a share of the level.
     """
     chosen: list[Candidate] = []
+    if ranked and ranked[0].event.kind == _BITS:  # floats leak by themselves: is anything wrong besides?
+        ranked = [ranked[0], *sorted(ranked[1:], key=lambda each: each.event.kind == _BITS)]
     for candidate in ranked:
         features = [each.event.feature for each in chosen if each is not fallback]
         again = candidate.event.feature in features or candidate.seen in [each.seen for each in chosen]

@@ -14,6 +14,7 @@ _BINS = 24
 _NEWTON, _CURVED = 25, 8_000  # steps; rows that the curvature is measured on
 _DEPTH, _TREE_BINS, _LEAF = 3, 24, 40
 _SHARP = 0.02  # of the quartiles' distance: the least width of the step from one side to the other
+_SHOWN = 3  # columns that are named as the heaviest
 _WIDEST = 96  # columns that a tree looks at
 
 
@@ -23,6 +24,10 @@ class Learned(ABC):
     @abstractmethod
     def __call__(self, columns: dict[str, Array]) -> Array:
         """The number of each run."""
+
+    def heaviest(self) -> tuple[str, ...]:
+        """The columns that weigh most, for words; none where that cannot be said."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,11 @@ class Classifier(Learned):
             if name in columns:
                 score += weight * moderate((columns[name] - middle) / spread, self.limit)
         return score
+
+    def heaviest(self) -> tuple[str, ...]:
+        """The columns with the largest weights."""
+        order = np.argsort(-np.abs(self.weights), kind="stable")[:_SHOWN]
+        return tuple(self.names[i] for i in order if self.weights[i] != 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +83,10 @@ class Tree(Learned):
                     answer |= (node == index) & _answer(columns[question[0]], question[1], question[2])
             node = 2 * node + 1 + answer
         return np.asarray(self.scores)[node - (len(self.scores) - 1)]
+
+    def heaviest(self) -> tuple[str, ...]:
+        """The columns of the first questions."""
+        return tuple(dict.fromkeys(question[0] for question in self.questions if question is not None))[:_SHOWN]
 
 
 def _answer(column: Array, cut: float, equal: bool) -> Array:

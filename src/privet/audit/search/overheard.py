@@ -65,25 +65,52 @@ class _Listener(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.heard: list[str] = []
+        self._last: logging.LogRecord | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep what a log would say."""
+        """Keep what a log would say, once: a logger may have told us before it told the one above."""
+        if record is self._last:
+            return
+        self._last = record
         with contextlib.suppress(Exception):  # a record that cannot be written says nothing
             self.heard.append(f"{record.levelname} {record.name} {record.getMessage()}")
 
 
-@contextlib.contextmanager
-def listening() -> Iterator[list[str]]:
-    """Within it, the list gets what is logged, wherever the handlers of the loggers write to.
+class Ears:
+    """Within it, `heard` gets what is logged, wherever the handlers of the loggers write to.
 
-    >>> with listening() as heard:
+    >>> with Ears() as ears:
     ...     logging.getLogger("example").warning("%d rows", 3)
-    >>> heard
+    >>> ears.heard
     ['WARNING example 3 rows']
     """
-    listener = _Listener()
-    logging.getLogger().addHandler(listener)
-    try:
-        yield listener.heard
-    finally:
-        logging.getLogger().removeHandler(listener)
+
+    def __init__(self) -> None:
+        self._listener = _Listener()
+        self._told: list[logging.Logger] = []  # loggers that tell the listener
+        self._known = -1  # how many loggers there were at the last look
+
+    @property
+    def heard(self) -> list[str]:
+        """What was logged since it was cleared."""
+        return self._listener.heard
+
+    def look_round(self, *, again: bool = False) -> None:
+        """Listen to the root, and to every logger that tells nobody above it; quick where no logger was made since."""
+        known = logging.root.manager.loggerDict
+        if len(known) == self._known and not again:
+            return
+        self._known = len(known)
+        silent = [each for each in list(known.values()) if isinstance(each, logging.Logger) and not each.propagate]
+        for logger in (logging.root, *silent):
+            if logger not in self._told:
+                logger.addHandler(self._listener)
+                self._told.append(logger)
+
+    def __enter__(self) -> "Ears":
+        self.look_round()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for logger in self._told:
+            logger.removeHandler(self._listener)

@@ -206,8 +206,10 @@ class _Reader:
     def array(self, value: np.ndarray[Any, Any], place: str, depth: int) -> str:
         form = f"{_dtype_name(value.dtype)}{value.shape}"
         if isinstance(value, np.ma.MaskedArray):
+            # who gets the array gets what lies under its mask as well
             self.look(np.ma.getmaskarray(value), place + ".mask", depth + 1)
-            self.look(np.asarray(value.filled() if value.dtype.kind in "biuf" else value.data), place, depth + 1)
+            self.look(np.asarray(value.data), place, depth + 1)
+            self.look(np.asarray(value.fill_value).reshape(-1), place + ".fill", depth + 1)
             return "masked " + form
         if value.dtype.names:
             parts = [self.look(value[name], f"{place}.{name}", depth + 1) for name in value.dtype.names]

@@ -17,7 +17,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet._validate import count
-from privet.audit.search.overheard import listening, overhear, raised
+from privet.audit.search.overheard import Ears, overhear, raised
 from privet.audit.search.reading import Reading, read
 from privet.audit.search.rows import Marks
 from privet.audit.search.worlds import Look, World, join, scattered, stack, world_of_array
@@ -257,7 +257,7 @@ class Subject:
                 warnings.catch_warnings(),
                 contextlib.redirect_stdout(printed),
                 contextlib.redirect_stderr(printed),
-                listening() as heard,
+                Ears() as ears,
             ):
                 warnings.simplefilter("error")
                 outputs = simulate(value, runs)
@@ -266,12 +266,13 @@ class Subject:
         except BaseException:
             return None
         given.check(value)
-        if printed.getvalue() or heard:
+        if printed.getvalue() or ears.heard:
             return None
         if isinstance(outputs, World):
             return outputs if outputs.runs == runs else None
         own = self.view or self.features or self.score
-        if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf" and outputs.ndim and not own:
+        plain = isinstance(outputs, np.ndarray) and not isinstance(outputs, np.ma.MaskedArray)
+        if plain and outputs.dtype.kind in "biuf" and outputs.ndim and not own:
             return world_of_array(outputs) if len(outputs) == runs else None
         if isinstance(outputs, list | np.ndarray) and len(outputs) == runs:
             return stack([Look(self._look(output)) for output in outputs], wanted=wanted)
@@ -290,12 +291,13 @@ class Subject:
             warnings.catch_warnings(record=True) as caught,
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
-            listening() as heard,
+            Ears() as ears,
         ):
             warnings.simplefilter("always")
             for world in _order(chosen):
                 caught.clear()
-                heard.clear()
+                ears.heard.clear()
+                ears.look_round(again=len(seen[0]) + len(seen[1]) == 1)  # the first run may have turned a logger silent
                 # what was done just before a run is seen by a clock: then both inputs are copied, whichever is used
                 needed = _BOTH[(len(seen[0]) + len(seen[1])) % 2] if self.timed else (world,)
                 given = {each: inputs[each].fresh() for each in needed}
@@ -312,13 +314,29 @@ class Subject:
                 took = time.thread_time() - start if self.timed else 0.0
                 inputs[world].check(value)
                 reading = self._look(output)
-                self._aside(reading, caught, heard, out, err)
+                self._aside(reading, caught, ears.heard, out, err)
                 seen[world].append(Look(reading, took, True, before == 1 - world))
                 before = world
                 if self.told is not None and time.monotonic() - last > _TELLING:
                     self._tell(len(seen[0]) + len(seen[1]))
                     last = time.monotonic()
         return [stack(looks, timed=self.timed, wanted=wanted) if looks else _nothing() for looks in seen]
+
+    def problem(self, value: Any) -> BaseException | None:
+        """What a run on this input raises, as it is: for words to whoever owns mechanism and input."""
+        simulate = getattr(self.mechanism, "simulate", None)
+        given, silence = _Input(value).fresh(), io.StringIO()
+        try:
+            with warnings.catch_warnings(), contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
+                warnings.simplefilter("ignore")
+                if self.fresh is None and callable(simulate):
+                    simulate(given, 1)
+                runner_of(self.fresh() if self.fresh else self.mechanism)(given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:
+            return problem
+        return None
 
     def _tell(self, done: int) -> None:
         """Runs one by one may be slow: how many of a batch are done is told within it."""
