@@ -448,7 +448,7 @@ plant(
 plant(
     "a fit draws seeded noise",
     "learn:PrivateEstimator._paid",
-    "return pay(plan, records, ledger=self.ledger, key=key)",
+    "return pay(plan, records, ledger=self.ledger, key=asked.key, about=asked.about)",
     "return plan.release(records, source=noise.Seeded(0))",
     "tests/learn/test_estimators.py",
 )
