@@ -10,8 +10,10 @@ from hypothesis import assume, given, settings, strategies as st
 from mpmath import mp, mpf
 
 from privet import privacy
+from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.errors import InvalidParameter
 from privet.privacy import divergences
+from privet.privacy.atoms import sum_of_atoms
 from privet.privacy.divergences import (
     contraction,
     hockey_stick,
@@ -198,6 +200,35 @@ def test_the_profile_of_a_finite_pair_is_its_hockey_stick(pair, epsilon):
     gamma = math.exp(epsilon)
     assert float(loss.profile(epsilon, "remove")) == pytest.approx(hockey_stick(*pair, gamma), abs=1e-12)
     assert float(loss.profile(epsilon, "add")) == pytest.approx(hockey_stick(*reversed(pair), gamma), abs=1e-12)
+
+
+@pytest.mark.parametrize("apart", [7, 8, 9, 20])
+def test_outcomes_with_nearly_the_same_loss_are_enclosed(apart):
+    """Losses 1e-14 apart are listed as one: the rarer outcome alone is seen above the other, and must not be forgotten."""
+    ratios, q = (Fraction(2), 2 * (1 + Fraction(apart, 10**15))), (Fraction(1, 4), Fraction(1, 1000))
+    p = [r * mass for r, mass in zip(ratios, q, strict=True)]
+    loss = privacy.FinitePairLoss((*p, 1 - sum(p)), (*q, 1 - sum(q)))
+    for ulps in (2, 4, 8, 12):
+        epsilon = math.log(ratios[1]) - ulps * math.ulp(0.5)
+        with mp.workdps(40):
+            gamma = mp.exp(mpf(epsilon))
+            excess = [
+                mpf(a.numerator) / a.denominator - gamma * b.numerator / b.denominator
+                for a, b in zip(p, q, strict=True)
+            ]
+            low, high = loss.variable("remove").enclose(epsilon)
+            assert low <= sum(max(each, mpf(0)) for each in excess) <= high
+
+
+def test_what_listed_losses_miss_is_charged_for_every_copy():
+    pair = privacy.FinitePairLoss(("1/2", "1/2"), ("1/3", "2/3"))
+    one = pair.variable("remove")
+    assert one.blur == 1e-14
+    assert sum_of_atoms([(one, 3)], 100).blur > 3e-14
+    sampled = privacy.PoissonSampled(pair, q=0.5)
+    for loss in (pair, sampled):
+        assert upper_law(loss, "remove", 1e-3, 1e-16).shift >= 1e-14
+        assert lower_law(loss, "add", 1e-3, 1e-16).shift >= 1e-14
 
 
 # --- channels --------------------------------------------------------------------------------------------------------

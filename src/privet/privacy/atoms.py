@@ -49,12 +49,29 @@ def sum_of_atoms(variables: list[tuple[LossVariable, int]], most: int) -> Atomic
         part = _copies(one, n) if n > 1 and len(one.losses) else one
         losses = np.add.outer(total.losses, part.losses).ravel()
         total = Atoms(losses, np.outer(total.p, part.p).ravel(), np.outer(total.q, part.q).ravel())
-        blur += 8.0 * UNIT_ROUNDOFF * n * (1.0 + float(np.abs(one.losses).max(initial=0.0)))
+        rounded = 8.0 * UNIT_ROUNDOFF * (1.0 + float(np.abs(one.losses).max(initial=0.0)))
+        blur += n * (rounded + blur_of(variable))
     losses, where = np.unique(total.losses, return_inverse=True)
     p, q = (np.bincount(where, weights=side, minlength=len(losses)) for side in (total.p, total.q))
     p_only = any_failure((variable.p_only, n) for variable, n in variables)
     q_only = any_failure((variable.q_only, n) for variable, n in variables)
     return AtomicVariable(losses, p, q, p_only, q_only, blur=blur, stated_error=error, mirrors=mirrors)
+
+
+def blur_of(variable: LossVariable) -> float:
+    """How far the listed losses of a variable may be off, beside their rounding: what is made of one on a sample, or
+    mirrored, is off by no more.
+
+    >>> from privet import privacy
+    >>> blur_of(privacy.FinitePairLoss(("1/2", "1/2"), ("1/3", "2/3")).variable("add"))
+    1e-14
+    """
+    while not isinstance(variable, AtomicVariable):
+        inner = getattr(variable, "of", None)
+        if not isinstance(inner, LossVariable):
+            return 0.0
+        variable = inner
+    return variable.blur
 
 
 def _copies(atoms: Atoms, n: int) -> Atoms:

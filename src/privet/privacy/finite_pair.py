@@ -19,6 +19,7 @@ from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _LEAST = 1e-290  # a smaller mass would vanish among floats, and its loss with it
+_DIGITS = 14  # of losses that are told apart
 
 
 @register
@@ -72,12 +73,13 @@ class FinitePairLoss(PrivacyLoss):
         p, q = p / math.fsum(p), q / math.fsum(q)  # floats that sum to 1 only nearly
         both = (p > 0.0) & (q > 0.0)
         ratio = np.log(p[both]) - np.log(q[both])
-        losses, where = np.unique(np.round(ratio, 14), return_inverse=True)
-        # outcomes with the same loss are one outcome (merging loses nothing)
+        losses, where = np.unique(np.round(ratio, _DIGITS), return_inverse=True)
+        # outcomes with the same loss are one outcome (merging loses nothing), and nearly the same ones are charged as such
         p_mass = np.bincount(where, weights=p[both], minlength=len(losses))
         q_mass = np.bincount(where, weights=q[both], minlength=len(losses))
         losses = np.log(p_mass) - np.log(q_mass)
-        return AtomicVariable(losses, p_mass, q_mass, float(p[q == 0.0].sum()), float(q[p == 0.0].sum()))
+        only = float(p[q == 0.0].sum()), float(q[p == 0.0].sum())
+        return AtomicVariable(losses, p_mass, q_mass, *only, blur=10.0**-_DIGITS)
 
     @kept_property
     def _either_way(self) -> LossVariable:

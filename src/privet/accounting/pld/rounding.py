@@ -17,6 +17,7 @@ from privet.accounting.pld.contract import contract_in_turn
 from privet.accounting.pld.mesh import lattice_places, walls_between
 from privet.accounting.pld.plan import Priced, Summary, summary_of
 from privet.errors import NoGuarantee
+from privet.privacy.atoms import blur_of
 from privet.privacy.variable import Direction, LossVariable
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
@@ -112,6 +113,7 @@ class _Mesh:
     impossible: float  # mass that truly lies there
     below: float  # mass of atoms cut off at the bottom
     error: float  # relative error of a mass
+    blur: float  # the losses of atoms may be off by this much
 
     def masses(self, variable: LossVariable, edges: Array) -> tuple[Array, Array]:
         """Continuous P- and Q-mass below, between and above the edges."""
@@ -150,7 +152,8 @@ def _mesh(loss: Priced, direction: Direction, step: float, tail: float, order: f
     atoms = (losses, p_atoms, q_atoms)
     nodes = offset + places * step
     error = variable.mass_error + _SHARE_ERROR
-    return _Mesh(offset, places, nodes, atoms, continuous, infinite + lost_above, infinite, lost_below, error)
+    lost = infinite + lost_above, infinite, lost_below
+    return _Mesh(offset, places, nodes, atoms, continuous, *lost, error, blur_of(variable))
 
 
 def _offset(variable: LossVariable, step: float, outline: Summary) -> float:
@@ -278,7 +281,7 @@ def _law(mesh: _Mesh, step: float, mass: Array, infinite: float, shift: float) -
     """The law without the empty nodes."""
     seen = np.flatnonzero(mass)
     kept = seen if len(seen) else slice(0, 1)
-    return GridLaw(mesh.offset, step, mesh.places[kept], mass[kept], infinite, mesh.error, shift)
+    return GridLaw(mesh.offset, step, mesh.places[kept], mass[kept], infinite, mesh.error, shift + mesh.blur)
 
 
 def _contract(p: Array, q: Array, node: Array, step: float) -> tuple[Array, float]:
