@@ -21,7 +21,8 @@ class Bound(Amount):
     from the same pairs of distributions.
 
     `lower` is 0 when the loss is known only through upper bounds. `coarse` says that the grid as fine as asked for would
-    have cost too much memory or time: both ends hold, but they lie further apart.
+    have cost too much memory or time, or that a looser method stands in for it (`method` names it): both ends hold, but
+    they lie further apart.
 
     As a number it is its upper end: `float(bound)`, comparisons and arithmetic, which gives plain numbers. What is printed
     may be promised: `round(bound, 2)` and `f"{bound:.2f}"` round up, to the safe side.

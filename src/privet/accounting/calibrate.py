@@ -14,7 +14,7 @@ from privet.accounting.tradeoff import tpr_at
 from privet.errors import InvalidParameter, NoGuarantee, Unreachable
 from privet.privacy import Guarantee, PrivacyLoss
 
-_CLOSE = 1e-4  # the answer lands within this share below the target
+_CLOSE = 1e-4  # the answer lands within this share below the target, unless the measure jumps there
 _CLOSED_FORM = 1e-12  # the same where a measure is a formula: it costs nothing and is exact up to rounding
 _LOG_OF_NOTHING = -745.0  # about the logarithm of the smallest double
 
@@ -43,7 +43,8 @@ def calibrate(
     Whether the cost falls or rises with s is found by trying. With `integer=True` s is a whole number.
 
     **Guarantee:** the certified upper bound of make(result), by the same accountant, is at most the target.
-    **Error:** within 0.01% below the target (where a real parameter can come that close).
+    **Error:** within 0.01% below the target, where a real parameter can come that close. The upper end of an interval may
+    jump from one grid to the next: then within the width of the interval beyond the jump (`Bound.slack`).
     **Proof:** docs/proofs/accounting/calibrate.md.
 
     >>> from privet import privacy

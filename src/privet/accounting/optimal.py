@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, bisect, round_down, round_up, special
+from privet._numerics import UNIT_ROUNDOFF, bisect, round_down, round_up, special, sum_up
 from privet._validate import at_least, count, fraction, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
 from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
+from privet.privacy.atoms import any_failure
 
 _MOST_STEPS = 2_000_000
 
@@ -76,8 +77,12 @@ class Optimal(Accountant):
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         part, steps = _single_part(loss)
         epsilon, delta0 = part.approximate()
-        error = _rounding(steps)
-        upper = optimal_epsilon(epsilon, delta0, steps, delta * (1.0 - error)) * (1.0 + 1e-12)
+        error, lost = _rounding(steps), any_failure([(delta0, steps)])
+        if lost > delta:
+            raise NoGuarantee(f"the parts alone fail with probability {lost:.3g}, above the target {delta:.3g}")
+        upper = sum_up([(epsilon, steps)])  # there nothing but the failures is left
+        if lost < delta * (1.0 - error):
+            upper = min(upper, optimal_epsilon(epsilon, delta0, steps, delta * (1.0 - error)) * (1.0 + 1e-12))
         lower = 0.0
         if part.known_only_as() is not None:
             lower = optimal_epsilon(epsilon, delta0, steps, min(delta * (1.0 + error), 1.0 - 1e-16)) * (1.0 - 1e-12)

@@ -29,7 +29,8 @@ _FEW_STEPS = 100_000  # up to here the closed sum of optimal composition is quic
 class Tightest(Accountant):
     """Closed forms where they are exact, otherwise the smallest upper and the largest lower end of all methods.
 
-    **Guarantee:** every candidate is valid on its own, so the best is; the winner is named in `Bound.method`.
+    **Guarantee:** every candidate is valid on its own, so the best is; the winner is named in `Bound.method`. Where the
+    numerical method could do better and its grid did not, `method` says so and `coarse` is true.
     **Error:** width about `tol` (absolute below 1, relative above) where the worst pair is attained; `two_sided=False`
     leaves the lower end out, for speed, and then trusts the grid of the numerical method where that one applies.
 
@@ -74,6 +75,8 @@ class Tightest(Accountant):
             return [*numerical, *simple]  # every other method bounds the same curve from further above
         numerical = [replace(bound, lower=max(bound.lower, self._shown(loss, ask))) for bound in numerical]
         closed = _try([Rdp(), Zcdp(), Gdp()], loss, ask)
+        if all(part.exact for part, _ in parts):  # the numerical method is the tightest, but for its grid
+            simple, closed = ([_instead(bound) for bound in others] for others in (simple, closed))
         if all(len(part.alternatives()) == 1 for part, _ in parts):
             return [*numerical, *simple, *closed]
         found = [*_try([Blocks()], loss, ask), *numerical, *simple, *closed]
@@ -108,6 +111,11 @@ class Tightest(Accountant):
         if found.slack <= _NARROW * found.upper:
             return True
         return not self.two_sided and steps <= _FINE_STEPS and math.isfinite(found.upper)
+
+
+def _instead(bound: Bound) -> Bound:
+    """The bound of another method, which says that the numerical one, able to do better, did not."""
+    return replace(bound, method=f"{bound.method}, as the numerical method proved less here", coarse=True)
 
 
 def _largest_loss(loss: PrivacyLoss) -> float:

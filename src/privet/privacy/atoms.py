@@ -2,26 +2,30 @@
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array, round_up, special
+from privet._numerics import UNIT_ROUNDOFF, Array, round_up, special, up
 from privet.privacy.variable import AtomicVariable, Atoms, LossVariable
 
 _MOST_COPIES = 500
+_FEW_EVENTS = 32
 _WEIGHT_ERROR = 4e-12  # of multinomial weights, from logarithms of factorials up to 500!
 
 
 def any_failure(failures: Iterable[tuple[float, int]]) -> float:
     """Probability that any of n independent events of each kind happens: 1 - product of (1 - delta)^n, rounded up.
 
-    >>> round(any_failure([(0.5, 2), (0.0, 7)]), 12)
-    0.75
+    A few events are multiplied exactly: a target may be just what they add up to.
+
+    >>> any_failure([(0.5, 2), (0.0, 7)]), any_failure([(0.1, 1), (0.2, 1)])
+    (0.75, 0.28)
     """
     events = [(delta, n) for delta, n in failures if delta > 0.0 and n > 0]
-    if len(events) == 1 and events[0][1] == 1:
-        return events[0][0]
+    if sum(n for _, n in events) <= _FEW_EVENTS:
+        return up(1 - math.prod((1 - Fraction(delta)) ** n for delta, n in events))
     logs = [n * math.log1p(-delta) if delta < 1.0 else -math.inf for delta, n in events]
     return min(1.0, round_up(-math.expm1(math.fsum(logs)), 8.0)) if logs else 0.0
 

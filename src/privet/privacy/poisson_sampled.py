@@ -12,6 +12,7 @@ from privet._numerics import (
     UNIT_ROUNDOFF,
     Array,
     product_up,
+    round_down,
     round_up,
     special,
     square_up,
@@ -82,6 +83,11 @@ class SampledVariable(OfSample):
             value = self.of.enclose_mirrored(at + margin * (1.0 + at))[side] if c > 0.0 else 0.0
             ends.append(max(c, 0.0) * (1.0 - margin) * value)
         return ends[0], ends[1]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Whatever an outcome says, the record was left out with probability 1 - q."""
+        return round_down(math.log1p(-self.q), 4.0), math.inf
 
     def span(self, tail: float) -> tuple[float, float]:
         low, high = self.image(np.array(self.of.span(tail)))

@@ -101,6 +101,11 @@ class LossVariable(ABC):
         return np.linspace(low, high, count) if high > low else np.array([low])
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Losses that no outcome goes below or above; infinite where no such end is known."""
+        return -np.inf, np.inf
+
+    @property
     def smooth(self) -> bool:
         """Has the continuous part a smooth density between 0, its atoms and the ends of its span?"""
         return True
@@ -220,6 +225,11 @@ class ReversedVariable(LossVariable):
 
     def span(self, tail: float) -> tuple[float, float]:
         low, high = self.of.span(tail)
+        return -high, -low
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        low, high = self.of.ends
         return -high, -low
 
     @property

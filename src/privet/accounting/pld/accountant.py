@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import UNIT_ROUNDOFF, Array, sum_up
 from privet._validate import open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.bound import Bound
@@ -18,6 +18,8 @@ from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
 from privet.privacy.atoms import any_failure
 from privet.privacy.variable import DIRECTIONS
+
+_A_LITTLE_MORE = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,10 @@ class PLD(Accountant):
 
     def _epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         parts = _costly(loss)
-        _refuse_if_lost(parts, delta)
+        if _all_delta_is_lost(parts, delta):
+            upper = _largest_finite_loss(parts)
+            lower = self._epsilon(loss, delta * _A_LITTLE_MORE).lower  # what a larger delta needs is needed here too
+            return Bound(min(lower, upper), upper, "PLD", loss.unit)
         pair, packed = _listed(parts)
         ends = None if pair is None else pair_epsilon(pair, delta)
         if ends is not None:
@@ -100,14 +105,34 @@ def _listed(parts: list[tuple[PrivacyLoss, int]]) -> tuple[Pair | None, Parts]:
     return (without_grid(packed) if len(packed) == 1 and packed[0][1] == 1 else None), packed
 
 
-def _refuse_if_lost(parts: list[tuple[PrivacyLoss, int]], delta: float) -> None:
-    """No epsilon covers outcomes that give a world away: their mass must stay below delta."""
+def _all_delta_is_lost(parts: list[tuple[PrivacyLoss, int]], delta: float) -> bool:
+    """Do outcomes that give a world away use up all of delta? No epsilon covers them, so more than that is refused."""
     lost = max(any_failure((part.variable(direction).p_only, n) for part, n in parts) for direction in DIRECTIONS)
-    if lost >= delta:
+    if lost < delta:
+        return False
+    if lost > delta or math.isinf(_largest_finite_loss(parts)):
         raise NoGuarantee(
-            f"with probability {lost:.3g} these releases fail outright (loss +inf), which no epsilon covers; expected "
-            f"less than delta = {delta:.3g}: ask for a larger delta, or give the parts smaller ones"
+            f"with probability {lost:.3g} (rounded up) these releases fail outright (loss +inf), which no epsilon covers; "
+            f"expected less than delta = {delta:.3g}: ask for a larger delta, or give the parts smaller ones"
         )
+    return True
+
+
+def _largest_finite_loss(parts: list[tuple[PrivacyLoss, int]]) -> float:
+    """The largest loss of outcomes that both worlds show, rounded up; infinite where a part has no list of them."""
+    tops = []
+    for direction in DIRECTIONS:
+        variables = [(part.variable(direction), n) for part, n in parts]
+        if not all(variable.discrete for variable, _ in variables):
+            return math.inf
+        ends = [float(variable.atoms().losses.max(initial=0.0)) for variable, _ in variables]
+        stated = [part.known_only_as() for part, _ in parts]  # whose losses are no computed numbers
+        exact = [
+            end if known is not None and end == known.epsilon else end + 32.0 * UNIT_ROUNDOFF * (1.0 + end)
+            for end, known in zip(ends, stated, strict=True)
+        ]
+        tops.append(sum_up((end, n) for end, (_, n) in zip(exact, parts, strict=True)))
+    return max(tops)
 
 
 def _largest_loss(parts: list[tuple[PrivacyLoss, int]]) -> float:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from privet._cache import forget
-from privet._numerics import TINY, Array
+from privet._numerics import TINY, Array, round_up
 from privet.accounting.pld.compose import compose
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.law import LOWER, UPPER
@@ -39,6 +39,11 @@ Mode = Literal["two-sided", "upper", "quick"]
 def _directions(parts: Parts) -> tuple[Direction, ...]:
     """One direction is enough when every pair is its own mirror image."""
     return ("remove",) if all(loss.variable("remove").symmetric for loss, _ in parts) else ("remove", "add")
+
+
+def _most(parts: Parts, direction: Direction) -> float:
+    """A loss that the whole does not exceed in one direction; infinite where none is known."""
+    return round_up(math.fsum(n * loss.variable(direction).ends[1] for loss, n in parts), 4.0)
 
 
 def _wanted_step(plan: Plan, tol: float) -> float:
@@ -100,14 +105,14 @@ class _Search:
         question, many = self.question, self.steps >= _FAR
         if many:
             self.start = question.far() or question.unknown
-            if _is_narrow(self.start, max(question.allowed(self.start), question.least_width(self.start))):
+            if self.start.is_within(max(question.allowed(self.start), question.least_width(self.start))):
                 _confirm(self.parts, *question.point(self.start))
                 return self.start
         found = self._best_of_both()
         # Where the lower end is only looked at roughly, width says nothing about the upper one.
-        if self.two_sided and not many and not _is_narrow(found, self._poor(found)):
+        if self.two_sided and not many and not found.is_within(self._poor(found)):
             found = intersected(found, question.far() or question.unknown)
-        wide = not self.two_sided or found.upper - found.lower > question.allowed(found)
+        wide = not self.two_sided or not found.is_within(question.allowed(found))
         found = replace(found, coarse=(self.capped or found.coarse) and wide)
         _confirm(self.parts, *question.point(found))
         return found
@@ -124,9 +129,9 @@ class _Search:
         share = self.question.share(self._plan(self.first)[0])
         heavy = self._looks_heavy(share)
         result = self.by_jumps(share) if heavy else self._refined(share)
-        width = result.upper - result.lower
-        poor = math.isinf(width) or (self.two_sided and width > self._poor(result))
-        if poor and not (heavy and self._nodes(share) > _FORBIDDING):
+        nothing = math.isinf(result.upper)
+        poor = nothing or (self.two_sided and not result.is_within(self._poor(result)))
+        if poor and (nothing or not (heavy and self._nodes(share) > _FORBIDDING)):
             result = intersected(result, self._refined(share) if heavy else self.by_jumps(share))
         return result
 
@@ -160,6 +165,8 @@ class _Search:
         """
         lower, upper = self._ends(self.first, share, self.first, two_sided=self.two_sided)
         for direction in self.others:
+            if self.question.is_settled_by(_most(self.parts, direction), upper):
+                continue
             if direction not in self.rough:
                 coarse = _ROUGHER * share if self.two_sided else share
                 self.rough[direction] = self._ends(direction, coarse, self.first, two_sided=False, look=True)[1]
@@ -183,18 +190,20 @@ class _Search:
                 break
             width = best.upper - best.lower if self.two_sided else previous.upper - best.upper
             allowed = self.question.allowed(best)
-            if width <= allowed or (math.isfinite(width) and width > 0.8 * before):
+            if math.isfinite(width) and (width <= allowed or width > 0.8 * before):
                 break
-            before = width
-            share *= min(0.5, max(1e-2, 0.8 * allowed / width)) if math.isfinite(width) else 0.25
+            finer = share * (min(0.5, max(1e-2, 0.8 * allowed / width)) if math.isfinite(width) else 0.25)
+            if self._nodes(finer, only) <= self._nodes(share, only):
+                break  # as fine as grids get
+            before, share = width, finer
         return best
 
     def _alone(self, direction: Direction, share: float) -> Interval:
         return Interval(*self._ends(direction, share, direction, two_sided=self.two_sided))
 
-    def _nodes(self, share: float) -> float:
+    def _nodes(self, share: float, direction: Direction | None = None) -> float:
         """How long a window the plain way would use."""
-        plan = self._plan(self.first)[0]
+        plan = self._plan(direction or self.first)[0]
         return (plan.high - plan.low) / _grid_step(self.parts, plan, share)
 
     def _looks_heavy(self, share: float) -> bool:
@@ -216,6 +225,8 @@ class _Search:
         allowed = self.question.allowed
         found = self.question.jumps(self.first).interval(allowed, self.start, two_sided=self.two_sided)
         for direction in self.others:
+            if self.question.is_settled_by(_most(self.parts, direction), found.upper):
+                continue
             if self._ends(direction, _ROUGHER * share, direction, two_sided=False, look=True)[1] <= found.upper:
                 continue
             search = self.question.jumps(direction)
@@ -223,14 +234,10 @@ class _Search:
             if rough.upper <= found.upper:
                 continue
             own = intersected(rough, self._refined(share, direction))
-            if own.upper > found.upper and own.upper - own.lower > allowed(own):
+            if own.upper > found.upper and not own.is_within(allowed(own)):
                 own = intersected(own, search.interval(allowed, self.start, two_sided=self.two_sided))
             found = larger_of(found, own)
         return found
-
-
-def _is_narrow(found: Interval, allowed: float) -> bool:
-    return math.isfinite(found.upper) and found.upper - found.lower <= allowed
 
 
 def _confirm(parts: Parts, epsilon: float, delta: float) -> None:

@@ -27,7 +27,7 @@ _RUNGS = 36
 _LEAST_TOP = 1e-9  # cuts and orders are measured by the largest loss, and some steps have none above 0
 _NO_MASS = -1e300  # stands for the logarithm of nothing
 _RARE = 0.1  # jumps that come together are rarer still
-_MOST_NODES = 1 << 20
+_MOST_NODES, _MOST_NODES_IF_POOR = 1 << 20, 3 << 20
 _FINE = 1.0 / 64.0  # cells of the jumps are at most this share of their loss
 
 
@@ -49,10 +49,10 @@ class HeavyPlan:
         """The grid step that moves epsilon by about `width`: rounding adds about h^2/6 to the variance of each step."""
         return math.sqrt(6.0 * max(width, TINY) / (self.slope * self.steps))
 
-    @property
-    def least_step(self) -> float:
-        """The finest step that is affordable."""
-        return max(plan.high - plan.low for plan in (self.bulk, self.jump)) / _MOST_NODES
+    def least_step(self, *, poor: bool) -> float:
+        """The finest step that is affordable: dearer where coarser ones have left a poor interval."""
+        nodes = _MOST_NODES_IF_POOR if poor else _MOST_NODES
+        return max(plan.high - plan.low for plan in (self.bulk, self.jump)) / nodes
 
 
 class Outline:

@@ -1,6 +1,9 @@
 """What the engine returns: a certified interval."""
 
+import math
 from dataclasses import dataclass
+
+_SETTLED = 0.5  # share of the upper end from which on a lower end is more than a first sign
 
 
 @dataclass(frozen=True)
@@ -10,6 +13,19 @@ class Interval:
     lower: float
     upper: float
     coarse: bool = False  # wider than asked for, as a finer grid would have cost too much
+
+    def is_within(self, width: float) -> bool:
+        """Is it known to so narrow a width? An end at infinity is not, whatever width is asked for.
+
+        >>> Interval(1.0, 2.0).is_within(1.5), Interval(1.0, math.inf).is_within(math.inf)
+        (True, False)
+        """
+        return math.isfinite(self.upper) and self.upper - self.lower <= width
+
+    @property
+    def settled(self) -> bool:
+        """Does its width tell how fine the grid was? Not while an end is missing, or so far off that it as good as is."""
+        return math.isfinite(self.upper) and self.lower >= _SETTLED * self.upper
 
 
 def intersected(one: Interval, two: Interval) -> Interval:

@@ -15,6 +15,7 @@ from privet.privacy.variable import Direction
 
 _PASSES = 7
 _FAIR = 1e-3
+_POOR = 8e-3  # a share of the value from which on a finer grid than usual is worth its price
 _FIRST = 16.0  # a first look may be this much less accurate
 _OFF = 0.08  # a plan made for a loss this far from the answer is made again
 _TINY = -40.0  # the logarithm of a delta for which a rough grid shows nothing
@@ -30,6 +31,7 @@ class JumpSearch:
         self.guess = Guess(self.outline)
         self.log_delta = math.log(delta)
         self.capped = False  # was a grid coarser than the one that was wanted?
+        self.nothing = math.inf if epsilon is None else 1.0  # an upper end that says nothing
         self.fair = _FAIR if epsilon is None else 2.0 * _FAIR  # a share of the value that is narrow enough in any case
         if epsilon is None:
             self.epsilon = self.guess.epsilon(self.log_delta)
@@ -91,28 +93,32 @@ class JumpSearch:
         share = _FIRST if self.log_delta > _TINY else 2.0
         step = plan.step_for(share * self._unit(plan, allowed))
         for number in range(_PASSES):
-            self.capped |= step < plan.least_step
-            step = max(step, plan.least_step)
+            least = plan.least_step(poor=two_sided and number > 0 and not best.is_within(_POOR * best.upper))
+            self.capped |= step < least
+            step = max(step, least)
             found = self._ends(plan, step, two_sided=two_sided)
             best = intersected(best, found)
             width = found.upper - found.lower
             if best.upper <= ignored:
                 break
-            if two_sided and best.upper - best.lower <= max(allowed(best), self.fair * best.upper):
+            if two_sided and best.is_within(max(allowed(best), self.fair * best.upper)):
                 break
             off = number < _PASSES - 2 and self._is_off(found)
             if off:
                 plan = self._plan()
-            elif step <= plan.least_step or (two_sided and width > 0.9 * before):
-                self.capped |= step <= plan.least_step
+            elif step <= plan.least_step(poor=two_sided and not best.is_within(_POOR * best.upper)):
+                self.capped = True
+                break
+            elif two_sided and found.settled and width > 0.9 * before:
                 break
             if not two_sided:
-                if not off and share <= 1.0:
+                if not off and share <= 1.0 and found.upper < self.nothing:
                     break
+                finer = 1.0 if off or share > 1.0 else 0.4
                 share = share if off else 1.0
-                step = min(step, plan.step_for(share * self._unit(plan, allowed)))
+                step = min(finer * step, plan.step_for(share * self._unit(plan, allowed)))
                 continue
-            before = math.inf if off else width
-            finer = math.sqrt(0.6 * allowed(best) / width) if 0.0 < width < math.inf else 0.4
+            before = width if found.settled and not off else math.inf
+            finer = math.sqrt(0.6 * allowed(best) / width) if found.settled and width > 0.0 else 0.4
             step *= min(1.0 if off else 0.7, max(0.15, finer))
         return replace(best, coarse=best.coarse or self.capped)

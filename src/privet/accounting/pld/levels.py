@@ -149,8 +149,10 @@ def _log_ratio(whole: NDArray[np.complex128], above: NDArray[np.complex128]) -> 
     below = whole - above
     small = np.abs(above) <= _HALF * np.abs(whole)
     one = np.log(whole)
-    near = _log1p(-above / np.where(small, whole, 1.0))
-    return one, np.where(small, near, np.log(np.where(below == 0.0, TINY, below)) - one)
+    logs = _log1p(-above / np.where(small, whole, 1.0))
+    large = np.flatnonzero(~small)
+    logs[large] = np.log(np.where(below[large] == 0.0, TINY, below[large])) - one[large]
+    return one, logs
 
 
 def _transform_of_jumps(law: GridLaw, jump: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], float]:

@@ -11,6 +11,7 @@ from privet.accounting.pld.law import Profile
 from privet.accounting.pld.plan import Parts, Plan, make_plan
 from privet.privacy.variable import Direction
 
+_SMALL = 0.004  # share of a small epsilon; an interval twice as wide, still below 1%, is taken without a second try
 _BUNDLED, _MIXED = 0.2, 0.015  # measured: what a first grid may aim at where atoms lie between its nodes
 
 
@@ -35,6 +36,10 @@ class EpsilonAt:
     def read(self, profile: Profile) -> float:
         """The answer, off a profile."""
         return max(0.0, profile.epsilon(self.delta))
+
+    def is_settled_by(self, most: float, upper: float) -> bool:
+        """Can a direction whose losses add up to at most `most` not raise this upper end?"""
+        return most <= upper
 
     def far(self) -> Interval | None:
         """The answer by a normal law, which very many steps of some kinds are close to."""
@@ -80,6 +85,9 @@ class DeltaAt:
     def read(self, profile: Profile) -> float:
         return profile.delta(self.epsilon)
 
+    def is_settled_by(self, most: float, upper: float) -> bool:
+        return most <= self.epsilon or self.epsilon == 0.0  # total variation is the same in both directions
+
     def far(self) -> Interval | None:
         return far_delta(self.parts, self.epsilon)
 
@@ -101,8 +109,8 @@ Question = EpsilonAt | DeltaAt
 
 
 def _width(epsilon: float, tol: float) -> float:
-    """The width aimed at: tol, absolute below 1 and relative above, but never more than 1% of a small epsilon."""
-    return max(min(tol * max(epsilon, 1.0), 0.01 * epsilon), 1e-9)
+    """The width aimed at: tol, absolute below 1 and relative above, but never more than 0.4% of a small epsilon."""
+    return max(min(tol * max(epsilon, 1.0), _SMALL * epsilon), 1e-9)
 
 
 def _least_width(parts: Parts) -> float:
