@@ -2,11 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from privet import accounting, privacy
-from privet.accounting.blocks import Blocks
+from privet.accounting.blocks import Blocks, _cut
 from privet.errors import NoGuarantee
+from privet.privacy.families.sums import lattice_law
 
 ONE = ((0.02, 0.98), (0.0005, 0.9995))
 TWO = ((0.55, 0.45), (0.45, 0.55))
@@ -77,3 +79,25 @@ def test_what_this_method_does_not_take_is_refused(loss):
     with pytest.raises(NoGuarantee):
         Blocks().epsilon(loss, 1e-5)
     assert accounting.epsilon(loss, delta=1e-5).upper > 0.0
+
+
+@pytest.mark.parametrize("pairs", [(ONE, TWO), (ONE[::-1], TWO[::-1])], ids=["remove", "add"])
+def test_the_worse_direction_decides(pairs):
+    """The same pairs the other way round: whichever direction is the worse one, the bound covers it."""
+    loss = privacy.Repeated(privacy.Parallel([privacy.FinitePairLoss(*pair) for pair in pairs]), 3)
+    worse, other = (game(side, (), 3, math.exp(0.2)) for side in ((ONE, TWO), (ONE[::-1], TWO[::-1])))
+    assert worse > 1.2 * other
+    assert Blocks().delta(loss, 0.2).upper >= worse * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize("most", [3, 10, 40, 1000])
+def test_mass_beyond_the_window_is_moved_up_never_lost(most):
+    """The slack of the grid hides what a rare loss beyond it costs, so the cut is looked at by itself."""
+    law = lattice_law(privacy.LaplaceLoss(0.4).variable("remove"), 0.1)
+    cut = _cut(law, most)
+    places, kept = law.start + np.arange(len(law.mass)), cut.start + np.arange(len(cut.mass))
+    assert cut.mass.sum() + cut.infinite == pytest.approx(law.mass.sum() + law.infinite, rel=1e-14)
+    for place in range(-most, most + 1):  # at every loss inside, no less mass lies above it than before
+        before = law.mass[places > place].sum() + law.infinite
+        assert cut.mass[kept > place].sum() + cut.infinite >= before * (1.0 - 1e-14)
+    assert (cut.infinite > 0.01) == (most < 24)  # Laplace noise of this scale has a largest loss of 2.5
