@@ -80,6 +80,17 @@ def test_threshold_is_the_exact_quantile():
     assert 1 - float(mechanism.test._noise_cdf(np.array(mechanism.threshold))) == pytest.approx(1e-6, rel=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 0.7, 1.0, 3.0])
+def test_the_price_is_no_less_than_both_parts_and_no_more_than_the_promise(epsilon):
+    """In rationals: a sum in doubles was a unit in the last place too small for every seventh share."""
+    for share in range(1, 100):
+        made = ProposeTestRelease.for_budget(
+            epsilon=epsilon, delta=1e-6, query=StableMedian(bounds=BOUNDS), proposal=0.5, test_share=share / 100
+        )
+        parts = Fraction(made.test.loss.pure()) + Fraction(made.noise.loss.pure())
+        assert parts <= Fraction(made.loss.approximate().epsilon) <= Fraction(epsilon)
+
+
 def test_a_refusal_is_a_release_and_is_paid_for():
     mechanism = make()
     release = mechanism.release([0.0, 10.0])

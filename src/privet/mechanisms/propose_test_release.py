@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._numerics import Array, exact, round_up
+from privet._numerics import Array, down, exact, round_up, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
@@ -167,10 +167,11 @@ class ProposeTestRelease(Mechanism[Any, float]):
             raise NoGuarantee("propose-test-release can fail: it needs a delta > 0")
         above("proposal", proposal, 0.0)
         first = open_fraction("test_share", test_share) * target.epsilon
+        second = down(Fraction(target.epsilon) - Fraction(first))  # in doubles the two could be above the whole
         bounds = (Sensitivity(size, norm="l1", unit=query.unit) for size in (Fraction(1), exact("proposal", proposal)))
         test, noise = (
             Laplace.for_budget(epsilon=part, sensitivity=bound)
-            for part, bound in zip((first, target.epsilon - first), bounds, strict=True)
+            for part, bound in zip((first, second), bounds, strict=True)
         )
         return cls(query=query, test=test, noise=noise, delta=target.delta)
 
@@ -186,7 +187,8 @@ class ProposeTestRelease(Mechanism[Any, float]):
 
     @property
     def loss(self) -> ApproxLoss:
-        return ApproxLoss(self.test.loss.pure() + self.noise.loss.pure(), self.delta, unit=self.query.unit)
+        both = Fraction(self.test.loss.pure()) + Fraction(self.noise.loss.pure())
+        return ApproxLoss(up(both), self.delta, unit=self.query.unit)
 
     def _admit(self, value: Any) -> None:
         self.query.admit(value)
