@@ -43,8 +43,9 @@ TRAPS = {
         "attack::the_promise_with_an_intercept",
     ),
     3: (
-        "a certificate in floats; failure comes after the charge, and nothing is drawn again",
-        "minimise::what_cannot_be_certified_is_not_released",
+        "a certificate from exact sums, which no records can spoil; nothing is drawn again",
+        "minimise::no_number_of_records_spoils_the_certificate",
+        "tolerance::a_tolerance_that_rounding_may_exceed_is_refused_before_it_is_paid",
         "traps::a_minimum_that_is_not_found_is_paid_and_never_drawn_again",
     ),
     4: (

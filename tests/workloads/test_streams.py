@@ -7,13 +7,14 @@ import pickle
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 
 import privet as pv
 from privet import noise, testing
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, LedgerError, NoGuarantee, PrivetError
 from privet.ledger.runs import NoneLeft
-from privet.mechanisms import Example
+from privet.mechanisms import AboveThreshold, Example
 from privet.privacy import Unit
 from privet.workloads import BinaryTreeCount, ContinualCount, CountStream, SquareRootCount
 from privet.workloads.streams.counter import Counter
@@ -206,8 +207,9 @@ class TestOneAnswerAStep:
         with pytest.raises(InvalidParameter, match="interrupted"):
             stream.answer()
 
-    @pytest.mark.parametrize("bad", ["5", [1], None, object(), np.array([1, 2])])
+    @pytest.mark.parametrize("bad", [[1], np.array([1, 2]), (), {1: 2}])
     def test_what_is_no_count(self, bad):
+        """A container; what a single element is, is data."""
         stream = TREE.start()
         with pytest.raises(InvalidData):
             stream.add(bad)
@@ -397,3 +399,18 @@ class TestReplay:
             return [total, *(stream.add(day + int(total > 5.0)) for day in days[1:])]
 
         assert not pv.audit.replay(steered, [3, 1, 4], [3, 2, 4]).refuted
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), "x", pandas.NA])
+def test_what_is_no_number_counts_as_zero_in_a_stream_as_in_a_list(missing):
+    """Whether one element is a number is data: a refusal would tell."""
+    counter = BinaryTreeCount.for_budget(epsilon=100.0, horizon=3)
+    listed = counter.release([3, missing, 2]).value
+    stream = counter.start()
+    assert [round(stream.add(each)) for each in (3, missing, 2)] == [round(float(each)) for each in listed] == [3, 3, 5]
+    with pytest.raises(InvalidData, match="single number"):
+        counter.start().add([1, 2])
+    assert AboveThreshold.for_budget(epsilon=100.0, threshold=3.0, sensitivity=1.0).start().ask(missing) in (
+        True,
+        False,
+    )

@@ -81,6 +81,10 @@ class PrivateEstimator(BaseEstimator):
 
     _has_targets = True
 
+    def _predicts_numbers(self) -> bool:
+        """Whether targets are numbers, and not labels of classes."""
+        return False
+
     def _check_targets(self, targets: Any) -> None:
         """Refuse targets that no record may have, where `bad_rows` is "error"."""
 
@@ -231,12 +235,14 @@ class PrivateEstimator(BaseEstimator):
         """Rows and targets as arrays. With `bad_rows="error"` some are refused for their values."""
         if self.bad_rows not in ("error", "zero"):
             raise InvalidParameter('bad_rows must be "error" or "zero"')
-        rows = read_rows(self, X, reset=True, finite=self.bad_rows == "error")
+        # how many records there are is private, 0 of them too; scikit-learn's own fit has nothing to hide
+        least = 1 if self._is_exact() else 0
+        rows = read_rows(self, X, reset=True, finite=self.bad_rows == "error", least=least)
         if not self._has_targets:
             return rows, None
         if y is None:
             raise InvalidData(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        targets = read_targets(y)
+        targets = read_targets(y, numbers=self._predicts_numbers(), quiet=self.bad_rows == "zero")
         if len(targets) != rows.shape[0]:
             raise InvalidData("X and y must have the same number of records")
         if self.bad_rows == "error":

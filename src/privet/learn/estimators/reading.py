@@ -1,6 +1,9 @@
 """Inputs of estimators as arrays, read through scikit-learn's public validation; errors quote no value."""
 
+import math
 import re
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,8 +28,9 @@ _TYPES = ("argument must be", "np.matrix is not supported", "Feature names are o
 _QUOTED = re.compile(r"\narray=.*(?=\nReshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
 
 
-def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) -> Any:
-    """X as float64 or float32, dense or CSR, with scikit-learn's checks of shape, type and feature names."""
+def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True, least: int = 1) -> Any:
+    """X as float64 or float32, dense or CSR, with scikit-learn's checks of shape, type and feature names; `least` is how
+    many records there have to be."""
     if not reset and hasattr(estimator, "encoding_") and hasattr(rows, "columns"):
         raise InvalidData(
             "the model was fitted on a table, whose rows were encoded: give model.encoding_.of(frame).rows, not the frame"
@@ -41,6 +45,7 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) ->
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_all_finite=finite,
+            ensure_min_samples=least,
         )
     except PrivetError:
         raise
@@ -49,17 +54,47 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True) ->
     raise told  # after the handler: an error that is raised in it would keep the other one, and what that quotes
 
 
-def read_targets(targets: Any) -> Array:
-    """y in one dimension, of whatever type."""
+def read_targets(targets: Any, *, numbers: bool = False, quiet: bool = False) -> Array:
+    """y in one dimension, of whatever type; elements of objects that are neither numbers nor texts are None. `quiet` reads
+    objects as `numbers`, where those are asked for: the type of one element is data, and what is no number is NaN."""
     try:
         read = np.asarray(column_or_1d(_unmasked(targets), warn=True))
         if read.dtype.kind != "O":
             return read
-        numbers = np.array(read.tolist())  # numbers in an array of objects are numbers
-        return numbers if numbers.dtype.kind in "biuf" and numbers.ndim == 1 else read
+        plain = [_plain(each) for each in read.tolist()]
+        if numbers and quiet:
+            return np.array([_number(each) for each in plain], dtype=np.float64)
+        made = np.array(plain) if plain else np.zeros(0)  # numbers in an array of objects are numbers
+        return made if made.dtype.kind in "biuf" and made.ndim == 1 else _objects(plain)
     except (ValueError, TypeError, OverflowError) as problem:
         told = _public(problem, "y")
     raise told
+
+
+def _plain(value: Any) -> Any:
+    """A number or a text as Python's own, anything else as None: what pandas calls NA cannot be compared, for one."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Decimal | Fraction):
+        return _number(value)
+    return value if isinstance(value, bool | int | float | str) else None
+
+
+def _number(value: Any) -> float:
+    if value is None or isinstance(value, str):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN
+        return math.nan
+
+
+def _objects(values: list[Any]) -> Array:
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
 
 
 def read_made(estimator: Any, made: Any, fitted: str) -> Array:

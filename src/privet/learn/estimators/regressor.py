@@ -24,6 +24,9 @@ class LinearRegressor(RegressorMixin):
     def _target(self) -> Target:
         return known_interval(self.bounds_y)
 
+    def _predicts_numbers(self) -> bool:
+        return True
+
     def _check_targets(self, targets: Array) -> None:
         check_numbers(targets)
 

@@ -7,6 +7,8 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, set_frozen
+from privet.learn.losses import double_double as wide
+from privet.learn.losses.double_double import Pair
 from privet.learn.losses.loss import Loss
 
 
@@ -38,6 +40,9 @@ class Huber(Loss):
 
     def slope(self, margins: Array, targets: Array) -> Array:
         return np.clip(margins - targets, -self.bend, self.bend)
+
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        return wide.within(wide.add(margins, wide.pair(-targets)), wide.pair(-self.bend), wide.pair(self.bend))
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         return np.where(np.abs(margins - targets) <= self.bend, 1.0, 0.0)

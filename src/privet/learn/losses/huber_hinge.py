@@ -7,6 +7,8 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, set_frozen
+from privet.learn.losses import double_double as wide
+from privet.learn.losses.double_double import Pair
 from privet.learn.losses.loss import Loss
 
 
@@ -44,6 +46,12 @@ class HuberHinge(Loss):
 
     def slope(self, margins: Array, targets: Array) -> Array:
         return -np.sign(targets) * self._share(margins, targets)  # a label beyond 1 would count for more than is paid
+
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        signs, h = np.sign(targets), self.half_width
+        left = wide.add(wide.exact_add(np.asarray(1.0), np.asarray(h)), (-signs * margins[0], -signs * margins[1]))
+        share = wide.within(wide.over(left, wide.pair(2.0 * h)), wide.pair(0.0), wide.pair(1.0))
+        return -signs * share[0], -signs * share[1]
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         share = self._share(margins, targets)

@@ -6,6 +6,8 @@ from typing import final
 import numpy as np
 
 from privet._numerics import Array, special
+from privet.learn.losses import double_double as wide
+from privet.learn.losses.double_double import Pair
 from privet.learn.losses.loss import Loss
 
 
@@ -38,6 +40,15 @@ class Logistic(Loss):
         slopes -= 1.0
         slopes *= halves
         return np.asarray(slopes)
+
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        signs = np.sign(targets)
+        ahead = signs * margins[0], signs * margins[1]
+        away = np.where(ahead[0] > 0.0, -1.0, 1.0)
+        small = wide.power((away * ahead[0], away * ahead[1]))  # e^-|m|
+        top = np.where(ahead[0] > 0.0, small[0], 1.0), np.where(ahead[0] > 0.0, small[1], 0.0)
+        share = wide.over(top, wide.add(wide.pair(1.0), small))
+        return -signs * share[0], -signs * share[1]
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         t = np.asarray(special().expit(-np.abs(margins)))

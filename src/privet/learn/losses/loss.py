@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
 from privet._numerics import Array
+from privet.learn.losses.double_double import Pair
 
 Shape = Literal["logistic", "fixed_sign", "general", "softmax"]
 
@@ -42,6 +43,11 @@ class Loss(ABC):
     @abstractmethod
     def slope(self, margins: Array, targets: Array) -> Array:
         """psi', elementwise; never beyond `lipschitz`, in floats too."""
+
+    @abstractmethod
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        """psi', elementwise, from margins as pairs of doubles: within 2^-85 of the exact one, in units of `lipschitz`
+        times `smoothness` times the largest of the targets and 1, where these are above 1."""
 
     @abstractmethod
     def curvature(self, margins: Array, targets: Array) -> Array:

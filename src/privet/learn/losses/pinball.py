@@ -7,6 +7,8 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, open_fraction, set_frozen
+from privet.learn.losses import double_double as wide
+from privet.learn.losses.double_double import Pair
 from privet.learn.losses.loss import Loss
 
 
@@ -42,6 +44,12 @@ class Pinball(Loss):
     def slope(self, margins: Array, targets: Array) -> Array:
         q = self.quantile
         return np.clip((margins - targets) / (2.0 * self.half_width) + 0.5 - q, -q, 1.0 - q)
+
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        q = self.quantile
+        far = wide.over(wide.add(margins, wide.pair(-targets)), wide.pair(2.0 * self.half_width))
+        one_less = wide.exact_add(np.asarray(1.0), np.asarray(-q))
+        return wide.within(wide.add(far, wide.exact_add(np.asarray(0.5), np.asarray(-q))), wide.pair(-q), one_less)
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         return np.where(np.abs(margins - targets) <= self.half_width, self.smoothness, 0.0)

@@ -7,6 +7,8 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, at_least, set_frozen
+from privet.learn.losses import double_double as wide
+from privet.learn.losses.double_double import Pair
 from privet.learn.losses.loss import Loss
 
 
@@ -59,6 +61,13 @@ class ClippedPoisson(Loss):
     def slope(self, margins: Array, targets: Array) -> Array:
         with np.errstate(over="ignore"):
             return np.clip(np.exp(margins) - self._counts(targets), -self.bend, self.bend)
+
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        top = np.log(self.smoothness) + 1.0  # beyond, the slope is clipped for every count
+        rate = wide.power(wide.within(margins, wide.pair(-700.0), wide.pair(top)))
+        return wide.within(
+            wide.add(rate, wide.pair(-self._counts(targets))), wide.pair(-self.bend), wide.pair(self.bend)
+        )
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         with np.errstate(over="ignore"):

@@ -8,6 +8,8 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.learn.losses import double_double as wide
+from privet.learn.losses.double_double import Pair
 from privet.learn.losses.loss import Loss
 
 
@@ -53,6 +55,19 @@ class Softmax(Loss):
         shares = self._shares(margins)
         shares[np.arange(len(targets)), targets.astype(np.int64)] -= 1.0
         return shares
+
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        rows = np.arange(len(targets))
+        first = margins[0].argmax(axis=1)
+        top = margins[0][rows, first][:, None], margins[1][rows, first][:, None]
+        powers = wide.power(wide.add(margins, wide.negative(top)))
+        total = wide.pair(np.zeros(len(targets)))
+        for k in range(self.classes):
+            total = wide.add(total, (powers[0][:, k], powers[1][:, k]))
+        shares = wide.over(powers, (total[0][:, None], total[1][:, None]))
+        chosen = np.zeros_like(margins[0])
+        chosen[rows, targets.astype(np.int64)] = 1.0
+        return wide.add(shares, wide.pair(-chosen))
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         """p_k (1 - p_k): the diagonal of the Hessian in the margins."""

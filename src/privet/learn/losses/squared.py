@@ -7,6 +7,8 @@ from typing import final
 import numpy as np
 
 from privet._numerics import Array
+from privet.learn.losses import double_double as wide
+from privet.learn.losses.double_double import Pair
 from privet.learn.losses.loss import Loss
 
 
@@ -32,6 +34,9 @@ class Squared(Loss):
 
     def slope(self, margins: Array, targets: Array) -> Array:
         return np.asarray(margins - targets)
+
+    def wide_slope(self, margins: Pair, targets: Array) -> Pair:
+        return wide.add(margins, wide.pair(-targets))
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         return np.ones_like(margins)

@@ -18,6 +18,7 @@ from privet.privacy import Unit
 _SHRINK = 1.0 - 2.0**-20  # rows are clipped to a little less than the norm: what rounding adds in float64 is far less
 _TILE = 2**17  # numbers that stay in the cache of a processor from one step to the next
 _KEPT = 2**26  # numbers of unit rows that are kept from pass to pass: half a gigabyte
+ROW_STEPS = 2.0**21  # of rows that are gone through several times: what is added up over them can be added up exactly
 _INTERCEPT = 1.0 / 3.0  # the constant column, as a share of the row norm: 5% more noise buys the intercept
 
 
@@ -135,14 +136,15 @@ class Task:
             yield chunk, encoded, bad
 
     def passes(self, records: Records) -> Callable[[], Iterator[Chunk]]:
-        """A function that goes through all unit rows whenever it is called: they are kept where that takes little memory,
-        and made anew, chunk by chunk, where it does not. Not releasable.
+        """A function that goes through all unit rows whenever it is called, rounded towards zero to multiples of
+        1/`ROW_STEPS`: they are kept where that takes little memory, and made anew, chunk by chunk, where it does not. Not
+        releasable.
         """
         kept: list[Chunk] = []
         size = 0
         if not records.kept:
             return UnitPasses(self, records)
-        for chunk in self.unit_chunks(records):
+        for chunk in map(_stepped, self.unit_chunks(records)):
             kept.append(chunk)
             size += int(getattr(chunk.rows, "nnz", chunk.rows.size))
             if size > _KEPT:
@@ -265,7 +267,7 @@ class Task:
 @final
 @dataclass(frozen=True)
 class UnitPasses:
-    """Passes through unit rows that are made anew each time.
+    """Passes through unit rows that are made anew each time, rounded as `Task.passes` says.
 
     >>> sum(len(chunk.targets) for chunk in UnitPasses(Task(features=2, row_norm=1.0), _example(np.zeros((3, 2))))())
     3
@@ -275,12 +277,21 @@ class UnitPasses:
     records: Records
 
     def __call__(self) -> Iterator[Chunk]:
-        return self.task.unit_chunks(self.records)
+        return map(_stepped, self.task.unit_chunks(self.records))
 
     def exact_added(self, part: Callable[[Iterator[Chunk]], Any]) -> Any:
         """A sum over unit rows: not releasable."""
         task = self.task  # the records themselves are not sent anywhere
-        return self.records.exact_added(lambda records: part(task.unit_chunks(records)))
+        return self.records.exact_added(lambda records: part(map(_stepped, task.unit_chunks(records))))
+
+
+def _stepped(chunk: Chunk) -> Chunk:
+    """Rows in multiples of 1/ROW_STEPS, towards zero: none gets longer."""
+    held = chunk.rows if isinstance(chunk.rows, np.ndarray) else chunk.rows.data
+    held *= ROW_STEPS
+    np.trunc(held, out=held)
+    held /= ROW_STEPS
+    return chunk
 
 
 def _positive(name: str, value: object) -> float:

@@ -150,6 +150,9 @@ class PrivateSearchCV(PrivateEstimator):
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_
 
+    def _predicts_numbers(self) -> bool:
+        return isinstance(self.estimator, PrivateEstimator) and self.estimator._predicts_numbers()
+
     def _check_targets(self, targets: Any) -> None:
         if isinstance(self.estimator, PrivateEstimator):
             self.estimator._check_targets(targets)

@@ -107,3 +107,35 @@ def cms11_price(loss: Loss, scale: float, strength: float) -> float:
     5.5835
     """
     return 2.0 * loss.lipschitz / scale + 2.0 * math.log1p(loss.smoothness / strength)
+
+
+def jacobian_of(model: Loss, strength: float) -> float:
+    """The most that one record changes the determinant of the Hessian by, as a logarithm.
+
+    >>> from privet.learn.losses import Softmax
+    >>> round(jacobian_of(Softmax(3), 1.0), 6) == round(2.0 * math.log(4.0 / 3.0), 6)
+    True
+    """
+    if model.shape == "softmax":
+        return (model.outputs - 1) * math.log1p(1.0 / (model.outputs * strength))
+    return math.log1p(model.smoothness / strength)
+
+
+def pure_price(model: Loss, scale: float, strength: float, gradients: float) -> float:
+    """Pure epsilon of the linear term with length Gamma(d, scale L), where 1 or 2 gradients move."""
+    if model.shape != "logistic":
+        return gradients / scale + jacobian_of(model, strength)
+    kappa, rate = 1.0 / strength, 1.0 / scale
+    # the maximum over t of rate t + ln(1 + kappa t(1 - t)): where rate (1 + kappa t - kappa t^2) + kappa (1 - 2t) = 0
+    best = _peak(rate, kappa)
+    inner = max(rate, rate * best + math.log1p(kappa * best * (1.0 - best)))
+    return inner + (gradients - 1.0) * rate
+
+
+def _peak(rate: float, kappa: float) -> float:
+    """rate kappa t^2 + (2 kappa - rate kappa) t - (rate + kappa) = 0, its root within [0, 1]."""
+    a, b, c = rate * kappa, 2.0 * kappa - rate * kappa, rate + kappa
+    root = math.sqrt(b * b + 4.0 * a * c)
+    if b > 0.0:  # whichever form subtracts nothing: a small rate must not lose the Jacobian
+        return min(1.0, 2.0 * c / (b + root))
+    return min(1.0, (root - b) / (2.0 * a)) if a > 0.0 else 1.0

@@ -1,6 +1,12 @@
-"""The minimum of a regularised objective by damped Newton steps, with a certificate that holds in exact arithmetic."""
+"""The minimum of a regularised objective by damped Newton steps, with a certificate that holds in exact arithmetic.
 
+Steps in doubles come near; where doubles cannot certify the point, or got stuck, steps on exact sums follow, whose
+certificate no number of records can spoil.
+"""
+
+import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,12 +18,15 @@ from privet.learn.losses import Loss
 from privet.learn.problem import Chunk
 from privet.learn.problem.array_records import dense
 from privet.learn.problem.task import UnitPasses
+from privet.learn.solvers.exact_gradient import Place, exact_gradient
 
 _TILE = 1_024  # rows that are added up in any order, in the cache of a processor; their sums are added in long doubles
 _WIDTH = 16  # numbers in the widest vectors of a processor
 _UNIT = 2.0**-53
 _STEPS = 100
 _HALVINGS = 40
+_SURE_STEPS = 1_000  # of steps on exact sums: a few suffice
+_BISECTIONS = 60
 _DIRECT = 1_000  # columns: up to here Hessians are built and solved
 _THIN = 8  # one record in so many is enough to come near the minimum
 _ENOUGH = 20  # records a column for that
@@ -43,6 +52,19 @@ class Point(NamedTuple):
         return float(np.linalg.norm(self.gradient))
 
 
+class SurePoint(NamedTuple):
+    """A point, the gradient of an objective there, and how far that can be off."""
+
+    at: Place
+    gradient: Array
+    miss: float
+
+    @property
+    def bound(self) -> float:
+        """No less than the length of the exact gradient."""
+        return float(np.linalg.norm(self.gradient)) * (1.0 + 1e-12) + self.miss
+
+
 class Objective(NamedTuple):
     """sum psi(x.w; y) + (strength/2)|w|^2 + linear.w over unit rows: over one in `every`, in each of the chunks."""
 
@@ -59,31 +81,37 @@ class Objective(NamedTuple):
             return passes.exact_added(lambda chunks: part(_thinned(chunks, every)))
         return part(_thinned(passes(), every))
 
-    def point(self, w: Array, *, wide: bool = False) -> Point:
-        """The gradient at w. `wide` takes margins in long doubles too, for many records: slower, and about 500 times
-        sharper."""
+    def point(self, w: Array) -> Point:
+        """The gradient at w, in doubles."""
         loss = self.loss
-        total, slopes, records, added = self.added(lambda chunks: _in_long_doubles(chunks, loss, w, wide))
+        total, slopes, records, added = self.added(lambda chunks: _in_long_doubles(chunks, loss, w))
         total = total + self.strength * w.astype(np.longdouble) + self.linear
         gradient = total.astype(np.float64)
         found = float(np.linalg.norm(gradient)) * (1.0 + 1e-12)
-        return Point(w, gradient, found + self._rounding(w, slopes, records, added, wide), records)
+        return Point(w, gradient, found + self._rounding(w, slopes, records, added), records)
+
+    def exact_point(self, at: Place, tolerance: float) -> "SurePoint":
+        """The gradient at a point from exact sums; slopes are pairs of doubles where doubles may be too far off."""
+        for wide in (False, True):
+            gradient, miss = exact_gradient(self.added, self.loss, self.strength, self.linear, at, wide=wide)
+            if miss <= tolerance / 4.0:
+                break
+        return SurePoint(at, gradient, miss)
 
     def value(self, w: Array) -> float:
         loss = self.loss
         total = float(self.added(lambda chunks: _value(chunks, loss, w)))
         return total + 0.5 * self.strength * float(w @ w) + float(self.linear @ w)
 
-    def _rounding(self, w: Array, slopes: float, records: int, added: int, wide: bool) -> float:
+    def _rounding(self, w: Array, slopes: float, records: int, added: int) -> float:
         """All that rounding can have done to a gradient."""
         loss, size, length = self.loss, len(w) // self.loss.outputs, float(np.linalg.norm(w))
         own = 16.0 if loss.outputs == 1 else 16.0 + 2.0 * loss.outputs  # shares are divided by a sum over classes
         # a margin is off by size |w| units, and by one more when it is rounded to a double; hence a slope by smoothness
         # times that, and by a few units of its own; of several margins the lengths say the same
         longer = float(np.finfo(np.longdouble).eps) / _UNIT
-        unit = longer if wide else 1.0
-        each = loss.smoothness * 1.01 * (size * unit + 1.0) * length + own * loss.lipschitz
-        tiles = (_TILE + 2.0) * 1.01 * unit * slopes
+        each = loss.smoothness * 1.01 * (size + 1.0) * length + own * loss.lipschitz
+        tiles = (_TILE + 2.0) * 1.01 * slopes
         sums = (added + 4.0) * longer * slopes
         rest = 8.0 * (self.strength * length + float(np.linalg.norm(self.linear)) + slopes * 2.0**-10)
         return _UNIT * (records * each + tiles + sums + rest)
@@ -119,15 +147,14 @@ def _tiles(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
             yield Chunk(rows[start : start + _TILE], targets[start : start + _TILE])
 
 
-def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array, wide: bool) -> tuple[Array, float, int, int]:
+def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array) -> tuple[Array, float, int, int]:
     """The gradient of the losses, a sum that is no less than that of the lengths of slopes, and the numbers of records and
     of additions."""
     total, slopes, records, added = np.zeros(len(w), dtype=np.longdouble), 0.0, 0, 1  # one for the sum over pieces
     for rows, targets, _ in _tiles(chunks):
-        tile = dense(rows).astype(np.longdouble) if wide else rows
-        computed = loss.slope(np.asarray(_margins(tile, loss, w), dtype=np.float64), targets)
+        computed = loss.slope(_margins(rows, loss, w), targets)
         slopes, records, added = slopes + float(np.abs(computed).sum()), records + len(computed), added + 1
-        total += (tile.T @ computed).T.ravel()
+        total += (rows.T @ computed).T.ravel()
     return total, slopes, records, added
 
 
@@ -179,42 +206,89 @@ def _hessian_times(chunks: Iterator[Chunk], loss: Loss, w: Array, v: Array) -> A
     return np.asarray(total)
 
 
-def minimiser(objective: Objective, tolerance: float) -> Array:
-    """A point where the gradient is no longer than `tolerance`, in exact arithmetic on the floats that rows are.
+def minimiser(objective: Objective, tolerance: float) -> Array | list[Fraction]:
+    """A point where the gradient is no longer than `tolerance`, in exact arithmetic on the floats that rows are: as
+    fractions where no doubles are near enough.
 
-    Where that cannot be certified, nothing is returned: a point further off would not be what was paid for. Noise is
-    drawn before and never again.
+    Noise is drawn before and never again. Whatever the records are, there is such a point and it is found: that must not
+    depend on them (docs/proofs/learn/objective_fit.md).
     """
 
-    def done(at: Point) -> bool:
-        return at.bound <= tolerance or (
-            at.length <= tolerance / 4.0 and certified(objective, at.w, wide=True) <= tolerance
-        )
+    def done(at: Point) -> bool:  # a computed gradient may be short long before doubles can certify it
+        return at.bound <= tolerance or at.length <= tolerance / 8.0
 
-    w, inverse = _rough(objective)
-    found = _descent(objective, w, inverse, done, _DOUBLE)[0]
-    if found.bound <= tolerance or certified(objective, found.w, wide=True) <= tolerance:
-        return found.w
+    with np.errstate(all="ignore"):  # a warning would tell about values
+        w, inverse = _rough(objective)
+        found = _descent(objective, w, inverse, done, _DOUBLE)[0]
+        if found.bound <= tolerance:
+            return found.w
+        return _certain(objective, found.w, tolerance)
+
+
+def _certain(objective: Objective, w: Array, tolerance: float) -> list[Fraction]:
+    """The minimum by steps on exact sums, from wherever steps in doubles came to."""
+    start = w if np.isfinite(w).all() else np.zeros(len(w))
+    here = objective.exact_point(Place.of(start, np.zeros(len(w))), tolerance)
+    for _ in range(_SURE_STEPS):
+        if here.bound <= tolerance:
+            return [
+                sum(map(Fraction, each), Fraction(0))
+                for each in zip(*map(np.ndarray.tolist, here.at.parts), strict=True)
+            ]
+        here = _onwards(objective, here, tolerance)
     raise ReleaseFailed(
         "the minimum was not found to the precision that the guarantee needs, so nothing is released; the charge stays. "
         "Give a larger tolerance= to the solver"
     )
 
 
-def _rough(objective: Objective) -> tuple[Array, Inverse | None]:
+def _onwards(objective: Objective, here: SurePoint, tolerance: float) -> SurePoint:
+    """Along the Newton step: all of it where that halves the gradient or still leads downhill, else to about where it
+    begins to lead uphill, which signs of slopes tell, as no comparison of rounded values could."""
+    step = -_sure_inverse(objective, here.at.rounded)(here.gradient)
+    first = float(here.gradient @ step)
+    moved = objective.exact_point(here.at.moved(step), tolerance)
+    if moved.bound <= 0.5 * here.bound or float(moved.gradient @ step) <= 0.0:
+        return moved
+    low, high, best = 0.0, 1.0, here
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2.0
+        moved = objective.exact_point(here.at.moved(middle * step), tolerance)
+        slope = float(moved.gradient @ step)
+        if slope > 0.0:
+            high = middle
+            continue
+        low, best = middle, moved
+        if slope >= 0.5 * first:
+            break
+    return best
+
+
+def _sure_inverse(objective: Objective, w: Array) -> Inverse:
+    """Division by a Hessian none of whose eigenvalues rounding has made smaller than the regulariser allows."""
+    if len(w) > _DIRECT:
+        return lambda gradient: _conjugate(objective, w, gradient, 1e-8)
+    values, turn = np.linalg.eigh(objective.hessian(w))
+    values = np.maximum(values, objective.strength)
+    return lambda gradient: np.asarray(turn @ ((turn.T @ gradient) / values))
+
+
+def _rough(objective: Objective, records: float = math.inf) -> tuple[Array, Inverse | None]:
     """About the minimum, and what divides by about the Hessian there: those for one record in eight, if they are many,
-    found in the same way."""
+    found in the same way. Of each chunk one record is left at least, so that the records, of whom there are `records`, get
+    fewer only for a while."""
     size = len(objective.linear)
     if size > _DIRECT:
         return np.zeros(size), None
     thin = objective.thin()
-    if int(thin.added(_count)) < _ENOUGH * size:
+    left = int(thin.added(_count))
+    if left < _ENOUGH * size or 2 * left > records:
         return np.zeros(size), None
 
     def done(at: Point) -> bool:  # what the other records say is farther off
         return at.length <= 0.1 * thin.loss.lipschitz * at.records**0.5
 
-    at, inverse = _descent(thin, *_rough(thin), done, _SINGLE)
+    at, inverse = _descent(thin, *_rough(thin, left), done, _SINGLE)
     return at.w, None if inverse is None else partial(_thick, inverse)
 
 
@@ -256,15 +330,18 @@ def _descent(
 def _inverse(objective: Objective, w: Array, kind: Any) -> Inverse:
     if len(w) > _DIRECT:
         return lambda gradient: _conjugate(objective, w, gradient)
-    made = np.linalg.inv(objective.hessian(w, kind))
+    try:
+        made = np.linalg.inv(objective.hessian(w, kind))
+    except np.linalg.LinAlgError:
+        return _sure_inverse(objective, w)
     return lambda gradient: np.asarray(made @ gradient)
 
 
-def _conjugate(objective: Objective, w: Array, gradient: Array) -> Array:
+def _conjugate(objective: Objective, w: Array, gradient: Array, most: float = 1e-3) -> Array:
     """By conjugate gradients: Hessians of many columns are multiplied, not built."""
     from scipy.sparse.linalg import LinearOperator, cg
 
-    size, rest = len(w), min(1e-3, float(np.linalg.norm(gradient)) ** 0.5)
+    size, rest = len(w), min(most, float(np.linalg.norm(gradient)) ** 0.5)
     hessian = LinearOperator((size, size), matvec=lambda v: objective.hessian_times(w, v), dtype=np.float64)
     return np.asarray(cg(hessian, gradient, rtol=rest, atol=0.0)[0])
 
@@ -272,6 +349,7 @@ def _conjugate(objective: Objective, w: Array, gradient: Array) -> Array:
 def _corrected(inverse: Inverse, seen: list[tuple[Array, Array]], gradient: Array) -> Array:
     """The Newton step for a Hessian that agrees with the steps and changes of gradients that were seen (L-BFGS)."""
     shares = []
+    seen = [(step, change) for step, change in seen if float(step @ change) > 0.0]  # as exact ones would be
     for step, change in reversed(seen):
         shares.append(float(step @ gradient) / float(step @ change))
         gradient = gradient - shares[-1] * change
@@ -302,6 +380,6 @@ def _damped(objective: Objective, at: Point, step: Array, halvings: int, shortes
     return at
 
 
-def certified(objective: Objective, w: Array, *, wide: bool = False) -> float:
+def certified(objective: Objective, w: Array) -> float:
     """An upper bound on the length of the exact gradient at w: the computed one, and all that rounding can have done."""
-    return objective.point(w, wide=wide).bound
+    return objective.point(w).bound

@@ -21,15 +21,18 @@ from privet.learn.solvers.analyses import (
     Point,
     cms11_price,
     ends,
+    jacobian_of,
     least_strength,
     proved_price,
     proved_sigma,
+    pure_price,
     rkw_curvature,
 )
 from privet.learn.solvers.budget import shape_of
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.tolerance import chosen_tolerance, least_tolerance, linear_grid
 from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
@@ -47,7 +50,6 @@ from privet.privacy import (
 
 _SHARE = 0.005  # of epsilon and of delta, for the noise that covers what separates a minimum from a computed one
 _ROUNDED = 0.02  # where the price is one point: what accountants round when they compose it, too
-_TOLERANCE = 1e-7
 _STRENGTH_OF_CLASSES = 8.0  # times 1/epsilon: with less, determinants cost more than a weaker regulariser gives
 
 
@@ -66,6 +68,9 @@ class ObjectivePerturbation(Solver):
     (Redberg, Koskela & Wang 2023), "kst12" (Kifer, Smith & Thakurta 2012), "amp" (Iyengar et al. 2019), and for a pure
     epsilon "cms11" (Chaudhuri, Monteleoni & Sarwate 2011). They need a stronger regulariser, which they then get.
 
+    `tolerance` is how short a gradient has to be at the computed minimum: 1e-7, or more where the linear term is so large
+    that less means nothing.
+
     >>> task = Task(features=2, row_norm=1.0, target=Classes((0, 1)))
     >>> plan = ObjectivePerturbation().plan(task, Logistic(), Guarantee(1.0, 1e-6))
     >>> plan.strength, round(plan.sigma, 1)
@@ -73,7 +78,7 @@ class ObjectivePerturbation(Solver):
     """
 
     strength: float | None = None
-    tolerance: float = _TOLERANCE
+    tolerance: float | None = None
     analysis: Analysis = "sharp"
 
     def __post_init__(self) -> None:
@@ -81,7 +86,8 @@ class ObjectivePerturbation(Solver):
             raise InvalidParameter(f"analysis must be one of {', '.join(get_args(Analysis))}")
         if self.strength is not None:
             set_frozen(self, strength=above("strength", self.strength, 0.0))
-        set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
+        if self.tolerance is not None:
+            set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if loss.outputs != 1 and self.analysis != "sharp":
@@ -166,13 +172,24 @@ class _Fit(OnRecords, Mechanism[Any, Any]):
         terms = np.ldexp(np.asarray(self._linear(runs, source), dtype=np.float64), self._grid.exponent)
         nearly = self.tolerance - self._rounding
         minima = [minimiser(Objective(passes, self.model, self.strength, b), nearly) for b in terms]
-        drawn = np.asarray(self.output._draw(self.output._prepare(np.array(minima)), 1, source))[0]
-        return drawn.reshape(runs, *shape_of(self.task, self.model))
+        parts: Any = minima  # noise of the kind Ball is one vector for each minimum; normal noise is drawn at once
+        if isinstance(self.output, Gaussian) and all(isinstance(each, np.ndarray) for each in minima):
+            parts = [np.array(minima)]
+        drawn = [np.asarray(self.output._draw(self.output._prepare(each), 1, source))[0] for each in parts]
+        return np.array(drawn).reshape(runs, *shape_of(self.task, self.model))
 
     @property
     def _grid(self) -> Grid:
-        """Fine enough that rounding the linear term is a thousandth of the tolerance."""
-        return Grid.finer_than(self.tolerance / math.sqrt(self._size), 10)
+        """Of the linear term."""
+        return linear_grid(self.tolerance, self._spread, self._size)
+
+    @property
+    @abstractmethod
+    def _spread(self) -> float:
+        """The standard deviation of each number of the linear term."""
+
+    def _check_tolerance(self) -> None:
+        chosen_tolerance(self.tolerance, least_tolerance(self.model, self._spread, self._size))
 
     @property
     def _rounding(self) -> float:
@@ -209,7 +226,12 @@ class ObjectiveFit(_Fit):
             raise InvalidParameter('analysis must be "sharp", "rkw", "kst12" or "amp" where noise is normal')
         if self.point is not None:
             set_frozen(self, point=Point(*self.point))
+        self._check_tolerance()
         self._price()  # refuses what the analysis does not prove
+
+    @property
+    def _spread(self) -> float:
+        return self.sigma
 
     @classmethod
     def planned(
@@ -218,7 +240,7 @@ class ObjectiveFit(_Fit):
         model: Loss,
         target: Guarantee,
         strength: float,
-        tolerance: float,
+        tolerance: float | None = None,
         analysis: Analysis = "sharp",
     ) -> "ObjectiveFit":
         """The least noise for the target: one in 200 of epsilon and delta goes to the output."""
@@ -226,6 +248,7 @@ class ObjectiveFit(_Fit):
         share = _SHARE if analysis in ("sharp", "rkw") else _ROUNDED
         main = Point(target.epsilon * (1.0 - share), target.delta * (1.0 - _SHARE))
         sigma = _least_sigma(model, main, strength, analysis, task.unit)
+        tolerance = chosen_tolerance(tolerance, least_tolerance(model, sigma, task.dimension * model.outputs))
         moved = Sensitivity(Fraction(2) * Fraction(tolerance) / Fraction(strength), norm="l2", unit=task.unit)
         output = Gaussian.for_budget(epsilon=target.epsilon * _SHARE, delta=target.delta * _SHARE, sensitivity=moved)
         return cls(
@@ -305,6 +328,11 @@ class PureObjectiveFit(_Fit):
         set_frozen(self, scale=above("scale", self.scale, 0.0))
         if not isinstance(self.output, Ball):
             raise InvalidParameter("a pure guarantee needs output noise of the kind Ball")
+        self._check_tolerance()
+
+    @property
+    def _spread(self) -> float:
+        return self.scale * math.sqrt(self._size + 1.0)
 
     @classmethod
     def planned(
@@ -313,7 +341,7 @@ class PureObjectiveFit(_Fit):
         model: Loss,
         epsilon: float,
         strength: float,
-        tolerance: float,
+        tolerance: float | None = None,
         analysis: Analysis = "sharp",
     ) -> "PureObjectiveFit":
         """The least noise for epsilon; where the Jacobian alone costs more than half of it, a stronger regulariser."""
@@ -326,6 +354,9 @@ class PureObjectiveFit(_Fit):
             return cls._cost(model, scale * model.lipschitz, strength, analysis, task.unit) <= main
 
         scale = bisect(enough, 1e-9, 8.0 / main * (1.0 + main))
+        size = task.dimension * model.outputs
+        spread = scale * model.lipschitz * math.sqrt(size + 1.0)
+        tolerance = chosen_tolerance(tolerance, least_tolerance(model, spread, size))
         moved = Sensitivity(Fraction(2) * Fraction(tolerance) / Fraction(strength), norm="l2", unit=task.unit)
         output = Ball.for_budget(epsilon=epsilon * _SHARE, sensitivity=moved)
         made = cls(
@@ -377,17 +408,6 @@ def check_classes(task: Task, model: Loss) -> None:
         raise InvalidParameter("objective perturbation is proved for one margin and for the softmax loss")
     elif not isinstance(task.target, Classes) or len(task.target.labels) != model.outputs:
         raise InvalidParameter("this loss has a margin for each class, and classes= holds another number of them")
-
-
-def jacobian_of(model: Loss, strength: float) -> float:
-    """The most that one record changes the determinant of the Hessian by, as a logarithm.
-
-    >>> round(jacobian_of(Softmax(3), 1.0), 6) == round(2.0 * math.log(4.0 / 3.0), 6)
-    True
-    """
-    if model.shape == "softmax":
-        return (model.outputs - 1) * math.log1p(1.0 / (model.outputs * strength))
-    return math.log1p(model.smoothness / strength)
 
 
 def _least_sigma(model: Loss, point: Point, strength: float, analysis: Analysis, unit: Unit) -> float:
@@ -451,23 +471,3 @@ def _smallest(missing: Callable[[float], float], bad: tuple[float, float], good:
         seen = guess, missing(guess)
         bad, good = (bad, seen) if seen[1] <= 0.0 else (seen, good)
     return good[0]
-
-
-def pure_price(model: Loss, scale: float, strength: float, gradients: float) -> float:
-    """Pure epsilon of the linear term with length Gamma(d, scale L), where 1 or 2 gradients move."""
-    if model.shape != "logistic":
-        return gradients / scale + jacobian_of(model, strength)
-    kappa, rate = 1.0 / strength, 1.0 / scale
-    # the maximum over t of rate t + ln(1 + kappa t(1 - t)): where rate (1 + kappa t - kappa t^2) + kappa (1 - 2t) = 0
-    best = _peak(rate, kappa)
-    inner = max(rate, rate * best + math.log1p(kappa * best * (1.0 - best)))
-    return inner + (gradients - 1.0) * rate
-
-
-def _peak(rate: float, kappa: float) -> float:
-    """rate kappa t^2 + (2 kappa - rate kappa) t - (rate + kappa) = 0, its root within [0, 1]."""
-    a, b, c = rate * kappa, 2.0 * kappa - rate * kappa, rate + kappa
-    root = math.sqrt(b * b + 4.0 * a * c)
-    if b > 0.0:  # whichever form subtracts nothing: a small rate must not lose the Jacobian
-        return min(1.0, 2.0 * c / (b + root))
-    return min(1.0, (root - b) / (2.0 * a)) if a > 0.0 else 1.0

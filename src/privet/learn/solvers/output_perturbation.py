@@ -16,12 +16,11 @@ from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.tolerance import chosen_tolerance, least_tolerance
 from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import Guarantee, PrivacyLoss, Unit
-
-_TOLERANCE = 1e-7
 
 
 @final
@@ -31,7 +30,7 @@ class OutputPerturbation(Solver):
 
     `strength` is that of the regulariser on the scale of unit rows and sums. "optimal" balances what the regulariser
     costs against what the noise costs, for a minimum of length at most `radius` (on unit rows) among `rows` records: both
-    must be public.
+    must be public. `tolerance` is how short a gradient has to be at the computed minimum.
 
     The answer is argmin sum_i psi(x_i w; y_i) + strength |w|^2/2, plus N(0, (Delta/mu)^2 I), Delta = L/strength
     (twice under replace).
@@ -45,7 +44,7 @@ class OutputPerturbation(Solver):
     strength: float | Literal["optimal"] = "optimal"
     radius: float = 10.0
     rows: int | None = None
-    tolerance: float = _TOLERANCE
+    tolerance: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.strength, str):
@@ -53,7 +52,9 @@ class OutputPerturbation(Solver):
                 raise InvalidParameter('strength must be a positive number or "optimal"')
         else:
             set_frozen(self, strength=above("strength", self.strength, 0.0))
-        set_frozen(self, radius=above("radius", self.radius, 0.0), tolerance=above("tolerance", self.tolerance, 0.0))
+        set_frozen(self, radius=above("radius", self.radius, 0.0))
+        if self.tolerance is not None:
+            set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
         if self.rows is not None:
             set_frozen(self, rows=count("rows", self.rows, 1))
 
@@ -61,12 +62,13 @@ class OutputPerturbation(Solver):
         if loss.outputs != 1:
             raise InvalidParameter("this solver is for losses of one margin; for several classes take Preconditioned()")
         strength = self._optimal(task, loss, target) if isinstance(self.strength, str) else self.strength
-        moved = minimum_reach(loss, strength, self.tolerance, task.unit)
+        tolerance = chosen_tolerance(self.tolerance, least_tolerance(loss))
+        moved = minimum_reach(loss, strength, tolerance, task.unit)
         pure = target.epsilon is not None and target.delta == 0.0
         made: Gaussian | Ball = (Ball if pure else Gaussian).for_budget(
             epsilon=target.epsilon, delta=target.delta, rho=target.rho, mu=target.mu, sensitivity=moved
         )
-        return OutputFit(task=task, model=loss, strength=strength, tolerance=self.tolerance, noise=made, at=made.at)
+        return OutputFit(task=task, model=loss, strength=strength, tolerance=tolerance, noise=made, at=made.at)
 
     def _optimal(self, task: Task, loss: Loss, target: Guarantee) -> float:
         """The strength that minimises strength D^2/2 + L E|z|, for noise of standard deviation reach/(strength mu)."""
@@ -120,7 +122,8 @@ class OutputFit(OnRecords, Mechanism[Any, Any]):
         instance("model", self.model, Loss)
         self.task.one_margin()
         set_frozen(self, strength=above("strength", self.strength, 0.0))
-        set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
+        tolerance = above("tolerance", self.tolerance, 0.0)
+        set_frozen(self, tolerance=chosen_tolerance(tolerance, least_tolerance(self.model)))
         instance("noise", self.noise, Gaussian, Ball)
         needed = minimum_reach(self.model, self.strength, self.tolerance, self.task.unit)
         check_reach("noise", self.noise.sensitivity, needed)
@@ -129,11 +132,11 @@ class OutputFit(OnRecords, Mechanism[Any, Any]):
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
 
-    def _prepare(self, value: Records) -> Array:
+    def _prepare(self, value: Records) -> Array | list[Fraction]:
         nothing = np.zeros(self.task.dimension)
         return minimiser(Objective(self.task.passes(value), self.model, self.strength, nothing), self.tolerance)
 
-    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
+    def _draw(self, prepared: Array | list[Fraction], runs: int, source: Source) -> Array:
         return np.asarray(self.noise._draw(self.noise._prepare(prepared), runs, source))
 
     def error(self, confidence: float = 0.95) -> ErrorBar | None:

@@ -68,6 +68,16 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) or exact_ratio(value) is not None or _nan_by_type(value)
 
 
+def is_single(value: object) -> bool:
+    """Whether this is one element and no container of them. An element is data, and one that is no number is missing,
+    in a stream as in a list.
+
+    >>> is_single(3), is_single(None), is_single("3"), is_single([3])
+    (True, True, True, False)
+    """
+    return is_number(value) or isinstance(value, str | bytes) or not hasattr(value, "__iter__")
+
+
 def _nan_by_type(value: object) -> bool:
     return isinstance(value, np.floating | Decimal)
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, final
 from privet._validate import count
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.above_threshold import InsecureNumber
-from privet.mechanisms.families.columns import is_number
+from privet.mechanisms.families.columns import is_single
 from privet.workloads.estimate import Estimate
 
 
@@ -57,7 +57,7 @@ class CountStream:
         taken.
         """
         try:
-            if not is_number(counted):
+            if not is_single(counted):  # what is no number is data, and counts as 0, as in a list
                 raise InvalidData("the count of a step must be a single number")
             if self._process != os.getpid():
                 raise InvalidParameter("a stream lives in the process that started it: a fork would answer steps twice")
