@@ -129,9 +129,51 @@ plant(
 plant(
     "minimum: the certificate is ignored",
     "learn:minimiser",
-    "    if found.bound <= tolerance or certified(objective, found.w, wide=True) <= tolerance:\n",
-    "    if tolerance > 0.0:\n",
+    "        if found.bound <= tolerance:\n",
+    "        if tolerance > 0.0:\n",
     "tests/learn/test_minimise.py",
+)
+plant(
+    "minimum: the exact certificate is ignored",
+    "learn:_certain",
+    "if here.bound <= tolerance:",
+    "if tolerance > 0.0:",
+    "tests/learn/test_minimise.py -k spoils_the_certificate",
+)
+plant(
+    "minimum: slopes of doubles are taken for those of pairs",
+    "learn:exact_gradient",
+    "each = error_of_slopes(loss, wide,",
+    "each = error_of_slopes(loss, True,",
+    "tests/learn/test_minimise.py -k as_far_off_as_they_say",
+)
+plant(
+    "objective: a tolerance that rounding may exceed is taken",
+    "learn:chosen_tolerance",
+    "if given is not None and given < least:",
+    "if given is not None and given < 0.0:",
+    "tests/learn/test_tolerance.py -k refused",
+)
+plant(
+    "adassp: the exact eigenvalue decides on the ridge",
+    "learn:AdaSSPFit._run",
+    "ridge = self._ridge(seen)",
+    "ridge = self._ridge(low)",
+    "tests/learn/test_steering.py",
+)
+plant(
+    "boosted: the exact spread decides on the clip",
+    "learn:BoostedFit._with_slopes",
+    "clip = clip_of(float(squares), float(many), self.spread.sigma)",
+    "clip = clip_of(*(each / STEPS**2 for each in others), self.spread.sigma)",
+    "tests/learn/test_steering.py",
+)
+plant(
+    "coordinates: exact sizes decide on the clip",
+    "learn:CoordinateFit._moved",
+    "found = quantile_of_sizes(np.asarray(noisy),",
+    "found = quantile_of_sizes(columns.sizes(lengths, self.clip),",
+    "tests/learn/test_steering.py",
 )
 plant(
     "minimum: rounding is not certified",
