@@ -7,7 +7,6 @@ from privet import testing
 from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
 from privet.mechanisms import Example
 from privet.queries import BatchAnswers
-from privet.queries.batches import weight
 
 DATA = {"who": [1, 1, 2, 3], "ward": ["A", "B", "A", "C"], "age": [30, 70, 65, 10], "city": ["Rome"] * 4}
 COLUMNS = {"ward": pv.Category(["A", "B", "C", "D"]), "age": pv.Int(0, 110), "city": pv.Text()}
@@ -32,10 +31,10 @@ def asked(visits):
 
 def test_the_worst_relative_error_is_the_least(asked):
     made = asked.for_budget(epsilon=1.0)
-    weights = [weight(part) for part in made.parts]
+    weights = [part.weight() for part in made.parts]
     equal = [query.for_budget(epsilon=1.0 / 6.0) for _, query in asked.queries]
     assert max(weights) < 1.02 * min(weights)  # nothing can be taken from one without making another the worst
-    assert max(weights) < max(map(weight, equal))
+    assert max(weights) < max(part.weight() for part in equal)
 
 
 @pytest.mark.parametrize("promise", [{"epsilon": 1.0}, {"rho": 0.1}, {"epsilon": 1.0, "delta": 1e-6}, {"mu": 0.5}])
@@ -63,7 +62,7 @@ def test_gaussian_noise_is_taken_where_it_is_less(visits):
     assert made.loss.pure() == float("inf")
     assert made.at == 1e-5
     assert pv.accounting.epsilon(made.loss, delta=1e-5).upper <= 1.0 + 1e-9
-    assert max(map(weight, made.parts)) < 0.6 * max(map(weight, many.for_budget(epsilon=1.0).parts))
+    assert made.weight() < 0.6 * many.for_budget(epsilon=1.0).weight()
 
 
 def test_one_payment_and_an_answer_by_name(asked):

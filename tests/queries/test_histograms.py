@@ -12,7 +12,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import TopK
 from privet.queries.atoms import possible_patterns
 from privet.queries.histogram_answers import Distribution, _answered
-from privet.queries.table_answers import _counted
+from privet.queries.table_answers import counted
 from privet.tables.engines.reference import exact_aggregates
 
 SALTS = (1, 2, 3, 4, 5)
@@ -88,9 +88,9 @@ def test_cells_hold_every_row_that_can_be(conditions):
     made = table.counts(**conditions(table)).for_budget(epsilon=1.0)
     cells = exact_aggregates(made.plan, {"t": frame}, SALTS).rows
     answers = made.queries.workload.answers(cells)
-    for (name, each), counted in zip(asked.items(), answers, strict=True):
+    for (name, each), exact in zip(asked.items(), answers, strict=True):
         plain = table.where(each).agg(n=pv.count()).for_budget(epsilon=1.0)
-        assert exact_aggregates(plain.plan, {"t": frame}, SALTS).rows[0] == counted, name
+        assert exact_aggregates(plain.plan, {"t": frame}, SALTS).rows[0] == exact, name
 
 
 def test_cells_of_derived_columns():
@@ -182,7 +182,7 @@ def test_intervals_of_filtered_counts_and_marginals_cover():
         _, wide = _answered(made.queries.release(cells).value, made.queries.workload)
         for seed in range(runs):
             answers = made.queries.release(cells, source=noise.Seeded(seed)).value
-            _, low, high = _counted(made.queries.workload.answers(answers._cells), wide)
+            _, low, high = counted(made.queries.workload.answers(answers._cells), wide)
             held += (low <= truth) & (truth <= high)
         assert held.min() >= runs * 0.95 - 5 * math.sqrt(runs * 0.05 * 0.95)
         assert held.mean() >= 0.95 * runs - 2.5  # over all answers together

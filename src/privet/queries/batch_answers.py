@@ -7,14 +7,16 @@ from typing import Any, final
 import numpy as np
 
 from privet._validate import items, open_fraction, set_frozen
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, Example
 from privet.mechanisms.form import Form, Record
-from privet.mechanisms.mechanism import Mechanism, Source, register
+from privet.mechanisms.mechanism import Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 from privet.queries.aggregates import Count, CountPersons
 from privet.queries.measured import compiled
+from privet.queries.question import TableAlgorithm
 from privet.queries.table_answers import TableAnswers
+from privet.tables.bounded import Bounded
 from privet.tables.columns import Category
 from privet.tables.data import Data
 from privet.tables.keys import KeySet
@@ -25,7 +27,7 @@ from privet.tables.plan import Source as PrivateSource
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class BatchAnswers(Algorithm[Data, dict[str, Any]]):
+class BatchAnswers(TableAlgorithm, Algorithm[Data, dict[str, Any]]):
     """The answers of several queries by name, each by the mechanism of its own.
 
     **Guarantee:** the composition of the queries. All of them protect the same unit: a person who has rows in several
@@ -37,12 +39,12 @@ class BatchAnswers(Algorithm[Data, dict[str, Any]]):
     name = "batch_answers"
 
     labels: tuple[str, ...]
-    parts: tuple[Mechanism[Any, Any], ...]
+    parts: tuple[Any, ...]  # each a `TableAlgorithm`
     at: float | None = None
 
     def __post_init__(self) -> None:
         set_frozen(self, labels=items("labels", self.labels), parts=items("parts", self.parts))
-        if not all(isinstance(part, Mechanism) for part in self.parts):
+        if not all(isinstance(part, TableAlgorithm) for part in self.parts):
             raise InvalidParameter("parts must be the mechanisms of the queries")
         if not all(isinstance(label, str) for label in self.labels):
             raise InvalidParameter("labels must be texts, the names of the queries")
@@ -64,11 +66,11 @@ class BatchAnswers(Algorithm[Data, dict[str, Any]]):
     def form(self) -> Form:
         return Record({label: part.form for label, part in zip(self.labels, self.parts, strict=True)})
 
-    def _admit(self, value: Any) -> None:
-        if not isinstance(value, Data):
-            raise InvalidData("a batch is asked of the data that its tables know: ledger.release(batch, epsilon=...)")
-        for part in self.parts:
-            part.check(value)
+    def plans(self) -> tuple[Bounded, ...]:
+        return tuple(plan for part in self.parts for plan in part.plans())
+
+    def weight(self) -> float:
+        return max(float(part.weight()) for part in self.parts)
 
     def _run(self, prepared: Any, source: Source) -> dict[str, Any]:
         return {

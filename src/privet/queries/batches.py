@@ -7,17 +7,10 @@ from functools import reduce
 from typing import Any, Unpack, final
 
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms import DiscreteLaplace
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.batch_answers import BatchAnswers
-from privet.queries.covariance_answers import CovarianceAnswers
-from privet.queries.covariances import CovarianceQuestion
-from privet.queries.histogram_answers import HistogramAnswers, TopValues
-from privet.queries.histograms import HistogramQuestion, TopQuestion
-from privet.queries.query import Query
-from privet.queries.table_answers import TableAnswers
+from privet.queries.question import TableQuestion
 from privet.tables.data import Data
-from privet.workloads.marginals import Marginals
 
 _ROUNDS = 2
 Split = Callable[[list[float]], tuple[Guarantee, ...]]
@@ -50,13 +43,13 @@ class Batch:
     facts enter: bounds, numbers of groups, limits of a person. Discovered keys count as one group.
     """
 
-    queries: tuple[tuple[str, Any], ...]
+    queries: tuple[tuple[str, TableQuestion], ...]
 
     def __post_init__(self) -> None:
         if not self.queries:
             raise InvalidParameter("what is asked? Give queries by name: pv.batch(ages=query, wards=other)")
         for name, query in self.queries:
-            if not isinstance(query, Query | HistogramQuestion | TopQuestion | CovarianceQuestion):
+            if not isinstance(query, TableQuestion):
                 raise InvalidParameter(f"{name} must be a query of a table, got {type(query).__name__}")
         if len({query.unit for _, query in self.queries}) > 1:
             raise InvalidParameter("the queries of a batch must protect the same unit: pay for the others apart")
@@ -82,12 +75,12 @@ class Batch:
         made, shares = self._planned(Guarantee(**promise))
         told = {}
         for (name, query), share in zip(self.queries, shares, strict=True):
-            told[name] = _told(query, share)
+            told[name] = query.told(**share)
         return BatchPreview(told, dict(zip(told, shares, strict=True)), made)
 
     def explain(self) -> str:
         """The plan of every query."""
-        return "\n\n".join(f"{name}\n{query.explain()}" for name, query in self.queries if hasattr(query, "explain"))
+        return "\n\n".join(f"{name}\n{query.explain()}" for name, query in self.queries)
 
     def _planned(self, target: Guarantee) -> tuple[BatchAnswers, list[Promise]]:
         ways = []
@@ -98,7 +91,7 @@ class Batch:
                 refused = problem
         if not ways:
             raise refused
-        return min(ways, key=lambda way: max(map(weight, way[0].parts)))
+        return min(ways, key=lambda way: max(part.weight() for part in way[0].parts))
 
     def _splits(self, target: Guarantee) -> list[tuple[Split, float | None]]:
         """The ways to share a promise, each from weights to promises."""
@@ -118,7 +111,7 @@ class Batch:
         for _ in range(_ROUNDS):  # the noise of a share is in proportion to its inverse, apart from whole thresholds
             shares = [each.keywords() for each in split(weights)]
             parts = [query.for_budget(**share) for (_, query), share in zip(self.queries, shares, strict=True)]
-            weights = [size * weight(part) for size, part in zip(_sizes(shares), parts, strict=True)]
+            weights = [size * part.weight() for size, part in zip(_sizes(shares), parts, strict=True)]
         shares = [each.keywords() for each in split(weights)]
         parts = [query.for_budget(**share) for (_, query), share in zip(self.queries, shares, strict=True)]
         needed = at if any(part.at is not None or part.loss.pure() == math.inf for part in parts) else None
@@ -147,15 +140,6 @@ class BatchPreview:
         return "\n".join(lines)
 
 
-def _told(query: Any, share: Promise) -> Any:
-    if isinstance(query, Query | CovarianceQuestion):
-        return query.preview(**share)
-    if isinstance(query, TopQuestion):
-        return "the values in order, without counts"
-    plan = query.preview(**share)
-    return f"{plan.workload.describe()}: RMSE {plan.best.rmse:.4g} ({plan.mechanism.strategy.describe()})"
-
-
 def _shared(weights: list[float], power: int) -> list[float]:
     """Shares of 1, in proportion to powers of the weights; none so small that it could not pay for anything."""
     whole = math.fsum(each**power for each in weights)
@@ -166,39 +150,3 @@ def _shared(weights: list[float], power: int) -> list[float]:
 def _sizes(shares: list[Promise]) -> list[float]:
     """What the noise of a share is in inverse proportion to."""
     return [each.get("epsilon") or each.get("mu") or math.sqrt(each.get("rho") or 0.0) for each in shares]
-
-
-def weight(made: Any) -> float:
-    """The widest noise of a query in rows, times the number of groups that rows are spread over.
-
-    >>> import privet as pv
-    >>> visits = pv.Table({"ward": ["A", "B"]}, columns={"ward": pv.Category(["A", "B"])})
-    >>> one, two = visits.agg(n=pv.count()), visits.group_by("ward").agg(n=pv.count())
-    >>> round(weight(two.for_budget(epsilon=1.0)) / weight(one.for_budget(epsilon=1.0)), 3)
-    2.0
-    """
-    if isinstance(made, HistogramAnswers):
-        workload = made.queries.workload
-        tables = [math.prod(workload.shape[i] for i in each) for each in getattr(workload, "attributes", ())]
-        return made.queries.rmse * (max(tables, default=1) if isinstance(workload, Marginals) else 1)
-    if isinstance(made, TopValues):
-        assert made.plan.keys is not None
-        groups = len(made.plan.keys)
-        return groups * float(made.choice.sensitivity.value) * made.choice.k * math.log(1 + groups) / made.loss.pure()
-    if isinstance(made, CovarianceAnswers):
-        return _spread(made.part) / min(pair.top for pair in made.design.pairs)
-    assert isinstance(made, TableAnswers)
-    groups = 1 if made.plan.keys is None else len(made.plan.keys)
-    noises = [] if made.selection is None else [math.sqrt(2.0) * made.selection.scale]
-    for family, part in zip(made.families, made.parts, strict=True):
-        size = max(abs(family.lower), abs(family.upper)) if family.kind == "signed" else family.top
-        noises.append(groups * _spread(part) / size)
-    for each in made.quantiles:
-        moved = float(each.choice.sensitivity.value) / each.request.q.denominator
-        noises.append(groups * 2.0 * moved * math.log(1 + each.bins) / each.choice.loss.pure())
-    return max(noises)
-
-
-def _spread(part: Any) -> float:
-    """The standard deviation of noise."""
-    return float(part.scale) * (math.sqrt(2.0) if isinstance(part, DiscreteLaplace) else 1.0)

@@ -10,14 +10,15 @@ import numpy as np
 
 from privet._numerics import Array, root_up, special
 from privet._validate import flag, instance, items, set_frozen
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Gaussian, Sensitivity
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.mechanism import Mechanism, Source, register
 from privet.mechanisms.stored import storable
 from privet.privacy import Guarantee, PrivacyLoss, Unit
+from privet.queries.intervals import spread
 from privet.queries.measured import tick_of
-from privet.queries.table_answers import _salts
+from privet.queries.question import TableAlgorithm
 from privet.tables.bounded import Bounded, Cell, Term, Ticks
 from privet.tables.columns import Int
 from privet.tables.data import Data
@@ -173,7 +174,7 @@ class Covariance:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class CovarianceAnswers(Algorithm[Data, Covariance]):
+class CovarianceAnswers(TableAlgorithm, Algorithm[Data, Covariance]):
     """The covariance matrix of several columns (of the rows themselves), or their correlations.
 
     **Guarantee:** that of the noise on one vector of whole numbers: for every pair of columns sums that are non-negative
@@ -217,14 +218,14 @@ class CovarianceAnswers(Algorithm[Data, Covariance]):
     def form(self) -> Form:
         return Kept("queries.covariance")
 
-    def _admit(self, value: Any) -> None:
-        if not isinstance(value, Data):
-            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
-        value.check(self.design.plan)
+    def plans(self) -> tuple[Bounded, ...]:
+        return (self.design.plan,)
+
+    def weight(self) -> float:
+        return spread(self.part) / min(pair.top for pair in self.design.pairs)
 
     def _run(self, prepared: Any, source: Source) -> Covariance:
-        salts = self._coins("salt", _salts, source)
-        found = prepared.exact_aggregates(self.design.plan, salts)
+        found = self._exact_sums(prepared, self.design.plan, source)
         exact = np.array([int(cell[0]) for cell in found.cells], dtype=np.int64)
         noisy = np.rint(np.asarray(self.part.release(exact, source=source).value, dtype=np.float64))
         return self._matrix(noisy)

@@ -1,6 +1,5 @@
 """Covariances as a question: planned without any data, with Laplace or normal noise, whichever is smaller."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, Unpack, final
 
@@ -8,11 +7,12 @@ import numpy as np
 
 from privet._validate import count
 from privet.errors import InvalidParameter
-from privet.mechanisms import DiscreteLaplace, Gaussian, least_noise
-from privet.mechanisms.least_noise import Noise
-from privet.privacy import PrivacyLoss, Promise, Unit
+from privet.mechanisms import DiscreteLaplace, least_noise
+from privet.privacy import PrivacyLoss, Promise
 from privet.queries.covariance_answers import CONFIDENCE, CovarianceAnswers, Design, design_of
-from privet.queries.explain import explained_plan
+from privet.queries.intervals import spread
+from privet.queries.question import TableQuestion
+from privet.tables.bounded import Bounded
 from privet.tables.data import Data
 from privet.tables.plan import Node
 
@@ -21,7 +21,7 @@ _MOST_COLUMNS = 50
 
 @final
 @dataclass(frozen=True, eq=False)
-class CovarianceQuestion:
+class CovarianceQuestion(TableQuestion):
     """The covariances, or correlations, of columns, as a question for a ledger.
 
     >>> import privet as pv
@@ -45,10 +45,8 @@ class CovarianceQuestion:
         if not 2 <= len(set(self.names)) == len(self.names) <= _MOST_COLUMNS:
             raise InvalidParameter(f"give from 2 to {_MOST_COLUMNS} columns, each once")
 
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.rows.unit.unit
+    def bounded(self) -> Bounded:
+        return self._design.plan
 
     @property
     def _design(self) -> Design:
@@ -58,7 +56,7 @@ class CovarianceQuestion:
         """The mechanism that answers within the promise; no data are looked at."""
         design = self._design
         l1, l2 = (design.sensitivity(self.unit, norm) for norm in ("l1", "l2"))
-        part = least_noise(l1=l1, l2=l2, whole=True, by=_spread, **promise)
+        part = least_noise(l1=l1, l2=l2, whole=True, by=spread, **promise)
         if isinstance(part, DiscreteLaplace) and promise.get("delta"):  # delta would buy a millionth of it
             part = DiscreteLaplace.for_budget(sensitivity=l1, epsilon=promise["epsilon"])
         facts: Any = {"columns": self.names, "design": design, "correlations": self.correlations}
@@ -78,15 +76,6 @@ class CovarianceQuestion:
         pairs = [(pair.first, pair.second) for pair in made.design.pairs]
         half_width = {(self.names[i], self.names[j]): float(wide[i, j]) for i, j in pairs}
         return CovariancePreview(half_width, rows, made)
-
-    def explain(self) -> str:
-        """The plan, whom it protects, and the SQL."""
-        return explained_plan(self._design.plan)
-
-
-def _spread(noise: Noise) -> float:
-    """The standard deviation; that of Laplace noise is sqrt2 times its scale."""
-    return noise.scale if isinstance(noise, Gaussian) else math.sqrt(2.0) * noise.scale
 
 
 @final

@@ -1,5 +1,6 @@
 """Questions about one histogram of a table: exact cells from an engine, and a workload answered with the least error."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
@@ -11,14 +12,15 @@ import numpy as np
 from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import above, finite, flag, fraction, instance, items, open_fraction, set_frozen
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, TopK
 from privet.mechanisms.form import Form, Kept, ListOf, OneOf
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.stored import storable
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.queries.answer import Answer
-from privet.queries.table_answers import _counted, _salts, key_array
+from privet.queries.question import TableAlgorithm
+from privet.queries.table_answers import counted, key_array
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Category, Float, day_number
 from privet.tables.data import Data
@@ -187,7 +189,7 @@ def _radius(deviation: Array, steps: Array) -> Array:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class HistogramAnswers(Algorithm[Data, Any]):
+class HistogramAnswers(TableAlgorithm, Algorithm[Data, Any]):
     """Linear queries over one histogram of a table: filtered counts, all ranges, quantiles, marginals.
 
     **Guarantee:** that of `LinearQueries` on the exact cells, for all rows of a person together.
@@ -233,14 +235,16 @@ class HistogramAnswers(Algorithm[Data, Any]):
     def form(self) -> Form:
         return Kept("queries.answer" if self.labels or self.shares or self.tables else "queries.distribution")
 
-    def _admit(self, value: Any) -> None:
-        if not isinstance(value, Data):
-            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
-        value.check(self.plan)
+    def plans(self) -> tuple[Bounded, ...]:
+        return (self.plan,)
+
+    def weight(self) -> float:
+        workload = self.queries.workload
+        tables = [prod(workload.shape[i] for i in each) for each in getattr(workload, "attributes", ())]
+        return self.queries.rmse * (max(tables, default=1) if isinstance(workload, Marginals) else 1)
 
     def _run(self, prepared: Any, source: Source) -> Any:
-        salts = self._coins("salt", _salts, source)
-        cells = prepared.exact_aggregates(self.plan, salts).rows.reshape(self.queries.workload.shape)
+        cells = self._exact_sums(prepared, self.plan, source).rows.reshape(self.queries.workload.shape)
         answers = self.queries.release(cells, source=source).value
         if self.labels:
             return self._counts(answers)
@@ -262,7 +266,7 @@ class HistogramAnswers(Algorithm[Data, Any]):
                 listed.append(tuple(str(domains[i][at[i]]) if i in at else None for i in range(len(domains))))
         columns = {name: key_array([row[i] for row in listed]) for i, name in enumerate(keys.names)}
         noisy, wide = _answered(answers, workload)
-        value, low, high = _counted(noisy, wide)
+        value, low, high = counted(noisy, wide)
         return Answer(columns, {"n": value}, {"n": low}, {"n": high}, _CONFIDENCE)
 
     def _counts(self, answers: Answers) -> Answer:
@@ -307,7 +311,7 @@ def _answered(answers: Answers, workload: Workload) -> tuple[Array, Array]:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class TopValues(Algorithm[Data, list[Any]]):
+class TopValues(TableAlgorithm, Algorithm[Data, list[Any]]):
     """The most frequent values of a column, in order, without their counts.
 
     **Guarantee:** that of `TopK` on the exact counts; one person moves each count by at most the rows of one group.
@@ -343,14 +347,16 @@ class TopValues(Algorithm[Data, list[Any]]):
         assert self.plan.keys is not None
         return ListOf(OneOf(tuple(key[0] for key in self.plan.keys.rows)))
 
-    def _admit(self, value: Any) -> None:
-        if not isinstance(value, Data):
-            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
-        value.check(self.plan)
+    def plans(self) -> tuple[Bounded, ...]:
+        return (self.plan,)
+
+    def weight(self) -> float:
+        assert self.plan.keys is not None
+        groups = len(self.plan.keys)
+        return groups * float(self.choice.sensitivity.value) * self.choice.k * math.log(1 + groups) / self.loss.pure()
 
     def _run(self, prepared: Any, source: Source) -> list[Any]:
-        salts = self._coins("salt", _salts, source)
-        counts = prepared.exact_aggregates(self.plan, salts).rows
+        counts = self._exact_sums(prepared, self.plan, source).rows
         assert self.plan.keys is not None
         return [self.plan.keys.rows[int(i)][0] for i in self.choice.release(counts, source=source).value]
 

@@ -7,11 +7,11 @@ from typing import Any, Unpack, final
 from privet._validate import count, fraction
 from privet.errors import InvalidParameter
 from privet.mechanisms import Sensitivity, TopK
-from privet.privacy import Promise, Unit
+from privet.privacy import Promise
 from privet.queries.atoms import possible_patterns
-from privet.queries.explain import explained_plan
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.quantile_part import binned
+from privet.queries.question import TableQuestion
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Column, Float
 from privet.tables.data import Data
@@ -29,30 +29,23 @@ _SEARCHED = 256
 _NORMS: tuple[NoiseNorm, NoiseNorm] = ("l1", "l2")
 
 
-class _Question:
-    """What every question about the cells of a table says of itself."""
-
-    plan: Bounded
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.plan.rows.unit.unit
-
-    def explain(self) -> str:
-        """The plan, whom it protects, and the SQL."""
-        return explained_plan(self.plan)
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class HistogramQuestion(_Question):
+class HistogramQuestion(TableQuestion):
     """A workload over the cells of a table, as a question for a ledger."""
 
     plan: Bounded
     workload: Workload
     data: Data = field(repr=False)
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def bounded(self) -> Bounded:
+        return self.plan
+
+    def told(self, **promise: Unpack[Promise]) -> str:
+        """The strategy of least error, in a line."""
+        plan = self.preview(**promise)
+        return f"{plan.workload.describe()}: RMSE {plan.best.rmse:.4g} ({plan.mechanism.strategy.describe()})"
 
     def for_budget(self, **promise: Unpack[Promise]) -> HistogramAnswers:
         """The mechanism of least error within the promise; no data are looked at."""
@@ -70,12 +63,19 @@ class HistogramQuestion(_Question):
 
 @final
 @dataclass(frozen=True, eq=False)
-class TopQuestion(_Question):
+class TopQuestion(TableQuestion):
     """The most frequent values of a column, as a question for a ledger."""
 
     plan: Bounded
     k: int
     data: Data = field(repr=False)
+
+    def bounded(self) -> Bounded:
+        return self.plan
+
+    def told(self, **promise: Unpack[Promise]) -> str:
+        """What comes back: no number that could be off."""
+        return "the values in order, without counts"
 
     def for_budget(self, **promise: Unpack[Promise]) -> TopValues:
         """The mechanism within the promise."""

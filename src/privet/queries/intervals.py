@@ -9,16 +9,27 @@ not are moved apart, upwards.
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array, ndtri
+from privet.mechanisms import Gaussian
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 
 _GRID = 257
 _STEPS = 60
 _APART = 1.02  # the least ratio of two scales in the closed form
 _CONTINUOUS = 64.0  # from this scale on a step is less than a hundredth of an interval
+
+
+def spread(noise: Any) -> float:
+    """The standard deviation of noise; that of Laplace noise is sqrt2 times its scale.
+
+    >>> round(spread(Gaussian.for_budget(mu=0.5, sensitivity=1)), 9)
+    2.0
+    """
+    return float(noise.scale) if isinstance(noise, Gaussian) else math.sqrt(2.0) * float(noise.scale)
 
 
 @lru_cache(maxsize=4096)

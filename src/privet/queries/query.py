@@ -19,7 +19,9 @@ from privet.queries.explain import explained
 from privet.queries.intervals import radius
 from privet.queries.measured import Compiled, Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
-from privet.queries.table_answers import Noisy, TableAnswers, _sum_weights, answered, constant, evenly
+from privet.queries.question import TableQuestion
+from privet.queries.table_answers import Noisy, TableAnswers, answered, constant, evenly, sum_weights
+from privet.tables.bounded import Bounded
 from privet.tables.columns import Float, is_unicode
 from privet.tables.data import Data
 from privet.tables.keys import KeySet
@@ -32,7 +34,7 @@ _KEYS_SHARE = 0.5  # of delta, where noise needs some too
 
 @final
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(TableQuestion):
     """Aggregates of groups of rows. A ledger makes it a mechanism and pays: `ledger.release(query, epsilon=0.5)`.
 
     >>> import privet as pv
@@ -75,10 +77,8 @@ class Query:
         if self.keys is None and any(isinstance(request, Quantile) for _, request in self.outputs):
             raise InvalidParameter("quantiles need public keys: give keys=")
 
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.rows.unit.unit
+    def bounded(self) -> Bounded:
+        return self._compiled.plan
 
     @kept_property
     def _compiled(self) -> Compiled:
@@ -305,7 +305,7 @@ def _half_width(made: TableAnswers, request: Aggregate, rows: int, confidence: f
         return max(high - value, value - low)
     family = made.families[place]
     if isinstance(request, Sum):  # whatever the rows are
-        return radius(*_law(made, place), tuple(_sum_weights(family)), confidence)
+        return radius(*_law(made, place), tuple(sum_weights(family)), confidence)
     group = Noisy(family, evenly(family, rows), *_law(made, place))
     told, least, most = (float(each[0]) for each in answered(group, request, columns, confidence))
     return max(most - told, told - least)

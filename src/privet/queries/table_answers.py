@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from privet import noise
 from privet._numerics import Array
 from privet._validate import instance, items, open_fraction, set_frozen
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gaussian
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.mechanism import Mechanism, Source, register
@@ -18,14 +17,14 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
 from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
 from privet.queries.answer import Answer
 from privet.queries.discovered_keys import DiscoveredKeys
-from privet.queries.intervals import radius, ratio_interval
+from privet.queries.intervals import radius, ratio_interval, spread
 from privet.queries.measured import Family, compiled, family_of
 from privet.queries.quantile_part import QuantilePart
-from privet.tables.bounded import Aggregates, Bounded, Salts
+from privet.queries.question import TableAlgorithm
+from privet.tables.bounded import Aggregates, Bounded
 from privet.tables.columns import Category, Column, Float, Int, Text
 from privet.tables.data import Data
 from privet.tables.keys import KeySet
-from privet.tables.mix import P
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source as PrivateSource
 from privet.workloads.families.noise_law import Kind
@@ -45,7 +44,7 @@ class Noisy(NamedTuple):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class TableAnswers(Algorithm[Data, Answer]):
+class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
     """Answers about the groups of a table: one noisy vector for each family of sums, one choice for each quantile.
 
     Rows of a person are bounded by the limits of the unit before anything is added up; sums are whole numbers of public
@@ -131,15 +130,22 @@ class TableAnswers(Algorithm[Data, Answer]):
     def form(self) -> Form:
         return Kept("queries.answer")
 
-    def _admit(self, value: Any) -> None:
-        if not isinstance(value, Data):
-            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
-        for plan in (self.plan, *(each.plan for each in self.quantiles)):
-            value.check(plan)
+    def plans(self) -> tuple[Bounded, ...]:
+        return (self.plan, *(each.plan for each in self.quantiles))
+
+    def weight(self) -> float:
+        groups = 1 if self.plan.keys is None else len(self.plan.keys)
+        noises = [] if self.selection is None else [math.sqrt(2.0) * self.selection.scale]
+        for family, part in zip(self.families, self.parts, strict=True):
+            size = max(abs(family.lower), abs(family.upper)) if family.kind == "signed" else family.top
+            noises.append(groups * spread(part) / size)
+        for each in self.quantiles:
+            moved = float(each.choice.sensitivity.value) / each.request.q.denominator
+            noises.append(groups * 2.0 * moved * math.log(1 + each.bins) / each.choice.loss.pure())
+        return max(noises)
 
     def _run(self, prepared: Any, source: Source) -> Answer:
-        salts = self._coins("salt", _salts, source)
-        found = prepared.exact_aggregates(self.plan, salts)
+        found = self._exact_sums(prepared, self.plan, source)
         keys, selected, counts = self._keys(found, source)
         noisy = [self._noisy(i, found, selected, source) for i in range(len(self.families))]
         made = _Answers(self, keys, noisy, counts)
@@ -173,8 +179,7 @@ class TableAnswers(Algorithm[Data, Answer]):
         return Noisy(family, np.rint(drawn).astype(np.float64), kind, part.scale)  # type: ignore[attr-defined]
 
     def _chosen(self, each: QuantilePart, data: Data, source: Source) -> Array:
-        salts = self._coins(f"salt of {each.name}", _salts, source)
-        scores = each.scores(data.exact_aggregates(each.plan, salts))
+        scores = each.scores(self._exact_sums(data, each.plan, source, coin=f"salt of {each.name}"))
         with self._priced(lambda parts: self._price_of(parts[0])):
             return np.array([each.choice.release(row, source=source).value for row in scores], dtype=np.int64)
 
@@ -235,11 +240,6 @@ def _has_distance(column: Array) -> bool:
     return column.dtype.kind in "if"
 
 
-def _salts(source: Source) -> Salts:
-    drawn = noise.uniform_int(bound=P, size=5, source=source)
-    return tuple(int(each) for each in np.asarray(drawn))  # type: ignore[return-value]
-
-
 class _Answers:
     """The columns of an answer, computed from noisy vectors alone."""
 
@@ -274,7 +274,7 @@ class _Answers:
     def _selected_counts(self) -> tuple[Array, Array, Array]:
         selection = self.query.selection
         assert selection is not None
-        return _counted(
+        return counted(
             np.asarray(self.counts, dtype=np.float64), radius("laplace", selection.scale, (1.0,), _CONFIDENCE)
         )
 
@@ -298,9 +298,9 @@ def answered(
     family, law = noisy.family, (noisy.kind, noisy.scale)
     if isinstance(request, Count | CountPersons):
         weights = np.full(family.width, 1.0 / family.top)
-        return _counted(weights @ noisy.values, radius(*law, tuple(weights), confidence))
+        return counted(weights @ noisy.values, radius(*law, tuple(weights), confidence))
     if isinstance(request, Sum):
-        weights = _sum_weights(family)
+        weights = sum_weights(family)
         value, wide = weights @ noisy.values, radius(*law, tuple(weights), confidence)
         return value, value - wide, value + wide
     assert isinstance(request, Mean | Variance)
@@ -327,12 +327,13 @@ def rounded_by(family: Family, column: Column) -> float:
     return 0.0 if not isinstance(column, Float) and family.tick == 1.0 else family.tick / 2.0
 
 
-def _counted(noisy: Array, wide: Any) -> tuple[Array, Array, Array]:
+def counted(noisy: Array, wide: Any) -> tuple[Array, Array, Array]:
+    """Noisy counts as whole numbers, and both ends of their intervals; none is below 0."""
     value = np.rint(np.maximum(noisy, 0.0)).astype(np.int64)
     return value, np.maximum(np.floor(noisy - wide), 0.0), np.maximum(np.ceil(noisy + wide), 0.0)
 
 
-def _sum_weights(family: Family) -> Array:
+def sum_weights(family: Family) -> Array:
     """The sum of a column as a combination of what its family holds."""
     if family.kind == "signed":
         return np.array([family.tick])

@@ -4,10 +4,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
+from privet import noise
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts
 from privet.tables.engines import SparkRows, check_sources, engine_of, exact_aggregates, exact_rows
+from privet.tables.mix import P
 from privet.tables.scan import Scan
 
 
@@ -65,3 +69,13 @@ class Data:
 def _same_source(one: Any, two: Any) -> bool:
     """Whether both are one file or one object: what they hold is not compared, since that is not public."""
     return one is two or (isinstance(one, str | Path) and isinstance(two, str | Path) and str(one) == str(two))
+
+
+def drawn_salts(source: "noise.Source | None" = None) -> Salts:
+    """Fresh salts for the choice of rows: no row is preferred for what it holds. Privacy does not rest on them.
+
+    >>> len(drawn_salts())
+    5
+    """
+    drawn = noise.uniform_int(bound=P, size=5, source=source)
+    return tuple(int(each) for each in np.asarray(drawn))  # type: ignore[return-value]

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 
-from privet import noise
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.encoding import Encoding
@@ -20,10 +19,8 @@ from privet.mechanisms import Algorithm, Mechanism
 from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import ApproxLoss, Composed, Guarantee, PrivacyLoss, Unit, per_person, to_replace
-from privet.tables.bounded import Salts
 from privet.tables.columns import Int
-from privet.tables.data import Data
-from privet.tables.mix import P
+from privet.tables.data import Data, drawn_salts
 from privet.tables.person import Person
 from privet.tables.plan import Source as Table
 
@@ -179,9 +176,3 @@ def coming_or_going(promise: Guarantee, about: Unit) -> Guarantee:
     if about.relation == "add_remove":
         return promise
     return (promise.as_mu() if promise.delta else promise).for_each_of(2)  # with a delta, groups are exact in mu alone
-
-
-def drawn_salts(source: Source) -> Salts:
-    """Fresh salts for the choice of rows: no row is preferred for what it holds. Privacy does not rest on them."""
-    drawn = noise.uniform_int(bound=P, size=5, source=source)
-    return tuple(int(each) for each in np.asarray(drawn))  # type: ignore[return-value]

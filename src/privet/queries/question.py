@@ -1,0 +1,84 @@
+"""A question about a table and the algorithm that answers it: what every one of them says and does alike.
+
+A new kind of question is a `TableQuestion` (public: a plan and what is asked of it) whose `for_budget` makes a
+`TableAlgorithm`, which looks at the data through `_exact_sums` alone and hands these sums to its parts.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Unpack
+
+from privet.errors import InvalidData
+from privet.mechanisms.mechanism import Source
+from privet.privacy import Promise, Unit
+from privet.queries.explain import explained_plan
+from privet.tables.bounded import Aggregates, Bounded
+from privet.tables.data import Data, drawn_salts
+
+
+class TableQuestion(ABC):
+    """A question that knows its data and becomes a mechanism: `ledger.release(question, epsilon=0.5)`.
+
+    >>> import privet as pv
+    >>> visits = pv.Table({"ward": ["A", "B"]}, columns={"ward": pv.Category(["A", "B"])})
+    >>> isinstance(visits.agg(n=pv.count()), TableQuestion), isinstance(visits.top_k("ward", 1), TableQuestion)
+    (True, True)
+    """
+
+    data: Data
+
+    @abstractmethod
+    def bounded(self) -> Bounded:
+        """The plan of what an engine adds up, with the rows of every person bounded; no data are looked at."""
+
+    @abstractmethod
+    def for_budget(self, **promise: Unpack[Promise]) -> Any:
+        """The mechanism that answers within the promise, a `TableAlgorithm`; no data are looked at."""
+
+    @abstractmethod
+    def preview(self, **promise: Unpack[Promise]) -> Any:
+        """What would be paid and how far off the answer may be; no data are looked at, and nothing is paid."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.bounded().rows.unit.unit
+
+    def explain(self) -> str:
+        """The plan, whom it protects, and the SQL; no data are looked at."""
+        return explained_plan(self.bounded())
+
+    def told(self, **promise: Unpack[Promise]) -> Any:
+        """What the preview of a batch shows of this question: its own preview, unless a line says more."""
+        return self.preview(**promise)
+
+
+class TableAlgorithm(ABC):
+    """What algorithms over the data of a question share: `class Answers(TableAlgorithm, Algorithm[Data, Out])`.
+
+    **Sensitivity:** of exact sums, by the reach of the plan (`tables.Reach`): a person's rows are bounded before anything
+    is added up, by salted numbers that depend on those rows alone.
+
+    >>> from privet.queries import HistogramQuestion
+    >>> issubclass(HistogramQuestion.for_budget.__annotations__["return"], TableAlgorithm)
+    True
+    """
+
+    @abstractmethod
+    def plans(self) -> tuple[Bounded, ...]:
+        """Every plan whose exact sums a run takes."""
+
+    @abstractmethod
+    def weight(self) -> float:
+        """The widest noise of an answer in rows, times the number of groups that rows are spread over: by this a batch
+        shares its budget."""
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, Data):
+            raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
+        for plan in self.plans():
+            value.check(plan)
+
+    def _exact_sums(self, data: Data, plan: Bounded, source: Source, *, coin: str = "salt") -> Aggregates:
+        """Exact sums of one of the plans, with fresh salts: for the parts, and for nothing else."""
+        algorithm: Any = self
+        return data.exact_aggregates(plan, algorithm._coins(coin, drawn_salts, source))
