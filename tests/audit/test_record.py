@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from privet import audit, mechanisms, noise
+from privet.mechanisms import carry
 
 LAPLACE = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
 COUNT = mechanisms.Count.for_budget(epsilon=1.0)
@@ -242,7 +243,7 @@ def in_threads(work, rows):
         time.sleep(0.002 * (j % 2))
         out[j] = work(rows, j)
 
-    threads = [threading.Thread(target=one, args=(j,)) for j in range(4)]
+    threads = [threading.Thread(target=carry(one), args=(j,)) for j in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -252,12 +253,13 @@ def in_threads(work, rows):
 
 def in_a_pool(work, rows):
     with ThreadPoolExecutor(3) as pool:
-        return list(pool.map(lambda j: work(rows, j), range(8)))
+        return [job.result() for job in [pool.submit(carry(work), rows, j) for j in range(8)]]
 
 
 def in_joblib(work, rows):
     joblib = pytest.importorskip("joblib")
-    return joblib.Parallel(n_jobs=2)(joblib.delayed(work)(rows, j) for j in range(8))
+    parallel = joblib.Parallel(n_jobs=2, backend="threading")
+    return parallel([joblib.delayed(carry(work))(rows, j) for j in range(8)])
 
 
 def sound_work(rows, j):
@@ -269,17 +271,22 @@ def leaking_work(rows, j):
 
 
 @pytest.mark.parametrize("how", [in_threads, in_a_pool, in_joblib])
-def test_releases_in_threads_are_followed(how):
+def test_releases_in_threads_that_they_are_carried_to_are_compared(how):
     found = audit.replay(lambda rows: how(sound_work, rows), LEFT, RIGHT)
     assert (found.verdict, found.releases >= 4) == ("not refuted", True)
     assert kinds(lambda rows: how(leaking_work, rows)) == ["distance"]
     assert kinds(lambda rows: how(lambda data, j: len(data), rows))[:1] == ["branch"]
 
 
-def test_the_standard_library_is_as_before():
-    start, submit = threading.Thread.start, ThreadPoolExecutor.submit
-    audit.replay(sound, LEFT, RIGHT)
-    assert (threading.Thread.start, ThreadPoolExecutor.submit) == (start, submit)
+def test_a_thread_that_work_was_not_carried_to_is_refused_and_that_is_said():
+    def pipeline(rows):
+        with ThreadPoolExecutor(1) as pool:
+            return str(pool.submit(LAPLACE.release, sum(rows)).exception())
+
+    found = audit.replay(pipeline, LEFT, RIGHT)
+    assert (found.releases, found.verdict) == (0, "not refuted")
+    assert any("mechanisms.carry(f)" in note for note in found.notes)
+    assert not audit.replay(sound, LEFT, RIGHT).notes
 
 
 def test_a_pipeline_that_ends_with_an_error_is_said_to_be_judged_no_further():

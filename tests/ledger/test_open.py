@@ -277,10 +277,10 @@ def test_the_ambient_ledger_nests_and_belongs_to_its_task():
             assert pv.ledger.current() is inner
         assert pv.ledger.current() is outer
         seen = []
-        thread = threading.Thread(target=lambda: seen.append(pv.ledger.current()))
+        thread = threading.Thread(target=outer.task(lambda: seen.append(pv.ledger.current())))
         thread.start()
         thread.join()
-        assert seen == [outer]  # the only one in force: what the thread releases is paid
+        assert seen == [outer]
 
         async def task(ledger):
             with ledger:

@@ -6,10 +6,11 @@ from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
+from tests.mutants.payment import PAYMENT
 from tests.mutants.privacy import PRIVACY
 from tests.mutants.queries import QUERIES
 from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
-ROOMS = (ADAPTIVE, AUDIT, LEARN, LEARN_MORE, MECHANISMS, NOISE, PRIVACY, QUERIES, TABLES, WORKLOADS)
+ROOMS = (ADAPTIVE, AUDIT, LEARN, LEARN_MORE, MECHANISMS, NOISE, PAYMENT, PRIVACY, QUERIES, TABLES, WORKLOADS)
 MUTANTS = tuple(mutant for room in ROOMS for mutant in room.mutants)

@@ -467,27 +467,6 @@ plant(
     "tests/ledger",
 )
 plant(
-    "payment: a forked worker is part of a release for ever",
-    "mechanisms:standing_for",
-    "    token, whole = _BLOCKS.set((block,)), _PAID.set(None)\n",
-    "    token, whole = _BLOCKS.set((block,)), _PAID.set(_PAID.get() and _Whole(1))\n",
-    "tests/seams/test_processes.py -k forked_inside",
-)
-plant(
-    "payment: jobs for other processes go without their payer",
-    "mechanisms:wrap_executor",
-    '    _replaced(module.ProcessPoolExecutor, "submit", make)\n',
-    "    pass\n",
-    "tests/seams/test_processes.py -k older_than_the_block",
-)
-plant(
-    "payment: a whole that is paid for never ends",
-    "mechanisms:paid_for",
-    "whole.open = False  # for threads and tasks that were started inside and go on",
-    "pass",
-    "tests/seams/test_algorithms.py -k escapes",
-)
-plant(
     "whole: a seeded part passes for secure",
     "mechanisms:body_of",
     "if body.insecure and secure:",

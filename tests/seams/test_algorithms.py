@@ -12,8 +12,8 @@ import pytest
 
 import privet as pv
 from privet import audit, testing
-from privet.errors import InvalidParameter, LedgerError, NotPrivate
-from privet.mechanisms import AboveThreshold, Example, Laplace, registered_mechanisms
+from privet.errors import InvalidParameter, LedgerError, NotPrivate, ReleaseFailed
+from privet.mechanisms import AboveThreshold, Example, Laplace, carry, registered_mechanisms
 from privet.noise import Seeded
 from privet.privacy import Composed, Parallel
 from tests.calls import calls_of
@@ -29,6 +29,7 @@ from tests.seams.toy import (
     Sampled,
     SecretCoin,
     Seeding,
+    Strays,
     Threads,
     TooSensitive,
     Toy,
@@ -228,15 +229,32 @@ def test_a_pool_that_was_there_before_carries_the_payment_too():
                 return part.loss
 
             def _run(self, prepared, source):
-                return pool.submit(part.release, len(prepared), source=source).result().value
+                return pool.submit(carry(part.release), len(prepared), source=source).result().value
 
         with ledger:
             Borrowing().release(LEFT)
         assert len(charges(ledger)) == 1
         with ledger:  # what the pool is given by others is paid by them
-            pool.submit(part.release, 3).result()
+            pool.submit(ledger.task(part.release), 3).result()
         assert len(charges(ledger)) == 2
         assert pool.submit(part.release, 3).result().paid is None
+
+
+def test_a_part_in_a_thread_that_it_was_not_carried_to_is_refused():
+    example = Example(Strays(), LEFT, RIGHT)
+    with pytest.raises(LedgerError, match=r"mechanisms\.carry"):
+        testing.check_parts_are_the_price(example)
+    ledger = pv.Ledger.create("memory:", budget=BUDGET)
+    with ledger, pytest.raises(ReleaseFailed):
+        Strays().release(LEFT)
+    assert len(charges(ledger)) == 1
+
+
+def test_a_piece_of_work_is_done_once():
+    work = carry(abs)
+    assert work(-1) == 1
+    with pytest.raises(LedgerError, match="done already"):
+        work(-1)
 
 
 class Lingering(Toy):
@@ -255,7 +273,7 @@ class Lingering(Toy):
                 self.caught.append(error)
             self.done.set()
 
-        threading.Thread(target=later, daemon=True).start()
+        threading.Thread(target=carry(later), daemon=True).start()
         return super()._run(prepared, source)
 
 
@@ -303,7 +321,7 @@ def test_nothing_escapes_through_a_task_that_is_left_behind():
     assert len(charges(ledger)) == 1
 
 
-def test_an_unrelated_thread_still_pays_while_an_algorithm_runs():
+def test_an_unrelated_thread_pays_for_itself_while_an_algorithm_runs():
     part = Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
     started, go = threading.Event(), threading.Event()
 
@@ -316,24 +334,15 @@ def test_an_unrelated_thread_still_pays_while_an_algorithm_runs():
             return super()._run(prepared, source)
 
     ledger = pv.Ledger.create("memory:", budget=BUDGET)
-    with ledger:
-        worker = threading.Thread(target=Slow().release, args=(LEFT,))
-        worker.start()
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(ledger.task(Slow().release), LEFT)
         assert started.wait(200)
-        other = threading.Thread(target=part.release, args=(3,))
-        other.start()
-        other.join()
+        with pytest.raises(LedgerError, match="does not carry"):
+            part.release(3)
+        pool.submit(ledger.task(part.release), 3).result()
         go.set()
-        worker.join()
+        slow.result()
     assert len(charges(ledger)) == 2
-
-
-def test_threads_are_left_as_they_were():
-    before = threading.Thread.start, ThreadPoolExecutor.submit
-    Threads().release(LEFT)
-    with pytest.raises(ZeroDivisionError):
-        type("Failing", (Toy,), {"name": "toy_that_fails", "_run": lambda *_: 1 / 0})().release(LEFT)
-    assert (threading.Thread.start, ThreadPoolExecutor.submit) == before
 
 
 def test_a_seeded_part_does_not_pass_for_secure():

@@ -1,18 +1,18 @@
-"""Questions, the one way to pay, and workers that keep the ledger they were started under."""
+"""Questions, the one way to pay, and workers that are handed a ledger."""
 
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import joblib
 import pytest
 from joblib import Parallel, delayed, parallel_config
 
 import privet as pv
 from privet.errors import InvalidParameter, LedgerError, MixedUnits
 from privet.ledger import Question, pay
-from privet.mechanisms import Laplace, payment
+from privet.mechanisms import Laplace
 from privet.mechanisms.payment import paid_for
 from privet.privacy import Unit
 
@@ -141,47 +141,28 @@ def test_a_slice_pays_for_what_is_inside_it():
 # --- workers -------------------------------------------------------------------------------------------------------------
 
 
-def released(number: int) -> Any:
-    return pay(LAPLACE, number).paid
-
-
 def plainly(number: int) -> Any:
     return LAPLACE.release(number).paid
 
 
-@pytest.mark.parametrize("work", [released, plainly])
-def test_threads_of_joblib_keep_the_ledger_of_their_call(work: Any):
-    """With two ledgers in force, in two threads: a pool's thread by itself could not know which of them pays."""
+@pytest.mark.parametrize("work", [lambda number: pay(LAPLACE, number).paid, plainly])
+def test_threads_of_joblib_keep_the_ledger_of_their_task(work: Any):
+    """With two ledgers in force, in two threads."""
     ledgers, told = [opened(), opened()], {}
     both = threading.Barrier(2)
 
     def call(ledger: pv.Ledger) -> None:
         with ledger:
-            both.wait()
-            try:
-                told[ledger.policy.ledger] = Parallel(n_jobs=2, backend="threading")(delayed(work)(i) for i in range(6))
-            finally:
-                both.wait()
+            both.wait(200)
+            jobs = (delayed(ledger.task(work))(i) for i in range(6))
+            told[ledger.policy.ledger] = Parallel(n_jobs=2, backend="threading")(jobs)
+            both.wait(200)
 
     with ThreadPoolExecutor(2) as pool:
         [job.result() for job in [pool.submit(call, ledger) for ledger in ledgers]]
     for ledger in ledgers:
         assert [paid["ledger"] for paid in told[ledger.policy.ledger]] == [ledger.policy.ledger] * 6
         assert spent(ledger) == 1.5
-
-
-def test_without_it_a_thread_would_not_know_who_pays(monkeypatch):
-    """The planted bug: tasks are handed out without their payer."""
-    with opened():
-        pass  # joblib is wrapped from the first block on
-    monkeypatch.setattr(joblib.parallel.Parallel, "__call__", joblib.parallel.Parallel.__call__.before)
-    monkeypatch.setattr(payment, "follow_workers", lambda payers: None)
-    with opened(), pytest.raises(LedgerError, match="several ledgers"):
-        test_threads_of_joblib_keep_the_ledger_of_their_call(lone)
-
-
-def lone(number: int) -> Any:
-    return plainly(number)
 
 
 def test_one_job_and_no_ledger_are_as_ever():
@@ -191,17 +172,17 @@ def test_one_job_and_no_ledger_are_as_ever():
     assert Parallel(n_jobs=2, backend="threading")([delayed(plainly)(1)]) == [None]
 
 
-@pytest.mark.slow
-def test_processes_of_joblib_keep_it_too(tmp_path):
-    old = Parallel(n_jobs=2, backend="loky")
-    assert old(delayed(plainly)(i) for i in range(2)) == [None, None]  # workers that are older than the block
-    with opened(tmp_path / "a.ledger") as ledger:
-        told = Parallel(n_jobs=2, backend="loky")(delayed(plainly)(i) for i in range(4))
-        assert [paid["ledger"] for paid in told] == [ledger.policy.ledger] * 4
-    assert spent(ledger) == 1.0
-    with opened() as memory, pytest.raises(LedgerError, match="memory of another process"):
-        Parallel(n_jobs=2, backend="loky")(delayed(plainly)(i) for i in range(2))
-    assert spent(memory) == 0.0
+def test_a_task_of_a_slice_draws_from_the_slice():
+    ledger = opened()
+    slice = ledger.start([LAPLACE.loss], key="k").begin()
+    with slice, ThreadPoolExecutor(1) as pool:
+        with pytest.raises(LedgerError, match="does not carry"):
+            pool.submit(plainly, 1).result()
+        assert pool.submit(slice.task(plainly), 1).result() == {"ledger": ledger.policy.ledger, "entry": 3}
+        with pytest.raises(LedgerError, match="Nothing was drawn"):
+            pool.submit(slice.task(plainly), 1).result()
+    with pytest.raises(LedgerError, match="cannot be pickled"):
+        pickle.dumps(slice.task(plainly))
 
 
 @pytest.mark.slow
@@ -209,12 +190,17 @@ def test_a_search_of_scikit_learn_pays_for_every_fit(tmp_path):
     from sklearn.base import BaseEstimator, clone
     from sklearn.model_selection import GridSearchCV
 
+    def search(ledger: Any) -> Any:
+        mean = _estimator(BaseEstimator)(ledger=ledger)
+        return GridSearchCV(mean, {"shift": [0, 1]}, cv=2, n_jobs=2, error_score="raise").fit([[0.0]] * 8, [0, 1] * 4)
+
     with opened(tmp_path / "a.ledger") as ledger, parallel_config(backend="loky"):
-        search = GridSearchCV(_estimator(BaseEstimator)(), {"shift": [0, 1]}, cv=2, n_jobs=2, error_score="raise")
-        search.fit([[0.0]] * 8, [0, 1] * 4)
-    assert spent(ledger) == pytest.approx(0.25 * 5)  # two candidates on two folds, and the winner on all
-    given = _estimator(BaseEstimator)(ledger=ledger)
-    assert clone(given).ledger is ledger
+        search(ledger)  # the estimator takes it along
+        assert spent(ledger) == pytest.approx(0.25 * 5)  # two candidates on two folds, and the winner on all
+        with pytest.raises(LedgerError, match="does not carry"):
+            search(None)
+    assert spent(ledger) == pytest.approx(0.25 * 5)
+    assert clone(_estimator(BaseEstimator)(ledger=ledger)).ledger is ledger
 
 
 def _estimator(base: Any) -> Any:

@@ -1,17 +1,15 @@
 """A small algorithm for the tests, and its broken twins: a noisy count, the choice of a column, a noisy vector."""
 
-import _thread
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from privet import noise
-from privet.mechanisms import Algorithm, Example, Exponential, Gaussian, Laplace
+from privet.mechanisms import Algorithm, Example, Exponential, Gaussian, Laplace, carry
 from privet.privacy import Composed, PoissonSampled, PrivacyLoss
 
 COUNT = Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
@@ -57,13 +55,12 @@ class Threads(Toy):
         out: dict[str, Any] = {}
         with ThreadPoolExecutor(2) as pool:
             jobs = [
-                pool.submit(self.count.release, len(rows), source=source),
-                pool.submit(self.choice.release, rows.sum(axis=0), source=source),
+                pool.submit(carry(self.count.release), len(rows), source=source),
+                pool.submit(carry(self.choice.release), rows.sum(axis=0), source=source),
             ]
             out["n"], out["column"] = (job.result().value for job in jobs)
-        thread = threading.Thread(
-            target=lambda: out.update(total=self.total.release(rows.sum(axis=0), source=source).value)
-        )
+        total = carry(lambda: out.update(total=self.total.release(rows.sum(axis=0), source=source).value))
+        thread = threading.Thread(target=total)
         thread.start()
         thread.join()
         return {name: out[name] for name in ("column", "n", "total")}
@@ -80,7 +77,7 @@ class Jobs(Toy):
         rows = np.clip(prepared, 0.0, 1.0)
         sums = rows.sum(axis=0)
         asked = ((self.count, len(rows)), (self.choice, sums), (self.total, sums))
-        calls = (delayed(part.release)(value, source=source) for part, value in asked)
+        calls = (delayed(carry(part.release))(value, source=source) for part, value in asked)
         n, column, total = (made.value for made in Parallel(n_jobs=2, backend="threading")(calls))
         return {"column": int(column), "n": n, "total": total}
 
@@ -190,14 +187,14 @@ class TooSensitive(Toy):
 
 
 class Strays(Toy):
-    """A part runs in a thread that nobody knows of: it is charged by itself."""
+    """A part runs in a thread that it is not carried to: it is refused."""
 
     name = "toy_with_a_stray_thread"
 
     def _run(self, prepared: Any, source: Any) -> Any:
-        done: SimpleQueue = SimpleQueue()
-        _thread.start_new_thread(lambda: done.put(self.count.release(len(prepared), source=source)), ())
-        return {**super()._run(prepared, source), "more": done.get(timeout=200).value}
+        with ThreadPoolExecutor(1) as pool:
+            more = pool.submit(self.count.release, len(prepared), source=source).result().value
+        return {**super()._run(prepared, source), "more": more}
 
 
 class Seeding(Toy):

@@ -21,15 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.following import followed, lane
 from privet.audit.tape import Asked, Recorded, Replayed
 from privet.audit.watch import Ending, differing, run_watched, text_of
 from privet.mechanisms import Algorithm, Mechanism, Release, Sensitivity
+from privet.mechanisms.here import here
 from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import observed
 from privet.noise import Seeded, uniform_int
 
 Lane = tuple[int, ...]
+
+
+def _lane() -> Lane:
+    """Which piece of work runs here: () in the main one, numbers for work that was carried to other threads."""
+    return here().lane
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,8 @@ class _Call:
 def replay(pipeline: Callable[[Any], Any], left: Any, right: Any) -> Replay:
     """Run `pipeline(left)`, then both inputs with the recorded releases; report every difference.
 
-    Threads, pools and joblib are followed; what would run in processes of a pool runs in threads meanwhile. A process that
-    the pipeline starts by itself may release nothing, and that is said. Every run gets its own copy of the input.
+    What the pipeline hands to other threads it carries there: `pool.submit(mechanisms.carry(work), rows)`. Everything else
+    may release nothing while this runs, so that nothing passes unseen. Every run gets its own copy of the input.
 
     >>> from privet import mechanisms
     >>> laplace = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
@@ -130,9 +135,10 @@ class _Record:
         self.notes: set[str] = set()
 
     def run(self, pipeline: Callable[[Any], Any], data: Any, answer: "_Answer") -> Ending:
-        with followed() as notes, observed(_Watcher(answer, self._coins, self._thrown)):
+        with observed(_Watcher(answer, self._coins, self._thrown)) as watch:
             ending = run_watched(pipeline, _copied(data))
-        self.notes |= notes
+        if watch.refused:
+            self.notes.add("a thread or task that was not carried by mechanisms.carry(f) was refused, and not compared")
         return ending
 
     def record(self, pipeline: Callable[[Any], Any], data: Any) -> Ending:
@@ -149,7 +155,7 @@ class _Record:
         release = replace(made, insecure=True)  # a recorded release is known to the audit: it protects nobody
         if value is STREAM:
             release = replace(release, value=Recorded(release.value))
-        self._calls.setdefault(lane(), []).append(_Call(mechanism, kept, release))
+        self._calls.setdefault(_lane(), []).append(_Call(mechanism, kept, release))
         self.most += 1
         return release
 
@@ -162,7 +168,7 @@ class _Record:
         }
 
         def answer(mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
-            way = lane()
+            way = _lane()
             here = asked[way] = asked.get(way, -1) + 1
             calls = self._calls.get(way, [])
             if here >= len(calls):
@@ -214,7 +220,7 @@ class _Watcher:
 
     def coins(self, what: str, draw: Callable[[Any], Any], source: Any) -> Any:
         """The same coins in every world, whatever source was given."""
-        way = lane()
+        way = _lane()
         names = self._thrown.setdefault(way, [])
         names.append(what)
         text = repr((self._seed, way, len(names), what))

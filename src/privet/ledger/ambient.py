@@ -8,15 +8,15 @@ from privet.ledger.questions import MISSING, made_for
 from privet.ledger.requests import loss_of
 from privet.ledger.runs import Slice
 from privet.mechanisms import Release
-from privet.mechanisms.payment import in_force, standing_in
+from privet.mechanisms.payment import asked_here, in_force
 from privet.privacy import Promise
 
 
 def current() -> Ledger | None:
     """The ledger that pays for a release here: of the innermost `with ledger:` block, or None.
 
-    Each thread and each asyncio task has blocks of its own; one without any uses the only ledger that is in force in the
-    process. Where it is not clear which ledger pays, this is a `LedgerError`, and so is a release.
+    Each thread and each asyncio task has blocks of its own. One without any, while a ledger is in force elsewhere in the
+    process, is refused with a `LedgerError`, and so is a release there: `ledger.task(f)` hands a ledger on.
 
     >>> import privet as pv
     >>> with pv.Ledger.create("memory:", budget=pv.Budget(1.0)) as ledger:
@@ -56,7 +56,7 @@ def pay(
     try:
         if ledger is not None and not isinstance(ledger, Ledger):
             raise InvalidParameter(f"ledger must be a Ledger, got {type(ledger).__name__}")
-        payer = standing_in() if ledger is None else ledger
+        payer = asked_here() if ledger is None else ledger
         if isinstance(payer, Ledger):
             asked = {"key": key, "analyst": analyst, "purpose": purpose, "part": part, "at": at, "about": about}
             return payer.release(mechanism, data, **asked, **promise)

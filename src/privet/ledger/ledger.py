@@ -27,7 +27,6 @@ from privet.ledger.store import Store
 from privet.ledger.stores import connect
 from privet.ledger.url import parse_url
 from privet.ledger.verify import verify_store
-from privet.mechanisms.payment import put_in_force, take_out_of_force
 from privet.privacy import PrivacyLoss, Unit
 
 
@@ -307,16 +306,10 @@ class Ledger(Spending, Custody):
     def __reduce__(self) -> Any:
         if not self._store.durable:
             raise LedgerError(
-                "a memory ledger cannot be pickled: the copy would be a second budget; open a file instead"
+                "a ledger in memory cannot be pickled, nor go to another process: the copy would be a second budget; keep "
+                "it in a file, or use threads"
             )
         return _reopen, (self.url, self.timeout, self._anchor, self._read_only)
-
-    def __enter__(self) -> "Ledger":
-        put_in_force(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        take_out_of_force(self)
 
     def close(self) -> None:
         """Let go of the file or the server; the next use connects again."""

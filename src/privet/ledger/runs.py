@@ -23,7 +23,7 @@ from privet.ledger.session import SOFTWARE, Said, Session, check_hash
 from privet.ledger.slices import Mark, Slices, composed, slice_key, written_slices
 from privet.mechanisms import Release
 from privet.mechanisms.mechanism import STREAM
-from privet.mechanisms.payment import paid_for, put_in_force, take_out_of_force
+from privet.mechanisms.payment import Payer, paid_for
 from privet.privacy import PrivacyLoss, to_json
 
 
@@ -31,7 +31,7 @@ class NoneLeft(LedgerError):
     """Every slice of a run was begun."""
 
 
-class Slice:
+class Slice(Payer):
     """One slice of a run, marked as begun. What it may release is its loss, once, in this process.
 
     - `slice.release(mechanism, data)`: draw, record under the slice, return.
@@ -120,13 +120,6 @@ class Slice:
             return replace(made, paid=payment_of(self._reservation(mechanism.loss)))
         finally:
             del value, run
-
-    def __enter__(self) -> "Slice":
-        put_in_force(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        take_out_of_force(self)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import contextlib
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Unpack
@@ -29,11 +29,12 @@ from privet.ledger.store import Store
 from privet.ledger.values import loaded
 from privet.mechanisms import Outside, Release
 from privet.mechanisms.mechanism import STREAM
+from privet.mechanisms.payment import Payer
 from privet.mechanisms.stored import unpack
 from privet.privacy import PrivacyLoss, Promise, Unit
 
 
-class Spending(ABC):
+class Spending(Payer):
     """The ways to spend, as a ledger offers them.
 
     >>> from privet.ledger import Ledger

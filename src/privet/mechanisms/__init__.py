@@ -31,6 +31,7 @@ from privet.mechanisms.form import (
 )
 from privet.mechanisms.gaussian import Gaussian as Gaussian
 from privet.mechanisms.geometric import Geometric as Geometric
+from privet.mechanisms.here import carry as carry
 from privet.mechanisms.histogram import Histogram as Histogram
 from privet.mechanisms.krr import KRR as KRR
 from privet.mechanisms.laplace import Laplace as Laplace

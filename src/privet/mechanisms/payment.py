@@ -1,249 +1,128 @@
 """The one door of every release: an audit that watches, else the ledger that pays, else nobody.
 
-Who pays is the innermost `with ledger:` block, for the whole of a release, once.
-
-Blocks are kept per thread and per task (a context variable) and, besides, for the whole process: a thread of a pool
-starts with an empty context, and what it releases must not pass unpaid. Where it is not clear who pays, nobody draws.
+Code whose context carries a ledger is charged. While a ledger is in force (or an audit watches) in this process or in
+one above it, every other release is refused: where it is not clear who pays, nobody draws.
 """
 
-import gc
-import os
-import sys
-import threading
-import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
-from typing import Any
+from dataclasses import dataclass
+from inspect import isasyncgen, isasyncgenfunction, iscoroutine, iscoroutinefunction, isgenerator, isgeneratorfunction
+from typing import Any, Generic, ParamSpec, Self, TypeVar, final
 
-from privet._locks import ProcessLock
-from privet.errors import LedgerError
+from privet.errors import InvalidParameter, LedgerError
+from privet.mechanisms.here import Here, Paying, Watch, change, changed, here
+from privet.mechanisms.in_force import Flag
 from privet.mechanisms.release import Release
-from privet.mechanisms.workers import Payers, follow_workers
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Run = Callable[[], Release[Any]]
 Observer = Callable[[Any, Any, Run], Release[Any]]
-Payer = Any  # has `pay_for(mechanism, value, run, source)`; a ledger, which is a room above this one
 
-_MARK = "PRIVET_LEDGER_IN_FORCE"
-WATCHED = "PRIVET_AUDIT_WATCHES"
-PAID = "a whole that is paid for"
-NOBODY = "nobody pays where it was handed out"
-
-
-class _Block:
-    """One `with` statement that is open."""
-
-    __slots__ = ("frame", "older", "open", "payer", "place")
-
-    def __init__(self, payer: Payer, frame: FrameType | None) -> None:
-        self.payer, self.frame, self.open, self.place = payer, frame, True, _place()
-        self.older: weakref.WeakSet[Any] = weakref.WeakSet()  # generators that were there before
+_FLAG = Flag()
+_STRANGER = (
+    "a ledger is in force in this process, or in the one that started it, and this thread, task or process does not carry "
+    "it; nothing was released. Hand the work out as ledger.task(f), or use ledger.release(mechanism, data); within an "
+    "algorithm or an audit, threads get their work as mechanisms.carry(f)"
+)
+_LATER = "it would run after the task has ended, where nobody pays; make a list, or a function that waits, of it"
 
 
-class _Whole:
-    """A release that is paid for, while it runs: what it releases inside is part of it, in whatever thread."""
+class Payer(ABC):
+    """What can stand in a `with` statement and pay for every release inside: a ledger, a slice of a run.
 
-    __slots__ = ("blocks", "jobs", "open", "process")
-
-    def __init__(self, blocks: int) -> None:
-        self.blocks, self.open = blocks, True  # how many `with ledger:` blocks were open when it was paid
-        self.process = os.getpid()
-        self.jobs: list[Callable[[], Any]] = []  # what other processes were given to do, as functions that wait for it
-
-
-def _place() -> tuple[int, object]:
-    """The thread and the task that run here."""
-    asyncio = sys.modules.get("asyncio")
-    try:
-        task = None if asyncio is None else asyncio.current_task()
-    except RuntimeError:
-        task = None
-    return threading.get_ident(), task and id(task)
-
-
-_BLOCKS: ContextVar[tuple[_Block, ...]] = ContextVar("privet_paying", default=())
-_OBSERVER: ContextVar[tuple[Observer, int] | None] = ContextVar("privet_observer", default=None)  # in which process
-_PAID: ContextVar["_Whole | None"] = ContextVar("privet_paid", default=None)
-_HANDED: ContextVar[bool] = ContextVar("privet_handed", default=False)  # a task from where no ledger is in force
-_ACTIVE: list[_Block] = []  # of the whole process
-_LOCK = ProcessLock()
-_STARTED_WITHIN = os.environ.get(_MARK) not in (None, str(os.getpid()))  # by a process that had a ledger in force
-_unseen = os.environ.get(WATCHED) not in (
-    None,
-    str(os.getpid()),
-)  # started by a pipeline that an audit watches elsewhere
-
-
-_LEFT: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators and jobs that were made inside a block which has ended
-_LAZY = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
-
-
-def _collections() -> int:
-    """How often the garbage collector has moved objects into the oldest generation, which is large."""
-    return sum(each["collections"] for each in gc.get_stats()[1:])
-
-
-_old: "tuple[int, weakref.WeakSet[Any]]" = (-1, weakref.WeakSet())  # what was among the oldest objects at which count
-
-
-def _suspended() -> "weakref.WeakSet[Any]":
-    """Generators and coroutines that have not ended and are not running, threads and jobs. It takes long to look at the
-    oldest objects, so that is done only when some were moved among them since the last time.
-    """
-    global _old
-    wanted, count = {*_LAZY, *_jobs()}, _collections()
-
-    def among(generation: int) -> list[Any]:
-        return [each for each in gc.get_objects(generation=generation) if type(each) in wanted]
-
-    young = [*among(0), *among(1)]
-    if _old[0] != count:
-        _old = count, weakref.WeakSet(among(2))
-    found = [each for each in (*young, *_old[1]) if type(each) not in _LAZY or _waits(each)]
-    return weakref.WeakSet(found)
-
-
-def _waits(lazy: Any) -> bool:
-    return not _state(lazy, "running") and _state(lazy, "frame") is not None
-
-
-def _jobs() -> set[type]:
-    """What else is made in one place and runs in another: threads, and what a pool of threads was given to do."""
-    kinds: set[type] = {threading.Thread}
-    more: list[type] = [threading.Thread]
-    while more:
-        under: list[type] = type.__subclasses__(more.pop())
-        fresh = [each for each in under if each not in kinds]
-        kinds.update(fresh)
-        more += fresh
-    pools = sys.modules.get("concurrent.futures.thread")
-    return kinds if pools is None else {*kinds, pools._WorkItem}
-
-
-def _state(lazy: Any, name: str) -> Any:
-    return getattr(lazy, f"{_LAZY[type(lazy)]}_{name}")
-
-
-def _refuse_leftovers() -> None:
-    """A generator that was made inside a block and is moved on after it: its author meant it to be paid. So is a thread,
-    or a job of a pool, that was made there and has not ended.
-    """
-    left = list(_LEFT)
-    frames = {id(_state(each, "frame")) for each in left if type(each) in _LAZY}
-    jobs = {id(each) for each in left if type(each) not in _LAZY}
-    pools = sys.modules.get("concurrent.futures.thread")
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        runner = frame.f_locals.get("self") if frame.f_code.co_name == "run" else None
-        if id(frame) in frames or id(runner) in jobs:
-            raise LedgerError(
-                "this generator, thread or job was made inside a `with ledger:` block that has ended, and nobody would pay "
-                "for what it releases; nothing was released. Wait for it inside the block, or open a block in it"
-            )
-        if pools is not None and isinstance(runner, pools._WorkItem):
-            return  # given to the pool elsewhere: where the pool's threads were made says nothing
-        frame = frame.f_back
-
-
-def put_in_force(payer: Payer) -> None:
-    """From here to `take_out_of_force` every release of this context is paid by `payer`.
-
-    >>> put_in_force("somebody")
-    >>> in_force()
-    'somebody'
-    >>> take_out_of_force("somebody")
-    """
-    follow_workers(Payers(_handing_out, standing_for, PAID, _wait_at_the_end))
-    block = _Block(payer, _frame_of_with())
-    block.older = _suspended()
-    with _LOCK.held:
-        _ACTIVE.append(block)
-        os.environ[_MARK] = str(os.getpid())  # for processes that are started now and do not inherit memory
-    _BLOCKS.set((*(each for each in _BLOCKS.get() if each.open), block))
-
-
-def _frame_of_with() -> FrameType | None:
-    """The function that holds the `with` statement."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and (
-        frame.f_code.co_name in ("__enter__", "enter_context") or frame.f_globals.get("__name__") == "contextlib"
-    ):
-        frame = frame.f_back
-    return frame
-
-
-def take_out_of_force(payer: Payer) -> None:
-    """End the innermost block of `payer`, in whatever thread or task this runs."""
-    blocks = _BLOCKS.get()
-    mine = [each for each in blocks if each.payer is payer and each.open]
-    with _LOCK.held:
-        ended = mine or [each for each in _ACTIVE if each.payer is payer]
-        if ended:
-            _LEFT.update(_suspended() - ended[-1].older)
-            ended[-1].open, ended[-1].frame = False, None
-            _ACTIVE.remove(ended[-1])
-        if not _ACTIVE:
-            os.environ.pop(_MARK, None)
-    if mine:
-        _BLOCKS.set(tuple(each for each in blocks if each is not mine[-1]))
-
-
-def in_force() -> Payer | None:
-    """Who pays for a release here: None where no ledger is in force, an error where it is not clear.
-
+    >>> class Free(Payer):
+    ...     def pay_for(self, mechanism, value, run, source=None):
+    ...         return run()
+    >>> with Free() as free:
+    ...     in_force() is free
+    True
     >>> in_force() is None
     True
     """
-    blocks = _BLOCKS.get()
-    if blocks:
-        if not blocks[-1].open:
-            raise LedgerError(
-                "the `with ledger:` block that this was started in has ended; nothing was released. Wait for tasks and "
-                "generators inside the block, or open a block of their own"
-            )
-        return _innermost([each for each in blocks if each.open])
-    payer = _elsewhere()
-    if payer is None and _LEFT:
-        _refuse_leftovers()
-    return payer
+
+    @abstractmethod
+    def pay_for(self, mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
+        """Charge a release, then run it."""
+
+    def task(self, work: Callable[P, T]) -> "Task[P, T]":
+        """A function that does the same work, with this in force: for a thread, a pool, joblib or another process.
+
+        Other processes open the ledger by its address, so it has to be a file or a server; one in memory goes to threads
+        only. Nothing needs to be in force where it is made.
+
+        >>> import privet as pv
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+        >>> step = pv.mechanisms.Laplace.for_budget(epsilon=0.1, sensitivity=1.0)
+        >>> with ThreadPoolExecutor(2) as pool:
+        ...     made = list(pool.map(ledger.task(step.release), [1, 2, 3]))
+        >>> [release.paid["entry"] for release in made] == sorted(release.paid["entry"] for release in made)
+        True
+        """
+        if not callable(work):
+            raise InvalidParameter(f"task takes a function, got {type(work).__name__}")
+        if isgeneratorfunction(work) or iscoroutinefunction(work) or isasyncgenfunction(work):
+            raise InvalidParameter(f"task takes a function that returns its result: {_LATER}")
+        return Task(self, work)
+
+    def __enter__(self) -> Self:
+        block = Paying(self)
+        try:
+            _FLAG.raised(block)
+            change(paying=(*(each for each in here().paying if each.open), block))
+        except BaseException:
+            _end(block)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        block = None
+        try:
+            block = self._block()
+            _end(block)
+        except BaseException:  # an interruption: first what it left undone
+            _end(block or self._block())
+            raise
+
+    def _block(self) -> Paying | None:
+        """The innermost block of this payer; one of another thread or task, where a block ends in another than it began."""
+        everywhere = (each for each in _FLAG.users if isinstance(each, Paying))
+        mine = [each for each in (*everywhere, *here().paying) if each.payer is self and each.open]
+        return mine[-1] if mine else None
 
 
-def _elsewhere() -> Payer | None:
-    """Who pays where this thread or task has no block: the only ledger in force in the process."""
-    with _LOCK.held:
-        payers = list({id(each.payer): each.payer for each in _ACTIVE}.values())
-    if len(payers) > 1:
-        raise LedgerError(
-            "several ledgers are in force in this process, and none of them in this thread; nothing was released. Open the "
-            "block `with ledger:` in the thread, or use ledger.release(mechanism, data)"
-        )
-    if not payers and _STARTED_WITHIN and not _HANDED.get():
-        raise LedgerError(
-            "this process was started inside a `with ledger:` block of another one and does not know the ledger; nothing "
-            "was released. Open the ledger here, or use ledger.release(mechanism, data)"
-        )
-    return payers[0] if payers else None
+@final
+@dataclass(frozen=True)
+class Task(Generic[P, T]):
+    """Work with its payer: what `ledger.task(f)` returns."""
+
+    payer: Payer
+    work: Callable[P, T]
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> T:
+        """Do the work; what it releases is paid."""
+        with self.payer:
+            made = self.work(*args, **options)
+        if isgenerator(made) or iscoroutine(made) or isasyncgen(made):
+            raise LedgerError(f"a task returned a {type(made).__name__}: {_LATER}")
+        return made
 
 
-def _innermost(blocks: list[_Block]) -> Payer:
-    """The block whose `with` statement is nearest on the stack of calls. The last one entered may be another: that of a
-    generator which is suspended inside its block, or of whoever moves such a generator on.
-    """
-    here = _place()
-    if len({id(each.payer) for each in blocks}) == 1 or blocks[-1].place != here:  # else inherited, as it was then
-        return blocks[-1].payer
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        for each in reversed(blocks):
-            if each.frame is frame:
-                return each.payer
-        frame = frame.f_back
-    raise LedgerError(
-        "it is not clear which ledger pays: several are in force here, and no `with` statement that is being run says "
-        "which; nothing was released. Use ledger.release(mechanism, data)"
-    )
+def _end(paying: Paying | None) -> None:
+    """Nothing is paid by it any more, here and wherever it was carried to. May be done twice."""
+    if paying is not None:
+        paying.open = False
+        _FLAG.lowered(paying)
+        _leave(paying)
+
+
+def _leave(paying: Paying) -> None:
+    known = here().paying
+    if paying in known:
+        change(paying=tuple(each for each in known if each is not paying))
 
 
 @contextmanager
@@ -254,86 +133,61 @@ def paid_for() -> Iterator[None]:
     ...     pay(None, 0, lambda: "drawn")
     'drawn'
     """
-    whole = _Whole(len(_BLOCKS.get()))
-    token = _PAID.set(whole)
+    whole = Paying(None)
     try:
+        change(paying=(*here().paying, whole))
         yield
     finally:
-        whole.open = False  # for threads and tasks that were started inside and go on
-        _PAID.reset(token)
-        for wait in whole.jobs:  # nor may a job in another process go on, which cannot see that
-            wait()
+        whole.open = False  # first: for whatever was started inside and goes on
+        _leave(whole)
 
 
-def _wait_at_the_end(wait: Callable[[], Any]) -> None:
-    whole = _PAID.get()
-    if whole is not None:
-        whole.jobs.append(wait)
+def _last(known: Here) -> Paying | None:
+    """Who decides here: None where nobody pays, an error where somebody should and cannot."""
+    if not known.paying:
+        _refuse_strangers(known)
+        return None
+    last = known.paying[-1]
+    if last.open:
+        return last
+    what = "a release that is paid for" if last.payer is None else "a `with ledger:` block"
+    raise LedgerError(
+        f"this was started inside {what} that has ended; nothing was released. Wait for threads and tasks inside"
+    )
 
 
-def part_of_a_whole() -> bool:
-    """Whether what is released here belongs to a release that is paid for and still runs.
-
-    >>> part_of_a_whole()
-    False
-    """
-    whole = _PAID.get()
-    if whole is None or len(_BLOCKS.get()) > whole.blocks:
-        return False
-    if whole.process != os.getpid():
-        return False  # a copy of the memory at a fork never learns that the release has ended
-    if not whole.open:
-        raise LedgerError(
-            "this was started inside a release that is paid for and has ended; nothing was released. Wait for threads "
-            "and tasks before an algorithm returns"
-        )
-    return True
+def _refuse_strangers(known: Here) -> None:
+    users = _FLAG.users
+    if known.watch is not None:  # another audit is no concern of this one
+        users = tuple(each for each in users if not isinstance(each, Watch))
+    if users or _FLAG.above():
+        for each in users:
+            if isinstance(each, Watch):
+                each.refused = True
+        raise LedgerError(_STRANGER)
 
 
-def standing_in() -> Payer | None:
-    """Who pays here, for a task that is handed to a worker: a ledger, `PAID` inside a whole that is paid for, or None.
+def in_force() -> Payer | None:
+    """Who pays for a release here: None where no ledger is in force, an error where one is and this does not carry it.
 
-    >>> standing_in() is None
+    >>> in_force() is None
     True
     """
-    if _OBSERVER.get() is not None:
-        return None  # an audit follows threads by itself
-    return PAID if part_of_a_whole() else in_force()
+    known = here()
+    _last(known)
+    payers = [each.payer for each in known.paying if each.payer is not None]
+    return payers[-1] if payers else None
 
 
-def _handing_out() -> Payer | None:
-    """The same for a worker of whatever age: one that was started inside a block learns that it has ended."""
-    payer = standing_in()
-    return NOBODY if payer is None and _OBSERVER.get() is None else payer
+def asked_here() -> Payer | None:
+    """Who has to be asked for a release here: nobody inside a whole that is paid for, or where an audit watches.
 
-
-@contextmanager
-def standing_for(payer: Payer) -> Iterator[None]:
-    """In a worker: releases are paid by whoever paid where the task was handed out.
-
-    >>> with standing_for("somebody"):
-    ...     in_force()
-    'somebody'
+    >>> asked_here() is None
+    True
     """
-    if payer == PAID:
-        with paid_for():
-            yield
-        return
-    if payer == NOBODY:
-        handed = _HANDED.set(True)
-        try:
-            yield
-        finally:
-            _HANDED.reset(handed)
-        return
-    block = _Block(payer, None)
-    token, whole = _BLOCKS.set((block,)), _PAID.set(None)
-    try:
-        yield
-    finally:
-        block.open = False
-        _PAID.reset(whole)
-        _BLOCKS.reset(token)
+    known = here()
+    last = None if known.watch is not None else _last(known)
+    return None if last is None else last.payer
 
 
 def refuse_unpaid_runs(who: str = "simulate") -> None:
@@ -341,7 +195,8 @@ def refuse_unpaid_runs(who: str = "simulate") -> None:
 
     >>> refuse_unpaid_runs()
     """
-    if not part_of_a_whole() and in_force() is not None:
+    last = _last(here())
+    if last is not None and last.payer is not None:
         raise LedgerError(
             f"{who} draws outputs that nobody pays for, and a ledger is in force here; nothing was drawn. It is for tests "
             "and audits on made-up data: call it outside of the `with ledger:` block"
@@ -349,37 +204,23 @@ def refuse_unpaid_runs(who: str = "simulate") -> None:
 
 
 @contextmanager
-def observed(observer: Observer) -> Iterator[None]:
+def observed(observer: Observer) -> Iterator[Watch]:
     """While open, every release goes through `observer(mechanism, value, run)`: how an audit records and replays. Nobody
-    pays for what it draws, so a release is refused where a ledger is in force, unless it is part of a paid whole.
+    pays for what it draws, so a release is refused where a ledger is in force, unless it is part of a paid whole; and so
+    is one that the audit would not see.
 
     >>> from privet.mechanisms import Laplace
     >>> with observed(lambda mechanism, value, run: Release(value, mechanism.loss, insecure=True)):
     ...     Laplace.for_budget(epsilon=1.0, sensitivity=1.0).release(5.0).value
     5.0
     """
-    token = _OBSERVER.set((observer, os.getpid()))
+    watch = Watch(observer)
     try:
-        yield
+        _FLAG.raised(watch)
+        with changed(watch=watch, lane=()):
+            yield watch
     finally:
-        _OBSERVER.reset(token)
-
-
-def _observer() -> Observer | None:
-    """The audit that watches here. What it would not see, in another process than its own, is refused."""
-    watching = _OBSERVER.get()
-    if _unseen or (watching is not None and watching[1] != os.getpid()):
-        raise LedgerError(
-            "this process was started by a pipeline that an audit watches in another process, which would not see this "
-            "release; nothing was released. Use threads, a pool or joblib, which are followed"
-        )
-    return None if watching is None else watching[0]
-
-
-def refuse_here() -> None:
-    """From here on this process releases nothing: it was started inside a pipeline that an audit watches elsewhere."""
-    global _unseen
-    _unseen = True
+        _FLAG.lowered(watch)
 
 
 def draw_coins(what: str, draw: Callable[[Any], Any], source: Any) -> Any:
@@ -388,8 +229,9 @@ def draw_coins(what: str, draw: Callable[[Any], Any], source: Any) -> Any:
     >>> draw_coins("a partition", lambda source: "heads", None)
     'heads'
     """
-    watching = getattr(_observer(), "coins", None)
-    return draw(source) if watching is None else watching(what, draw, source)
+    watch = here().watch
+    thrown = None if watch is None else getattr(watch.observer, "coins", None)
+    return draw(source) if thrown is None else thrown(what, draw, source)
 
 
 def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
@@ -397,16 +239,12 @@ def pay(mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any
     is paid for costs nothing more.
     """
     try:
-        observer = _observer()
-        if observer is not None:
+        watch = here().watch
+        if watch is not None:
             refuse_unpaid_runs("an audit")
-            return observer(mechanism, value, run)
-        if part_of_a_whole():
-            return run()
-        payer = in_force()
-        if payer is None:
-            return run()
-        made: Release[Any] = payer.pay_for(mechanism, value, run, source)
-        return made
+            made: Release[Any] = watch.observer(mechanism, value, run)
+            return made
+        payer = asked_here()
+        return run() if payer is None else payer.pay_for(mechanism, value, run, source)
     finally:
         del value, run  # frames outlive an error, and the data with them

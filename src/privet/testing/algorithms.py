@@ -15,7 +15,6 @@ from typing import Any
 from unittest.mock import patch
 
 from privet import accounting
-from privet.audit.following import followed
 from privet.audit.record import replay
 from privet.errors import PrivetError
 from privet.ledger.budget import Budget
@@ -143,9 +142,6 @@ class _Listening(Source):
             self._drawn.append("the source that it was given")
         return self._inner.stream()
 
-    def __deepcopy__(self, memo: Any) -> "_Listening":
-        return self  # also in jobs for other processes, which get copies of their arguments
-
 
 class _Door:
     """Notes the price and the group of every part, and when a draw is inside of one."""
@@ -176,7 +172,7 @@ def _inside() -> Iterator[None]:
 
 
 def _watched(algorithm: Any, value: Any, parts: list[tuple[PrivacyLoss, Path]], source: Source | None = None) -> None:
-    with followed(), observed(_Door(parts)):
+    with observed(_Door(parts)):
         algorithm.release(value, source=source)
 
 
