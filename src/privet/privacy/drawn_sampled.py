@@ -7,13 +7,13 @@ from functools import lru_cache
 import numpy as np
 
 from privet._cache import kept_property
-from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, TINY, Array, ndtr
+from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, TINY, Array, ndtr, round_up
 from privet._validate import count, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.families.flagged import FlaggedVariable
 from privet.privacy.families.mixture import binomial_mixture
-from privet.privacy.families.sampling import after_sampling, of_one_record
+from privet.privacy.families.sampling import epsilon_after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable
 from privet.privacy.grouped import Grouped
 from privet.privacy.loss import Approximate, PrivacyLoss, ZcdpBound
@@ -76,13 +76,13 @@ class WithReplacementSampled(PrivacyLoss):
         return Grouped(self.of, max(self.m, 1))
 
     def pure(self) -> float:
-        return float(after_sampling(self._most.pure(), self.p)) if self.m else 0.0
+        return epsilon_after_sampling(self._most.pure(), self.p) if self.m else 0.0
 
     def approximate(self) -> Approximate:
         epsilon, delta = self._most.approximate()
-        if self.m == 0 or epsilon == 0.0:
-            return Approximate(0.0, self.p * delta if self.m else 0.0)
-        return Approximate(float(after_sampling(epsilon, self.p)), self.p * delta)
+        if self.m == 0:
+            return Approximate(0.0, 0.0)
+        return Approximate(epsilon_after_sampling(epsilon, self.p), min(delta, round_up(self.p * delta, 8.0)))
 
     def zcdp(self) -> ZcdpBound:
         return self._most.zcdp() if self.m else ZcdpBound(0.0, 0.0)

@@ -1,9 +1,9 @@
 """Noisy sums over a binary tree of steps."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from privet._numerics import ratio_down, ratio_up, root_up
 from privet._validate import above_or_infinite, count, set_frozen
 from privet.privacy.families.normal_loss import NormalLoss
 from privet.privacy.loss import PrivacyLoss
@@ -43,10 +43,10 @@ class TreeAggregationLoss(NormalLoss):
         return self.steps.bit_length()
 
     def gaussian(self) -> float:
-        return math.sqrt(self.levels) / self.noise_multiplier
+        return ratio_up(root_up(self.levels), self.noise_multiplier)
 
     def grouped(self, size: int) -> PrivacyLoss:
-        return TreeAggregationLoss(self.noise_multiplier / size, self.steps, unit=self.unit)
+        return TreeAggregationLoss(ratio_down(self.noise_multiplier, size), self.steps, unit=self.unit)
 
     attained_by_groups = False  # several records of one step attain it; several steps of one person cost less
 

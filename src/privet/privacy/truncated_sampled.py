@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._cache import kept_property
-from privet._numerics import LARGEST_EXPONENT, TINY, Array, special
+from privet._numerics import LARGEST_EXPONENT, TINY, Array, round_up, special
 from privet._validate import count, fraction, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.flagged import FlaggedVariable
-from privet.privacy.families.sampling import after_sampling, of_one_record
+from privet.privacy.families.sampling import epsilon_after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable, spliced_gaussian_rdp
 from privet.privacy.grouped import to_replace
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -81,11 +81,13 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return self._plain.parts() if self.overflow == 0.0 else ((self, 1),)
 
     def pure(self) -> float:
-        return float(after_sampling(self._swap.pure(), self.q)) if self.q > 0.0 else 0.0
+        return epsilon_after_sampling(self._swap.pure(), self.q) if self.q > 0.0 else 0.0
 
     def approximate(self) -> Approximate:
+        if self.q == 0.0:
+            return Approximate(0.0, 0.0)
         epsilon, delta = self._swap.approximate()
-        return Approximate(float(after_sampling(epsilon, self.q)) if self.q > 0.0 else 0.0, self.q * delta)
+        return Approximate(epsilon_after_sampling(epsilon, self.q), min(delta, round_up(self.q * delta, 2.0)))
 
     def zcdp(self) -> ZcdpBound:
         return self._swap.zcdp()
