@@ -48,6 +48,7 @@ def whole_suite(config: pytest.Config) -> bool:
 def laws_not_run(ran: set[tuple[str, str]]) -> list[str]:
     """Laws that some registered member has not met. The last `laws` are over several losses: each must have run."""
     from privet import mechanisms, privacy, testing
+    from privet.learn import losses
 
     testing.load_rooms()
     kinds, names = privacy.registered_kinds(), mechanisms.registered_mechanisms()
@@ -55,6 +56,7 @@ def laws_not_run(ran: set[tuple[str, str]]) -> list[str]:
         (law.__name__, kind) for subject in ("loss", "accountant") for law in testing.laws_of(subject) for kind in kinds
     }
     wanted |= {(law.__name__, name) for law in testing.laws_of("mechanism") for name in names}
+    wanted |= {(law.__name__, name) for law in testing.laws_of("training loss") for name in losses.registered_losses()}
     idle = {law.__name__ for law in testing.laws_of("losses")} - {law for law, _ in ran}
     return [f"{law} over {member}" for law, member in sorted(wanted - ran)] + [f"{law} at all" for law in sorted(idle)]
 

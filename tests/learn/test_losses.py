@@ -1,67 +1,101 @@
 """The constants that privacy rests on, held against the functions themselves, over wide ranges."""
 
+import dataclasses
+import math
+
 import mpmath
 import numpy as np
 import pytest
 
+from privet import testing
 from privet.errors import InvalidParameter
 from privet.learn.losses import (
-    ClippedPoisson,
     Huber,
     HuberHinge,
     Logistic,
+    Loss,
+    LossExample,
     Pinball,
     Softmax,
     Squared,
     double_double as wide,
+    registered_losses,
 )
 from privet.learn.solvers.exact_gradient import scale_of
 
-MARGINS = np.concatenate([np.linspace(-60, 60, 4801), [-1e300, -1e8, 1e8, 1e300]])
-LABELS, NUMBERS, COUNTS = [-1.0, 1.0], [-1.0, -0.3, 0.0, 1.0], [0.0, 1.0, 2.5, 9.0]
-EVERY = [
-    (Logistic(), LABELS),
-    (HuberHinge(0.5), LABELS),
-    (HuberHinge(0.05), LABELS),
-    (Huber(1.0), NUMBERS),
-    (Huber(0.1), NUMBERS),
-    (Pinball(0.5, 0.1), NUMBERS),
-    (Pinball(0.9, 0.02), NUMBERS),
-    (ClippedPoisson(9.0, 3.0), COUNTS),
-    (ClippedPoisson(9.0, 20.0), COUNTS),
+EVERY = [example for kind in registered_losses().values() for example in kind.examples()]
+SMALL = [example for example in EVERY if example.loss.outputs == 1 and math.isfinite(example.loss.lipschitz)]
+
+
+def names(examples):
+    return [repr(each.loss) for each in examples]
+
+
+@pytest.mark.parametrize("check_law", testing.laws_of("training loss"), ids=lambda law: law.__name__)
+@pytest.mark.parametrize("example", EVERY, ids=names(EVERY))
+def test_law(check_law, example):
+    check_law(example)
+
+
+def test_every_loss_is_registered():
+    """What is not registered is met by no law."""
+    testing.load_rooms()
+    made = [each for each in Loss.__subclasses__() if each.__module__.startswith("privet")]
+    assert sorted(each.__name__ for each in made) == sorted(each.__name__ for each in registered_losses().values())
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken(Loss):
+    """Huber's loss with something changed: what a law must see."""
+
+    lipschitz: float = 1.0
+    smoothness: float = 1.0
+    shape: str = "general"
+    change: str = ""
+    outputs: int = 1
+
+    def value(self, margins, targets):
+        return Huber(1.0).value(margins, targets) * (1.5 if self.change == "value" else 1.0)
+
+    def slope(self, margins, targets):
+        found = Huber(1.0).slope(margins, targets)
+        return found * np.maximum(1.0, np.abs(targets)) if self.change == "slope of large targets" else found
+
+    def wide_slope(self, margins, targets):
+        high, low = Huber(1.0).wide_slope(margins, targets)
+        return (high * 0.9, low) if self.change == "wide slope" else (high, low)
+
+    def curvature(self, margins, targets):
+        found = Huber(1.0).curvature(margins, targets)
+        return -found if self.change == "curvature" else found
+
+    @classmethod
+    def examples(cls):
+        return ()
+
+
+BROKEN = [
+    (Broken(lipschitz=0.1), testing.check_slope_stays_within_lipschitz),
+    (Broken(lipschitz=0.999), testing.check_slope_stays_within_lipschitz),
+    (Broken(change="slope of large targets"), testing.check_slope_stays_within_lipschitz),
+    (Broken(smoothness=0.5), testing.check_bend_stays_within_smoothness),
+    (Broken(change="curvature"), testing.check_bend_stays_within_smoothness),
+    (Broken(change="value"), testing.check_slope_is_the_derivative),
+    (Broken(change="curvature"), testing.check_slope_is_the_derivative),
+    (Broken(change="wide slope"), testing.check_wide_slope_is_the_slope),
+    (Broken(shape="fixed_sign"), testing.check_shape_is_kept),
 ]
-NAMES = [repr(loss) for loss, _ in EVERY]
 
 
-@pytest.mark.parametrize(("loss", "targets"), EVERY, ids=NAMES)
-def test_slopes_and_curvatures_stay_within_the_constants(loss, targets):
-    for y in targets:
-        at = np.full(len(MARGINS), y)
-        slope, curvature = loss.slope(MARGINS, at), loss.curvature(MARGINS, at)
-        assert np.abs(slope).max() <= loss.lipschitz
-        assert curvature.min() >= 0.0
-        assert curvature.max() <= loss.smoothness
-        assert (np.diff(slope[:4801]) >= 0.0).all()  # convex
-        if loss.shape != "general":
-            assert (slope * -y >= 0.0).all()  # never of the other sign
+@pytest.mark.parametrize(("loss", "check_law"), BROKEN, ids=lambda each: getattr(each, "__name__", "loss"))
+def test_a_broken_loss_is_seen(loss, check_law):
+    with pytest.raises(AssertionError):
+        check_law(LossExample(loss, (-1.0, 0.0, 1.0)))
 
 
-@pytest.mark.parametrize(("loss", "targets"), EVERY, ids=NAMES)
-def test_slopes_are_derivatives_of_values_and_curvatures_of_slopes(loss, targets):
-    m, step = np.linspace(-7.3, 7.1, 1441), 1e-6
-    for y in targets:
-        at = np.full(len(m), y)
-        numeric = (loss.value(m + step, at) - loss.value(m - step, at)) / (2 * step)
-        assert np.abs(numeric - loss.slope(m, at)).max() < 1e-4 * max(1.0, loss.smoothness)
-        bend = (loss.slope(m + step, at) - loss.slope(m - step, at)) / (2 * step)
-        wrong = np.abs(bend - loss.curvature(m, at)) > 1e-3 * (1.0 + loss.smoothness)
-        assert wrong.mean() < 0.01  # kinks
-
-
-def test_logistic_curvature_belongs_to_its_slope():
-    m = np.linspace(-30, 30, 601)
-    t = np.abs(Logistic().slope(m, np.ones(len(m))))
-    assert np.allclose(Logistic().curvature(m, np.ones(len(m))), t * (1 - t), rtol=1e-12, atol=1e-15)
+def test_what_is_not_broken_passes():
+    for check_law in testing.laws_of("training loss"):
+        check_law(LossExample(Broken(), (-1.0, 0.0, 1.0)))
 
 
 def test_two_classes_have_one_margin():
@@ -83,10 +117,11 @@ def exact_slope(loss, m, y):
     return min(max(mpmath.exp(m) - y, -exact[1]), exact[1])
 
 
-@pytest.mark.parametrize(("loss", "targets"), EVERY, ids=NAMES)
-def test_wide_slopes_are_exact_to_85_bits(loss, targets):
+@pytest.mark.parametrize("example", SMALL, ids=names(SMALL))
+def test_wide_slopes_are_exact_to_85_bits(example):
     """Over margins of all sizes, near the kinks too; those in doubles are not."""
     mpmath.mp.dps = 60
+    loss, targets = example.loss, example.targets
     rng = np.random.default_rng(1)
     margins = np.concatenate([rng.normal(size=30) * 10.0**k for k in (-9, -3, 0, 1, 3)] + [[0.0, 1.0, -1.0, 1e9, -1e9]])
     rests = margins * rng.uniform(-1.0, 1.0, len(margins)) * 2.0**-54

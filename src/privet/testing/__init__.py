@@ -89,6 +89,13 @@ from privet.testing.laws.tightness import (
     check_monotone as check_monotone,
     check_narrow as check_narrow,
 )
+from privet.testing.laws.training_losses import (
+    check_bend_stays_within_smoothness as check_bend_stays_within_smoothness,
+    check_shape_is_kept as check_shape_is_kept,
+    check_slope_is_the_derivative as check_slope_is_the_derivative,
+    check_slope_stays_within_lipschitz as check_slope_stays_within_lipschitz,
+    check_wide_slope_is_the_slope as check_wide_slope_is_the_slope,
+)
 from privet.testing.laws.values import (
     check_equal_is_interchangeable as check_equal_is_interchangeable,
     check_hashable as check_hashable,

@@ -1,5 +1,6 @@
 """Squares with bounded slope: Huber's loss."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,10 +10,11 @@ from privet._numerics import Array
 from privet._validate import above, set_frozen
 from privet.learn.losses import double_double as wide
 from privet.learn.losses.double_double import Pair
-from privet.learn.losses.loss import Loss
+from privet.learn.losses.loss import Loss, LossExample, register
 
 
 @final
+@register
 @dataclass(frozen=True)
 class Huber(Loss):
     """(m - y)^2/2 where |m - y| <= `bend`, straight lines beyond. The squared loss with its residual clipped.
@@ -46,3 +48,8 @@ class Huber(Loss):
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         return np.where(np.abs(margins - targets) <= self.bend, 1.0, 0.0)
+
+    @classmethod
+    def examples(cls) -> Iterable[LossExample]:
+        yield LossExample(cls(1.0), (-1.0, -0.3, 0.0, 1.0))
+        yield LossExample(cls(0.1), (-1.0, -0.3, 0.0, 1.0))

@@ -1,5 +1,6 @@
 """The hinge loss with its corner rounded off: a support vector machine that can be trained privately."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,10 +10,11 @@ from privet._numerics import Array
 from privet._validate import above, set_frozen
 from privet.learn.losses import double_double as wide
 from privet.learn.losses.double_double import Pair
-from privet.learn.losses.loss import Loss
+from privet.learn.losses.loss import Loss, LossExample, register
 
 
 @final
+@register
 @dataclass(frozen=True)
 class HuberHinge(Loss):
     """max(0, 1 - y m), quadratic within `half_width` of the corner; labels y of -1 and 1.
@@ -56,3 +58,8 @@ class HuberHinge(Loss):
     def curvature(self, margins: Array, targets: Array) -> Array:
         share = self._share(margins, targets)
         return np.where((share > 0.0) & (share < 1.0), self.smoothness, 0.0)
+
+    @classmethod
+    def examples(cls) -> Iterable[LossExample]:
+        yield LossExample(cls(0.5), (-1.0, 1.0))
+        yield LossExample(cls(0.05), (-1.0, 1.0))

@@ -1,5 +1,6 @@
 """The logistic loss."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -8,10 +9,11 @@ import numpy as np
 from privet._numerics import Array, special
 from privet.learn.losses import double_double as wide
 from privet.learn.losses.double_double import Pair
-from privet.learn.losses.loss import Loss
+from privet.learn.losses.loss import Loss, LossExample, register
 
 
 @final
+@register
 @dataclass(frozen=True)
 class Logistic(Loss):
     """log(1 + exp(-y m)) for labels y of -1 and 1.
@@ -53,3 +55,7 @@ class Logistic(Loss):
     def curvature(self, margins: Array, targets: Array) -> Array:
         t = np.asarray(special().expit(-np.abs(margins)))
         return t * (1.0 - t)
+
+    @classmethod
+    def examples(cls) -> Iterable[LossExample]:
+        yield LossExample(cls(), (-1.0, 1.0))

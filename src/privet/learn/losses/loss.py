@@ -1,25 +1,34 @@
 """The abstract loss of a linear model: a convex function of the margin x.w and the target of one record."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
 
 from privet._numerics import Array
+from privet._registry import Registry
 from privet.learn.losses.double_double import Pair
 
 Shape = Literal["logistic", "fixed_sign", "general", "softmax"]
 
 
 class Loss(ABC):
-    """psi(m; y), convex in the margin m = x.w. Subclasses are frozen dataclasses of public parameters, one file each.
+    """psi(m; y), convex in the margin m = x.w. Subclasses are frozen dataclasses of public parameters, one file each,
+    under `@register`.
 
     Solvers work on rows of length at most 1, so `lipschitz` bounds the gradient of one record and `smoothness` its
-    Hessian. They are what privacy rests on: a test holds them against the functions themselves.
+    Hessian. They are what privacy rests on: laws hold them against the functions themselves, at what `examples` yields.
 
     `shape` is what is known of the slope: "logistic" (slope t and curvature t(1 - t) belong together), "fixed_sign" (for a
     given target the slope never changes its sign), "softmax" (one margin for each class), or "general".
     """
 
     shape: ClassVar[Shape] = "general"
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> "Iterable[LossExample]":
+        """Losses of this kind, with targets that reach every piece of the function."""
 
     @property
     def outputs(self) -> int:
@@ -56,3 +65,34 @@ class Loss(ABC):
     def bent(self, margins: Array, targets: Array, moved: Array) -> Array:
         """psi'' times `moved`, a change of the margins: how far the slopes change with it."""
         return self.curvature(margins, targets) * moved
+
+
+@final
+@dataclass(frozen=True)
+class LossExample:
+    """A loss and targets at which laws look at it.
+
+    >>> from privet.learn.losses import Huber
+    >>> next(iter(Huber.examples())).kind
+    'huber'
+    """
+
+    loss: Loss
+    targets: tuple[float, ...]
+
+    @property
+    def kind(self) -> str:
+        """The name of the loss among the registered ones."""
+        return register.name_of(type(self.loss))
+
+
+register: Registry[Loss] = Registry("losses")
+
+
+def registered_losses() -> dict[str, type[Loss]]:
+    """All losses by name.
+
+    >>> "logistic" in registered_losses()
+    True
+    """
+    return register.members()

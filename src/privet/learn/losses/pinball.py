@@ -1,5 +1,6 @@
 """The loss of quantile regression, its corner rounded off."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,10 +10,11 @@ from privet._numerics import Array
 from privet._validate import above, open_fraction, set_frozen
 from privet.learn.losses import double_double as wide
 from privet.learn.losses.double_double import Pair
-from privet.learn.losses.loss import Loss
+from privet.learn.losses.loss import Loss, LossExample, register
 
 
 @final
+@register
 @dataclass(frozen=True)
 class Pinball(Loss):
     """q (y - m) where m < y and (1 - q)(m - y) where m > y, quadratic within `half_width` of y.
@@ -53,3 +55,8 @@ class Pinball(Loss):
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         return np.where(np.abs(margins - targets) <= self.half_width, self.smoothness, 0.0)
+
+    @classmethod
+    def examples(cls) -> Iterable[LossExample]:
+        yield LossExample(cls(0.5, 0.1), (-1.0, -0.3, 0.0, 1.0))
+        yield LossExample(cls(0.9, 0.02), (-1.0, -0.3, 0.0, 1.0))

@@ -1,5 +1,6 @@
 """The Poisson loss with its slope clipped."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,10 +10,11 @@ from privet._numerics import Array
 from privet._validate import above, at_least, set_frozen
 from privet.learn.losses import double_double as wide
 from privet.learn.losses.double_double import Pair
-from privet.learn.losses.loss import Loss
+from privet.learn.losses.loss import Loss, LossExample, register
 
 
 @final
+@register
 @dataclass(frozen=True)
 class ClippedPoisson(Loss):
     """exp(m) - y m for counts y from 0 to `largest`, continued by straight lines where the slope exp(m) - y would leave
@@ -73,3 +75,8 @@ class ClippedPoisson(Loss):
         with np.errstate(over="ignore"):
             rate = np.exp(margins)
         return np.where(np.abs(rate - self._counts(targets)) <= self.bend, np.minimum(rate, self.smoothness), 0.0)
+
+    @classmethod
+    def examples(cls) -> Iterable[LossExample]:
+        yield LossExample(cls(9.0, 3.0), (0.0, 1.0, 2.5, 9.0))
+        yield LossExample(cls(9.0, 20.0), (0.0, 1.0, 2.5, 9.0))

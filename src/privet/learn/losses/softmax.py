@@ -1,5 +1,6 @@
 """The softmax loss of several classes: multinomial logistic regression."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -10,10 +11,11 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import double_double as wide
 from privet.learn.losses.double_double import Pair
-from privet.learn.losses.loss import Loss
+from privet.learn.losses.loss import Loss, LossExample, register
 
 
 @final
+@register
 @dataclass(frozen=True)
 class Softmax(Loss):
     """log(sum of e^m_k) - m_y for margins m of `classes` columns, three or more, and labels y of 0, 1, 2, ...
@@ -85,3 +87,8 @@ class Softmax(Loss):
         for column in powers.T:  # in a fixed order: a record's shares must not depend on where it stands
             total = total + column
         return np.asarray(powers / total[:, None])
+
+    @classmethod
+    def examples(cls) -> Iterable[LossExample]:
+        yield LossExample(cls(3), (0.0, 1.0, 2.0))
+        yield LossExample(cls(10), (0.0, 1.0, 2.0))

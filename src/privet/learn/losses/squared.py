@@ -1,6 +1,7 @@
 """Half the squared residual."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,10 +10,11 @@ import numpy as np
 from privet._numerics import Array
 from privet.learn.losses import double_double as wide
 from privet.learn.losses.double_double import Pair
-from privet.learn.losses.loss import Loss
+from privet.learn.losses.loss import Loss, LossExample, register
 
 
 @final
+@register
 @dataclass(frozen=True)
 class Squared(Loss):
     """(m - y)^2/2. Its slope is unbounded: solvers from sufficient statistics take it, others take `Huber`.
@@ -40,3 +42,7 @@ class Squared(Loss):
 
     def curvature(self, margins: Array, targets: Array) -> Array:
         return np.ones_like(margins)
+
+    @classmethod
+    def examples(cls) -> Iterable[LossExample]:
+        yield LossExample(cls(), (-1.0, -0.3, 0.0, 1.0))
