@@ -389,3 +389,14 @@ def test_a_delta_that_buys_nothing_costs_no_search(epsilon, positives, monkeypat
     options = {"sensitivity": 1, "threshold": 0, "positives": positives, "answer_share": 0.3}
     cheap = AboveThreshold.for_budget(epsilon=epsilon, delta=1e-7, **options)
     assert cheap.answer_scale == AboveThreshold.for_budget(epsilon=epsilon, **options).answer_scale
+
+
+@pytest.mark.parametrize(("threshold", "above"), [(-1000.0, True), (1000.0, False)])
+def test_a_query_that_is_no_number_is_answered_as_nought_would_be(threshold: float, above: bool):
+    """And in a list as the lowest of the others; which ones are must not depend on the data."""
+    watch = AboveThreshold.for_budget(epsilon=10.0, sensitivity=1, threshold=threshold, positives=3)
+    assert watch.start().ask(math.nan) is above
+    assert watch.start().ask(0.0) is above
+    among = watch.release([2 * threshold, math.nan, 2 * threshold]).value
+    assert len(set(np.asarray(among).tolist())) == 1
+    assert "must not depend on the data" in " ".join(AboveThreshold.__doc__.split())

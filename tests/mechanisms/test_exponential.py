@@ -198,3 +198,26 @@ def test_integers_of_any_width_are_scores():
         values = np.array([0, 100], dtype=kind)
         assert np.allclose(mechanism.exact_probabilities(values), mechanism.exact_probabilities([0, 100]))
     assert mechanism.exact_probabilities([10**30, 0])[0] == 1.0
+
+
+def loss_between(mechanism: Exponential, one: list[float], other: list[float]) -> float:
+    """The largest privacy loss between two lists of scores, from the exact law."""
+    p, q = (mechanism.exact_probabilities(scores) for scores in (one, other))
+    return float(np.max(np.abs(np.log(p) - np.log(q))))
+
+
+def test_which_scores_are_missing_must_not_depend_on_the_data():
+    """The limit of the rule: with the same scores missing the price holds, from a missing one to a number nothing does."""
+    choose = Exponential.for_budget(epsilon=1.0, sensitivity=1.0)
+    assert loss_between(choose, [0.0, math.nan, 30.0], [1.0, math.nan, 29.0]) <= 1.0 + 1e-12
+    assert loss_between(choose, [0.0, math.nan, 30.0], [0.0, 31.0, 30.0]) > 10.0
+    assert "missing must not depend on the data" in " ".join(Exponential.__doc__.split())
+
+
+def test_a_null_record_that_votes_is_an_exchange():
+    """monotonic under zero-out rests on a null record that acts as an absent one; one that votes moves scores both ways."""
+    sensitivity = Sensitivity(1.0, norm="score", unit=Unit("zero_out"))
+    choose = Exponential.for_budget(epsilon=1.0, sensitivity=sensitivity, monotonic=True)
+    with_record, absent, votes = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]
+    assert loss_between(choose, with_record, absent) <= choose.loss.pure() == 1.0
+    assert loss_between(choose, with_record, votes) > 1.4

@@ -1,5 +1,6 @@
 """Privacy bugs planted in the source, one at a time: each must turn a test red. `make mutate` runs them all."""
 
+from tests.mutants.accounting import ACCOUNTING
 from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
 from tests.mutants.learn import LEARN
@@ -12,5 +13,18 @@ from tests.mutants.queries import QUERIES
 from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
-ROOMS = (ADAPTIVE, AUDIT, LEARN, LEARN_MORE, MECHANISMS, NOISE, PAYMENT, PRIVACY, QUERIES, TABLES, WORKLOADS)
+ROOMS = (
+    ACCOUNTING,
+    ADAPTIVE,
+    AUDIT,
+    LEARN,
+    LEARN_MORE,
+    MECHANISMS,
+    NOISE,
+    PAYMENT,
+    PRIVACY,
+    QUERIES,
+    TABLES,
+    WORKLOADS,
+)
 MUTANTS = tuple(mutant for room in ROOMS for mutant in room.mutants)

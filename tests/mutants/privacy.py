@@ -230,7 +230,7 @@ plant(
 plant(
     "sampled: replace is welcome",
     "privacy:PoissonSampled.__post_init__",
-    'inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling")',
+    'inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling", coin=self.coin)',
     "inner = self.of.simplest()",
 )
 plant(
@@ -248,8 +248,14 @@ plant(
 plant(
     "fixed sample: add/remove is welcome",
     "privacy:FixedSampled.__post_init__",
-    'inner = of_one_record(self.of, relation="replace", name="sampling a fixed number without replacement")',
-    "inner = self.of.simplest()",
+    'of_one_record(self.of, relation="replace", name="sampling a fixed number without replacement", coin=self.coin)',
+    "self.of.simplest()",
+)
+plant(
+    "sampling: rows of a person with coins of their own",
+    "privacy:of_one_record",
+    'if of.unit.person is not None and coin == "record":',
+    "if False:",
 )
 plant(
     "fixed sample: rate m - 1 of n",

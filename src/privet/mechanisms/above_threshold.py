@@ -61,7 +61,8 @@ class AboveThreshold(Mechanism[Any, Any]):
     **Guarantee:** pure e1 + e2 for the whole stream (c positives), e1 = sensitivity/threshold_scale, e2 = 2 c
     sensitivity/query_scale (c sensitivity/query_scale when all queries move the same way), with the sensitivity rounded
     up to the grid; and c times sensitivity/answer_scale for numbers.
-    **Sensitivity:** of each single query.
+    **Sensitivity:** of each single query. A query that is NaN is answered as 0 would be, in a list as the lowest of the
+    others; which ones are must not depend on the data.
     **Error:** with probability 1 - beta, every one of k answers is right up to threshold_scale ln(2/beta) + query_scale
     ln(2 k/beta); at the textbook's equal split, at most 8 (ln k + ln(2/beta)) sensitivity/epsilon.
     **Reference:** Dwork & Roth 2014, section 3.6; Lyu, Su & Li 2017.

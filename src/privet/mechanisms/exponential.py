@@ -24,7 +24,7 @@ class Exponential(SelectionMechanism):
     stays in an interval of length epsilon, so that each choice costs rho = epsilon^2/8 instead of epsilon^2/2.
 
     **Guarantee:** pure epsilon = 2 sensitivity/scale (sensitivity/scale when monotonic), and bounded range.
-    **Sensitivity:** of the score.
+    **Sensitivity:** of the score. Which scores are missing must not depend on the data.
     **Error:** Pr[score <= best - scale (ln(T/T_opt) + s)] <= exp(-s) for T candidates, T_opt of them best; with
     T_opt >= 1, the shortfall is at least scale ln(T/beta) with probability at most beta.
     **Reference:** McSherry & Talwar 2007; Dong, Durfee & Rogers 2020.

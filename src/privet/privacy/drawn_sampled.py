@@ -1,7 +1,7 @@
 """Amplification by drawing records with replacement."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +13,7 @@ from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope, variable_of_symmetric_curve
 from privet.privacy.families.flagged import FlaggedVariable
 from privet.privacy.families.mixture import binomial_mixture
-from privet.privacy.families.sampling import epsilon_after_sampling, of_one_record
+from privet.privacy.families.sampling import OF_COIN, Coin, epsilon_after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable
 from privet.privacy.grouped import Grouped
 from privet.privacy.loss import Approximate, PrivacyLoss, ZcdpBound
@@ -39,7 +39,8 @@ class WithReplacementSampled(PrivacyLoss):
     **Guarantee:** sum over j >= 1 of Pr[Binomial(m, 1/n) = j] delta_j(ln(1 + (e^e - 1)/p)) for e >= 0, where
     p = 1 - (1 - 1/n)^m and delta_j is the base's curve for j replaced records; the mirror image below 0: one legal curve.
     Over a Gaussian base a smaller one (proof note): a test has one level for the samples without the record.
-    **Sensitivity:** under replace; n is public there. **Reference:** Balle, Barthe & Gaboardi 2018, theorem 10.
+    **Sensitivity:** under replace; n is public there. With `coin="person"` (a price about persons) m and n count persons.
+    **Reference:** Balle, Barthe & Gaboardi 2018, theorem 10.
     **Proof:** docs/proofs/privacy/drawn_sampled.md.
 
     >>> from privet import privacy
@@ -54,12 +55,13 @@ class WithReplacementSampled(PrivacyLoss):
     of: PrivacyLoss
     m: int
     n: int
+    coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} on {self.m:,} draws with replacement from {self.n:,} records"
 
     def __post_init__(self) -> None:
-        inner = of_one_record(self.of, relation="replace", name="drawing with replacement")
+        inner = of_one_record(self.of, relation="replace", name="drawing with replacement", coin=self.coin)
         set_frozen(self, of=inner, m=count("m", self.m), n=count("n", self.n, 1), unit=inner.unit)
 
     @property

@@ -1,7 +1,7 @@
 """Amplification by sampling a fixed number of records without replacement."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -13,6 +13,8 @@ from privet.errors import InvalidParameter
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.sampling import (
+    OF_COIN,
+    Coin,
     OfSample,
     after_sampling,
     before_sampling,
@@ -96,7 +98,8 @@ class FixedSampled(PrivacyLoss):
     The base loss speaks of replacing a record of the *sample*: with clip norm C its sensitivity is 2C.
 
     **Guarantee:** q delta(ln(1 + (e^e - 1)/q)) with q = m/n for e >= 0, and the mirror image below 0: one legal curve.
-    **Sensitivity:** under replace; n is public there. **Reference:** Balle, Barthe & Gaboardi 2018, theorem 9;
+    **Sensitivity:** under replace; n is public there. With `coin="person"` (a price about persons) m and n count persons.
+    **Reference:** Balle, Barthe & Gaboardi 2018, theorem 9;
     Zhu, Dong & Wang 2022 for the composable curve.
     **Proof:** docs/proofs/privacy/fixed_sampled.md.
 
@@ -111,12 +114,15 @@ class FixedSampled(PrivacyLoss):
     of: PrivacyLoss
     m: int
     n: int
+    coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} on {self.m:,} of {self.n:,} records"
 
     def __post_init__(self) -> None:
-        inner = of_one_record(self.of, relation="replace", name="sampling a fixed number without replacement")
+        inner = of_one_record(
+            self.of, relation="replace", name="sampling a fixed number without replacement", coin=self.coin
+        )
         m, n = count("m", self.m), count("n", self.n, 1)
         if m > n:
             raise InvalidParameter(f"cannot draw m={m} of n={n} records without replacement")

@@ -3,7 +3,7 @@
 import json
 import math
 from abc import ABC
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self, final
@@ -220,19 +220,22 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     def __repr__(self) -> str:
         """The call that builds it: the unit is said where it is not the usual one."""
-        told = [f for f in fields(self) if f.name != "unit" or self.unit != Unit()]
+        usual = {"unit": Unit(), **{f.name: f.default for f in fields(self) if f.name in _told_by_unit(type(self))}}
+        told = [f for f in fields(self) if f.name not in usual or getattr(self, f.name) != usual[f.name]]
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in told)})"
 
     # --- value semantics -------------------------------------------------------------------------------------------
 
     def body(self) -> dict[str, Any]:
-        """The fields as plain JSON values, without kind and unit."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "unit"}
+        """The fields as plain JSON values, without kind and unit, and without what the unit says already."""
+        silent = ("unit", *_told_by_unit(type(self)))
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in silent}
 
     @classmethod
     def from_body(cls, body: dict[str, Any], unit: Unit) -> Self:
         """The price with the fields that `body()` wrote; a field that is missing takes its default (the old meaning)."""
-        return cls(**body, unit=unit)
+        told = {name: says(unit) for name, says in _told_by_unit(cls).items()}
+        return cls(**{**told, **body}, unit=unit)
 
     def to_dict(self) -> dict[str, Any]:
         """The normal form as a plain dictionary: kind, unit and fields.
@@ -263,6 +266,11 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def _told_by_unit(cls: type[PrivacyLoss]) -> dict[str, Callable[[Unit], object]]:
+    """Fields that repeat what the unit says: a caller must say them, a stored price need not."""
+    return {f.name: f.metadata["told_by_unit"] for f in fields(cls) if "told_by_unit" in f.metadata}
 
 
 def real_numbers(name: str, values: object) -> Array:

@@ -1,7 +1,7 @@
 """Amplification by Poisson sampling."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from privet.privacy.families.mixture import NOTHING, MixturePairLoss, binomial_m
 from privet.privacy.families.ordered import SampledGroupLoss
 from privet.privacy.families.sampling import (
     MARGIN,
+    OF_COIN,
+    Coin,
     OfSample,
     after_sampling,
     before_sampling,
@@ -108,7 +110,9 @@ class PoissonSampled(PrivacyLoss):
 
     **Guarantee:** remove: q delta(ln(1 + (e^e - 1)/q)); add: its mirror image; both exact for any base pair. Classical
     corollary: (ln(1 + q(e^eps - 1)), q delta). **Sensitivity:** relation add_remove or zero_out only; a fixed-size or
-    shuffled sampler is *not* this loss. **Reference:** Balle, Barthe & Gaboardi 2018; Zhu, Dong & Wang 2022;
+    shuffled sampler is *not* this loss. Under zero_out a null record must act as an absent one: a release that shows, or
+    divides by, the size of its batch is not covered. A price about persons needs `coin="person"`: all records of a person
+    come or stay away together. **Reference:** Balle, Barthe & Gaboardi 2018; Zhu, Dong & Wang 2022;
     Mironov, Talwar & Zhang 2019 for the Rényi divergence.
     **Proof:** docs/proofs/privacy/poisson_sampled.md.
 
@@ -122,12 +126,13 @@ class PoissonSampled(PrivacyLoss):
 
     of: PrivacyLoss
     q: float
+    coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} on a Poisson sample of {100.0 * self.q:.4g}%"
 
     def __post_init__(self) -> None:
-        inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling")
+        inner = of_one_record(self.of, relation="add_remove", name="Poisson sampling", coin=self.coin)
         q = fraction("q", self.q)
         if 0.0 < q < _LEAST_RATE:
             raise InvalidParameter(f"q must be 0 or at least {_LEAST_RATE:g}, got {q}")

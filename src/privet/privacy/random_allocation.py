@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +11,7 @@ from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.families.forwarding import Forwarding
-from privet.privacy.families.sampling import of_one_record
+from privet.privacy.families.sampling import OF_COIN, Coin, of_one_record
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
@@ -35,7 +35,9 @@ class RandomAllocation(Forwarding):
 
     **Guarantee:** remove: (1/t) sum of (P in place i, Q elsewhere) against Q in all t places; add: the mirror image. The
     pair is bounded from above by sums on a grid (proof note). **Sensitivity:** relation add_remove or zero_out; the base
-    loss is that of one step with the record against the same step without it.
+    loss is that of one step with the record against the same step without it. Under zero_out a null record must act as an
+    absent one: a release that shows, or divides by, the size of its batch is not covered. A price about persons needs
+    `coin="person"`: all records of a person take part in the same step.
     **Reference:** Chua et al. 2025; Feldman & Shenfeld 2025.
     **Proof:** docs/proofs/privacy/random_allocation.md.
 
@@ -50,12 +52,13 @@ class RandomAllocation(Forwarding):
 
     of: PrivacyLoss
     steps: int
+    coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} in one of {self.steps:,} steps, chosen at random for each record"
 
     def __post_init__(self) -> None:
-        inner = of_one_record(self.of, relation="add_remove", name="random allocation")
+        inner = of_one_record(self.of, relation="add_remove", name="random allocation", coin=self.coin)
         steps = count("steps", self.steps, 1)
         if steps > _MOST_STEPS:
             raise InvalidParameter(f"steps must be at most {_MOST_STEPS}, got {steps}")

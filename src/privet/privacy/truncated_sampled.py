@@ -1,7 +1,7 @@
 """Amplification by Poisson sampling with a largest batch."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from privet._validate import count, fraction, set_frozen
 from privet.privacy.binary import binary_variable
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.families.flagged import FlaggedVariable
-from privet.privacy.families.sampling import epsilon_after_sampling, of_one_record
+from privet.privacy.families.sampling import OF_COIN, Coin, epsilon_after_sampling, of_one_record
 from privet.privacy.fixed_sampled import SplicedVariable, spliced_gaussian_rdp
 from privet.privacy.grouped import to_replace
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
@@ -29,7 +29,10 @@ class TruncatedPoissonSampled(PrivacyLoss):
 
     **Guarantee:** with probability 1 - tau, tau = Pr[Binomial(n - 1, q) >= batch], the pair of Poisson sampling; else a
     record that enters pushes another one out, which is priced as a replacement of the base, sampled at the same rate.
-    **Sensitivity:** relation add_remove or zero_out. **Reference:** Chua et al. 2024; Ganesh 2025; own proof in the note.
+    **Sensitivity:** relation add_remove or zero_out. A null record counts for `batch` where the subset is chosen; inside
+    the batch it must act as an absent one: a release that shows, or divides by, the size of its batch is not covered. With
+    `coin="person"` (a price about persons) `batch` and `n` count persons.
+    **Reference:** Chua et al. 2024; Ganesh 2025; own proof in the note.
     **Proof:** docs/proofs/privacy/truncated_sampled.md.
 
     >>> from privet import privacy
@@ -46,14 +49,15 @@ class TruncatedPoissonSampled(PrivacyLoss):
     q: float
     batch: int
     n: int
+    coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
 
     def _words(self) -> str:
         sample = f"a Poisson sample of {100.0 * self.q:.4g}% of {self.n:,} records, at most {self.batch:,}"
         return f"{self.of._as_a_whole()} on {sample}"
 
     def __post_init__(self) -> None:
-        inner = of_one_record(self.of, relation="add_remove", name="truncated Poisson sampling")
-        PoissonSampled(self.of, fraction("q", self.q))  # the same limits
+        inner = of_one_record(self.of, relation="add_remove", name="truncated Poisson sampling", coin=self.coin)
+        PoissonSampled(self.of, fraction("q", self.q), coin=self.coin)  # the same limits
         set_frozen(self, of=inner, q=fraction("q", self.q), unit=inner.unit)
         set_frozen(self, batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
 
@@ -66,7 +70,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
 
     @kept_property
     def _plain(self) -> PoissonSampled:
-        return PoissonSampled(self.of, self.q)
+        return PoissonSampled(self.of, self.q, coin=self.coin)
 
     @kept_property
     def _swap(self) -> PrivacyLoss:

@@ -14,8 +14,9 @@ class Unit:
     """The privacy unit: which two data sets are neighbours.
 
     - `add_remove`: one has a record more. `replace`: one record is exchanged for another of the same universe.
-      `zero_out`: one record is exchanged for a public null record.
-    - `group_size`: how many records change at once.
+      `zero_out`: one record is exchanged for a public null record that every release treats as an absent one:
+      M(S + null) = M(S). A release that shows how many records there are, or divides by their number, does not.
+    - `group_size`: how many records change at once, at most.
     - `person`: the column that names a person, where a unit is a person rather than a row.
 
     **Guarantee:** prices with different units cannot be combined; conversion is explicit (`privacy.to_replace`).

@@ -167,7 +167,8 @@ def as_scores(value: Any) -> Array:
     """One exact number for each candidate: doubles, integers, or Fractions where the container is a list.
 
     A missing score (NaN, None, no number) counts as the lowest of the others, or 0 if there are none; an infinite one as
-    2^1000. No two of them move apart by that, so a promised sensitivity stays true.
+    2^1000. No two of them move apart by that, so a promised sensitivity stays true: as long as the same scores are missing
+    in both worlds. Which ones are must not depend on the data, since from a missing score to a number is no distance.
 
     >>> as_scores([1, None, 2.5]).tolist()
     [Fraction(1, 1), Fraction(1, 1), Fraction(5, 2)]
@@ -204,6 +205,8 @@ def _listed(items: Any) -> Array:
 
 def check_monotonic(monotonic: bool, unit: Unit) -> None:
     """Refuse the claim that all scores move the same way where the unit cannot support it.
+
+    Under zero_out it can: there a null record acts as an absent one. One that counts for some score is an exchange.
 
     >>> check_monotonic(True, Unit())
     """

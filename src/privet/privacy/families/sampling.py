@@ -2,26 +2,53 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, round_up
 from privet._validate import instance
-from privet.errors import MixedUnits
+from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.loss import PrivacyLoss
+from privet.privacy.unit import Unit
 from privet.privacy.variable import Enclosure, LossVariable
+
+Coin = Literal["record", "person"]
 
 MARGIN = 16.0 * UNIT_ROUNDOFF  # what a handful of elementary functions may lose
 
 
-def of_one_record(of: PrivacyLoss, *, relation: str, name: str) -> PrivacyLoss:
-    """The loss inside a sampler, which must speak of one record: replaced (`relation` "replace"), or added and removed.
+def coin_of(unit: Unit) -> Coin:
+    """Whose coin a price about this unit speaks of."""
+    return "record" if unit.person is None else "person"
+
+
+# Of the field `coin` of a sampler: for whom it decides, each record (the usual sampler) or each person. A price about
+# persons holds only if all records of a person share one coin; the caller must say that they do.
+OF_COIN = {"told_by_unit": coin_of}
+
+
+def of_one_record(of: PrivacyLoss, *, relation: str, name: str, coin: Coin = "record") -> PrivacyLoss:
+    """The loss inside a sampler, which must speak of one record: replaced (`relation` "replace"), or added and removed;
+    or of one person, where `coin` is "person".
 
     >>> from privet import privacy
     >>> of_one_record(privacy.PureLoss(1.0), relation="add_remove", name="tossing coins")
     PureLoss(epsilon=1.0)
     """
     instance("of", of, PrivacyLoss)
+    if coin not in get_args(Coin):
+        raise InvalidParameter(f'coin must be "record" or "person", got {coin!r:.40}')
+    if of.unit.person is not None and coin == "record":
+        raise MixedUnits(
+            f"{name} decides record by record, and this price is about persons ({of.unit.describe()}), whose records would "
+            "each have a chance of their own. Sample the price of one record and restate it, per_person(sampled, ...); "
+            'or say coin="person" where the sampler takes or leaves all records of a person together'
+        )
+    if of.unit.person is None and coin == "person":
+        raise MixedUnits(
+            'coin="person" needs a price about persons, and this one names no column; restate it with privacy.per_person'
+        )
     if (of.unit.relation == "replace") == (relation == "replace") and of.unit.group_size == 1:
         return of.simplest()
     if relation == "replace":

@@ -11,6 +11,7 @@ from privet import privacy
 from privet.accounting import Basic
 from privet.errors import MixedUnits, PrivetError
 from privet.privacy import PrivacyLoss, Unit
+from privet.privacy.families.sampling import coin_of
 from privet.privacy.variable import DIRECTIONS
 from privet.testing.ask import DELTA, epsilon_of, variable_of
 from privet.testing.law import law_of
@@ -29,6 +30,16 @@ def _refuses(build: Callable[[], object], law: str) -> None:
     raise AssertionError(f"{law}: accepted, as {built!r}")
 
 
+def _poisson(loss: PrivacyLoss, q: float) -> PrivacyLoss:
+    """A Poisson sample of units, be they records or persons."""
+    return privacy.PoissonSampled(loss, q, coin=coin_of(loss.unit))
+
+
+def _fixed(loss: PrivacyLoss, m: int, n: int) -> PrivacyLoss:
+    """A sample of m of n units."""
+    return privacy.FixedSampled(loss, m, n, coin=coin_of(loss.unit))
+
+
 def _can_be_poisson_sampled(loss: PrivacyLoss) -> bool:
     return loss.unit.relation != "replace" and loss.unit.group_size == 1
 
@@ -45,11 +56,11 @@ def check_sampling_identity(loss: PrivacyLoss) -> None:
     """
     free = privacy.Repeated(loss, 0)
     if _can_be_poisson_sampled(loss):
-        assert privacy.PoissonSampled(loss, q=1.0) == loss, f"q = 1 is not the identity on {loss!r}"
-        nobody: PrivacyLoss = privacy.PoissonSampled(loss, q=0.0)
+        assert _poisson(loss, q=1.0) == loss, f"q = 1 is not the identity on {loss!r}"
+        nobody: PrivacyLoss = _poisson(loss, q=0.0)
     elif _can_be_fixed_sampled(loss):
-        assert privacy.FixedSampled(loss, m=7, n=7) == loss, f"m = n is not the identity on {loss!r}"
-        nobody = privacy.FixedSampled(loss, m=0, n=7)
+        assert _fixed(loss, m=7, n=7) == loss, f"m = n is not the identity on {loss!r}"
+        nobody = _fixed(loss, m=0, n=7)
     else:
         return
     assert nobody.parts() == (), f"sampling nobody from {loss!r} leaves the parts {nobody.parts()}"
@@ -67,8 +78,8 @@ def check_sampling_once_differs(loss: PrivacyLoss, times: int = 2) -> None:
     """
     if not _can_be_poisson_sampled(loss) or not loss.parts() or loss.pure() == 0.0:
         return
-    once = privacy.PoissonSampled(privacy.Repeated(loss, times), q=0.5)
-    often = privacy.Repeated(privacy.PoissonSampled(loss, q=0.5), times)
+    once = _poisson(privacy.Repeated(loss, times), q=0.5)
+    often = privacy.Repeated(_poisson(loss, q=0.5), times)
     assert once != often, f"sampling once and {times} times are one price for {loss!r}"
     assert sum(count for _, count in once.parts()) == 1, f"one sample of {times} releases has parts {once.parts()}"
     pure = loss.pure()
@@ -86,8 +97,8 @@ def check_nested_sampling_multiplies(loss: PrivacyLoss, first: float = 0.5, seco
     """
     if not _can_be_poisson_sampled(loss):
         return
-    nested = privacy.PoissonSampled(privacy.PoissonSampled(loss, first), second)
-    flat = privacy.PoissonSampled(loss, first * second)
+    nested = _poisson(_poisson(loss, first), second)
+    flat = _poisson(loss, first * second)
     assert nested == flat, f"nested sampling of {loss!r} at {first} and {second} is not sampling at {first * second}"
     if variable_of(loss, "remove") is not None:
         chain = first * second * loss.profile(np.log1p(np.expm1(_EPSILONS) / (first * second)), "remove")
@@ -105,7 +116,7 @@ def check_poisson_amplification(loss: PrivacyLoss) -> None:
         return
     gamma = np.exp(_EPSILONS)
     for q in _RATES:
-        sampled = privacy.PoissonSampled(loss, q)
+        sampled = _poisson(loss, q)
         remove = q * loss.profile(np.log1p((gamma - 1.0) / q), "remove")
         c = np.maximum(1.0 - gamma * (1.0 - q), 0.0)
         safe = np.where(c > 0.0, c, 1.0)
@@ -134,7 +145,7 @@ def check_fixed_amplification(loss: PrivacyLoss) -> None:
         return
     for m in (1, 3, 9):
         q = m / 10
-        sampled = privacy.FixedSampled(loss, m, 10)
+        sampled = _fixed(loss, m, 10)
         expected = q * loss.profile(np.log1p(np.expm1(_EPSILONS) / q))
         gap = float(np.max(expected - sampled.profile(_EPSILONS)))
         assert gap <= 1e-9, (
@@ -252,14 +263,25 @@ def check_parallel_is_the_worst_block(loss: PrivacyLoss) -> None:
 
 @law_of("loss")
 def check_fixed_needs_replace(loss: PrivacyLoss) -> None:
-    """Fixed-size sampling is priced under replace only, Poisson sampling never; both for single records only.
+    """Fixed-size sampling is priced under replace only, Poisson sampling never; both for single records only, and for
+    persons only where the coin is said to be a person's.
 
     >>> check_fixed_needs_replace(privacy.LaplaceLoss(2.0))
     """
     if not _can_be_fixed_sampled(loss):
-        _refuses(lambda: privacy.FixedSampled(loss, 1, 10), f"FixedSampled under {loss.unit}")
+        _refuses(lambda: _fixed(loss, 1, 10), f"FixedSampled under {loss.unit}")
     if not _can_be_poisson_sampled(loss):
-        _refuses(lambda: privacy.PoissonSampled(loss, 0.1), f"PoissonSampled under {loss.unit}")
+        _refuses(lambda: _poisson(loss, 0.1), f"PoissonSampled under {loss.unit}")
+    if loss.unit.person is not None:
+        by_row: dict[str, Callable[[], PrivacyLoss]] = {
+            "PoissonSampled": lambda: privacy.PoissonSampled(loss, 0.1),
+            "TruncatedPoissonSampled": lambda: privacy.TruncatedPoissonSampled(loss, 0.1, 1, 2),
+            "RandomAllocation": lambda: privacy.RandomAllocation(loss, 2),
+            "FixedSampled": lambda: privacy.FixedSampled(loss, 1, 2),
+            "WithReplacementSampled": lambda: privacy.WithReplacementSampled(loss, 1, 2),
+        }
+        for name, build in by_row.items():
+            _refuses(build, f"{name} with a coin for each record, {loss.unit}")
 
 
 @law_of("loss")

@@ -1,0 +1,364 @@
+"""Bugs in the accountants: too small an epsilon or delta, one direction, a dropped tail, a filter that grants too much."""
+
+from tests.mutants.mutant import Table
+
+ACCOUNTING = Table("tests/accounting -m 'not slow'", "tests/laws/test_accountants.py", "tests/laws/test_tightness.py")
+
+FILTERS = "tests/accounting/test_filters.py tests/accounting/test_set_aside.py"
+CHARGES = "tests/accounting/test_charging.py tests/accounting/test_ledgers.py"
+CURVES = "tests/accounting/test_golden.py tests/accounting/test_published_values.py"
+HUNT = "tests/accounting/test_hunt.py -m 'not slow'"
+FOUND = "tests/accounting/test_found_defects.py tests/accounting/test_odd_prices.py -m 'not slow'"
+SETTINGS = "tests/accounting/test_random_settings.py -m 'not slow'"
+GRID = "tests/accounting/test_rounding.py tests/accounting/test_bands.py tests/accounting/test_numerics.py"
+FAR = "tests/accounting/test_far.py -m 'not slow'"
+
+
+def plant(name: str, place: str, old: str, new: str, *first: str) -> None:
+    """The tests that should notice first, then those of the room."""
+    ACCOUNTING.plant(name, f"accounting:{place}", old, new, *first, *ACCOUNTING.tests)
+
+
+# --- filters ------------------------------------------------------------------------------------------------------
+
+plant("delta0 counted twice", "AdvancedFilter.limits", "math.log(self._rest())", "math.log(self.delta)", FILTERS)
+plant("delta0 counted twice", "RdpFilter.limits", "self._rest()", "self.delta", FILTERS)
+plant("delta0 counted twice", "ApproxGdpFilter.limits", "self._rest()", "self.delta", FILTERS)
+plant("delta0 counted twice", "ZcdpFilter.limits", "rest = self._rest()", "rest = self.delta", FILTERS)
+plant("what is set aside is not taken off", "Rule._rest", "if rest <= 0.0", "if rest < 0.0", FILTERS)
+plant("a square that is not one", "AdvancedFilter.price", "square_up(epsilon), delta", "epsilon * 0.5, delta", FILTERS)
+plant("failures of parts are free", "RdpFilter.price", "float(values[0]), delta0", "float(values[0]), 0.0", FILTERS)
+plant(
+    "failures of parts are free",
+    "AdvancedFilter.price",
+    "square_up(epsilon), delta",
+    "square_up(epsilon), 0.0",
+    FILTERS,
+)
+plant("no overhead of the order", "RdpFilter.limits", "self.epsilon - overhead", "self.epsilon", FILTERS)
+plant("mu where its square is asked", "GdpFilter.price", "square_up(loss.gdp())", "loss.gdp()", FILTERS)
+plant("mu rounded up", "_largest_square", "return mu * mu * COMPUTED", "return mu * mu * 1.001", FILTERS, CHARGES)
+plant(
+    "a pair without its delta",
+    "ApproxGdpFilter.price",
+    "else math.inf), delta",
+    "else math.inf), 0.0",
+    FILTERS,
+    CHARGES,
+)
+plant("the largest delta promised, not the sum", "AnyOf.delta", "math.fsum(", "max(", FILTERS)
+plant("the smallest epsilon promised", "AnyOf.epsilon", "max(", "min(", FILTERS)
+plant("one release charged for many", "FilterState.offers", "each * times", "each", FILTERS, CHARGES)
+plant("a count of parts dropped", "filter._total", "n * amount", "amount", FILTERS, CHARGES)
+plant(
+    "a limit may be passed once",
+    "sums_after",
+    "if all(map(le, amounts, limits))",
+    "if any(map(le, amounts, limits))",
+    FILTERS,
+)
+plant(
+    "infinity is within every limit",
+    "sums_after",
+    "if amount is None or amount > limit",
+    "if amount is not None and amount > limit",
+    FILTERS,
+    CHARGES,
+)
+plant(
+    "a crossed rule comes back",
+    "_holds",
+    "if amount is None or amount > cap",
+    "if amount is not None and amount > cap",
+    FILTERS,
+    CHARGES,
+)
+plant(
+    "prices rounded down",
+    "to_amount",
+    "-(-numerator // denominator) if up",
+    "numerator // denominator if up",
+    FILTERS,
+    CHARGES,
+)
+plant("several points at one share", "_with_share", "[(point, 1)]", "[]", FILTERS, CHARGES)
+plant(
+    "any unit is charged", "FilterState._check", "return same_unit([self.unit, loss.unit])", "return self.unit", FILTERS
+)
+plant("every loss fits a slot", "SlotsFilter.price", "else math.inf", "else 1.0", FILTERS, CHARGES)
+plant("less noise is dominated", "dominated", "loss.scale >= by.scale", "loss.scale <= by.scale", FILTERS, CHARGES)
+plant("a larger rate is dominated", "dominated", "loss.q <= by.q", "loss.q >= by.q", FILTERS, CHARGES)
+plant("other neighbours are dominated", "dominated", "if loss.unit != by.unit", "if False", FILTERS, CHARGES)
+plant("each rung has all of delta", "Odometer.share", "* 6.0 / (math.pi * rung) ** 2", "* 1.0", FILTERS)
+plant("a rung of twice the rho", "OdometerState._line", "(slope + 1.0) * rho", "slope * rho", FILTERS)
+plant(
+    "points of another delta",
+    "point_at",
+    'open_fraction("at", at)',
+    'min(0.5, 10.0 * open_fraction("at", at))',
+    FILTERS,
+    CHARGES,
+)
+
+# --- closed forms -------------------------------------------------------------------------------------------------
+
+plant(
+    "the larger of two deltas",
+    "Rdp._delta",
+    "round_up(delta0 + delta)",
+    "max(delta0, delta)",
+    "tests/accounting/test_set_aside.py",
+)
+plant(
+    "failures not taken out of delta",
+    "Rdp._epsilon",
+    "round_down(delta - loss.rdp(np.array([2.0])).delta0)",
+    "delta",
+    "tests/accounting/test_set_aside.py",
+)
+plant(
+    "failures not taken out of delta",
+    "Zcdp._epsilon",
+    "round_down(delta - delta0)",
+    "delta",
+    "tests/accounting/test_set_aside.py",
+)
+plant(
+    "an order too many in the conversion",
+    "epsilon_of_renyi",
+    "- spread[1] - spread[2]",
+    "- spread[1] - spread[2] * 0.9",
+    CURVES,
+)
+plant(
+    "the conversion of the textbook turned round",
+    "log_delta_of_renyi",
+    "(alpha - 1.0) * value",
+    "(alpha - 2.0) * value",
+    CURVES,
+)
+plant("deltas of parts forgotten", "Advanced._epsilon", "round_down(delta - total.delta)", "delta", CURVES, FOUND)
+plant("drift forgotten", "Advanced._epsilon", "* squares) + drift", "* squares)", CURVES)
+plant("a delta above the target passes", "Basic._epsilon", "if spent > delta", "if False", CURVES, FOUND)
+plant(
+    "the failures once, not each time",
+    "optimal_delta",
+    "steps * math.log1p(-delta)",
+    "math.log1p(-delta)",
+    CURVES,
+    FOUND,
+)
+plant(
+    "parts that fail too often pass",
+    "Optimal._epsilon",
+    "if lost > delta",
+    "if False",
+    "tests/accounting/test_calibrate.py",
+    CURVES,
+)
+plant(
+    "a bound that is no pair counts as exact", "_mu", "return mu, exact is not None", "return mu, True", CURVES, FOUND
+)
+plant(
+    "blocks: one direction",
+    "blocks._directions",
+    'else ("remove", "add")',
+    'else ("remove",)',
+    "tests/accounting/test_blocks.py",
+)
+plant(
+    "blocks: mass beyond the window is lost",
+    "blocks._cut",
+    "law.infinite + lost",
+    "law.infinite",
+    "tests/accounting/test_blocks.py",
+)
+plant("blocks: the average block", "_Steps.repeated", "np.max([", "np.mean([", "tests/accounting/test_blocks.py")
+plant(
+    "the cheapest alternative decides",
+    "Tightest._best",
+    "bound.upper > worst.upper",
+    "bound.upper < worst.upper",
+    "tests/accounting/test_blocks.py",
+    CURVES,
+)
+plant("another accountant in silence", "_instead", "coarse=True", "coarse=False", SETTINGS)
+plant("attacks: only one direction", "tradeoff._one", "np.min([_dual", "np.max([_dual", HUNT, CURVES)
+plant(
+    "attacks: mu rounded down",
+    "tpr_at",
+    "mu * (1.0 + 1e-12)",
+    "mu * 0.99",
+    "tests/accounting/test_small_rates.py",
+    CURVES,
+)
+
+# --- calibration --------------------------------------------------------------------------------------------------
+
+plant(
+    "the judge is not asked",
+    "_Search._polish",
+    "value = self._log(self.goal.judge, s)",
+    "pass",
+    "tests/accounting/test_calibrate.py",
+    CURVES,
+)
+plant(
+    "the far side of the bracket",
+    "_Search._polish",
+    "return good",
+    "return bad if not math.isnan(bad) else good",
+    "tests/accounting/test_calibrate.py",
+    CURVES,
+)
+plant("content too early", "calibrate._CLOSE", "1e-4", "1e-2", "tests/accounting/test_calibrate.py")
+plant(
+    "a shorter number that does not meet the target",
+    "_Search._shorter",
+    "return found if met else good",
+    "return found",
+    "tests/accounting/test_calibrate.py",
+    CURVES,
+)
+
+# --- numerical accountant -----------------------------------------------------------------------------------------
+
+plant(
+    "an infinite width is narrow",
+    "Interval.is_within",
+    "math.isfinite(self.upper) and ",
+    "",
+    "tests/accounting/test_stopping.py",
+    SETTINGS,
+)
+plant(
+    "a search that ends without a lower end",
+    "Interval.settled",
+    "self.lower >= _SETTLED * self.upper",
+    "True",
+    SETTINGS,
+)
+plant(
+    "the smaller of two directions",
+    "larger_of",
+    "max(one.upper, two.upper)",
+    "min(one.upper, two.upper)",
+    SETTINGS,
+    HUNT,
+)
+plant("one direction for all", "engine._directions", 'else ("remove", "add")', 'else ("remove",)', HUNT)
+plant("a direction skipped too soon", "EpsilonAt.is_settled_by", "most <= upper", "True", HUNT, SETTINGS)
+plant(
+    "delta of a direction skipped too soon",
+    "DeltaAt.is_settled_by",
+    "most <= self.epsilon or",
+    "most > 0.0 or",
+    HUNT,
+    SETTINGS,
+)
+plant(
+    "failures may exceed delta",
+    "_all_delta_is_lost",
+    "if lost < delta",
+    "if True",
+    "tests/accounting/test_calibrate.py",
+    FOUND,
+)
+plant(
+    "the largest finite loss of one part",
+    "_largest_finite_loss",
+    "return max(tops)",
+    "return max(tops) / 2.0",
+    "tests/accounting/test_calibrate.py",
+)
+plant(
+    "infinity counted once",
+    "compose._infinite",
+    "n * math.log1p(-law.infinite)",
+    "math.log1p(-law.infinite)",
+    HUNT,
+    FOUND,
+)
+plant(
+    "nothing lies above the window",
+    "_tails",
+    "above = tail(0.0, 0.0, plan.top_order, high)",
+    "above = 0.0",
+    "tests/accounting/test_stopping.py",
+    HUNT,
+    GRID,
+)
+plant(
+    "nothing wraps around",
+    "_tails",
+    "wrapped += tail(plan.tilt, total, plan.high_order, high)",
+    "wrapped += 0.0",
+    "tests/accounting/test_stopping.py",
+    HUNT,
+    GRID,
+)
+plant(
+    "masses with the wrong sign of their error",
+    "Upper.factor",
+    "1.0 + mass_error",
+    "1.0 - mass_error",
+    "tests/accounting/test_stopping.py",
+    HUNT,
+    GRID,
+)
+plant(
+    "errors taken off the upper end",
+    "Upper.charged",
+    "max(value, 0.0) + error",
+    "max(value - error, 0.0)",
+    "tests/accounting/test_stopping.py",
+    HUNT,
+    GRID,
+)
+plant(
+    "errors added to the lower end",
+    "Lower.charged",
+    "max(value - error, 0.0)",
+    "value + error",
+    "tests/accounting/test_stopping.py",
+    HUNT,
+    GRID,
+)
+plant("the upper law loses what lies above the grid", "upper_law", "float(all_p[n] + mesh.p_only)", "0.0", HUNT, GRID)
+plant("the upper law rounds down", "upper_law", "mass[1:] += up", "mass[:-1] += up", HUNT, GRID)
+plant(
+    "the lower law keeps what it should drop",
+    "lower_law",
+    "mesh.impossible * (1.0 - mesh.error)",
+    "mesh.p_only + 1e-3",
+    HUNT,
+    GRID,
+)
+plant("a moment of the wrong order", "_log_moment", "peak + math.log", "0.5 * peak + math.log", HUNT, GRID)
+plant("jumps forgotten", "compose_levels", "_with_jumps(laws, low, jumps, step, plan.jump)]", "]", SETTINGS, GRID)
+plant(
+    "a cache that forgets the direction",
+    "upper_law",
+    "mesh = _mesh(loss, direction, step",
+    'mesh = _mesh(loss, "add", step',
+    HUNT,
+)
+plant("a normal law without its error", "_Curve.ends", "float(upper[0])", "float(lower[0])", FAR)
+plant("jumps of many steps forgotten", "_Curve.ends", "+ float((self.weights * after).sum()) * (1.0 + 1e-9)", "", FAR)
+plant(
+    "one release from above alone",
+    "_enclosure",
+    "max(high for _, high in ends)",
+    "max(low for low, _ in ends)",
+    "tests/accounting/test_stopping.py",
+    HUNT,
+    FOUND,
+)
+plant(
+    "the lower crossing as upper end",
+    "pair_epsilon",
+    "(min(lower, upper), upper)",
+    "(min(lower, upper), lower)",
+    HUNT,
+    FOUND,
+)
