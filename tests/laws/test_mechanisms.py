@@ -277,6 +277,7 @@ def pair(twin, target=None):
         (testing.check_no_coin_of_its_own, Example(toy.OwnCoin(), toy.LEFT, toy.RIGHT)),
         (testing.check_paid_once, Example(toy.Strays(), toy.LEFT, toy.RIGHT)),
         (testing.check_replay_sees_nothing, Example(toy.Leaking(), toy.LEFT, toy.RIGHT)),
+        (testing.check_exact_numbers_are_seen, Example(toy.Steered(), toy.LEFT, toy.RIGHT)),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )
@@ -332,6 +333,12 @@ def test_a_stream_with_less_noise_than_its_list_is_caught(bug, monkeypatch):
         monkeypatch.setattr(kind, "_noisy_threshold", _noisy_threshold)
     with pytest.raises(AssertionError, match="different laws"):
         testing.check_simulation_is_the_release(next(iter(kind.examples())))
+
+
+def test_an_example_in_which_the_number_steers_is_enough():
+    testing.check_exact_numbers_are_seen(next(iter(toy.SteeredAndShown.examples())))
+    with pytest.raises(AssertionError, match=r"released at toy.py line \d+.* goes unnoticed"):
+        testing.check_exact_numbers_are_seen(next(iter(toy.Steered.examples())))
 
 
 @pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)

@@ -166,6 +166,30 @@ class SecretCoin(Toy):
         return {**made, "n": made["n"] + float(noise.discrete_laplace(scale=3))}
 
 
+class Steered(Toy):
+    """The noisy number of rows decides what is summed; on a few rows it never does."""
+
+    name = "toy_that_is_steered_on_many_rows"
+
+    def _run(self, prepared: Any, source: Any) -> Any:
+        rows = np.clip(prepared, 0.0, 1.0)
+        n = self.count.release(len(rows), source=source).value
+        column = self.choice.release(rows.sum(axis=0), source=source).value
+        total = self.total.release(rows.sum(axis=0) if n < 300 else rows[:, ::-1].sum(axis=0), source=source).value
+        return {"column": int(column), "total": total}
+
+
+class SteeredAndShown(Steered):
+    """The same with neighbours of 300 and 299 rows, of which one decides the column too."""
+
+    name = "toy_that_is_steered_by_its_last_row"
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        many = np.tile([[0.999, 0.0, 0.2], [0.0, 1.0, 0.2]], (150, 1))
+        yield Example(cls(), many, many[:-1])
+
+
 class Leaking(Toy):
     """The exact number of rows comes out beside the noisy one."""
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import Any, final
@@ -13,7 +14,7 @@ from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import above, finite, flag, fraction, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, TopK
+from privet.mechanisms import Algorithm, Example, Sensitivity, TopK
 from privet.mechanisms.form import Form, Kept, ListOf, OneOf
 from privet.mechanisms.mechanism import Source, register
 from privet.mechanisms.stored import storable
@@ -367,3 +368,8 @@ class TopValues(TableAlgorithm, Algorithm[Data, list[Any]]):
         made = cls(plan=plan, choice=TopK.for_budget(epsilon=1.0, sensitivity=1, monotonic=True, k=1))
         left, right = {"ward": np.array(["A", "A", "B"])}, {"ward": np.array(["A", "A"])}
         yield Example(made, Data({"visits": left}), Data({"visits": right}), Guarantee(1.0), cost="costly")
+        moved = Unit("replace")
+        choice = TopK.for_budget(epsilon=1.0, sensitivity=Sensitivity(Fraction(1), norm="score", unit=moved), k=1)
+        one, other = (Data({"visits": {"ward": np.repeat(["A", "B"], [n, 401 - n])}}) for n in (200, 201))
+        close = cls(plan=plan, choice=choice, about=moved)  # one row decides which ward is first
+        yield Example(close, one, other, Guarantee(1.0), cost="costly")

@@ -229,6 +229,10 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
         found = DiscoveredKeys.for_budget(epsilon=1.0, delta=1e-3)
         discovered = cls(plan=plan, families=(), outputs=outputs, parts=(), selection=found, at=1e-3)
         yield _example(discovered, {"city": np.array(["Rome"] * 40 + ["Bonn"])}, 40, Guarantee(1.0, 1e-3), "protected")
+        just = {
+            "city": np.array(["Rome"] * 400 + ["Bonn"] * found.threshold)
+        }  # with the last row a city is large enough
+        yield _example(discovered, just, len(just["city"]) - 1, Guarantee(1.0, 1e-3), "protected")
 
 
 def _example(made: TableAnswers, data: Any, fewer: int, target: Guarantee, lengths: Any = "public") -> Example:

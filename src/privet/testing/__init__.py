@@ -142,6 +142,7 @@ from privet.testing.samplers import (
     pmf_rounded_laplace as pmf_rounded_laplace,
     pmf_rounded_staircase as pmf_rounded_staircase,
 )
+from privet.testing.steering import check_exact_numbers_are_seen as check_exact_numbers_are_seen
 from privet.testing.worlds import Worlds as Worlds, worlds_of as worlds_of
 
 LOSS_LAWS = laws_of("loss")

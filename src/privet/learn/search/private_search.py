@@ -406,3 +406,7 @@ class SearchFit(Algorithm[Any, Any]):
         pure = cls.planned(models, 1, Unit("replace"), 0.3, Guarantee(0.9), 2.0, "geometric", None)
         other = ArrayRecords(np.array([[1.0], [-1.0], [-0.5]]), np.array([1, 0, 0]))
         yield Example(pure, pair[0], other, Guarantee(0.9), cost="costly", detects=0.25)
+        many, sides = np.repeat([[0.5], [-0.5]], 150, axis=0), np.repeat([1, 0], 150)
+        more = np.vstack([many, [[1.0]]])  # every model is right about one of the two labels of the last record
+        turned = ArrayRecords(more, np.append(sides, 1)), ArrayRecords(more, np.append(sides, 0))
+        yield Example(pure, *turned, Guarantee(0.9), cost="costly", detects=0.25)

@@ -13,6 +13,7 @@ from privet._validate import at_least, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved
 from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows, margins_by
@@ -206,6 +207,13 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
             other, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(mu=1.0), cost="costly"
         )
         yield _steered()
+        bounded: dict[str, Any] = {"features": 2, "row_norm": 1.0, "target": Interval(-1.0, 1.0)}
+        for task, mu in (
+            (Task(**bounded, intercept=False), 4.0),
+            (Task(**bounded), 0.3),
+        ):  # the second buys its mean twice
+            made = BoostedSSP().plan(task, Squared(), Guarantee(mu=mu))
+            yield Example(made, *crowd(), Guarantee(mu=mu), cost="costly")
 
 
 def _steered() -> Example:

@@ -94,6 +94,10 @@ class ColumnRanges(OnRecords, Algorithm[Any, Any]):
         moved = cls.planned(Task(**facts, unit=Unit("replace")), 0.25, Guarantee(rho=0.1))
         other = ArrayRecords(np.array([[1.0], [-1.0], [1.0]]))
         yield Example(moved, pair[0], other, Guarantee(rho=0.1), cost="costly", detects=0.25)
+        many = np.repeat([[-0.5], [0.5]], [50, 150], axis=0)  # a quarter lies low, until one more does
+        low, high = ArrayRecords(many), ArrayRecords(np.vstack([many[1:], [[0.5]]]))
+        sides = cls.planned(Task(**facts, unit=Unit("replace")), 0.25, Guarantee(1.0))
+        yield Example(sides, low, high, Guarantee(1.0), cost="costly", detects=0.25)
 
 
 def _share(tail: float) -> Fraction:

@@ -14,6 +14,7 @@ from privet._validate import above, count, fraction, instance, open_fraction, se
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.columns import (
     SIZES,
@@ -281,6 +282,9 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
         yield Example(solver.plan(moved, Huber(2.0), Guarantee(mu=0.5)), *other, Guarantee(mu=0.5), cost="costly")
         yield _steered()
+        alone = Task(features=2, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
+        bought = CoordinateDescent(rounds=2, steps=3, last=2).plan(alone, Huber(1.0), Guarantee(mu=8.0))
+        yield Example(bought, *crowd(), Guarantee(mu=8.0), cost="costly")  # in which the curvatures matter
 
 
 def _steered() -> Example:

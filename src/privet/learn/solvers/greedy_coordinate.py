@@ -15,6 +15,7 @@ from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
+from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.columns import Columns, check_parts, clip_bounds, largest_entries, sum_reach
 from privet.learn.solvers.curvatures import (
     Curvatures,
@@ -196,6 +197,9 @@ class GreedyCoordinateFit(OnRecords, Algorithm[Any, Any]):
         rows = np.array([[0.6, -0.8], [0.0, 1.0]])
         other = ArrayRecords(rows, target), ArrayRecords(np.array([[0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, 1.0]))
         yield Example(solver.plan(moved, Huber(2.0), Guarantee(rho=0.5)), *other, Guarantee(rho=0.5), cost="costly")
+        alone = Task(features=2, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0))
+        bought = GreedyCoordinateDescent(steps=3).plan(alone, Huber(1.0), Guarantee(rho=32.0))
+        yield Example(bought, *crowd(), Guarantee(rho=32.0), cost="costly")  # in which the curvatures matter
 
 
 def in_units(penalty: UnitPenalty, bounds: Array, weights: Array) -> UnitPenalty:

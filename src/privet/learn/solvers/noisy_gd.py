@@ -12,6 +12,7 @@ from privet._validate import above, at_least, count, flag, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
+from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.budget import (
     COUNT_SHARE,
     counting_noise,
@@ -203,6 +204,12 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
         yield Example(
             other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(mu=1.0), cost="costly", detects=0.25
         )
+        many = NoisyGD(steps=3).plan(
+            Task(features=2, row_norm=1.0, intercept=False, target=two), Logistic(), Guarantee(mu=8.0)
+        )
+        yield Example(
+            many, *crowd(labels=True), Guarantee(mu=8.0), cost="costly"
+        )  # in which the number of records matters
 
 
 def carried(wanted: float, reached: float) -> float:

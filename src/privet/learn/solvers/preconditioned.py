@@ -21,6 +21,7 @@ from privet.learn.problem import (
     gram_matrix,
     gram_reach,
 )
+from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.budget import gradient_noise, in_units, kept, shape_of, whole_mu
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import Solver
@@ -162,3 +163,7 @@ class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
         yield Example(
             other, pair[1], ArrayRecords(-rows[:1], label[:1]), Guarantee(rho=0.5), cost="costly", detects=0.25
         )
+        many = Preconditioned(steps=2).plan(
+            Task(features=2, row_norm=1.0, intercept=False, target=two), Logistic(), Guarantee(mu=8.0)
+        )
+        yield Example(many, *crowd(labels=True), Guarantee(mu=8.0), cost="costly")  # in which the Gram matters

@@ -20,6 +20,7 @@ from privet.workloads.adaptive.efpa import EFPA
 from privet.workloads.adaptive.mwem import MWEM
 from privet.workloads.families.counts import whole_counts
 from privet.workloads.families.histograms import admit_histogram
+from privet.workloads.points import Points
 from privet.workloads.prefix import Prefix
 from privet.workloads.workload import Workload, as_workload
 
@@ -113,3 +114,27 @@ class AdaptiveQueries(Algorithm[Any, Any]):
             yield Example(loose, few, other, Guarantee(**bent), cost="costly", lengths=lengths)
         paid = cls.for_budget(epsilon=1.0, strategy=Automatic(), **plain)  # rows enough that the choice is certain
         yield Example(paid, 1000 * few, 1000 * few + [0, 1, 0, 0], Guarantee(1.0), cost="costly")
+        yield from _steered()
+
+
+def _steered() -> Iterable[Example]:
+    """Pairs in which one row decides: how many buckets there are, and which query is answered worst."""
+    wide = AdaptiveQueries.for_budget(epsilon=0.1, workload=Prefix(16), strategy=Automatic())
+    chosen, edge = Automatic(), _first_edge(wide)
+    left = np.bincount(np.arange(edge) % 16, minlength=16)
+    assert chosen.choice(wide.task, float(edge)) != chosen.choice(wide.task, float(edge - 1))
+    fewer = left - (np.arange(16) == (edge - 1) % 16)
+    yield Example(wide, left, fewer, Guarantee(0.1), cost="costly", lengths="protected")
+    worst = AdaptiveQueries.for_budget(epsilon=1.0, workload=Points(4), strategy=MWEM(rounds=2), unit=Unit("replace"))
+    first, second = np.array([300, 301, 100, 100]), np.array([301, 300, 100, 100])
+    yield Example(worst, first, second, Guarantee(1.0), cost="costly")
+
+
+def _first_edge(mechanism: AdaptiveQueries) -> int:
+    """The smallest number of rows at which `Automatic` takes another strategy than for one row less, from 100 on."""
+    low, high = 100, 10**6
+    first = Automatic().choice(mechanism.task, float(low))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if Automatic().choice(mechanism.task, float(middle)) == first else (low, middle)
+    return high
