@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from privet import noise
+from privet._numerics import round_up
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import Laplace, ProposeTestRelease, StableMedian, StableQuery
 from privet.privacy import Unit
@@ -223,3 +224,25 @@ def test_the_distance_of_single_records_would_not_do():
 def test_several_records_need_add_remove():
     with pytest.raises(InvalidParameter, match="several records"):
         StableMedian(bounds=(0, 4), unit=Unit("replace"), max_rows=2)
+
+
+def test_half_a_step_of_the_grid_is_asked_for_besides(monkeypatch):
+    """What is seen on the grid stands for a distance of up to half a step less, which has not passed the threshold."""
+    made = next(
+        each for each in (make(delta=0.01 + i / 1000) for i in range(20)) if 0 < _above(each) < each.test.step / 2
+    )
+    first = Fraction(round_up(made.threshold, 8.0)) + Fraction(_above(made))
+    step = Fraction(made.test.step)
+    for seen, shown in ((first - step, False), (first, False), (first + step, True)):
+        monkeypatch.setattr(
+            Laplace,
+            "_protect",
+            lambda self, value, runs, source, near=seen: [near if self is made.test else value] * runs,
+        )
+        assert [not math.isnan(each) for each in made.simulate([5.0] * 3, 4)] == [shown] * 4
+
+
+def _above(mechanism):
+    """How far the first point of the grid at the threshold or above it is above it."""
+    limit, step = Fraction(round_up(mechanism.threshold, 8.0)), Fraction(mechanism.test.step)
+    return math.ceil(limit / step) * step - limit

@@ -187,3 +187,41 @@ plant(
     "1.0 - middle, either)",
     "tests/queries/test_intervals.py",
 )
+
+_KEYS = "tests/queries/test_discovered_keys.py"
+plant("discovered keys: a key that nobody has", "queries:DiscoveredKeys._prepare", "counts > 0", "counts >= 0", _KEYS)
+plant(
+    "discovered keys: the caller's order",
+    "queries:DiscoveredKeys._prepare",
+    "        there.sort(key=lambda place: _order(listed[place]))\n",
+    "",
+    _KEYS,
+)
+plant(
+    "discovered keys: a key twice",
+    "queries:DiscoveredKeys._admit",
+    'if len({_order(key) for key in value["keys"]}) != len(value["keys"]):',
+    "if False:",
+    _KEYS,
+)
+plant(
+    "answers: rows pass a threshold for persons",
+    "queries:TableAnswers._keys",
+    '"counts": found.persons',
+    '"counts": found.rows',
+    _KEYS,
+)
+plant(
+    "answers: the price of keys forgets rows and total",
+    "queries:TableAnswers._check_selection",
+    "found.keys < reach.most_keys or found.rows < often or found.total < most or",
+    "found.keys < reach.most_keys or",
+    _KEYS,
+)
+plant(
+    "histogram: the price forgets rows of a person",
+    "queries:HistogramAnswers.__post_init__",
+    "if self.queries.max_rows < self.plan.reach.most_rows or self.queries.unit",
+    "if self.queries.unit",
+    "tests/queries/test_histograms.py",
+)

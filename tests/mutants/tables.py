@@ -181,3 +181,69 @@ plant(
     "True",
     "tests/tables/test_servers.py",
 )
+
+_LINES = ("tests/tables/test_csv_lines.py", "tests/tables/test_written_files.py")
+plant(
+    "csv: a carriage return in a field is a row's end",
+    "tables:Lines._one",
+    'return Piece("row", data, fields)',
+    'return Piece("rows", data)',
+    *_LINES,
+)
+plant(
+    "csv: behind an open quote nothing is read",
+    "tables:Lines._one",
+    'ahead.taken(ahead.held.find(b"\\n", ahead.at) + 1)',
+    "ahead.taken(len(ahead.held))",
+    *_LINES,
+)
+plant(
+    "csv: lines of a record that is too long are rows",
+    "tables:Lines._one",
+    "data = ahead.taken(found.end())",
+    'data = ahead.taken(ahead.held.find(b"\\n", ahead.at) + 1)',
+    *_LINES,
+)
+plant(
+    "csv: the end of a line belongs to nobody",
+    "tables:Lines._one",
+    "if self.strict and len(data)",
+    "if False and len(data)",
+    *_LINES,
+)
+plant(
+    "csv: lines of other lengths count",
+    "tables:Lines._alike",
+    "if len(between) != (self.many - 1) * len(ends):",
+    "if False:",
+    *_LINES,
+)
+_EQUAL = ("tests/tables/test_collations.py",)
+plant(
+    "postgres: citext is a text",
+    "tables:postgres.raw_kind",
+    'name == "citext" or not by_bytes',
+    "not by_bytes",
+    *_EQUAL,
+)
+plant(
+    "postgres: collations are not looked at",
+    "tables:postgres.raw_kind",
+    'name == "citext" or not by_bytes',
+    'name == "citext"',
+    *_EQUAL,
+)
+plant(
+    "duckdb: collations are not looked at",
+    "tables:_is_collated",
+    "return bool(found[0][0] != len(_SPELLINGS))",
+    "return False",
+    *_EQUAL,
+)
+plant(
+    "duckdb: an unfinished result is met after the charge",
+    "tables:_refuse_unreadable",
+    "data.limit(0).fetchall()",
+    "pass",
+    "tests/tables/test_relations.py",
+)

@@ -1,6 +1,8 @@
 """Keys that are found in the data: known thresholds, and the exact delta by enumeration of all outcomes."""
 
+import itertools
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 import privet as pv
 from privet import audit, noise, testing
-from privet.errors import InvalidParameter, NoGuarantee
+from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import Example
 from privet.privacy import Unit
 from privet.queries import DiscoveredKeys
@@ -161,3 +163,64 @@ def test_laws_hold_at_an_awkward_setting():
     for law in (testing.check_price_is_a_value, testing.check_behaviour_is_public, testing.check_seed_is_stamped):
         law(example)
     assert made.loss.approximate().epsilon <= 0.3
+
+
+def test_the_order_in_which_keys_are_listed_is_not_told():
+    """One row in front of others turned the order of two keys in every run."""
+    made = DiscoveredKeys.for_budget(epsilon=1.0, delta=1e-5, keys=1)
+    for rows in (["b"] + ["a", "b"] * 100, ["a", "b"] * 100):
+        counted = Counter(rows)
+        listed = {"keys": list(counted), "counts": np.array(list(counted.values()))}
+        assert made.release(listed).value["keys"] == ["a", "b"]
+    keys = [("b", 2), ("a", 10), ("a", 9), ("é", 1), ("Z", 1), (None, 3)]
+    for order in itertools.permutations(range(6), 6):
+        listed = {"keys": [keys[i] for i in order], "counts": np.array([1000 + i for i in order])}
+        prepared, counts = made._prepare(listed)
+        assert prepared == (("Z", 1), ("a", 9), ("a", 10), ("b", 2), ("é", 1), (None, 3))
+        assert counts.tolist() == [1004, 1002, 1001, 1000, 1003, 1005]
+
+
+@pytest.mark.parametrize("keys", [["a", "b", "a"], [1, 1.0], [True, 1], [("a", 1), ("a", np.int64(1))], [None, None]])
+def test_a_key_that_is_listed_twice_is_refused(keys):
+    made = DiscoveredKeys.for_budget(epsilon=1.0, delta=1e-5, keys=1)
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=2.0, delta=1e-4))
+    with pytest.raises(InvalidData, match="listed twice"):
+        ledger.release(made, {"keys": keys, "counts": np.full(len(keys), 100)})
+    assert [entry.kind for entry in ledger.entries()] == ["open"]
+    with pytest.raises(InvalidData, match="texts, numbers, days"):
+        made.release({"keys": [object()], "counts": np.array([100])})
+
+
+def test_a_key_that_nobody_has_never_comes_out():
+    made = DiscoveredKeys(scale=50.0, threshold=1)
+    runs = made.simulate({"keys": ["nobody", "some"], "counts": np.array([0, 1])}, 2000)
+    assert {key for each in runs for key in each["keys"]} == {"some"}
+
+
+def test_persons_and_not_their_rows_pass_the_threshold():
+    """One person has fifty rows of a key of their own; a threshold for persons is far below fifty."""
+    held = {"who": [*range(200), *[999] * 50], "t": ["all"] * 200 + ["own"] * 50}
+    unit = pv.Person("who", max_groups=1, max_rows_per_group=50)
+    table = pv.Table(held, columns={"t": pv.Text()}, unit=unit)
+    query = table.group_by("t", discover=True).agg(n=pv.count())
+    made = query.for_budget(epsilon=1.0, delta=1e-6)
+    assert made.selection.threshold < 40
+    for _ in range(20):
+        assert made.release(table.data).value["t"].tolist() == ["all"]
+
+
+def test_a_selection_that_is_priced_for_less_than_the_plan_is_refused():
+    rows = pv.Table({"t": ["x"]}, columns={"t": pv.Text()})
+    persons = pv.Table({"who": ["a"], "t": ["x"]}, columns={"t": pv.Text()}, unit=pv.Person("who", max_rows=3))
+    for table, less in ((rows.union(rows), ("rows", "total")), (persons, ("keys", "total"))):
+        made = table.group_by("t", discover=True).agg(n=pv.count()).for_budget(epsilon=1.0, delta=1e-6)
+        found = made.selection
+        for name in less:
+            given = {"total": found.total - 1} if name == "total" else {name: getattr(found, name) - 1, "total": None}
+            if name != "total":  # as many in all, in fewer keys of more rows or the other way round
+                other = "rows" if name == "keys" else "keys"
+                given |= {other: getattr(found, other) * 9, "total": found.total}
+            with pytest.raises(InvalidParameter, match="must be priced for all groups"):
+                replace(made, selection=replace(found, **given))
+        with pytest.raises(InvalidParameter, match="and about them"):
+            replace(made, selection=replace(found, unit=Unit("replace", person=found.unit.person)))

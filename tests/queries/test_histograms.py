@@ -1,6 +1,7 @@
 """Filtered counts, quantiles, marginals and the most frequent values from one histogram."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -230,7 +231,7 @@ def test_nine_quantiles_from_one_release_are_no_worse_than_nine_alone():
         (part,) = one.quantiles
         scores = part.scores(exact_aggregates(part.plan, {"t": {"x": x}}, SALTS))[0]
         for seed in range(runs):
-            value = part.values(np.array([part.choice.release(scores, source=noise.Seeded(seed)).value]))[0][0]
+            value = part.values(np.array([part.choice.release(scores, source=noise.Seeded(seed)).value]))[0]
             alone.append(rank_error(x, float(value), q))
     assert np.mean(together) <= np.mean(alone)
     assert held.min() >= runs * 0.95 - 5 * math.sqrt(runs * 0.05 * 0.95)
@@ -308,3 +309,15 @@ def test_bins_of_a_quantile_in_groups_are_no_groups(relation):
         (part,) = table.group_by("ward").agg(m=pv.median("age")).for_budget(epsilon=1.0).quantiles
         assert int(table.data.exact_aggregates(part.plan, SALTS).rows.sum()) == kept
         assert part.choice.sensitivity.value == 6  # of two wards, not of the three groups that were allowed
+
+
+def test_queries_that_are_priced_for_fewer_rows_are_refused():
+    """Of a person three rows are kept: noise for two would be too little."""
+    held, columns = {"who": ["a"], "v": [1]}, {"v": pv.Int(0, 9)}
+    two, three = (
+        pv.Table(held, columns=columns, unit=pv.Person("who", max_rows=rows)).ranges("v").for_budget(epsilon=1.0)
+        for rows in (2, 3)
+    )
+    assert replace(two, queries=three.queries).loss == three.loss  # dearer than it must be, and right
+    with pytest.raises(InvalidParameter, match="priced for all rows of a person"):
+        replace(three, queries=two.queries)

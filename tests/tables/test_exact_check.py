@@ -1,5 +1,6 @@
 """The custodian's look: every line and value that does not count as it stands is counted, by reason."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,16 @@ def test_frames_and_parquet_have_values_and_no_lines(tmp_path: Path) -> None:
         assert (found.rows, found.lines, found.nobody) == (4, {}, None)
         each = found.columns["v"]
         assert (each.missing + each.not_read, each.moved) == (2, 1)
+
+
+def test_objects_that_name_nobody_are_counted() -> None:
+    """In a column of objects their types are data: no answer may tell, and the custodian is told."""
+    odd = [7, "ann", date(2024, 5, 1), (1, 2), True, 0.5, b"x", None]
+    found = exact_check({"who": odd, "v": [1] * 8}, columns={"v": Int(0, 9)}, unit=Person("who", max_rows=1))
+    assert (found.rows, found.nobody) == (8, 5)
+    for typed in (np.array(["2024-05-01"], dtype="datetime64[D]"), np.array([True]), np.array([1j])):
+        with pytest.raises(InvalidData, match="cannot name a person"):
+            exact_check({"who": typed, "v": [1]}, columns={"v": Int(0, 9)}, unit=Person("who", max_rows=1))
 
 
 def test_what_cannot_be_checked() -> None:

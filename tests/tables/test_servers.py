@@ -42,21 +42,6 @@ def place(clinic: Any, postgres_url: str) -> Any:
     return put
 
 
-def test_postgres_compares_texts_by_their_bytes(clinic: Any, place: Any) -> None:
-    """Under this collation two persons would be one, and displace each other's rows."""
-    clinic.execute(
-        "CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
-    )
-    table = place(
-        "CREATE TABLE {t} (id text COLLATE loose, w varchar(9) COLLATE loose)",
-        "INSERT INTO {t} VALUES ('ann', 'x'), ('ANN', 'X'), ('Ann ', 'x')",
-    )
-    plan = Bounded(source({"w": Text()}, Person("id", max_rows=1)), ("w",), None)
-    found = exact_aggregates(plan, {"t": table}, SALTS)
-    assert found.found == (("X",), ("x",))
-    assert found.rows.tolist() == [1, 2]
-
-
 def test_postgres_counts_days_in_utc(clinic: Any, place: Any) -> None:
     clinic.execute("ALTER ROLE CURRENT_USER SET TimeZone = 'America/New_York'")
     table = place(

@@ -156,8 +156,8 @@ def std(column: str) -> Variance:
 def quantile(column: str, q: Any) -> Quantile:
     """One quantile of a column in every group. For several of one column, `table.quantiles` costs less.
 
-    It has no interval but the bounds of its column: how far off it is depends on how dense the values lie there, of which
-    nothing is released. `table.quantiles` has intervals.
+    It has no interval: how far off it is depends on how dense the values lie there, of which nothing is released.
+    `table.quantiles` has intervals.
 
     >>> quantile("cost", 0.9).q
     Fraction(9, 10)

@@ -1,6 +1,6 @@
 """The answer to a query: a table with a row for each group, and an interval for every number in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -17,7 +17,7 @@ _SHOWN = 20
 @dataclass(frozen=True, eq=False)
 class Answer:
     """Groups, values, and the ends of the interval of every value. `answer["n"]` is a column, `answer.interval("n")` its
-    ends; a query without groups has one row.
+    ends; a query without groups has one row. `notes` say what a column is that has no interval, wherever it is shown.
 
     >>> answer = Answer({}, {"n": np.array([99])}, {"n": np.array([84.0])}, {"n": np.array([114.0])}, 0.95)
     >>> answer["n"].tolist(), [end.tolist() for end in answer.interval("n")]
@@ -29,6 +29,7 @@ class Answer:
     lower: dict[str, Array]
     upper: dict[str, Array]
     confidence: float = 0.95
+    notes: dict[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
         found = self.values.get(name, self.keys.get(name))
@@ -40,6 +41,8 @@ class Answer:
 
     def interval(self, name: str) -> tuple[Array, Array]:
         """Both ends of the interval of every value in a column."""
+        if name in self.notes:
+            raise InvalidParameter(f"{name!r:.60} is a {self.notes[name]}")
         if name not in self.lower:
             raise InvalidParameter(f"there is no interval for {name!r:.60}; there are some for {', '.join(self.lower)}")
         return self.lower[name], self.upper[name]
@@ -48,18 +51,21 @@ class Answer:
         return len(next(iter({**self.keys, **self.values}.values())))
 
     def columns(self) -> dict[str, Any]:
-        """Columns of one length: keys, values, and `<name>_low` and `<name>_high` beside each value."""
+        """Columns of one length: keys, values, and beside each value `<name>_low` and `<name>_high`, or `<name>_note` where
+        it has no interval."""
         made: dict[str, Any] = dict(self.keys)
         for name, column in self.values.items():
             made[name] = column
             if name in self.lower:
                 made[f"{name}_low"], made[f"{name}_high"] = self.lower[name], self.upper[name]
+            if name in self.notes:
+                made[f"{name}_note"] = np.full(len(self), self.notes[name])
         return made
 
     def to_arrays(self) -> dict[str, Any]:
         """The fields, for a store: apart, so that no name of a column can stand for another."""
         parts = {"keys": self.keys, "lower": self.lower, "upper": self.upper, "values": self.values}
-        return {"confidence": self.confidence, **parts}
+        return {"confidence": self.confidence, **parts, **({"notes": self.notes} if self.notes else {})}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> "Answer":
@@ -69,7 +75,7 @@ class Answer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Answer):
             return NotImplemented
-        if self.confidence != other.confidence:
+        if self.confidence != other.confidence or self.notes != other.notes:
             return False
         parts = ((getattr(each, part) for each in (self, other)) for part in ("keys", "values", "lower", "upper"))
         return all(
@@ -91,6 +97,7 @@ class Answer:
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         if len(self) > _SHOWN:
             lines.append(f"... {len(self) - _SHOWN:,} more")
+        lines += [f"{name}: {note}" for name, note in self.notes.items()]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -105,6 +112,7 @@ class Answer:
             told = [_told(column[i]) for column in self.keys.values()] + [self._with_bar(n, i) for n in self.values]
             body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in told) + "</tr>")
         more = "" if len(self) <= _SHOWN else f"<p>{len(self) - _SHOWN:,} more rows</p>"
+        more += "".join(f"<p>{escape(name)}: {escape(note)}</p>" for name, note in self.notes.items())
         return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(body)}</tbody></table>{more}"
 
     def _with_bar(self, name: str, i: int) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from typing import Any, Unpack, final
 
@@ -30,8 +31,9 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     """The keys whose count plus discrete Laplace noise is at least `threshold`, with that noisy count.
 
     `keys` is in how many keys one person may be counted, `rows` how often in each, `total` how often in all (keys times
-    rows, unless it is given). The input is a mapping: "keys", a list of keys, and "counts", how often each one is there. A
-    key that nobody has can never come out.
+    rows, unless it is given). The input is a mapping: "keys", a list of keys (texts, numbers, days, or tuples of them),
+    each of them once, and "counts", how often each one is there. A key that nobody has can never come out. Keys come out in
+    the order of their values: the order in which they were listed would tell what the data are.
 
     **Guarantee:** that of the noise, and besides the exact chance 1 - (1 - Pr[rows + Z >= threshold])^keys that a key
     which one person alone has is shown. Under replace, a group of two.
@@ -129,11 +131,14 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
             raise InvalidData("the counts must be an array of whole numbers")
         if len(value["keys"]) != len(value["counts"]):
             raise InvalidData("every key needs a count")
+        if len({_order(key) for key in value["keys"]}) != len(value["keys"]):
+            raise InvalidData("a key is listed twice: list each one once, with how often it is there in all")
 
     def _prepare(self, value: Any) -> Any:
-        keys, counts = tuple(value["keys"]), np.asarray(value["counts"], dtype=np.int64)
-        there = counts > 0  # a key that nobody has is no key of the data
-        return tuple(key for key, here in zip(keys, there, strict=True) if here), np.minimum(counts[there], 2**61)
+        listed, counts = list(value["keys"]), np.asarray(value["counts"], dtype=np.int64)
+        there = np.flatnonzero(counts > 0).tolist()  # a key that nobody has is no key of the data
+        there.sort(key=lambda place: _order(listed[place]))
+        return tuple(listed[place] for place in there), np.minimum(counts[there], 2**61)
 
     def _draw(self, prepared: Any, runs: int, source: Source) -> list[dict[str, Any]]:
         keys, counts = prepared
@@ -162,6 +167,24 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
             {"keys": ["a", "b"], "counts": np.array([63, 29])},
         )
         yield Example(far, more, less, Guarantee(1.0, 1e-6), lengths="protected")
+
+
+def _order(key: Any) -> tuple[Any, ...]:
+    """The place of a key among others, by its value alone: numbers, days, texts by their bytes, what is missing last."""
+    if isinstance(key, tuple | list):
+        return tuple(map(_order, key))
+    plain = key.item() if isinstance(key, np.generic) else key
+    if plain is None:
+        return (5,)
+    if isinstance(plain, bool | int | float):
+        return (0, plain) if plain == plain else (1,)
+    if isinstance(plain, date):
+        return (2, plain.isoformat())
+    if isinstance(plain, str):
+        return (3, plain.encode("utf-8", "surrogatepass"))
+    if isinstance(plain, bytes):
+        return (4, plain)
+    raise InvalidData(f"keys must be texts, numbers, days, or tuples of them, got {type(key).__name__}")
 
 
 def chance_shown(scale: float, threshold: int, keys: int, rows: int, total: int | None = None) -> float:

@@ -55,15 +55,18 @@ class QuantilePart:
         wanted = a * upto[:, -1:]
         return np.asarray(-np.maximum(np.maximum(b * below - wanted, wanted - b * upto), 0))
 
-    def values(self, chosen: Array) -> tuple[Array, Array, Array]:
-        """The middles of the bins that were chosen. No interval in the units of the column is known: it depends on how
-        dense the data lie, so the ends are the bounds."""
-        low, high = np.full(len(chosen), self.start), np.full(len(chosen), self.stop)
+    def values(self, chosen: Array) -> Array:
+        """The middles of the bins that were chosen."""
         middle = math.floor((self.width - 1.0) / 2.0) if self.whole else self.width / 2.0
-        value = np.clip(self.start + self.width * chosen + middle, low, high)
-        if not self.date:
-            return value, low, high
-        return tuple((np.floor(each).astype(np.int64)).astype("datetime64[D]") for each in (value, low, high))  # type: ignore[return-value]
+        value = np.clip(self.start + self.width * chosen + middle, self.start, self.stop)
+        return np.asarray(np.floor(value).astype(np.int64).astype("datetime64[D]") if self.date else value)
+
+    @property
+    def note(self) -> str:
+        """What the number is, whatever it was asked as. No interval in the units of the column is known: it depends on how
+        dense the data lie, of which nothing is released."""
+        share, column = float(self.request.q), self.request.column
+        return f"{100 * share:.6g}% quantile, no interval: table.quantiles({column!r}, [{share:g}]) has one"
 
 
 def moved_by(request: Quantile, plan: Bounded) -> int:

@@ -200,9 +200,7 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
         if self.selection is not None:
             notes.append("keys were selected by their noisy counts: intervals hold for a key before it is selected")
         if self.quantiles:
-            notes.append(
-                "one quantile has no interval but the bounds of its column; table.quantiles(...) has intervals"
-            )
+            notes.append("one quantile has no interval: how far off it is depends on data that were not paid for")
         return tuple(notes)
 
     @classmethod
@@ -254,18 +252,20 @@ class _Answers:
         self.values: dict[str, Array] = {}
         self.lower: dict[str, Array] = {}
         self.upper: dict[str, Array] = {}
+        self.notes: dict[str, str] = {}
 
     def answer(self) -> Answer:
         for name, request in self.query.outputs:
             self._put(name, request)
         listed = {name: key_array([key[i] for key in self.keys]) for i, name in enumerate(self.query.plan.names)}
-        return Answer(listed, self.values, self.lower, self.upper, _CONFIDENCE)
+        return Answer(listed, self.values, self.lower, self.upper, _CONFIDENCE, self.notes)
 
     def _put(self, name: str, request: Aggregate) -> None:
         if isinstance(request, Quantile):
             part = next(each for each in self.query.quantiles if each.name == name)
-            value, low, high = part.values(self.chosen[name])
-        elif isinstance(request, CountPersons) and self.counts is not None:
+            self.values[name], self.notes[name] = part.values(self.chosen[name]), part.note
+            return
+        if isinstance(request, CountPersons) and self.counts is not None:
             value, low, high = self._selected_counts()
         else:
             place = family_of(request, self.query.families)

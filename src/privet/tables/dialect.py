@@ -11,9 +11,9 @@ from typing import Literal, final
 
 from privet.tables.texts import DAY, HUGE, INFINITE, NUMBER
 
-Raw = Literal["int", "wide", "float", "decimal", "text", "uuid", "bool", "date", "time", "days", "other"]
+Raw = Literal["int", "wide", "float", "decimal", "text", "uuid", "bool", "date", "time", "days", "collated", "other"]
 """How an engine holds a column: part of the schema, and public. `wide` are whole numbers beyond 64 bits, `days` whole
-numbers that count days since 1970."""
+numbers that count days since 1970, `collated` texts of which some are equal that differ."""
 
 SETTLE = 2.0**-840
 
@@ -65,6 +65,10 @@ class Dialect(ABC):
     def plain_text(self, sql: str) -> str:
         """A text that is compared by its bytes, whatever the column's own collation says."""
         return self.as_text(sql)
+
+    @abstractmethod
+    def spelled(self, sql: str) -> str:
+        """A text of a collated column as it is spelled, for a view."""
 
     def wide(self, sql: str) -> str:
         """A whole number beyond 64 bits."""
@@ -171,6 +175,9 @@ class DuckDB(Dialect):
     name = "duckdb"
     double_sums = True
 
+    def spelled(self, sql: str) -> str:
+        return f'{sql} COLLATE "binary"'
+
     def divided(self, a: str, b: str) -> str:
         return f"({a} // {b})"
 
@@ -238,6 +245,9 @@ class PostgreSQL(Dialect):
     def plain_text(self, sql: str) -> str:
         return f'(CAST({sql} AS text) COLLATE "C")'
 
+    def spelled(self, sql: str) -> str:
+        return f'{sql}::text COLLATE "C"'
+
     def small_total(self, sql: str) -> str:
         # of 32 bits the sum has 64, of 64 it is a decimal number, which takes much longer to bring back to 64
         return f"CASE WHEN count(*) < {2**32} THEN coalesce(sum(CAST({sql} AS integer)), 0) ELSE 0 END"
@@ -291,6 +301,9 @@ class Spark(Dialect):
     name = "spark"
     varchar = "STRING"
     late_keys = False
+
+    def spelled(self, sql: str) -> str:
+        return f"collate({sql}, 'UTF8_BINARY')"
 
     def quote(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"

@@ -49,7 +49,8 @@ class Person:
     - at most `max_rows_per_group` in each of them.
 
     Give `max_rows`, or the other two, or all three: the tighter they are, the less noise, and the more rows are left out.
-    Rows without a person are left out. `through` names a table that holds the person of each row: see `Link`.
+    Rows without a person are left out. Texts, whole numbers, identifiers and bytes name persons; other objects in a column
+    of objects name nobody, and typed columns of other kinds are refused (`tables.exact_check` counts rows of nobody).
 
     >>> Person("patient_id", max_rows=5).unit
     Unit(relation='add_remove', group_size=1, person='patient_id')

@@ -23,6 +23,7 @@ HELD: dict[str, str] = {
     "date": "days",
     "time": "times",
     "days": "days",
+    "collated": "texts of which some are equal that differ",
     "other": "values of another kind",
 }
 
@@ -78,6 +79,23 @@ def no_person(name: str, raw: Raw) -> InvalidData:
     )
 
 
+def equal_spellings(name: str, dialect: Dialect) -> InvalidData:
+    """The error that names a column in which texts are equal that differ: to take them for one would put persons together
+    where they are two, and to tell them apart would bound a person once for each spelling.
+
+    >>> from privet.tables.dialect import DuckDB
+    >>> equal_spellings("who", DuckDB()).column
+    'who'
+    """
+    held = dialect.quote(name)
+    one, two = dialect.spelled(f"lower({held})"), dialect.spelled(held)
+    return InvalidData(
+        f"column {name!r} has a collation in which texts are equal that differ, such as by upper and lower case: ask a "
+        f"view with {one} AS {held} if they are the same, or with {two} AS {held} if they are not",
+        column=name,
+    )
+
+
 class Reader:
     """The columns of a private table, in the SQL of one engine.
 
@@ -97,6 +115,8 @@ class Reader:
             raise InvalidData(f"the table {source.name!r} has no column {name!r} that names a person", column=name)
         at, raw = reading.person or (reading.called(name), reading.raw[name])
         sql = d.quote(at)
+        if raw == "collated":
+            raise equal_spellings(name, d)
         if raw in ("text", "uuid"):
             return d.plain_text(sql), True
         if raw in ("int", "wide"):
@@ -110,6 +130,8 @@ class Reader:
         """A column as it is compared and added up everywhere. What links rows to persons is not moved to a bound: values
         outside would meet there, and link rows to other persons. `at` is what it is called in the engine."""
         sql, d = self.dialect.quote(at or name), self.dialect
+        if raw == "collated":
+            raise equal_spellings(name, d)
         if isinstance(column, Text) or (isinstance(column, Category) and column.texts):
             if raw in ("int", "wide", "uuid") and isinstance(column, Text):
                 return d.plain_text(sql)

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
 from privet.tables.engines.arrow_doubles import exact_doubles
 from privet.tables.engines.duckdb_files import are_texts, csv_rows, file_reading, files_of, raw_kind
+from privet.tables.engines.duckdb_relations import is_relation, relation_reading
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.frames import frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
 from privet.tables.keys import plain_key
@@ -36,7 +37,7 @@ _PERSON = "person"  # what the persons of a data frame are called there; its col
 _STATISTICS = "disabled_optimizers = 'statistics_propagation'"
 _PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false", _STATISTICS)
 # of each cursor: without a bar, which is not shown, DuckDB does not count how far it has come
-_COUNTED = "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
+_COUNTED = ("SET enable_progress_bar = true", "SET enable_progress_bar_print = false")
 _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
 
 
@@ -46,7 +47,7 @@ def takes(data: Any) -> bool:
     >>> takes("visits.parquet"), takes({"age": [30]}), takes(3)
     (True, True, False)
     """
-    return isinstance(data, str | Path) or _is_relation(data) or is_frame(data)
+    return isinstance(data, str | Path) or is_relation(data) or is_frame(data)
 
 
 @one_failure
@@ -165,7 +166,7 @@ def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
         return
     cursor = _shared().cursor()
     try:
-        cursor.execute(_COUNTED)
+        _count(cursor)
         yield cursor
     finally:
         cursor.close()
@@ -200,11 +201,23 @@ def _copies(settings: Mapping[str, Any]) -> Iterator[str]:
 def _opened(settings: Mapping[str, Any]) -> Any:
     import duckdb
 
-    connection = duckdb.connect(config=dict(settings))
-    for each in _PLAIN:
-        connection.execute(f"SET GLOBAL {each}")
-    connection.execute(_COUNTED)
+    try:  # no row has been looked at, so DuckDB may say itself what is wrong
+        connection = duckdb.connect(config=dict(settings))
+        for each in _PLAIN:
+            connection.execute(f"SET GLOBAL {each}")
+    except Exception as problem:
+        raise InvalidData(f"DuckDB could not be opened: {str(problem).partition(chr(10))[0]}") from None
+    _count(connection)
     return connection
+
+
+def _count(connection: Any) -> None:
+    """Let DuckDB count how far a query has come, where it can: in a notebook without widgets it refuses to."""
+    import duckdb
+
+    with suppress(duckdb.Error):
+        for each in _COUNTED:
+            connection.execute(each)
 
 
 def _shared() -> Any:
@@ -235,8 +248,8 @@ def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
     """What stands after FROM for this table, and how its columns are held: from its schema alone."""
     if isinstance(data, str | Path):
         reading = file_reading(connection, name, source, data)
-    elif _is_relation(data):
-        reading = _relation_reading(name, source, data)
+    elif is_relation(data):
+        reading = relation_reading(name, source, data)
     elif is_arrow(data):
         frame_names(data)
         connection.register(name, (data[:0] if hasattr(data, "column_names") else data.head(0)).__arrow_c_stream__())
@@ -253,22 +266,6 @@ def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
     return reading
 
 
-def _relation_reading(name: str, source: Source, data: Any) -> Reading:
-    """DuckDB takes names that differ by upper and lower case for one, and would read the first: of another column, or of
-    other persons."""
-    wanted = {*source.columns, *([source.about.column] if isinstance(source.about, Person) else [])}
-    alike: dict[str, list[str]] = {}
-    for each in data.columns:
-        alike.setdefault(each.lower(), []).append(each)
-    for each in sorted(wanted):
-        if len(alike.get(each.lower(), [])) > 1:
-            raise InvalidData(
-                f"several columns of the relation are called {each!r}, whatever the case: rename all but one",
-                column=each,
-            )
-    return Reading(name, dict(zip(data.columns, map(raw_kind, map(str, data.types)), strict=True)))
-
-
 def _frame_reading(name: str, source: Source, data: Any) -> Reading:
     held, kinds = frame_names(data), dict[str, Raw]()
     for each, column in source.columns.items():
@@ -280,10 +277,6 @@ def _frame_reading(name: str, source: Source, data: Any) -> Reading:
     return Reading(name, kinds, person, {each: f"c{place}" for place, each in enumerate(held)})
 
 
-def _is_relation(data: Any) -> bool:
-    return type(data).__name__ == "DuckDBPyRelation"
-
-
 def _provide(connection: Any, reading: Reading, source: Source, data: Any, used: set[str], folder: str) -> None:
     """Make the columns that the query reads known to the connection under the name in the reading. The folder is for copies
     of rows, and is removed."""
@@ -292,7 +285,7 @@ def _provide(connection: Any, reading: Reading, source: Source, data: Any, used:
         if are_texts(data, files_of(data)):
             connection.execute(f"CREATE TEMP VIEW {name} AS {csv_rows(source, data, folder)}")
         return
-    if not _is_relation(data) and not is_arrow(data):
+    if not is_relation(data) and not is_arrow(data):
         _provide_frame(connection, reading, source, data, used)
         return
     wanted = [*used, *([about.column] if isinstance(about, Person) and about.column not in used else [])]
@@ -300,7 +293,7 @@ def _provide(connection: Any, reading: Reading, source: Source, data: Any, used:
     if hasattr(data, "column_names"):
         connection.register(name, data.select(wanted).rename_columns([reading.called(each) for each in wanted]))
         return
-    if _is_relation(data):
+    if is_relation(data):
         data = data.project(", ".join(map(DuckDB().quote, wanted)))
     else:
         data = data.select(wanted).rename({each: reading.called(each) for each in wanted})
@@ -370,6 +363,6 @@ def kinds(data: Any) -> Mapping[str, Raw]:
     """How each column is held, from the schema alone."""
     source = Source("table", (), Rows())
     with _connected({}) as connection:
-        if isinstance(data, str | Path) or _is_relation(data) or is_arrow(data):
+        if isinstance(data, str | Path) or is_relation(data) or is_arrow(data):
             return _reading(connection, "privet_schema", source, data).raw
     return {name: frame_kind(name, data[name]) for name in frame_names(data)}

@@ -27,11 +27,22 @@ _BEGIN = (
     "SET LOCAL standard_conforming_strings = on",
     "SET LOCAL jit = off",  # the many small steps take longer to compile than to run
 )
+# A domain is what it stands on, however many there are between. Collations under which texts are equal that differ are
+# known from PostgreSQL 12 on, which is why they are asked for by name.
 _COLUMNS = """
-SELECT a.attname, t.typname, t.typtype::text, a.atttypmod, b.typname, b.typtype::text, t.typtypmod
-FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
-WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+WITH RECURSIVE held AS (
+  SELECT a.attname, a.attnum, a.attcollation, t.typname, t.typtype, t.typbasetype, a.atttypmod AS modifier, t.typtypmod
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT h.attname, h.attnum, h.attcollation, t.typname, t.typtype, t.typbasetype, greatest(h.typtypmod, h.modifier),
+    t.typtypmod
+  FROM held h JOIN pg_catalog.pg_type t ON t.oid = h.typbasetype WHERE h.typtype = 'd'
+)
+SELECT h.attname, h.typname, h.typtype::text, h.modifier,
+  coalesce((to_jsonb(c) ->> 'collisdeterministic')::boolean, true)
+FROM held h LEFT JOIN pg_catalog.pg_collation c ON c.oid = h.attcollation
+WHERE h.typtype <> 'd' ORDER BY h.attnum
 """
 _FIELD = (("size", "i4"), ("value", "f8"))
 _HEADER, _END = 19, b"\xff\xff"  # of PostgreSQL's binary form: a signature and two numbers; no more fields
@@ -97,13 +108,18 @@ def takes(data: Any) -> bool:
     return isinstance(data, PostgresTable)
 
 
-def raw_kind(name: str, kind: str, modifier: int) -> Raw:
-    """How PostgreSQL holds a column, by its type, the kind of the type and what modifies it.
+def raw_kind(name: str, kind: str, modifier: int, by_bytes: bool = True) -> Raw:
+    """How PostgreSQL holds a column, by its type, the kind of the type, what modifies it, and whether texts that differ are
+    unequal in its collation.
 
     >>> raw_kind("int8", "b", -1), raw_kind("mood", "e", -1), raw_kind("numeric", "b", (20 << 16) + 4)
     ('int', 'text', 'wide')
+    >>> raw_kind("citext", "b", -1), raw_kind("text", "b", -1, by_bytes=False)
+    ('collated', 'collated')
     """
-    if kind == "e" or name in ("text", "varchar", "bpchar", "name", "citext"):
+    if name == "citext" or not by_bytes:
+        return "collated"
+    if kind == "e" or name in ("text", "varchar", "bpchar", "name"):
         return "text"
     if name == "numeric" and modifier >= 4 and (modifier - 4) & 0x7FF == 0:
         return "wide"  # numeric(20), numeric(38, 0)
@@ -233,10 +249,7 @@ def _reading(connection: Any, source: Source, table: PostgresTable) -> Reading:
     held = connection.execute(_COLUMNS, (table.quoted,)).fetchall()
     if not held:
         raise InvalidData(f"there is no table {table.table!r} on the server, or it may not be read")
-    kinds = {
-        name: raw_kind(type_, kind, modifier) if base is None else raw_kind(base, base_kind, base_modifier)
-        for name, type_, kind, modifier, base, base_kind, base_modifier in held
-    }
+    kinds = {name: raw_kind(*facts) for name, *facts in held}
     for column in source.columns:
         if column not in kinds:
             raise no_column(source, column)

@@ -49,14 +49,16 @@ def takes(data: Any) -> bool:
 
 
 def raw_kind(type_: str) -> Raw:
-    """How Spark holds a column, by the name of its type. A text with a collation of its own is of another kind: what
-    such a column takes for equal is not what its bytes say.
+    """How Spark holds a column, by the name of its type. What a text with a collation of its own takes for equal is
+    not what its bytes say.
 
     >>> raw_kind("bigint"), raw_kind("decimal(20,0)"), raw_kind("string collate UTF8_LCASE")
-    ('int', 'wide', 'other')
+    ('int', 'wide', 'collated')
     """
     if type_.startswith("decimal("):
         return "wide" if type_.endswith(",0)") else "decimal"
+    if " collate " in type_ and type_.startswith(("string", "varchar(", "char(")):
+        return "collated"
     if type_.startswith(("varchar(", "char(")):
         return "text"
     return _KINDS.get(type_, "other")
