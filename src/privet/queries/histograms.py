@@ -18,7 +18,7 @@ from privet.tables.data import Data
 from privet.tables.expressions import Condition, Pattern
 from privet.tables.keys import KeySet, all_keys
 from privet.tables.plan import Derive, Node, in_one_group
-from privet.workloads import AllRanges, Marginals, Optimised, PIdentity, Prefix, Rows
+from privet.workloads import AllRanges, Marginals, Prefix, Rows
 from privet.workloads.design import NoiseNorm
 from privet.workloads.plan import Plan, candidates, make_plan
 from privet.workloads.workload import Workload
@@ -57,7 +57,7 @@ class HistogramQuestion(TableQuestion):
         tried = None
         if self.workload.cells > _SEARCHED:  # what is searched for takes seconds there, for a tenth less error
             every = [each for norm in _NORMS for each in candidates(self.workload, norm)]
-            tried = [each for each in dict.fromkeys(every) if not isinstance(each, PIdentity | Optimised)]
+            tried = [each for each in dict.fromkeys(every) if not each.searched]
         return make_plan(self.workload, tried, {"unit": self.unit, "max_rows": self.plan.reach.most_rows}, promise)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import privet
 from privet.audit.record import replay
 from privet.errors import PrivetError
 from privet.mechanisms.algorithm import Algorithm
@@ -27,7 +26,7 @@ from privet.testing.law import law_of
 _NOISE = ("scale", "sigma")  # the fields that say how much noise there is
 _QUIET = 2.0**-30  # of it: no number that was made up for an example is so small
 _TRIES = 3  # the noise of other parts may hide what an exact number turns
-_HOUSE = Path(privet.__file__).parent
+_HOUSE = Path(__file__).parents[1]
 _DOORS = tuple(str(_HOUSE / room) for room in ("mechanisms", "audit", "testing", "_calls.py"))
 
 Site = tuple[tuple[str, int], ...]

@@ -14,27 +14,10 @@ from privet.privacy import PrivacyLoss, Promise
 from privet.workloads.all_ranges import AllRanges
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.linear_queries import LinearQueries
-from privet.workloads.marginals import Marginals
-from privet.workloads.product import Product
-from privet.workloads.strategies import (
-    Cells,
-    EveryQuery,
-    Fourier,
-    Hierarchical,
-    Kronecker,
-    Optimised,
-    PIdentity,
-    Quadtree,
-    ResidualTables,
-    SquareRoot,
-    Wavelet,
-)
-from privet.workloads.strategy import Strategy
+from privet.workloads.strategy import MATRICES, SEARCHED, Strategy, registered_strategies
 from privet.workloads.weighted import Weighted
 from privet.workloads.workload import Workload
 
-_SEARCHED = 1_024  # cells up to which the strategies that take seconds are tried
-_MATRICES = 2_048  # cells up to which matrices over pairs of cells are built
 _LISTED = 2_000  # queries whose variances are computed one by one
 
 
@@ -94,7 +77,7 @@ class Plan:
         The singular value bound: sensitivity^2 tr(V G^-1) >= (sum of the roots of the eigenvalues of V)^2 / k for the l2
         norm, and the l1 norm is at least that.
         """
-        if self.workload.cells > _SEARCHED:
+        if self.workload.cells > SEARCHED:
             return None
         roots = np.sqrt(np.maximum(np.linalg.eigvalsh(self.workload.gram()), 0.0))
         mechanism = self.mechanism
@@ -145,22 +128,8 @@ def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:
     >>> [str(each) for each in candidates(Prefix(2**20), "l1")]
     ['every cell', 'tree, best weights', 'Haar wavelet']
     """
-    line = len(workload.shape) == 1
-    found: list[Strategy] = [Cells(), Hierarchical(), Wavelet()] if line else [Cells()]
-    if isinstance(workload, Product) and not line:
-        found += [Kronecker(), Kronecker((Wavelet(),) * len(workload.factors))]
-    if isinstance(workload, Marginals) and norm == "l2":
-        found.append(ResidualTables())
-    # a quadtree is filled up to a square: 2 x 150 cells would be 65,536
-    if len(workload.shape) == 2 and 4 ** (max(workload.shape) - 1).bit_length() <= _SEARCHED:
-        found += [Quadtree(), Quadtree(root=False)]
-    if line and workload.cells <= _MATRICES and norm == "l2":
-        found += [SquareRoot(tapered=True), Fourier()]
-    if workload.cells <= _SEARCHED and (line or (norm == "l2" and isinstance(workload, Product))):
-        found.append(PIdentity() if norm == "l1" else Optimised())
-    if workload.queries * workload.cells <= 100_000:
-        found.append(EveryQuery())
-    return found
+    kinds = sorted(registered_strategies().items(), key=lambda each: (each[1].searched, each[0]))
+    return [strategy for _, kind in kinds if norm in kind.norms for strategy in kind.worth_trying(workload, norm)]
 
 
 def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict[str, Any], promise: Promise) -> Plan:
@@ -188,7 +157,7 @@ def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict
 def worst_variance(design: Design, workload: Workload) -> float | None:
     """The largest q' G^-1 q over the queries, where it can be had in little time.
 
-    >>> from privet.workloads import Prefix
+    >>> from privet.workloads import Cells, Prefix
     >>> worst_variance(Cells().design(Prefix(4), "l1"), Prefix(4))
     4.0
     """
@@ -197,7 +166,7 @@ def worst_variance(design: Design, workload: Workload) -> float | None:
         return None if inner is None else workload.weight**2 * inner
     if workload.queries <= _LISTED and workload.cells <= 2**16:
         return max(design.variance(workload.query(i)) for i in range(workload.queries))
-    if not isinstance(workload, AllRanges) or workload.cells > _MATRICES:
+    if not isinstance(workload, AllRanges) or workload.cells > MATRICES:
         return None
     covariance = np.stack([design.reconstruct(row) for row in _weighted_rows(design)])
     return float(np.max(_range_variances(covariance.T)))

@@ -1,6 +1,7 @@
 """The abstract strategy: a public recipe that turns a workload into what is measured."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, final
 
 from privet._cache import remember
@@ -10,6 +11,8 @@ from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.workload import Workload, as_workload
 
 Lines = Literal["any", "small", "some"]
+SEARCHED = 1_024  # cells up to which a plan tries what is searched for and takes seconds
+MATRICES = 2_048  # cells up to which matrices over pairs of cells are built
 _REGISTRY: dict[str, "type[Strategy]"] = {}
 
 
@@ -28,6 +31,13 @@ class Strategy(ABC):
     name: ClassVar[str]
     norms: ClassVar[tuple[NoiseNorm, ...]] = ("l1", "l2")
     lines: ClassVar[Lines] = "some"
+    searched: ClassVar[bool] = False
+    """Whether its design is searched for, which takes seconds where others take milliseconds."""
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> "Iterable[Strategy]":
+        """The strategies of this kind that a plan tries for a workload, from public facts; none unless a member says so."""
+        return ()
 
     @abstractmethod
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:

@@ -1,5 +1,6 @@
 """Measure every cell: the histogram itself."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
@@ -27,6 +28,10 @@ class Cells(Strategy):
 
     name = "cells"
     lines: ClassVar[Lines] = "any"
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(),)
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         return Tree(workload.cells, (1,), (Fraction(1),))

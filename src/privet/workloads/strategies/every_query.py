@@ -1,5 +1,6 @@
 """Measure every query of the workload."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -31,6 +32,10 @@ class EveryQuery(Strategy):
     """
 
     name = "every query"
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(),) if workload.queries * workload.cells <= 100_000 else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         if workload.queries * workload.cells > DENSE:

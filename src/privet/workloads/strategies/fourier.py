@@ -1,5 +1,6 @@
 """Fourier coefficients with the best weights of their frequencies."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -8,7 +9,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
-from privet.workloads.strategy import Lines, Strategy, register
+from privet.workloads.strategy import MATRICES, Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -31,6 +32,10 @@ class Fourier(Strategy):
 
     name = "fourier"
     lines: ClassVar[Lines] = "small"
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(),) if norm == "l2" and len(workload.shape) == 1 and workload.cells <= MATRICES else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         basis, frequency = fourier_basis(workload._small())

@@ -1,5 +1,6 @@
 """Trees of nested blocks, uniform or with the best weights of their levels."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
@@ -46,6 +47,10 @@ class Hierarchical(Strategy):
         set_frozen(self, branching=count("branching", self.branching, 2), root=flag("root", self.root))
         if self.weights not in ("best", "uniform"):
             raise InvalidParameter(f'weights must be "best" or "uniform", got {self.weights!r}')
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(),) if len(workload.shape) == 1 else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         widths = self._widths(workload.cells)

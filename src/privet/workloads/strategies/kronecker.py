@@ -1,5 +1,6 @@
 """A strategy for each dimension, measured together."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,6 +10,7 @@ from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.kronecker import Grid
 from privet.workloads.product import Product
 from privet.workloads.strategies.hierarchical import Hierarchical
+from privet.workloads.strategies.wavelet import Wavelet
 from privet.workloads.strategy import Strategy, as_strategy, register
 from privet.workloads.workload import Workload
 
@@ -33,6 +35,12 @@ class Kronecker(Strategy):
 
     def __post_init__(self) -> None:
         set_frozen(self, factors=tuple(as_strategy(each) for each in self.factors))
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        if not isinstance(workload, Product) or len(workload.shape) == 1:
+            return ()
+        return cls(), cls((Wavelet(),) * len(workload.factors))
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         if not isinstance(workload, Product):

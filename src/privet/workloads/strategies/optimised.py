@@ -1,5 +1,6 @@
 """The best matrix for Gaussian noise, by convex optimisation."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -11,7 +12,8 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.product import Product
+from privet.workloads.strategy import SEARCHED, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -35,11 +37,17 @@ class Optimised(Strategy):
 
     name = "optimised"
     norms: ClassVar[tuple[NoiseNorm, ...]] = ("l2",)
+    searched: ClassVar[bool] = True
 
     rounds: int = 100
 
     def __post_init__(self) -> None:
         set_frozen(self, rounds=count("rounds", self.rounds, 1))
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        fits = len(workload.shape) == 1 or isinstance(workload, Product)
+        return (cls(),) if fits and workload.cells <= SEARCHED else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         sizes = np.linalg.eigvalsh(workload.gram())

@@ -1,5 +1,6 @@
 """The p-Identity strategy: every cell and p combinations of cells, found by a search."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -11,7 +12,7 @@ from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
 from privet.workloads.families.tree import Tree
 from privet.workloads.strategies.hierarchical import Hierarchical
-from privet.workloads.strategy import Lines, Strategy, register
+from privet.workloads.strategy import SEARCHED, Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 _GOLDEN = 0.6180339887498949
@@ -38,12 +39,17 @@ class PIdentity(Strategy):
 
     name = "p-identity"
     norms: ClassVar[tuple[NoiseNorm, ...]] = ("l1",)
+    searched: ClassVar[bool] = True
     lines: ClassVar[Lines] = "small"
 
     steps: int = 80
 
     def __post_init__(self) -> None:
         set_frozen(self, steps=count("steps", self.steps, 1))
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(),) if len(workload.shape) == 1 and workload.cells <= SEARCHED else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         gram = workload.gram()

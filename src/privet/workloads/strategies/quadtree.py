@@ -1,5 +1,6 @@
 """A tree of nested squares over a rectangle of cells."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -8,7 +9,7 @@ from privet._validate import flag, set_frozen
 from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.squares import Squares
-from privet.workloads.strategy import Strategy, register
+from privet.workloads.strategy import SEARCHED, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -32,6 +33,12 @@ class Quadtree(Strategy):
 
     def __post_init__(self) -> None:
         set_frozen(self, root=flag("root", self.root))
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        # filled up to a square: 2 x 150 cells would be 65,536
+        fits = len(workload.shape) == 2 and 4 ** (max(workload.shape) - 1).bit_length() <= SEARCHED
+        return (cls(), cls(root=False)) if fits else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         if len(workload.shape) != 2:

@@ -1,6 +1,7 @@
 """Residual tables with the best noise for marginals."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
@@ -34,6 +35,10 @@ class ResidualTables(Strategy):
 
     name = "residual tables"
     norms: ClassVar[tuple[NoiseNorm, ...]] = ("l2",)
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(),) if norm == "l2" and isinstance(workload, Marginals) else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         if not isinstance(workload, Marginals):

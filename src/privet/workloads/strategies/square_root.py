@@ -1,5 +1,6 @@
 """The square root of the prefix sums, with columns of one length."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -8,7 +9,7 @@ import numpy as np
 from privet._validate import flag, set_frozen
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
-from privet.workloads.strategy import Lines, Strategy, register
+from privet.workloads.strategy import MATRICES, Lines, Strategy, register
 from privet.workloads.workload import Workload
 
 
@@ -42,6 +43,10 @@ class SquareRoot(Strategy):
 
     def __post_init__(self) -> None:
         set_frozen(self, normalised=flag("normalised", self.normalised), tapered=flag("tapered", self.tapered))
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(tapered=True),) if len(workload.shape) == 1 and workload.cells <= MATRICES else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         cells = workload._small()

@@ -1,5 +1,6 @@
 """Haar wavelets with the best weights of their levels."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
@@ -40,6 +41,10 @@ class Wavelet(Strategy):
     def __post_init__(self) -> None:
         if self.weights not in ("best", "uniform"):
             raise InvalidParameter(f'weights must be "best" or "uniform", got {self.weights!r}')
+
+    @classmethod
+    def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        return (cls(),) if len(workload.shape) == 1 else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         levels = (workload.cells - 1).bit_length()
