@@ -123,6 +123,35 @@ def test_another_raise_is_a_policy_act_with_a_reason(place):
     assert ledger.verify().entries == 3
 
 
+MORE_AND_LESS = [(2.0, 1e-7), (0.5, 1e-5), (2.0, 0.9999e-6), (0.9999, 2e-6)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), MORE_AND_LESS)
+@pytest.mark.parametrize("rule", [None, filters.BasicFilter, filters.ZcdpFilter])
+def test_a_raise_lowers_no_limit_of_any_rule(epsilon, delta, rule):
+    """More of one limit does not pay for less of another: sums that were granted would lie above it."""
+
+    def budget(epsilon, delta):
+        return pv.Budget(epsilon, delta) if rule is None else pv.Budget(rule=rule(epsilon, delta=delta))
+
+    before, after = budget(1.0, 1e-6), budget(epsilon, delta)
+    caps = [[cap for each in made.filter.rules for cap in each.caps] for made in (before, after)]
+    lowered = any(new < old for old, new in zip(*caps, strict=True))
+    ledger = pv.Ledger.create("memory:", budget=before)
+    ledger.reserve(PureLoss(0.125))
+    if not lowered:  # zCDP has one limit, which epsilon and delta make together
+        assert rule is filters.ZcdpFilter
+        return
+    with pytest.raises(LedgerError, match="nowhere lowered"):
+        ledger.raise_budget(after, reason="x")
+    with pytest.raises(LedgerError, match="nowhere lowered"):
+        pv.Ledger.create("memory:", budget=before, schedule=[after])
+    assert ledger.length == 2
+    if any(new > old for old, new in zip(*caps, strict=True)):
+        with pytest.raises(LedgerError, match="nowhere raised"):
+            ledger.lower_budget(after, reason="x")
+
+
 @pytest.mark.parametrize(
     "budget", [pv.Budget(0.5), pv.Budget(2.0, 1e-6), pv.Budget(rho=2.0), 2.0], ids=lambda budget: repr(budget)[:20]
 )

@@ -6,9 +6,10 @@ import random
 import pytest
 
 import privet as pv
+from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, MixedUnits
 from privet.ledger.partition import Parts
-from privet.privacy import PureLoss, Unit, to_replace
+from privet.privacy import GaussianLoss, PureLoss, Unit, to_replace
 
 ONE = 10**40
 
@@ -71,6 +72,27 @@ def test_under_replace_a_person_may_move():
         ledger.reserve(PureLoss(0.5))  # about everybody: priced for replacing by whoever asks
     ledger.reserve(to_replace(PureLoss(0.5)))
     assert ledger.spent.sums[0][0] == 2 * ONE
+
+
+def test_a_person_who_moves_pays_twice_what_a_part_costs():
+    """Charged at a delta, leaving one part and entering another fail with that delta each: the price for replacing, which
+    has it once, is not enough.
+    """
+    at, budget = 1e-8, pv.Budget(rule=BasicFilter(10.0, delta=1e-6))
+    ledger = pv.Ledger.create("memory:", budget=budget, unit=Unit("replace"))
+    ledger.open_partition("ward", ["a", "b"])
+    loss = GaussianLoss(4.0)
+    for part in "ab":
+        ledger.reserve(loss, part=part, at=at)
+    alone = pv.Ledger.create("memory:", budget=budget)
+    alone.reserve(loss, at=at)
+    (epsilon, delta), (one_epsilon, one_delta) = ledger.spent.sums[0], alone.spent.sums[0]
+    assert delta == 2 * one_delta
+    assert epsilon >= 2 * one_epsilon
+    assert ledger.verify().underpriced == ()
+    whole = pv.Ledger.create("memory:", budget=budget, unit=Unit("replace"))
+    whole.reserve(to_replace(loss), at=at)
+    assert whole.spent.sums[0][1] == one_delta  # so that the line is needed
 
 
 def test_blanking_and_parts_do_not_mix():

@@ -253,12 +253,13 @@ class Auditor:
             else:
                 run = self.runs[said.id]
                 before = run.mark
-                expected, paid = before.begun(), ()
                 if entry.kind == "reserve":
                     expected = before.repeated(before.next - said.next, entry.seq)
                     paid = run.slices[said.next : before.next]
-                elif (facts["slice"], facts["paid"]) != (str(before.next), str(before.payer)):
-                    raise ValueError("a slice out of turn")
+                else:
+                    expected, paid = before.begun(), ()
+                    if (facts["slice"], facts["paid"]) != (str(before.next), str(before.payer)):
+                        raise ValueError("a slice out of turn")
                 self.runs[said.id] = run._replace(mark=said)
             run = self.runs[said.id]
             priced = entry.kind != "reserve" or composed(paid).parts() == from_json(entry.loss or "").parts()

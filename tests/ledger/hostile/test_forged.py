@@ -9,6 +9,7 @@ from privet.accounting.filters import basic_or_zcdp
 from privet.errors import LedgerTampered
 from privet.ledger.entry import Entry, canonical, linked
 from privet.ledger.verify import Auditor
+from privet.mechanisms import Release
 from privet.privacy import GaussianLoss, PureLoss, Unit
 
 
@@ -139,6 +140,116 @@ def test_a_raise_is_not_called_scheduled_when_it_was_not():
         audit(rewritten(raised, scheduled))
     planned = entries_of(lambda ledger: ledger.raise_budget(), schedule=[pv.Budget(2.0)])
     assert audit(planned).policy.raised == ()
+
+
+# --- releases and marks that were appended -------------------------------------------------------------------------
+
+
+def appended(entries: list[Entry], kind: str, **more) -> list[Entry]:
+    """One more entry with the right hash, sums and rules, as whoever writes the file could make it."""
+    fields = {name: more.pop(name) for name in ("analyst", "key", "loss", "amounts") if name in more}
+    last = entries[-1]
+    body = {"policy": last.facts["policy"], "sums": {"dataset": last.facts["sums"]["dataset"]}, **more}
+    return [*entries, linked(last, kind, body=canonical(body), **fields)]
+
+
+def release_of(reserve: int, **more):
+    made = Release(0.5, loss=PureLoss(0.1), mechanism="coin").to_json()
+    return {"reserve": str(reserve), "release": made, "request": None, "insecure": False, "software": "privet", **more}
+
+
+def paid_twice(ledger):
+    """Two attempts under one key, both paid for: legal. The first one is recorded."""
+    first, second = (ledger.reserve(PureLoss(0.1), key="k") for _ in "ab")
+    assert (first.seq, second.seq) == (2, 3)
+    first.record(Release(0.25, loss=PureLoss(0.1), mechanism="coin"))
+
+
+def test_a_second_release_under_one_key_is_noticed():
+    entries = entries_of(paid_twice)
+    assert len(audit(entries).open_reserves) == 1
+    with pytest.raises(LedgerTampered, match="entry 5 records a second release under one key"):
+        audit(appended(entries, "release", key="k", **release_of(3)))
+
+
+def test_a_second_release_of_one_reservation_is_noticed():
+    entries = entries_of(lambda ledger: ledger.reserve(PureLoss(0.1)).record(Release(1, loss=PureLoss(0.1))))
+    with pytest.raises(LedgerTampered, match="entry 4 records a release that no reservation"):
+        audit(appended(entries, "release", **release_of(2)))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {**release_of(2), "key": "other"},
+        {**release_of(2), "key": "k", "analyst": "bob"},
+        release_of(2),
+        {**release_of(1), "key": "k"},
+        {**release_of(99), "key": "k"},
+        {**release_of(0), "key": "k"},
+    ],
+    ids=["another key", "another analyst", "no key", "the first entry", "no entry", "nothing"],
+)
+def test_a_release_that_its_own_reservation_did_not_pay_for_is_noticed(forged):
+    entries = entries_of(lambda ledger: ledger.reserve(PureLoss(0.1), key="k", analyst="ann"))
+    audit(appended(entries, "release", key="k", analyst="ann", **release_of(2)))
+    with pytest.raises(LedgerTampered, match="entry 3 records a release that no reservation"):
+        audit(appended(entries, "release", **forged))
+
+
+def started(ledger):
+    ledger.start([PureLoss(0.1), PureLoss(0.2)], key="k")
+
+
+def mark(next: int, *paid: tuple[int, int]):
+    return {"id": "2", "next": str(next), "paid": [[str(a), str(b)] for a, b in paid]}
+
+
+def test_a_slice_is_marked_once_and_by_its_payer():
+    entries = entries_of(started)
+    first = appended(entries, "slice", key="k", run=mark(1, (2, 2)), slice="0", paid="2")
+    audit(first)
+    forged = [
+        {"run": mark(1, (2, 2)), "slice": "0", "paid": "2"},  # again
+        {"run": mark(2), "slice": "1", "paid": "9"},
+        {"run": mark(2, (2, 2)), "slice": "1", "paid": "2"},
+        {"run": mark(2), "slice": "0", "paid": "2"},
+        {"run": {**mark(2), "id": "1"}, "slice": "1", "paid": "2"},
+    ]
+    for each in forged:
+        with pytest.raises(LedgerTampered, match="entry 4 moves the mark"):
+            audit(appended(first, "slice", key="k", **each))
+    with pytest.raises(LedgerTampered, match="entry 4 moves the mark"):
+        audit(appended(first, "slice", key="other", run=mark(2), slice="1", paid="2"))
+    whole = appended(first, "slice", key="k", run=mark(2), slice="1", paid="2")
+    audit(whole)
+    with pytest.raises(LedgerTampered, match="entry 5 moves the mark"):
+        audit(appended(whole, "slice", key="k", run=mark(3), slice="2", paid="2"))
+
+
+def repeated(ledger):
+    run = ledger.start([PureLoss(0.1), PureLoss(0.2)], key="k")
+    run.begin(), run.begin()
+    run.repeat(1)
+
+
+def test_a_repeat_that_pays_for_other_slices_is_noticed():
+    """The last slice costs 0.2; a repeat that charged the first one's 0.1, with sums that agree, is no repeat of it."""
+    entries = entries_of(repeated)
+    audit(entries)
+    real = entries[-1]
+    one, spent = str(10**39), str(4 * 10**39)
+    facts = {**real.facts, "sums": {"dataset": [[spent, "0"]]}}
+    cheap = linked(
+        entries[-2],
+        "reserve",
+        body=canonical(facts),
+        key="k",
+        loss=pv.privacy.to_json(PureLoss(0.1)),
+        amounts=canonical({"dataset": [[one, "0"]]}),
+    )
+    with pytest.raises(LedgerTampered, match="entry 5 moves the mark"):
+        audit([*entries[:-1], cheap])
 
 
 def test_underpriced_entries_are_said_aloud():
