@@ -1,10 +1,14 @@
 """Runs: what is paid for which slices, what may be begun after a restore, and what a slice may release."""
 
+import copy
+import os
+import pickle
 from dataclasses import replace
 
 import pytest
 
 import privet as pv
+from privet import noise
 from privet.errors import BudgetExceeded, InvalidParameter, KeyConflict, LedgerError, NotPrivate
 from privet.ledger import AnchorFile
 from privet.ledger.slices import composed
@@ -129,6 +133,32 @@ def test_seeded_noise_that_is_recorded_by_hand_is_refused(durable):
     assert not [entry for entry in ledger.entries() if entry.kind == "release"]
     assert ledger.reserve(LAPLACE.loss, key="k").release is None
     ledger.close()
+
+
+def test_seeded_noise_inside_of_a_slice_is_refused(durable):
+    ledger = pv.Ledger.create(durable, budget=pv.Budget(1.0))
+    with ledger.start([LAPLACE.loss], key="run").begin():
+        with pytest.raises(LedgerError, match="seeded noise"):
+            LAPLACE.release(1, source=noise.Seeded(7))
+        assert LAPLACE.release(1).paid["entry"] == 3
+    ledger.close()
+
+
+def test_a_slice_is_used_by_the_process_that_began_it():
+    piece = pv.Ledger.create("memory:", budget=pv.Budget(1.0)).start([LAPLACE.loss], key="run").begin()
+    child = os.fork()
+    if not child:
+        try:
+            piece.release(LAPLACE, 1)
+        except LedgerError as refused:
+            os._exit(0 if "another process" in str(refused) else 2)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with pytest.raises(LedgerError, match="cannot be pickled"):
+        pickle.dumps(piece)
+    assert copy.deepcopy(piece) is piece
+    piece.release(LAPLACE, 1)
 
 
 def test_a_slice_pays_for_its_own_loss_and_once():

@@ -5,6 +5,7 @@ from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
 from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
+from tests.mutants.ledger import LEDGER
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.payment import PAYMENT
@@ -19,6 +20,7 @@ ROOMS = (
     AUDIT,
     LEARN,
     LEARN_MORE,
+    LEDGER,
     MECHANISMS,
     NOISE,
     PAYMENT,

@@ -220,7 +220,7 @@ def test_seeded_noise_is_refused(fresh: Fresh):
         with pytest.raises(NotPrivate):
             ledger.release(Coin(0.1, insecure=True), None, key="k")
         books = check_books(ledger, RULE)
-        assert books.released == []
+        assert (books.reserved, books.released) == ([], [])
         assert 'insecure\\": true' not in str(ledger.export())
 
 
