@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # `ci` gives the same verdict on every run and on every machine; `explore` looks for new failures.
@@ -23,3 +24,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A test must never open a window, whichever process it starts.
 os.environ["MPLBACKEND"] = "Agg"
+
+SLOW_SECONDS = 3600.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A slow test has an hour; all others have what `timeout` in pyproject.toml says."""
+    for item in items:
+        if item.get_closest_marker("slow") is not None:
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))

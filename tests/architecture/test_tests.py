@@ -2,6 +2,9 @@
 
 import ast
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +113,21 @@ def test_a_forked_child_draws_other_coins():
         assert int.from_bytes(os.read(read, 8), "big") != int(noise.uniform_int(bound=2**60))
         os.close(read)
         os.close(write)
+
+
+WAITS = """
+import threading
+
+def test_that_waits():
+    assert threading.Event().wait()
+"""
+
+
+def test_every_test_has_an_end(request: pytest.FixtureRequest, tmp_path: Path):
+    assert 0.0 < float(request.config.getini("timeout")) <= 600.0
+    (tmp_path / "test_waits.py").write_text(WAITS)
+    quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(tmp_path), "-o", "timeout=1"]
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), *quiet, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Timeout" in done.stdout

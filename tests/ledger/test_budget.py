@@ -152,6 +152,17 @@ def test_a_raise_lowers_no_limit_of_any_rule(epsilon, delta, rule):
             ledger.lower_budget(after, reason="x")
 
 
+def test_a_raise_lowers_no_limit_of_the_last_rule_either():
+    def budget(basic, zcdp):
+        rules = (filters.BasicFilter(1.0, delta=basic), filters.ZcdpFilter(1.0, delta=zcdp))
+        return pv.Budget(rule=filters.AnyOf(rules))
+
+    ledger = pv.Ledger.create("memory:", budget=budget(4e-7, 4e-7))
+    with pytest.raises(LedgerError, match="nowhere lowered"):
+        ledger.raise_budget(budget(6e-7, 2e-7), reason="x")
+    ledger.raise_budget(budget(4e-7, 5e-7), reason="x")
+
+
 @pytest.mark.parametrize(
     "budget", [pv.Budget(0.5), pv.Budget(2.0, 1e-6), pv.Budget(rho=2.0), 2.0], ids=lambda budget: repr(budget)[:20]
 )

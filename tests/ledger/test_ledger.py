@@ -96,6 +96,20 @@ def test_a_key_whose_release_was_lost_is_paid_again(place):
         ledger.release(Coin(label="x"), 1, key="k")
 
 
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_reservation_records_one_release(place, key):
+    """A second one would be a second draw on one payment: the first is returned, and the second is not kept."""
+    ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
+    paid = ledger.reserve(Coin().loss, key=key)
+    first = paid.record(Coin().release(None))
+    for between in (False, True):  # alone at the head, and with somebody else's entry after it
+        if between:
+            ledger.reserve(Coin().loss)
+        assert paid.record(Coin().release(None)).value == first.value
+    assert [entry.kind for entry in ledger.entries()].count("release") == 1
+    ledger.verify()
+
+
 def test_a_key_in_flight_is_paid_twice_and_the_first_record_wins(place):
     ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
     inner = []

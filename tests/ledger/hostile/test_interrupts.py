@@ -26,6 +26,16 @@ EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indir
 DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C means what it means to a person, also where the tests were started with it ignored (`nohup`, some runners)."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, inherited)
+
+
 @contextmanager
 def pressed(after: float) -> Iterator[None]:
     """Ctrl-C, a little later."""
@@ -34,7 +44,7 @@ def pressed(after: float) -> Iterator[None]:
     try:
         yield
     finally:
-        timer.join()
+        timer.join(200)
 
 
 @DURABLE
@@ -63,11 +73,12 @@ def test_ctrl_c_while_another_thread_writes(fresh: Fresh):
 
         holder = threading.Thread(target=hold)
         holder.start()
-        held.wait(200)
+        assert held.wait(200)
         with pytest.raises(KeyboardInterrupt), pressed(0.2):
             ledger.reserve(STEP)
         done.set()
-        holder.join()
+        holder.join(200)
+        assert not holder.is_alive()
         ledger.reserve(STEP)
         assert len(check_books(ledger, BasicFilter(1.0)).reserved) == 1
 

@@ -250,7 +250,7 @@ def test_an_edited_release_is_not_answered_or_exported(fresh: Fresh):
     url = fresh()
     with begin(url) as ledger:
         ledger.release(Coin(0.1, value=0.5), 1, key="k")
-        ledger.release(Coin(0.1, value=0.5), 1, key="later")
+        ledger.reserve(pv.privacy.PureLoss(0.1))  # the head is as it was
         ledger.close()
     edited(url, r"0\.5", "9.5")
     with pytest.raises(LedgerTampered):

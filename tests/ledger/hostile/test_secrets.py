@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 import privet as pv
-from privet.errors import BudgetExceeded, KeyConflict, LedgerUnavailable, NotPrivate, PrivetError, ReleaseFailed
+from privet.errors import (
+    BudgetExceeded,
+    InvalidData,
+    KeyConflict,
+    LedgerUnavailable,
+    NotPrivate,
+    PrivetError,
+    ReleaseFailed,
+)
 from privet.ledger.url import parse_url, secrets_for
 from tests.ledger.hostile.checks import SECRET, everything_about
 from tests.ledger.hostile.conftest import Fresh
@@ -57,6 +65,9 @@ def refusals(ledger: pv.Ledger, table: Table):
     yield KeyConflict, lambda: ledger.release(Coin(0.02), table, key="k")
     yield PrivetError, lambda: ledger.release(Coin(0.02), table, analyst=7)
     yield PrivetError, lambda: ledger.release(object(), table)
+    laplace = pv.mechanisms.Laplace.for_budget(epsilon=0.01, sensitivity=1.0)
+    for key in (None, "another"):
+        yield InvalidData, lambda key=key: ledger.release(laplace, table, key=key)
     yield PrivetError, lambda: ledger.release(Coin(0.01, value=object()), table)
 
 

@@ -1,4 +1,4 @@
-"""An odometer: a running epsilon that is valid at every moment, for losses chosen adaptively and without a cap."""
+"""An odometer: a running epsilon that holds whenever somebody stops, for losses chosen adaptively and without a cap."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -16,15 +16,17 @@ class Odometer:
     """zCDP on a doubling grid: rung j = 1, 2, ... is made for sums of rho near rho_j = first_rho 2^(j-1) and may fail
     with probability delta_j = 6 delta / (pi^2 j^2); these add up to delta.
 
-    **Guarantee:** for every pair of neighbours, with probability at least 1 - delta over the outputs, the privacy loss
-    is at most the reported epsilon at *all* times at once, however losses are chosen. Proof: let L_t be the loss of the
+    **Guarantee:** for every pair of neighbours, however losses are chosen, whoever stops, on whatever grounds, has P(S) <=
+    integral over S of e^epsilon dQ + delta + delta0, with epsilon as reported then. Where no part has a delta of its own
+    (`delta0=0`), also a bound on the loss: with probability at least 1 - delta over the outputs the privacy loss is at most
+    the reported epsilon at *all* times at once. With failures set aside it is not: little mass moves the loss of every
+    outcome. Proof of the second: let L_t be the loss of the
     first t releases and A_t the sum of their rho, known before release t. For s > 0 a release has E[exp(s L)] <=
     exp(s (s + 1) rho), so exp(s L_t - s (s + 1) A_t) is a nonnegative supermartingale that starts at 1, and by Ville it
     ever reaches 1/delta_j with probability at most delta_j. Otherwise L_t < (s + 1) A_t + ln(1/delta_j) / s for all t.
     Rung j fixes s = sqrt(ln(1/delta_j) / rho_j), the best choice at A_t = rho_j, where its line passes through
     rho_j + 2 sqrt(rho_j ln(1/delta_j)). All rungs hold at once outside a probability of delta: report the lowest line.
-    It follows that whoever stops, on whatever grounds, has P(S) <= integral over S of e^epsilon dQ + delta. In this
-    form it extends to delta0-approximate zCDP, with delta + delta0, while the failures stay within the cap `delta0`.
+    The first follows from it on the paths on which no part fails: docs/proofs/ledger/odometer.
     **Reference:** Rogers et al. 2016 (odometers); Whitehouse et al. 2023 (supermartingales).
 
     >>> from privet import privacy
@@ -104,7 +106,9 @@ class OdometerState:
 
     @property
     def epsilon(self) -> Bound:
-        """The running bound at `delta`, valid at all times at once."""
+        """The running figure: for whoever stops now it holds with `delta`; it bounds the loss at all times at once where
+        no part has a delta.
+        """
         rho = to_float(self.rho)
         if rho == 0.0:
             return Bound(0.0, 0.0, "zCDP odometer", self.unit or Unit())
