@@ -191,3 +191,28 @@ def test_heads_of_every_form_are_compared(place):
         assert ledger.verify(head=head).anchored in (2, 3)
     with pytest.raises(LedgerTampered, match="behind"):
         ledger.verify(head="ab" * 32)
+
+
+def test_an_old_anchor_that_is_adopted_lowers_nothing(sqlite, tmp_path):
+    place = AnchorFile(tmp_path / "a.anchor", every_reserve=True)
+    ledger = pv.Ledger.create(sqlite, budget=pv.Budget(1.0), anchor=place)
+    ledger.reserve(PureLoss(0.125), analyst="ann")
+    old = place.read()
+    ledger.reserve(PureLoss(0.25), analyst="ann")
+    ledger.adopt(old, reason="a mistake")
+    assert ledger.spent["basic epsilon"] == 0.375
+    assert ledger.accounts()["analyst:ann"]["basic epsilon"] == 0.375
+    ledger.verify()
+    ledger.close()
+
+
+def test_a_backup_is_no_second_budget(sqlite, tmp_path):
+    ledger = pv.Ledger.create(sqlite, budget=pv.Budget(1.0))
+    ledger.reserve(PureLoss(0.125))
+    ledger.backup(tmp_path / "b.ledger")
+    ledger.close()
+    with pytest.raises(LedgerError):
+        pv.Ledger.open(tmp_path / "b.ledger").reserve(PureLoss(0.125))
+    looked = pv.Ledger.open(tmp_path / "b.ledger", read_only=True)
+    assert looked.spent["basic epsilon"] == 0.125
+    looked.close()

@@ -168,6 +168,8 @@ def test_a_slice_pays_for_its_own_loss_and_once():
     for dear in (other, Laplace.for_budget(epsilon=0.126, sensitivity=1.0)):
         with pytest.raises(LedgerError, match="pays for"):
             piece.release(dear, 1)
+        with piece, pytest.raises(LedgerError, match="pays for"):
+            dear.release(1)
     piece.release(LAPLACE, 1)
     with pytest.raises(LedgerError, match="pays for"):
         piece.release(LAPLACE, 1)

@@ -142,6 +142,55 @@ def test_a_raise_is_not_called_scheduled_when_it_was_not():
     assert audit(planned).policy.raised == ()
 
 
+def two_charges(ledger):
+    ledger.reserve(PureLoss(0.1))
+    ledger.reserve(PureLoss(0.2))
+
+
+def test_an_entry_that_was_replaced_breaks_the_link_of_the_next():
+    """It has its own hash, and sums that agree; only the next entry knows the one that stood there."""
+
+    def renamed(entry, facts, amounts):
+        if entry.seq == 2:
+            facts["purpose"] = "another"
+
+    entries = entries_of(two_charges)
+    forged = rewritten(entries, renamed)
+    audit(forged)
+    with pytest.raises(LedgerTampered, match="entry 3 was changed, moved or replaced"):
+        audit([*forged[:2], entries[2]])
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_whole_is_charged_what_its_parts_grew(relation):
+    def spared(entry, facts, amounts):
+        if entry.kind == "reserve":
+            amounts["dataset"] = [["0", "0"]]
+            facts["sums"]["dataset"] = [["0", "0"]]
+
+    entries = entries_of(part_of, unit=Unit(relation))
+    audit(entries)
+    with pytest.raises(LedgerTampered, match="entry 3 charges"):
+        audit(rewritten(entries, spared))
+
+
+NOTHING = {"dataset": [["0", "0"]]}
+ACTS = {
+    "adopt": {"anchor": None, "complete": True, "reason": "restored"},
+    "analyst": {"what": "analyst", "name": "ann", "group": None, "budget": None},
+    "partition": {"name": "ward", "parts": ["a", "b"], "per_person": "1"},
+}
+
+
+@pytest.mark.parametrize("kind", ACTS)
+def test_no_act_lowers_what_was_spent(kind):
+    entries = entries_of(two_charges)
+    spent = entries[-1].facts["sums"]
+    audit(appended(entries, kind, **ACTS[kind], policy="4", sums=spent))
+    with pytest.raises(LedgerTampered, match="entry 4 lowers or changes a sum"):
+        audit(appended(entries, kind, **ACTS[kind], policy="4", sums=NOTHING))
+
+
 # --- releases and marks that were appended -------------------------------------------------------------------------
 
 

@@ -394,3 +394,20 @@ def test_an_anchor_without_its_signature(tmp_path: Path):
             pinned.read()
         with pytest.raises(LedgerTampered):
             pv.Ledger.open(str(path), anchor=pinned)
+
+
+@pytest.mark.parametrize("scope", ["analyst:ann", "group:team"])
+def test_an_edited_balance_of_a_ration_is_not_trusted_by_a_spend(tmp_path: Path, scope: str):
+    url = tmp_path / "a.ledger"
+    ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0))
+    ledger.add_group("team", budget=pv.Budget(epsilon=0.5))
+    ledger.add_analyst("ann", budget=pv.Budget(epsilon=0.5), group="team")
+    ledger.reserve(PureLoss(0.4), analyst="ann")
+    ledger.close()
+    with closing(sqlite3.connect(url, isolation_level=None)) as file:
+        assert file.execute("UPDATE balance SET sums = ? WHERE scope = ?", ('[["0","0"]]', scope)).rowcount == 1
+    again = pv.Ledger.open(url)
+    with pytest.raises(LedgerTampered, match="balance cache"):
+        again.reserve(PureLoss(0.1), analyst="ann")
+    assert again.length == 4
+    again.close()
