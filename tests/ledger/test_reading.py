@@ -1,15 +1,20 @@
 """Totals, odometers, explanations, exports and moving: what can be read out of a ledger."""
 
 import json
+import shutil
+import sqlite3
 
 import pytest
 
 import privet as pv
 from privet import accounting
 from privet.accounting import Odometer
-from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, NoGuarantee
+from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, LedgerUnavailable, NoGuarantee
 from privet.ledger.entry import hash_of
+from privet.ledger.partition import Partition
+from privet.ledger.stores.sqlite_file import checkpoint, translated
 from privet.privacy import ApproxLoss, Composed, GaussianLoss, LaplaceLoss, PureLoss, Repeated, Unit, from_json
+from privet.report import ledger_status
 from tests.ledger.coins import Coin
 
 
@@ -142,3 +147,78 @@ def test_a_move_does_not_overwrite(sqlite, tmp_path):
         ledger.migrate(other)
     ledger.reserve(PureLoss(0.1))  # still open
     assert pv.Ledger.open(other).verify().entries == 1
+
+
+TURNED = ["ann\u202enna", "\u2066ann\u2069", "a\u200fb", "a\u061cb"]
+
+
+@pytest.mark.parametrize("name", TURNED, ids=ascii)
+def test_names_that_would_be_shown_in_another_order_are_refused(name):
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    asks = [
+        lambda: ledger.reserve(PureLoss(0.1), analyst=name),
+        lambda: ledger.reserve(PureLoss(0.1), key=name),
+        lambda: ledger.reserve(PureLoss(0.1), purpose=name),
+        lambda: ledger.reserve(PureLoss(0.1), about=name),
+        lambda: ledger.add_analyst(name),
+        lambda: ledger.add_group(name),
+        lambda: ledger.open_partition(name, ["a", "b"]),
+        lambda: ledger.open_partition("ward", ["a", name]),
+        lambda: ledger.close_dataset(name),
+        lambda: pv.Ledger.create("memory:", budget=pv.Budget(1.0), dataset=name),
+    ]
+    for ask in asks:
+        with pytest.raises(InvalidParameter, match="order of letters"):
+            ask()
+    assert ledger.length == 1
+    ledger.reserve(PureLoss(0.1), analyst="Åsa הלן", purpose="naïve ✓")  # letters of every script are names
+
+
+def test_a_partition_that_was_opened_under_such_a_name_is_still_read():
+    assert Partition("ward", (TURNED[0], "b")).parts[0] == TURNED[0]
+
+
+def test_a_copy_that_is_only_read_says_that_it_may_lack_entries(tmp_path):
+    path = tmp_path / "v.ledger"
+    ledger = pv.Ledger.create(path, budget=pv.Budget(5.0))
+    for _ in range(30):
+        ledger.reserve(PureLoss(0.125))
+    shutil.copy(path, tmp_path / "x.ledger")  # without its log and its head
+    ledger.backup(tmp_path / "b.ledger")
+    reading = pv.Ledger.open(path, read_only=True)
+    assert reading.caveat is None
+    assert ledger.caveat is None
+    for name in ("x.ledger", "b.ledger"):
+        looked = pv.Ledger.open(tmp_path / name, read_only=True)
+        told = [
+            str(looked),
+            repr(looked.spent),
+            str(looked.remaining),
+            looked.spent._repr_html_(),
+            looked._repr_html_(),
+        ]
+        told.append(str(ledger_status(looked)))
+        assert all("copy or a backup" in text for text in told)
+        looked.close()
+    assert "copy or a backup" not in str(reading) + str(reading.spent) + str(ledger.spent) + str(ledger_status(reading))
+    reading.close()
+    ledger.close()
+
+
+class Full:
+    """A connection to a disk without room."""
+
+    def __init__(self, code: int) -> None:
+        self.error = sqlite3.OperationalError("database or disk is full")
+        self.error.sqlite_errorcode = code
+
+    def execute(self, *_: object):
+        raise self.error
+
+
+def test_a_full_disk_can_be_read_and_says_how():
+    checkpoint(Full(sqlite3.SQLITE_FULL))  # a log that stays where it is
+    with pytest.raises(sqlite3.OperationalError):
+        checkpoint(Full(sqlite3.SQLITE_CORRUPT))
+    with pytest.raises(LedgerUnavailable, match="read_only=True"), translated:
+        Full(sqlite3.SQLITE_FULL).execute()

@@ -72,6 +72,8 @@ def declare(session: Session, partition: Partition) -> Partition:
         raise LedgerError(f"the partition {partition.name!r} is open already with other parts")
     if policy.unit.relation == "zero_out":
         raise LedgerError("a blanked record leaves its part without leaving the data; parts need add_remove or replace")
+    for name in (partition.name, *partition.parts):
+        clean_name("the name of a partition or a part", name)
     zero = policy.account.zero
     cells = {part_scopes(DATASET, partition[part])[0]: zero for part in partition.parts}
     top = part_scopes(DATASET, partition[partition.parts[0]])[1]

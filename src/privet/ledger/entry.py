@@ -19,6 +19,9 @@ _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=T
 _DECODE = json.JSONDecoder().raw_decode
 _QUOTE = json.encoder.encode_basestring_ascii
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_TURNING = re.compile(
+    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)  # letters after these are shown in another order
 
 
 def canonical(value: Any) -> str:
@@ -138,8 +141,9 @@ def linked(
     return Entry(seq, prev, digest, kind, analyst, key, loss, amounts, body)
 
 
-def clean_text(name: str, value: object, *, most: int = 2000) -> str:
-    """A text that every store can hold: no control characters, not endless.
+def clean_text(name: str, value: object, *, most: int = 2000, stored: bool = False) -> str:
+    """A text that every store can hold and every reader sees as it is: no control characters, not endless. `stored`: it
+    was written before marks that turn the order of letters were refused.
 
     >>> clean_text("purpose", "weekly report")
     'weekly report'
@@ -148,16 +152,20 @@ def clean_text(name: str, value: object, *, most: int = 2000) -> str:
         raise InvalidParameter(f"{name} must be a text, got {type(value).__name__}")
     if len(value) > most or _CONTROL.search(value):
         raise InvalidParameter(f"{name} must have at most {most} characters and no control characters")
+    if not stored and _TURNING.search(value):
+        raise InvalidParameter(
+            f"{name} holds a mark that turns the order of letters, so it would be read as another one"
+        )
     return value
 
 
-def clean_name(name: str, value: object) -> str:
+def clean_name(name: str, value: object, *, stored: bool = False) -> str:
     """A name of an analyst, group, part or key: not empty, no blanks around it.
 
     >>> clean_name("analyst", "ann")
     'ann'
     """
-    text = clean_text(name, value, most=200)
+    text = clean_text(name, value, most=200, stored=stored)
     if not text or text != text.strip():
         raise InvalidParameter(f"{name} must not be empty or begin or end with a blank")
     return text

@@ -191,12 +191,17 @@ class Ledger(Spending, Custody):
     @property
     def spent(self) -> Standing:
         """What the rule has summed up so far."""
-        return standing("spent", self._look())
+        return standing("spent", self._look(), self.caveat)
 
     @property
     def remaining(self) -> Standing:
         """What is left, per rule and currency."""
-        return standing("remaining", self._look())
+        return standing("remaining", self._look(), self.caveat)
+
+    @property
+    def caveat(self) -> str | None:
+        """Why more may have been spent than is shown here (a copy or a backup that is read); mostly None."""
+        return self._store.caveat
 
     def accounts(self) -> dict[str, Standing]:
         """What every account has spent: the data set, its groups, its analysts."""
@@ -321,11 +326,13 @@ class Ledger(Spending, Custody):
         return f"<Ledger {parse_url(self.url).shown!r} for {policy.dataset!r}: {promise}>"
 
     def __str__(self) -> str:
-        return f"Ledger of {self.dataset!r}: {self.remaining.headline}; {self._promised()}"
+        noted = "" if self.caveat is None else f"; {self.caveat}"
+        return f"Ledger of {self.dataset!r}: {self.remaining.headline}; {self._promised()}{noted}"
 
     def _repr_html_(self) -> str:
         pairs = [("budget", self.remaining.headline), ("promise", self._promised())]
         pairs += [("one person", self.unit.describe()), ("entries", f"{self.length:,}")]
+        pairs += [] if self.caveat is None else [("note", self.caveat)]
         return facts(f"Ledger of {self.dataset}", [*pairs, ("kept in", parse_url(self.url).shown)])
 
     def _promised(self) -> str:

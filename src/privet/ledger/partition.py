@@ -43,11 +43,11 @@ class Partition:
     per_person: int = 1
 
     def __post_init__(self) -> None:
-        clean_name("the name of a partition", self.name)
+        clean_name("the name of a partition", self.name, stored=True)  # `declare` looks closer at new ones
         given: object = self.parts
         if isinstance(given, str):
             raise InvalidParameter("parts must be a list of names, got one text")
-        parts = tuple(clean_name("the name of a part", part) for part in self.parts)
+        parts = tuple(clean_name("the name of a part", part, stored=True) for part in self.parts)
         if len(parts) < 2 or len(set(parts)) != len(parts):
             raise InvalidParameter("a partition declares at least two parts, each once, before the first charge")
         set_frozen(self, parts=parts)

@@ -39,8 +39,18 @@ class Standing(Mapping[str, float]):
     1.0
     """
 
-    def __init__(self, what: str, account: Account, sums: Sums, promise: str, *, capped: bool = True) -> None:
+    def __init__(
+        self,
+        what: str,
+        account: Account,
+        sums: Sums,
+        promise: str,
+        *,
+        capped: bool = True,
+        caveat: str | None = None,
+    ) -> None:
         self.what = what
+        self.caveat = caveat  # why there may be more than is shown
         self.capped = capped  # an account without a cap of its own counts its share of the data set's
         self.sums = sums
         self.promise = promise
@@ -141,7 +151,7 @@ class Standing(Mapping[str, float]):
         return {name: value if math.isfinite(value) else None for name, value in self.items()}
 
     def __repr__(self) -> str:
-        return f"<{self.what}: {self.headline}; {self.promise}>"
+        return f"<{self.what}: {self.headline}; {self.promise}{'' if self.caveat is None else '; ' + self.caveat}>"
 
     def __str__(self) -> str:
         lines = [f"{self.headline}: {self.promise} ({self.theorem})"]
@@ -156,7 +166,8 @@ class Standing(Mapping[str, float]):
                 lines.append(
                     f"  {row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, remaining {row.remaining:.9g}"
                 )
-        return "\n".join(lines + [f"  {name}: closed" for name in closed])
+        lines += [f"  {name}: closed" for name in closed]
+        return "\n".join(lines if self.caveat is None else [*lines, f"  note: {self.caveat}"])
 
     def _repr_html_(self) -> str:
         closed = [row.rule for row in self.balances if row.rule not in self._standing_or_all]
@@ -168,7 +179,8 @@ class Standing(Mapping[str, float]):
             for row in open_rules
         ] + [(rule, "closed", "", "") for rule in dict.fromkeys(closed)]
         title = f"{self.headline}: {self.promise}"
-        return facts(title, []) + grid(["rule", "spent", "cap", "left"], rows)
+        noted = [] if self.caveat is None else [("note", self.caveat)]
+        return facts(title, noted) + grid(["rule", "spent", "cap", "left"], rows)
 
 
 def _percent(share: float) -> str:
@@ -357,12 +369,12 @@ class Totals:
         return epsilon(self.loss(policy), delta=delta)
 
 
-def standing(what: str, tip: "Tip") -> Standing:
+def standing(what: str, tip: "Tip", caveat: str | None = None) -> Standing:
     """The data set's account at a head; `what` is "spent" or "remaining"."""
     policy = tip.policy
     assert policy is not None
     promise = "an odometer" if policy.budget is None else policy.budget.describe()
-    return Standing(what, policy.account, tip.spent, promise)
+    return Standing(what, policy.account, tip.spent, promise, caveat=caveat)
 
 
 def standings(tip: "Tip", balances: Mapping[str, tuple[str, int]]) -> dict[str, Standing]:

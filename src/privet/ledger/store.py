@@ -91,6 +91,11 @@ class Store(Reader):
     durable: bool = True  # does it outlive the process?
     url: str
 
+    @property
+    def caveat(self) -> str | None:
+        """What whoever reads the sums must know about the place that they were read from; mostly nothing."""
+        return None
+
     @abstractmethod
     def transaction(self, *, durable: bool = True) -> AbstractContextManager[Txn]:
         """Begin, hold the lock, commit at the end (or roll back when an exception passes)."""

@@ -172,7 +172,7 @@ def _notes(ledger: Ledger, kinds: Sequence[str]) -> list[str]:
         notes.append("a restored backup was adopted; what was lost with it counts as spent")
     if policy.closed is not None:
         notes.append(f"closed: {policy.closed}")
-    return notes
+    return notes if ledger.caveat is None else [*notes, ledger.caveat]
 
 
 def _anchor_in_words(ledger: Ledger, events: Sequence[Event]) -> str:

@@ -22,6 +22,7 @@ from privet.ledger.stores.head import Head, HeadFile
 from privet.ledger.stores.sqlite_file import (
     SqliteRows,
     SqliteTxn,
+    checkpoint,
     is_busy,
     recognise,
     refuse_places,
@@ -229,6 +230,15 @@ class SqliteStore(SqliteRows, Store):
             return None
         return head if head is not None and head.inode == os.stat(self._real).st_ino else None
 
+    @property
+    def caveat(self) -> str | None:
+        if self._why_reading is None or self._head_to_read() is not None:
+            return None
+        return (
+            f"{self._path.name!r} has no head beside it: it is a copy or a backup, and whatever was spent since, or lay in "
+            "the log of the original, is not in it"
+        )
+
     def _check_head(self, connection: sqlite3.Connection, head: Head | None, last: Entry | None = None) -> None:
         """Within a transaction, whose last entry is `last`: the entry that was durable last is still there."""
         if head is None or head.seq == 0:  # nothing was written yet
@@ -258,7 +268,7 @@ class SqliteStore(SqliteRows, Store):
             self._patiently(lambda: recognise(connection, self._path.name))
             self._set_durable(connection)
             if os.path.getsize(self._real + "-wal") > 0:  # so that a copy of the file alone holds nearly everything
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                checkpoint(connection)
         except BaseException:
             connection.close()
             raise

@@ -202,6 +202,15 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
+def checkpoint(connection: sqlite3.Connection) -> None:
+    """Bring the log into the file, as far as that goes now. A disk without room for it may still be read."""
+    try:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+    except sqlite3.OperationalError as error:
+        if _code(error) != sqlite3.SQLITE_FULL:
+            raise
+
+
 class _Translated:
     """A context in which SQLite's errors come in the ledger's words."""
 
@@ -231,4 +240,9 @@ def _in_words(error: sqlite3.Error) -> LedgerError:
         )
     if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT):
         return LedgerTampered(f"the ledger's file is damaged or was edited ({error}); restore it and see its anchor")
+    if _code(error) == sqlite3.SQLITE_FULL:
+        return LedgerUnavailable(
+            f"the disk of the ledger is full ({error}); nothing was released. Make room and go on; until then "
+            "Ledger.open(url, read_only=True) reads what is there"
+        )
     return LedgerUnavailable(f"the ledger's file cannot be used ({error}); nothing was released")
