@@ -117,7 +117,7 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
         if (
             is_number(value)
             or isinstance(value, str | bytes | dict | set | frozenset)
-            or not hasattr(value, "__iter__")
+            or not isinstance(value, Iterable)
             or is_view(value)
         ):
             raise InvalidData(_NO_COLUMN)
@@ -168,7 +168,7 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
 
 
 def _public_edges(edges: Any) -> tuple[float, ...]:
-    if isinstance(edges, str | bytes) or not hasattr(edges, "__iter__"):
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
         raise InvalidParameter("edges must be a list of public numbers, never read from the data")
     ends = tuple(finite("edges", moment(end)) for end in edges)
     if len(ends) < 2 or any(not a < b for a, b in pairwise(ends)):

@@ -156,7 +156,7 @@ def _admit_texts(value: Any) -> None:
     """Refuse what is no column of texts, by type, dtype and shape alone."""
     if is_table(value) or is_view(value) or is_number(value) or isinstance(value, bytes | Mapping | Set):
         raise InvalidData(_NO_COLUMN)
-    if not hasattr(value, "__iter__") or not hasattr(value, "__len__") or getattr(value, "ndim", 1) != 1:
+    if not isinstance(value, Iterable) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) != 1:
         raise InvalidData(_NO_COLUMN)
     if is_typed(value) and (holds_no_text(value) or is_grouped(value)):
         raise InvalidData("the labels are texts and this column holds none: pass the column of the texts themselves")

@@ -110,7 +110,7 @@ class FinitePairLoss(PrivacyLoss):
 
 
 def _distribution(name: str, values: object) -> tuple[float | Fraction, ...]:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InvalidParameter(f"{name} must be a sequence of probabilities")
     items = tuple(_probability(name, value) for value in values)
     total = sum(items)

@@ -97,7 +97,7 @@ class Marginals(Workload):
 
 
 def _listed(attributes: Any) -> Iterable[Any]:
-    if isinstance(attributes, str | bytes | dict) or not hasattr(attributes, "__iter__"):
+    if isinstance(attributes, str | bytes | dict) or not isinstance(attributes, Iterable):
         raise InvalidParameter("attributes must be a list of tuples, such as ((0, 1), (1, 2))")
     found = list(attributes)
     if not found:
@@ -106,7 +106,7 @@ def _listed(attributes: Any) -> Iterable[Any]:
 
 
 def _places(each: Any, dimensions: int) -> tuple[int, ...]:
-    if isinstance(each, str | bytes) or not hasattr(each, "__iter__"):
+    if isinstance(each, str | bytes) or not isinstance(each, Iterable):
         raise InvalidParameter("each table is named by a tuple of the numbers of its attributes, such as (0, 1)")
     places = tuple(count("attribute", place) for place in each)
     if len(set(places)) != len(places) or any(place >= dimensions for place in places):

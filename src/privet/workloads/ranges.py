@@ -107,7 +107,7 @@ def public_range(ends: Any, domain: int) -> tuple[int, int]:
 
 
 def _listed(ranges: Any) -> Iterable[Any]:
-    if isinstance(ranges, str | bytes | dict) or not hasattr(ranges, "__iter__"):
+    if isinstance(ranges, str | bytes | dict) or not isinstance(ranges, Iterable):
         raise InvalidParameter("ranges must be a list of pairs (first cell, last cell)")
     found = list(ranges)
     if not 0 < len(found) <= DENSE:

@@ -75,7 +75,7 @@ def is_single(value: object) -> bool:
     >>> is_single(3), is_single(None), is_single("3"), is_single([3])
     (True, True, True, False)
     """
-    return is_number(value) or isinstance(value, str | bytes) or not hasattr(value, "__iter__")
+    return is_number(value) or isinstance(value, str | bytes) or not isinstance(value, Iterable)
 
 
 def _nan_by_type(value: object) -> bool:

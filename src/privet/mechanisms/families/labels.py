@@ -15,7 +15,7 @@ def public_labels(labels: Any) -> tuple[Any, ...]:
     >>> public_labels(np.array(["A", "B"]))
     ('A', 'B')
     """
-    if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         raise InvalidParameter("labels must be a list of the public categories, never read from the data")
     items = tuple(item.item() if isinstance(item, np.generic) else item for item in labels)
     if not items or not all(isinstance(item, str | int | bool) for item in items):

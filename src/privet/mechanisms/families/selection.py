@@ -218,7 +218,7 @@ def check_monotonic(monotonic: bool, unit: Unit) -> None:
 
 
 def _public_list(candidates: Any) -> tuple[Any, ...]:
-    if isinstance(candidates, str | bytes) or not hasattr(candidates, "__iter__"):
+    if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
         raise InvalidParameter("candidates must be a list of the public alternatives")
     # a time in nanoseconds stays what it is: Python knows no such times
     plain = (np.datetime64, np.timedelta64)

@@ -1,7 +1,7 @@
 """Scores as the exact numbers they are, and how far each lies below the best: the only thing a choice depends on."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +24,7 @@ def scores_of(name: str, values: object) -> Scores:
     """
     refused = InvalidData(f"{name} must be a non-empty one-dimensional array of numbers, none of them NaN or +inf")
     if not isinstance(values, np.ndarray):
-        if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise refused
         values = _objects(list(values))
     if values.ndim != 1 or not len(values) or values.dtype.kind not in "biufO":

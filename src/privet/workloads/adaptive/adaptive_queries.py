@@ -9,6 +9,7 @@ import numpy as np
 from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
+from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.mechanism import Source, register
@@ -59,6 +60,8 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         instance("target", self.target, Guarantee)
         instance("unit", self.unit, Unit)
         set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
+        if not self.workload.block_energy(1) > 0:
+            raise InvalidParameter("this workload asks nothing: every one of its queries is empty")
         self.strategy._check(self.task)
 
     @classmethod

@@ -14,6 +14,7 @@ from privet._validate import open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Exponential, Sensitivity
 from privet.mechanisms.mechanism import Source
+from privet.noise.parameters import LARGEST_SCALE
 from privet.privacy import GaussianLoss, PrivacyLoss
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.low_frequencies import LowFrequencies
@@ -22,6 +23,7 @@ from privet.workloads.families.dense import Dense
 from privet.workloads.strategies.fourier import fourier_basis
 
 MOST_CELLS = 2_048
+_FINEST = 2**23  # rows are rounded to steps of 2^-22
 
 
 @final
@@ -53,7 +55,9 @@ class EFPA(AdaptiveStrategy):
     def _check(self, task: Task) -> None:
         if len(task.workload.shape) != 1 or not 2 <= task.workload.cells <= MOST_CELLS:
             raise InvalidParameter(f"EFPA needs cells of one dimension, from 2 to {MOST_CELLS:,}")
-        self._prices(task)
+        longest = math.isqrt(2 * task.workload.cells) + 1  # no column of the basis is longer, in the l1 norm
+        if task.ratio(self._prices(task)[1]) * task.rows * longest * _FINEST > LARGEST_SCALE:
+            raise InvalidParameter("the budget is too small for EFPA: its noise would not fit whole numbers")
 
     def _choice(self, task: Task) -> Exponential:
         made: Exponential = _choice(self.share, task)

@@ -1,0 +1,168 @@
+"""Public mistakes cost nothing: what a mechanism is handed by mistake is taken, or refused before the charge."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import privet as pv
+from privet import testing
+from privet.errors import InvalidData, PrivetError
+from privet.mechanisms import Mechanism, Release
+from privet.workloads import (
+    DAWA,
+    EFPA,
+    MWEM,
+    AllRanges,
+    Automatic,
+    Buckets,
+    Cells,
+    EveryQuery,
+    Fourier,
+    Hierarchical,
+    Kronecker,
+    LowFrequencies,
+    Marginals,
+    Optimised,
+    Points,
+    Prefix,
+    Product,
+    Quadtree,
+    RangeQueries,
+    Ranges,
+    ResidualTables,
+    Rows,
+    SquareRoot,
+    Wavelet,
+)
+from tests.laws.test_mechanisms import Coin
+
+FIRST = {example.mechanism.name: example for example in reversed(list(testing.example_mechanisms()))}
+
+
+def mistakes(left):
+    """Values that somebody may hand in by mistake; for some mechanisms one or the other is right."""
+    yield from (object(), "twelve", b"abc", {"a": 1}, len, int, {1, 2}, 1 + 2j, float("nan"), None, [], [object()] * 2)
+    yield from (
+        np.zeros((2, 2, 2)),
+        np.array(3.0),
+        np.array(["a", "b"]),
+        [[1, 2], [3]],
+        np.zeros(3, dtype=[("a", int)]),
+    )
+    yield from (np.array(["2020-01-01"], dtype="datetime64[D]"), (i for i in range(3)), [1.0] * 977)
+    yield np.concatenate([left, left]) if isinstance(left, np.ndarray) and left.ndim else np.zeros(977)
+    yield pv.Table({"a": [1, 2]}, unit=pv.Rows(), columns={"a": pv.Int(0, 3)})
+    yield Release(1.0, loss=pv.privacy.PureLoss(1.0), mechanism="laplace")
+
+
+def charged(mechanism: Mechanism, value) -> tuple[int, PrivetError | None]:
+    """How many charges a release of this value makes, and how it is refused."""
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e9, delta=0.5), unit=mechanism.unit)
+    problem = None
+    try:
+        with ledger:
+            mechanism.release(value)
+    except PrivetError as refusal:
+        problem = refusal
+    return sum(entry.kind == "reserve" for entry in ledger.entries()), problem
+
+
+def assert_mistakes_cost_nothing(mechanism: Mechanism, values) -> None:
+    for value in values:
+        charges, problem = charged(mechanism, value)
+        if problem is None:
+            assert charges == 1, f"{mechanism.name} takes {type(value).__name__} for nothing"
+        else:
+            assert charges == 0, f"{mechanism.name} is paid for {type(value).__name__} and then says: {problem}"
+            assert len(str(problem)) < 400
+            assert "Traceback" not in str(problem)
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_what_is_handed_in_by_mistake_costs_nothing(name):
+    assert_mistakes_cost_nothing(FIRST[name].mechanism, mistakes(FIRST[name].left))
+
+
+# --- workloads: what is asked, by which strategy, at which price ----------------------------------------------------
+
+ASKED = [
+    Prefix(1),
+    Prefix(9),
+    AllRanges(5),
+    Points((2, 3)),
+    Ranges(6, [(0, 1), (3, 3)]),
+    Ranges(6, [(3, 1)]),
+    Rows([[2**0.5, 1.0, 0.0]]),
+    Product((Prefix(3), AllRanges(2))),
+    Marginals((2, 3), ((0,), (0, 1))),
+]
+BY = [
+    Cells(),
+    EveryQuery(),
+    Fourier(),
+    Hierarchical(),
+    Kronecker(),
+    Optimised(rounds=3),
+    Quadtree(),
+    ResidualTables(),
+    SquareRoot(),
+    Wavelet(),
+    DAWA(),
+    DAWA(inner=EveryQuery()),
+    EFPA(),
+    MWEM(rounds=2),
+    Automatic(),
+    Buckets((2, 6)),
+    LowFrequencies(2),
+    "cells",
+    Cells,
+]
+PROMISES = [{"epsilon": 1.0}, {"epsilon": 1e-14}, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 1e-17}, {"mu": 1.0}]
+
+
+@pytest.mark.parametrize("strategy", BY, ids=str)
+def test_a_workload_that_cannot_be_answered_costs_nothing(strategy):
+    answered = 0
+    for turn, workload in enumerate(ASKED):
+        promise = PROMISES[turn % len(PROMISES)], PROMISES[(turn + 2) % len(PROMISES)]
+        for each in promise:
+            kind = {name: 1e6 for name in each if name in ("rho", "mu")} or {"epsilon": 1e6, "delta": 0.5}
+            ledger = pv.Ledger.create("memory:", budget=pv.Budget(**kind))
+            problem = None
+            try:
+                ledger.release(
+                    RangeQueries(workload=workload).of(np.full(workload.shape, 3), strategy=strategy), **each
+                )
+            except PrivetError as refusal:
+                problem = refusal
+            charges = sum(entry.kind == "reserve" for entry in ledger.entries())
+            assert charges == (1 if problem is None else 0), f"{workload}, {strategy}, {each}: {problem}"
+            answered += charges
+    assert answered or isinstance(strategy, str | type) or strategy == DAWA(inner=EveryQuery())
+
+
+def test_the_right_value_is_charged_once():
+    assert charged(FIRST["laplace"].mechanism, FIRST["laplace"].left) == (1, None)
+
+
+@dataclass(frozen=True)
+class LooksLate(Coin):
+    """The twin: the type is looked at when it has been paid for."""
+
+    def _admit(self, value):
+        pass
+
+    def _prepare(self, value):
+        return value
+
+    def _draw(self, prepared, runs, source):
+        if not isinstance(prepared, int):
+            raise InvalidData("a coin takes one number")
+        return super()._draw(prepared, runs, source)
+
+
+def test_a_mechanism_that_looks_late_is_caught():
+    assert_mistakes_cost_nothing(Coin(), [0, "twelve"])
+    with pytest.raises(AssertionError, match="is paid for str"):
+        assert_mistakes_cost_nothing(LooksLate(), [0, "twelve"])
