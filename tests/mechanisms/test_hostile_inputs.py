@@ -173,7 +173,7 @@ def test_a_release_holds_what_is_public_or_protected_and_nothing_else(name):
     """Of a value that no noise can hit by accident, no trace in the text, the JSON or the fields of a release."""
     for example in registered_mechanisms()[name].examples():
         release = example.mechanism.release(example.left)
-        assert set(vars(release)) == {"value", "loss", "error", "mechanism", "insecure", "provenance", "paid"}
+        assert set(vars(release)) == {"value", "loss", "error", "mechanism", "insecure", "provenance", "paid", "stored"}
         assert release.loss == example.mechanism.loss
         assert not release.insecure
         other = example.mechanism.release(example.right)

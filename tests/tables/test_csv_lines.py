@@ -8,6 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import privet as pv
+from privet.errors import InvalidData
 from privet.tables.columns import Text
 from privet.tables.engines import csv_lines
 from privet.tables.engines.csv_lines import Lines
@@ -30,6 +32,7 @@ def by_letter(text: bytes, many: int, ends: int | None = None, end: bytes = b"\n
             at = text.index(b"\n", at) + 1
             continue
         fields, returns, after = record
+        fields = fields[:many] + ([] if fields[many:] == [b""] * len(fields[many:]) else fields[many:])
         kind = "row" if len(fields) == many else "short" if len(fields) < many else "long"
         if ends is not None and returns > ends:
             kind = "ends"
@@ -177,6 +180,37 @@ def test_who_is_in_the_last_column(tmp_path: Path) -> None:
     assert read(path, ["v", "who"], "v") == [("1", "a"), ("2", "a"), ("3", "b")]
     path.write_bytes(b"v,who\r\n1,a\n2,a\r\n3,a\r\r\n4,b\r\n")
     assert read(path, ["v", "who"], "who") == [("1", "a"), ("2", "a"), ("4", "b")]
+
+
+def test_columns_without_a_name_and_separators_at_the_end(tmp_path: Path) -> None:
+    """The numbers of rows that R and pandas write, and a comma too many."""
+    path = tmp_path / "x.csv"
+    path.write_bytes(b'"","who","g"\n"1","a",3\n"2","b",4\n')
+    assert read(path, ["who", "g"]) == [("a", "3"), ("b", "4")]
+    path.write_bytes(b"who,g\na,3,\nb,4,,\nc,5,x\n")
+    assert read(path, ["who", "g"]) == [("a", "3"), ("b", "4")]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"who;g;v\na;1;2\n", "split at commas, names 'who;g;v'"),
+        (b"who,g,v\ra,1,2\r", "must end in line feeds"),
+        ("who,g,v\na,1,2\n".encode("utf-16"), "must be UTF-8"),
+        (b",,\n1,2,3\n", "must name the columns"),
+        (b"who,g,who\n1,2,3\n", "must name the columns"),
+        (b"x" * 300 + b"\n1\n", r"xxx \.\.\."),
+    ],
+)
+def test_first_lines_that_do_not_name_what_is_asked(content: bytes, words: str, tmp_path: Path) -> None:
+    """They are public, so the sentence may say what was read; nothing is paid."""
+    (tmp_path / "x.csv").write_bytes(content)
+    table = pv.Table(tmp_path / "x.csv", columns={"g": pv.Int(0, 9)})
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=table.unit)
+    with pytest.raises(InvalidData, match=words) as caught:
+        ledger.release(table.agg(s=pv.sum("g")), epsilon=0.5)
+    assert len(str(caught.value)) < 500
+    assert [entry.kind for entry in ledger.entries()] == ["open"]
 
 
 def test_files_that_duckdb_reads_as_we_do_are_not_copied(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ grammar that counts. A *field* is a text in quotes, in which `""` is a quote, or
 that does not begin with a quote. A *record* is fields with separators between them, ended by a line feed; carriage
 returns before that belong to the end of the line, all others to the text. Where no record begins, as behind an open
 quote, one line is left out and reading goes on behind it. A record is a row if it has as many fields as the first line
-names, and at most `LONGEST` bytes.
+names, or more that are empty, and at most `LONGEST` bytes.
 """
 
 import re
@@ -107,6 +107,8 @@ class Lines:
         if self.strict and len(data) - 1 - len(body) > self.returns:
             return Piece("ends", data)
         fields = tuple(self._fields(body + b"\n"))
+        if all(each in (b"", b'""') for each in fields[self.many :]):  # separators at the end of a line are no fields
+            fields = fields[: self.many]
         if len(fields) != self.many:
             return Piece("short" if len(fields) < self.many else "long", data)
         return Piece("row", data, fields)

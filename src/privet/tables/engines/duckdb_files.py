@@ -15,9 +15,11 @@ from privet.tables.dialect import DuckDB, Raw
 from privet.tables.engines.csv_lines import LONGEST, Lines, Piece
 from privet.tables.person import Person
 from privet.tables.plan import Source
-from privet.tables.reading import Reading, no_column
+from privet.tables.reading import Reading
 
 _LONGEST_HEADER = 2**20
+_LONGEST_TOLD = 200  # letters of the names of columns in a sentence
+TAB = "\t"
 _TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
@@ -131,17 +133,27 @@ def _csv_reading(name: str, source: Source, files: list[str]) -> Reading:
     for column in source.columns:
         for each, header in headers.items():
             if column not in header:
-                raise (
-                    no_column(source, column)
-                    if len(files) == 1
-                    else InvalidData(f"the file {each!r} has no column {column!r}", column=column)
+                raise _not_named(
+                    f"the table {source.name!r}" if len(files) == 1 else f"the file {each!r}", column, each
                 )
     return Reading(name, dict.fromkeys(names, "text"), at={each: f"c{place}" for place, each in enumerate(names)})
 
 
+def _not_named(what: str, column: str, path: str) -> InvalidData:
+    """The error that names a column which a first line does not have, and what it has: it is public."""
+    told = ", ".join(map(repr, first_line(path).names))
+    told = told if len(told) <= _LONGEST_TOLD else told[:_LONGEST_TOLD] + " ..."
+    split = "tabs" if _separator(path) == TAB else "commas"
+    return InvalidData(
+        f"{what} has no column {column!r}: its first line, split at {split}, names {told}", column=column
+    )
+
+
 def _common(headers: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The names that all files have, in the order of the first of them."""
-    return [name for name in next(iter(headers.values())) if all(name in header for header in headers.values())]
+    """The names that all files have, in the order of the first of them; columns without a name, such as the numbers of rows
+    that R and pandas write, are not read."""
+    first = next(iter(headers.values()))
+    return [name for name in first if name and all(name in header for header in headers.values())]
 
 
 def csv_rows(source: Source, path: str | Path, folder: str) -> str:
@@ -210,7 +222,7 @@ def _read_csv(many: int, separator: str, end: bytes, files: list[str]) -> str:
 
 
 def _separator(path: str) -> str:
-    return "\t" if path.lower().endswith((".tsv", ".tsv.gz")) else ","
+    return TAB if path.lower().endswith((".tsv", ".tsv.gz")) else ","
 
 
 class FirstLine(NamedTuple):
@@ -227,12 +239,16 @@ def _opened(path: str) -> Any:
 def first_line(path: str) -> FirstLine:
     """The first line of a CSV file, which is public, and nothing of what follows it."""
     names: list[str] | None = None
+    lines: list[str] = []
     with suppress(OSError, EOFError, UnicodeDecodeError, csv.Error), _opened(path) as file:
         lines = list(_first_lines(file))
         names = next(csv.reader(iter(lines), delimiter=_separator(path)), [])
     if names is None:  # out of the reach of what went wrong, which may hold a piece of the file
-        raise InvalidData(f"the first line of {path!r} cannot be read")
-    if not names or not all(names) or len(set(names)) != len(names):
+        ends = "\r" in "".join(lines).rstrip("\r\n")
+        why = "lines must end in line feeds, not in carriage returns alone" if ends else "a file must be UTF-8"
+        raise InvalidData(f"the first line of {path!r} cannot be read: {why}")
+    named = [name for name in names if name]
+    if not named or len(set(named)) != len(named):
         raise InvalidData(f"the first line of {path!r} must name the columns, each once")
     ended = lines[-1].removesuffix("\n")
     return FirstLine(tuple(names), len(ended) - len(ended.rstrip("\r")))
