@@ -1,24 +1,18 @@
-"""Calls that cannot be answered: one sentence that names the right one, instead of Python's words about our insides.
+"""Doors: the functions and classes that people type. A call that cannot be answered says in one sentence which one can.
 
-Every public function and method gets this at the face of its room (`privet._face`), so a new one needs nothing of its own.
-Nothing is done before the call; whatever is said is worked out after it has failed.
+Whatever is no door (`@door`) is plain Python. Nothing is done before a call; what is said is worked out after it failed.
 """
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import update_wrapper
-from types import FunctionType
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, overload
 
 from privet._hints import hints_of, in_words, suits
-from privet._markup import lines
 from privet.errors import InvalidCall, InvalidParameter, PrivetError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_C = TypeVar("_C", bound=type[Any])
-_MARK = "__answers__"
 _INNER = ("self", "cls", "at")  # what a reader need not know of
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _BUDGET = {"epsilon", "eps", "delta", "rho", "mu"}
@@ -41,180 +35,95 @@ _ALSO = {
     "num_steps": "steps",
     "epochs": "steps",
 }
-_ONE_LOSS = re.compile(r"PrivacyLoss( \| (None|float))*")
-_LOSSES = re.compile(r"(Iterable|Sequence|tuple|list)\[PrivacyLoss(, \.\.\.)?\]")
 
 
-def called_by_name(function: _F, owner: type[Any] | None = None) -> _F:
-    """The function itself; a call that its signature or its annotations do not allow raises `InvalidCall` with a sentence.
+@overload
+def door(made: _F, /) -> _F: ...
+@overload
+def door(*, prices: tuple[str, ...]) -> Callable[[_F], _F]: ...
+def door(made: Any = None, /, *, prices: tuple[str, ...] = ()) -> Any:
+    """Decorator of a function, a method or a class: a call that its signature or its annotations do not allow raises
+    `InvalidCall` with a sentence. Arguments named in `prices` take whatever has a price: a mechanism, a release.
 
-    Whatever takes a price takes an object that has one (a mechanism, a release). `owner` is the class of a method.
-
-    >>> @called_by_name
-    ... def made(*, sensitivity, epsilon=None): ...
+    >>> @door
+    ... def made(*, sensitivity: float, epsilon: float | None = None) -> None: ...
     >>> made(sensitivity=1, eps=2)
     Traceback (most recent call last):
     privet.errors.InvalidCall: made takes no 'eps': did you mean epsilon? It takes sensitivity and epsilon, by name
     """
-    if not isinstance(function, FunctionType) or hasattr(function, _MARK):
+    if made is None:
+        return lambda later: _class(later, prices) if isinstance(later, type) else _function(later, prices)
+    return _class(made, prices) if isinstance(made, type) else _function(made, prices)
+
+
+def _class(kind: Any, prices: tuple[str, ...]) -> Any:
+    if issubclass(kind, tuple):  # a named tuple is made by its `__new__`
+        kind.__new__ = staticmethod(_function(kind.__new__, prices))
+    else:
+        kind.__init__ = _function(kind.__init__, prices)
+    return kind
+
+
+def _function(function: _F, prices: tuple[str, ...]) -> _F:
+    if getattr(function, "__door__", False):
         return function
-    prices = _takes_prices(function)
-    problems = Exception  # a name of `checked` itself: its namespace is the one of the function
+    places = [(i, name) for i, name in enumerate(inspect.signature(function).parameters) if name in prices]
 
-    def retold(args: tuple[Any, ...], keywords: dict[str, Any], problem: Exception) -> InvalidCall | None:
-        sentence = _wrong(function, args, keywords, owner)
-        if sentence is None and not isinstance(problem, PrivetError):
-            sentence = _unsuitable(function, args, keywords, owner)
-        return None if sentence is None else InvalidCall(sentence)
-
-    def told(problem: Exception) -> bool:
-        """Refusals that say what they mean; of a parameter, a wrong keyword may be the reason."""
-        return isinstance(problem, PrivetError) and not isinstance(problem, InvalidParameter)
-
-    def checked(*args: Any, **keywords: Any) -> Any:
+    @wraps(function)
+    def entered(*args: Any, **keywords: Any) -> Any:
         try:
-            if prices:
-                args, keywords = prices(args, keywords)
+            for place, name in places:
+                if name in keywords:
+                    keywords[name] = price_of(keywords[name])
+                elif place < len(args):
+                    args = (*args[:place], price_of(args[place]), *args[place + 1 :])
             return function(*args, **keywords)
-        except problems as problem:
-            answer = None if told(problem) else retold(args, keywords, problem)
+        except Exception as problem:
+            answer = _retold(function, args, keywords, problem)
             if answer is None:
                 raise
         finally:
             del args, keywords  # frames outlive an error, and the data with them
         raise answer
 
-    # In the namespace of the function itself: whoever looks for the functions of a module (doctest does) finds it there.
-    made = FunctionType(checked.__code__, function.__globals__, function.__name__, closure=checked.__closure__)
-    update_wrapper(made, function)
-    setattr(made, _MARK, True)
-    return made  # type: ignore[return-value]
+    entered.__door__ = True  # type: ignore[attr-defined]
+    return entered  # type: ignore[return-value]
 
 
-def made_by_name(kind: _C) -> _C:
-    """Class decorator: `called_by_name` for what makes its objects."""
-    kind.__init__ = called_by_name(kind.__init__, kind)
-    return kind
-
-
-def answering(value: Any) -> Any:
-    """A public function or class, all of whose calls answer as `called_by_name` says; a class keeps its identity.
-
-    >>> def twice(number: float) -> float:
-    ...     return 2.0 * number.real
-    >>> answering(twice)("3")
-    Traceback (most recent call last):
-    privet.errors.InvalidCall: twice takes number as a number, got str
-    """
-    if isinstance(value, FunctionType):
-        made, name, home = called_by_name(value), value.__name__, sys.modules.get(value.__module__)
-        if made is not value and getattr(home, name, None) is value:
-            setattr(home, name, made)  # where pickle looks for it
-        return made
-    if isinstance(value, type) and not issubclass(value, BaseException):
-        for kind in (*value.__mro__, *_subclasses(value)):
-            if kind.__module__.partition(".")[0] == "privet":
-                _answer_in(kind)
-    return value
-
-
-def _subclasses(kind: type[Any]) -> list[type[Any]]:
-    """Whatever is handed out as an object of a public class, though its own class has no public name."""
-    found = list(type.__subclasses__(kind))
-    return found + [each for one in found for each in _subclasses(one)]
-
-
-def _answer_in(kind: Any) -> None:
-    """Every public method of a class, what makes its objects, and how they are shown."""
-    if vars(kind).get(_MARK) is kind or getattr(kind, "_is_protocol", False):  # its members are what others must have
-        return
-    for name, member in list(vars(kind).items()):
-        if name == "__init__" or (not name.startswith("_") and isinstance(member, FunctionType)):
-            setattr(kind, name, called_by_name(member, kind))
-        elif not name.startswith("_") and isinstance(member, classmethod | staticmethod):
-            inner = called_by_name(member.__func__, kind)
-            if inner is not member.__func__:
-                setattr(kind, name, type(member)(inner))
-    if issubclass(kind, tuple) and "__new__" in vars(kind):
-        kind.__new__ = staticmethod(called_by_name(vars(kind)["__new__"].__func__, kind))
-    elif getattr(kind, "__abstractmethods__", None) and kind.__new__ is object.__new__:
-        kind.__new__ = staticmethod(_concrete_of(kind))
-    elif (
-        hasattr(kind, "__abstractmethods__") and kind.__new__ is object.__new__ and kind.__init__ is not object.__init__
-    ):
-        kind.__new__ = object.__new__  # its own: objects of a class that can be made are not asked whether they can
-    if kind.__format__ is object.__format__:
-        kind.__format__ = _formatted
-    if not hasattr(kind, "_repr_html_") and kind.__str__ is not object.__str__:
-        kind._repr_html_ = _in_a_notebook
-    setattr(kind, _MARK, kind)
-
-
-def _formatted(thing: object, spec: str) -> str:
-    """`f"{thing:>40}"`: as its text."""
-    try:
-        return format(str(thing), spec)
-    except ValueError:
-        raise InvalidParameter(f"a {type(thing).__name__} is no number: {spec!r:.40} does not format it") from None
-
-
-def _in_a_notebook(thing: object) -> str:
-    return lines(str(thing))
-
-
-def _concrete_of(abstract: Any) -> Callable[..., Any]:
-    """What makes the objects of an abstract class: those of its subclasses, and none of its own."""
-
-    def __new__(kind: type[Any], /, *args: Any, **keywords: Any) -> Any:
-        if getattr(kind, "__abstractmethods__", None):
-            known = [each.__name__ for each in type.__subclasses__(kind) if not each.__name__.startswith("_")]
-            instead = f": take {_listed(known[:4], 'or')}" if known else ""
-            raise InvalidCall(f"{kind.__name__} is abstract and cannot be made itself{instead}")
-        return object.__new__(kind)
-
-    made = abstract.__init__
-    shown = inspect.Signature([inspect.Parameter("kind", inspect.Parameter.POSITIONAL_ONLY)])
-    __new__.__signature__ = shown if made is object.__init__ else inspect.signature(made)  # type: ignore[attr-defined]
-    return __new__
-
-
-def _takes_prices(function: Callable[..., Any]) -> Callable[[Any, Any], tuple[Any, Any]] | None:
-    """How to read a mechanism where a price is wanted; None for a function that wants no price."""
-    one: set[str] = set()
-    several: set[str] = set()
-    for name, hint in getattr(function, "__annotations__", {}).items():
-        text = hint if isinstance(hint, str) else hint.__name__ if type(hint) is type else str(hint)
-        text = re.sub(r"[a-z_]+\.", "", getattr(hint, "__name__", text) if isinstance(hint, type) else text)
-        if _ONE_LOSS.fullmatch(text):
-            one.add(name)
-        elif _LOSSES.fullmatch(text):
-            several.add(name)
-    one.discard("return")
-    several.discard("return")
-    if not one and not several:
-        return None
-    places = [(i, name) for i, name in enumerate(inspect.signature(function).parameters) if name in one | several]
-
-    def read(name: str, value: Any) -> Any:
-        if name in one:
-            return _price(value)
-        return [_price(each) for each in value] if isinstance(value, list | tuple) else value
-
-    def prices(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for place, name in places:
-            if name in keywords:
-                keywords[name] = read(name, keywords[name])
-            elif place < len(args):
-                args = (*args[:place], read(name, args[place]), *args[place + 1 :])
-        return args, keywords
-
-    return prices
-
-
-def _price(value: Any) -> Any:
-    """The price of what has one, else the value itself."""
+def price_of(value: Any) -> Any:
+    """The price of what has one, each of a list, else the value itself."""
+    if isinstance(value, list | tuple) and not hasattr(value, "loss"):
+        return [price_of(each) for each in value]
     found = getattr(value, "loss", None)
     return found if hasattr(found, "pure") and not isinstance(value, type) else value
+
+
+def _retold(
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any], problem: Exception
+) -> InvalidCall | None:
+    """The sentence for a call that failed; None where it was a proper one. Of a parameter that is refused, a wrong keyword
+    may be the reason; other errors of ours say what they mean.
+    """
+    if isinstance(problem, PrivetError) and not isinstance(problem, InvalidParameter):
+        return None
+    owner = _owner(function, args)
+    sentence = _wrong(function, args, keywords, owner)
+    if sentence is None and not isinstance(problem, PrivetError):
+        sentence = _unsuitable(function, args, keywords, owner)
+    return None if sentence is None else InvalidCall(sentence)
+
+
+def _owner(function: Callable[..., Any], args: tuple[Any, ...]) -> type[Any] | None:
+    """The class of a method: where its full name leads, else that of what it was asked of."""
+    first = next(iter(inspect.signature(function).parameters), "")
+    if first not in ("self", "cls", "_cls"):
+        return None
+    found: Any = sys.modules.get(function.__module__)
+    for name in function.__qualname__.split(".")[:-1]:
+        found = getattr(found, name, None)
+    if isinstance(found, type):
+        return found
+    return None if not args else args[0] if isinstance(args[0], type) else type(args[0])
 
 
 def _wrong(
@@ -323,5 +232,5 @@ def nearest(name: str, names: Iterable[str], alike: float = 0.55) -> str | None:
     return lowered.get(found[0].lower(), found[0]) if found else None
 
 
-def _listed(names: list[str], last: str = "and") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "nothing"
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"

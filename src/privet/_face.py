@@ -1,7 +1,6 @@
 """The face of a room: its public names, read off its imports instead of written a second time.
 
-What is public answers for itself: a call that cannot work says which would (`privet._calls`), and a name that a room does
-not have brings the nearest one that it has.
+A name that a room does not have brings the nearest one that it has.
 """
 
 import sys
@@ -9,7 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from privet._calls import answering, nearest
+from privet._calls import nearest
 from privet.errors import UnknownName
 
 
@@ -17,8 +16,8 @@ def face(names: dict[str, Any], *rooms: str) -> tuple[list[str], Callable[[], li
     """The `__all__` and the `__dir__` of a room: every name that its `__init__` imports, and the sub-rooms in `rooms`.
 
     Files of a room become attributes of it when they are imported; they are not meant for users, so a module
-    is public only when it is named. `names` are the globals of the room: public functions in it are replaced by ones that
-    answer wrong calls with a sentence, and a `__getattr__` is added that says what was probably meant.
+    is public only when it is named. `names` are the globals of the room: a `__getattr__` is added that says what was
+    probably meant.
 
     >>> import math
     >>> names, listing = face({"Unit": int, "math": math, "_hidden": 1, "filters": math}, "filters")
@@ -32,8 +31,6 @@ def face(names: dict[str, Any], *rooms: str) -> tuple[list[str], Callable[[], li
         and getattr(value, "__module__", "") != __name__  # the tools of this file
         and (name in rooms or not isinstance(value, ModuleType))
     )
-    for name in public:
-        names[name] = answering(names[name])
     names.setdefault("__getattr__", unknown_in(str(names.get("__name__", "this room")), public))
     return public, lambda: list(public)
 

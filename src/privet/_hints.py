@@ -1,7 +1,6 @@
 """Annotations read at run time, for words about calls that failed: does a value suit one, and what would."""
 
 import inspect
-import re
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
@@ -52,7 +51,7 @@ def suits(hint: Any, value: object) -> bool:
     (True, False, True, True)
     """
     if isinstance(hint, str):
-        return _named(hint, value)
+        return True  # it cannot be read
     origin = get_origin(hint)
     if isinstance(hint, TypeVar):
         return hint.__bound__ is None or suits(hint.__bound__, value)
@@ -78,12 +77,6 @@ def suits(hint: Any, value: object) -> bool:
         return isinstance(value, hint)
     except TypeError:
         return True
-
-
-def _named(hint: str, value: object) -> bool:
-    """By the names of the classes of a value, where all that is known of an annotation is its text."""
-    names = re.findall(r"[A-Z]\w*", re.sub(r"\[.*\]", "", hint))
-    return not names or (value is None and "None" in names) or any(c.__name__ in names for c in type(value).__mro__)
 
 
 def in_words(hint: Any) -> str:

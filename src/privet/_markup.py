@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from privet.errors import InvalidParameter
+
 
 def facts(title: str, pairs: Iterable[tuple[str, object]]) -> str:
     """A title and a line for each name and value.
@@ -35,3 +37,34 @@ def lines(text: str) -> str:
     '<pre style="white-space:pre-wrap">a &lt; b</pre>'
     """
     return f'<pre style="white-space:pre-wrap">{escape(text)}</pre>'
+
+
+def formatted(thing: object, spec: str) -> str:
+    """The text of what is no number, as a format string asks.
+
+    >>> formatted([1], ">4")
+    ' [1]'
+    """
+    try:
+        return format(str(thing), spec)
+    except ValueError:
+        raise InvalidParameter(f"a {type(thing).__name__} is no number: {spec!r:.40} does not format it") from None
+
+
+class Shown:
+    """Base of what people look at: formatted as its text, and in a notebook the same, unless a class says otherwise.
+
+    >>> class Answer(Shown):
+    ...     def __str__(self) -> str:
+    ...         return "a < b"
+    >>> f"{Answer():>7}", Answer()._repr_html_()
+    ('  a < b', '<pre style="white-space:pre-wrap">a &lt; b</pre>')
+    """
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return formatted(self, spec)
+
+    def _repr_html_(self) -> str:
+        return lines(str(self))

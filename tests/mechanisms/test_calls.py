@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from privet import Budget, accounting, mechanisms, privacy
-from privet._calls import called_by_name, made_by_name
+from privet._calls import door
 from privet.errors import InvalidCall, InvalidParameter
 from privet.mechanisms import registered_mechanisms
 
@@ -85,7 +85,7 @@ def test_unit_as_a_word_is_refused_alike():
 
 
 def test_what_fails_inside_a_proper_call_is_not_retold():
-    @called_by_name
+    @door
     def broken(*, epsilon=None):
         return len(epsilon)
 
@@ -95,7 +95,7 @@ def test_what_fails_inside_a_proper_call_is_not_retold():
 
 
 def test_signature_and_name_stay():
-    @made_by_name
+    @door
     class Thing:
         def __init__(self, *, size):
             self.size = size

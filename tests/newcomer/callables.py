@@ -1,4 +1,4 @@
-"""Every public callable, found and not listed: functions and classes of the rooms, and the methods of their objects."""
+"""Every door, found and not listed: what people type in the rooms, and the methods of their objects."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ def functions_and_classes() -> dict[str, Callable[..., Any]]:
     for room in rooms():
         for name in getattr(room, "__all__", ()):
             value = getattr(room, name)
-            if inspect.isroutine(value) or _is_made(value):
+            if (inspect.isroutine(value) or _is_made(value)) and is_door(value):
                 found[f"{room.__name__.removeprefix('privet.')}.{name}"] = value
     return found
 
@@ -40,13 +40,24 @@ def _is_made(value: Any) -> bool:
     return isinstance(value, type) and not issubclass(value, BaseException) and not for_checkers
 
 
+def is_door(value: Any) -> bool:
+    """Whether a wrong call is answered with a sentence; everything else is plain Python."""
+    made = (value.__new__ if issubclass(value, tuple) else value.__init__) if isinstance(value, type) else value
+    return getattr(made, "__door__", False)
+
+
+def public() -> dict[str, Any]:
+    """Every public name of every room."""
+    return {f"{room.__name__}.{name}": getattr(room, name) for room in rooms() for name in getattr(room, "__all__", ())}
+
+
 def made_from_classes() -> dict[str, Callable[..., Any]]:
     """Class methods and static methods, bound to their class."""
     found = {}
-    for place, kind in functions_and_classes().items():
+    for place, kind in public().items():
         if isinstance(kind, type):
             for name, member in inspect.getmembers_static(kind):
-                if isinstance(member, classmethod | staticmethod) and not name.startswith("_"):
+                if isinstance(member, classmethod | staticmethod) and is_door(member.__func__):
                     found[f"{place}.{name}"] = getattr(kind, name)
     return found
 
@@ -111,9 +122,8 @@ def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
     seen = set()
     for name, thing in objects().items():
         for method, member in inspect.getmembers_static(type(thing)):
-            if method.startswith("_") or isinstance(member, classmethod | staticmethod | property):
+            if method.startswith("_") or not inspect.isfunction(member) or not is_door(member):
                 continue
-            inner = getattr(member, "__wrapped__", member)
-            if inspect.isfunction(inner) and inner not in seen and inner.__module__.startswith("privet"):
-                seen.add(inner)
+            if member not in seen:
+                seen.add(member)
                 yield f"{name}.{method}", getattr(thing, method)

@@ -1,4 +1,4 @@
-"""Six common mistakes with every public callable: it works, or an error of ours says what to do."""
+"""Six common mistakes at every door: it works, or an error of ours says what to do."""
 
 from collections.abc import Callable
 from typing import Any

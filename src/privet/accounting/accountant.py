@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from privet._calls import price_of
 from privet._validate import at_least, fraction
 from privet.accounting.bound import Bound
 from privet.errors import InvalidParameter, NoGuarantee
@@ -28,7 +29,7 @@ class Accountant(ABC):
 
     def epsilon(self, loss: PrivacyLoss, delta: float) -> Bound:
         """Smallest epsilon that this method proves at delta; delta = 0 asks for pure DP."""
-        _is_loss(loss)
+        loss = _loss(loss)
         target = fraction("delta", delta)
         if target == 1.0:
             raise NoGuarantee("delta = 1 promises nothing; expected delta < 1")
@@ -40,7 +41,7 @@ class Accountant(ABC):
 
     def delta(self, loss: PrivacyLoss, epsilon: float) -> Bound:
         """Smallest delta that this method proves at epsilon >= 0."""
-        _is_loss(loss)
+        loss = _loss(loss)
         target = at_least("epsilon", epsilon, 0.0)
         if loss.pure() == 0.0:
             return Bound(0.0, 0.0, "pure DP", loss.unit)
@@ -64,9 +65,12 @@ class Accountant(ABC):
         return Bound(0.0, loss.pure(), "pure DP", loss.unit)
 
 
-def _is_loss(loss: object) -> None:
+def _loss(priced: object) -> PrivacyLoss:
+    """A loss, or that of what has one: a mechanism, a release."""
+    loss = price_of(priced)
     if not isinstance(loss, PrivacyLoss):
         raise InvalidParameter(f"loss must be a PrivacyLoss, got {type(loss).__name__}")
+    return loss
 
 
 def _guarded(ask: Callable[[], Bound]) -> Bound:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from privet._calls import called_by_name
+from privet._calls import door
 from privet._validate import finite, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.pld import PLD
@@ -22,7 +22,7 @@ Make = Callable[[float], PrivacyLoss]
 Measure = Callable[[PrivacyLoss], float]
 
 
-@called_by_name
+@door
 def calibrate(
     make: Make,
     *,

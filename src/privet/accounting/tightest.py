@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from privet._calls import door
 from privet.accounting.accountant import Accountant
 from privet.accounting.basic import Basic
 from privet.accounting.blocks import Blocks
@@ -153,6 +154,7 @@ def _combine(found: list[Bound], loss: PrivacyLoss) -> Bound:
     return Bound(lower, best.upper, best.method, loss.unit, best.coarse)
 
 
+@door(prices=("loss",))
 def epsilon(loss: PrivacyLoss, *, delta: float, accountant: Accountant | None = None) -> Bound:
     """The price in epsilon at a given delta.
 
@@ -168,6 +170,7 @@ def epsilon(loss: PrivacyLoss, *, delta: float, accountant: Accountant | None = 
     return _chosen(accountant).epsilon(loss, delta)
 
 
+@door(prices=("loss",))
 def delta(loss: PrivacyLoss, *, epsilon: float, accountant: Accountant | None = None) -> Bound:
     """The price in delta at a given epsilon >= 0.
 
@@ -180,6 +183,7 @@ def delta(loss: PrivacyLoss, *, epsilon: float, accountant: Accountant | None = 
     return _chosen(accountant).delta(loss, epsilon)
 
 
+@door
 def dp_sgd(
     *, noise_multiplier: float, q: float, steps: int, delta: float, accountant: Accountant | None = None
 ) -> Bound:

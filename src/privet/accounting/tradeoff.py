@@ -7,6 +7,7 @@ from typing import overload
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import LARGEST_EXPONENT, Array, minimise, ndtr, ndtri, special
 from privet._validate import fraction
 from privet.accounting.accountant import Accountant
@@ -26,6 +27,7 @@ _SEARCH = 16
 def tradeoff(loss: PrivacyLoss, fpr: float) -> float: ...
 @overload
 def tradeoff(loss: PrivacyLoss, fpr: Array) -> Array: ...
+@door(prices=("loss",))
 def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
     """A certified lower bound on the false-negative rate of every attack with this false-positive rate.
 
@@ -83,6 +85,7 @@ def _renyi_nodes(loss: PrivacyLoss) -> tuple[Array, Array]:
     return np.concatenate((-positive[:0:-1], positive)), np.concatenate((mirrored, deltas))
 
 
+@door(prices=("loss",))
 def tpr_at(loss: PrivacyLoss, fpr: float) -> float:
     """Upper bound on the true-positive rate of every attack at this false-positive rate, however small.
 
@@ -127,6 +130,7 @@ def _small_rate(loss: PrivacyLoss, rate: float, known: float) -> float:
     return min(value, bound(best), bound(top))
 
 
+@door(prices=("loss",))
 def advantage(loss: PrivacyLoss) -> Bound:
     """Largest advantage (true-positive minus false-positive rate) of any attack: the total variation, delta(0).
 

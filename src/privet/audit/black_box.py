@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from privet._calls import door
 from privet._validate import above, count, flag, fraction, open_fraction
 from privet.audit.claim import Claim, delta_of
 from privet.audit.counts import Counts
@@ -88,6 +89,7 @@ class MechanismAudit:
         return f"<audit of {self.name}: {self.verdict} at level {self.alpha:g}; print it, or its explain()>"
 
 
+@door
 def mechanism(
     mechanism: Any,
     *,

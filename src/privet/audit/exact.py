@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from privet._calls import door
+from privet._markup import Shown
 from privet._numerics import LARGEST_EXPONENT
 from privet.audit.claim import Claim, as_claim
 from privet.audit.result import Verdict
@@ -22,7 +24,7 @@ Distribution = Mapping[Hashable, Fraction | float | int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExactCheck:
+class ExactCheck(Shown):
     """The exact privacy of one pair of finite distributions beside a claim.
 
     `epsilon` is the largest log-ratio (infinite when an outcome is possible on one side only); `slack` is the smallest
@@ -47,6 +49,7 @@ class ExactCheck:
         )
 
 
+@door
 def exact_pair(left: Distribution, right: Distribution, *, claim: Claim) -> ExactCheck:
     """Hold the exact output distributions of two neighbours against a claim, both ways round.
 

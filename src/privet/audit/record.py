@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from privet._calls import door
+from privet._markup import Shown
 from privet.audit.tape import Asked, Recorded, Replayed
 from privet.audit.watch import Ending, differing, run_watched, text_of
 from privet.mechanisms import Algorithm, Mechanism, Release, Sensitivity
@@ -60,7 +62,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Shown):
     """The outcome: how many releases were compared, and what differed.
 
     `refuted` means that the pipeline is not as private as its releases; no findings proves nothing beyond this pair.
@@ -98,6 +100,7 @@ class _Call:
     release: Release[Any]
 
 
+@door
 def replay(pipeline: Callable[[Any], Any], left: Any, right: Any, *, known: "Known | None" = None) -> Replay:
     """Run `pipeline(left)`, then both inputs with the recorded releases; report every difference.
 

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.mechanisms import Sensitivity
@@ -43,6 +44,7 @@ class Counterexample:
         )
 
 
+@door
 def find_counterexample(
     function: Callable[[list[Any]], Any],
     sensitivity: Sensitivity,

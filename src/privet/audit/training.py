@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import above, count, fraction, open_fraction
 from privet.accounting.tradeoff import tradeoff
@@ -91,6 +92,7 @@ class TrainingAudit:
         return self.explain().splitlines()[0]
 
 
+@door
 def training(
     train: Train,
     canaries: Any,

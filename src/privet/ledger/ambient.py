@@ -2,6 +2,7 @@
 
 from typing import Any, Unpack, cast
 
+from privet._calls import door
 from privet.errors import InvalidParameter
 from privet.ledger.ledger import Ledger
 from privet.ledger.questions import MISSING, made_for
@@ -29,6 +30,7 @@ def current() -> Ledger | None:
     return cast("Ledger | None", payer.run.ledger if isinstance(payer, Slice) else payer)
 
 
+@door
 def pay(
     mechanism: Any,
     data: Any = MISSING,

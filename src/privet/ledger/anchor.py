@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from privet import _signing
+from privet._calls import door
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter, LedgerTampered, LedgerUnavailable
 from privet.ledger.entry import Entry, canonical
@@ -79,6 +80,7 @@ class Anchor:
             raise LedgerTampered("this text is not an anchor; it was edited or is something else") from None
 
 
+@door
 @dataclass(frozen=True)
 class AnchorFile:
     """Where anchors are kept: a file, best on another host or medium than the ledger.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._validate import at_least, open_fraction, set_frozen
 from privet.accounting.filters.any_of import AnyOf, basic_or_zcdp, basic_zcdp_or_gdp
 from privet.accounting.filters.filter import Filter, Rule
@@ -40,7 +40,7 @@ _RULES: dict[str, type[Rule]] = {
 _NAMES = {cls: name for name, cls in _RULES.items()}
 
 
-@made_by_name
+@door
 @dataclass(frozen=True)
 class Budget:
     """What may be spent, in one of four currencies, and the rule (a theorem about adaptive choices) that stops in time.

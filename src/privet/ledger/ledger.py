@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from privet._markup import facts
+from privet._calls import door
+from privet._markup import Shown, facts
 from privet._validate import above
 from privet.accounting import Bound
 from privet.accounting.filters import Odometer
@@ -30,7 +31,7 @@ from privet.ledger.verify import verify_store
 from privet.privacy import PrivacyLoss, Unit
 
 
-class Ledger(Spending, Custody):
+class Ledger(Spending, Custody, Shown):
     """A budget for one data set (with its views, versions and copies), kept for as long as the data exists.
 
     Charges are written before data is touched: a crash, an error or a cancelled run after that has been paid for. The
@@ -67,6 +68,7 @@ class Ledger(Spending, Custody):
         self._priced: PrivacyLoss | None = None  # the last one: most requests of a handle are alike
 
     @classmethod
+    @door
     def create(
         cls,
         url: Any,
@@ -98,6 +100,7 @@ class Ledger(Spending, Custody):
         return ledger
 
     @classmethod
+    @door
     def open(
         cls,
         url: Any,
@@ -129,6 +132,7 @@ class Ledger(Spending, Custody):
         return ledger
 
     @classmethod
+    @door
     def restore(
         cls,
         url: Any,
@@ -212,6 +216,7 @@ class Ledger(Spending, Custody):
         """The anchor that this ledger was opened with, as it is kept now."""
         return None if self._anchor is None else self._anchor.read()
 
+    @door
     def preview(self, loss: Any, *, analyst: str | None = None, part: Any = None, at: float | None = None) -> Preview:
         """What a request would cost: whether it would be granted, what would be left, how many such fit, which rules it
         would end. Takes a loss or a mechanism; pays nothing.
@@ -221,6 +226,7 @@ class Ledger(Spending, Custody):
         asked = Asked.of(analyst, None, None, part, mechanism, at=at)
         return preview(self._look(), self._store.balances(), wanted, asked)
 
+    @door
     def total(self, *, delta: float) -> Bound:
         """What all reservations cost together *if every parameter had been fixed in advance*, by the best accountant.
 

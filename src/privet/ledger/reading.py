@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from privet._markup import facts, grid
+from privet._markup import Shown, facts, grid
 from privet.accounting.bound import Bound
 from privet.accounting.filters.filter import Sums
 from privet.accounting.tightest import epsilon
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from privet.ledger.session import Tip
 
 
-class Standing(Mapping[str, float]):
+class Standing(Mapping[str, float], Shown):
     """Amounts by rule and currency, for reading; `sums` holds the exact integers in units of 10^-40.
 
     **Guarantee:** what is shown as spent is what the rule has summed up, not a running epsilon: the promise is the
@@ -198,7 +198,7 @@ def _short(value: float, *, up: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Preview:
+class Preview(Shown):
     """What a request would cost; nothing was paid.
 
     `fits` counts how many such requests would still be granted, this one included. `ends` names the rules that hold now
@@ -240,7 +240,7 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verified(Shown):
     """The result of a check that passed; one that does not pass raises `LedgerTampered`.
 
     `anchored` is the seq of the newest anchor that was compared (0: none): nothing sees a rollback of entries after it.

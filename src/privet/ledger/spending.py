@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Unpack
 
+from privet._calls import door
 from privet.errors import (
     PrivetError,
 )
@@ -52,6 +53,7 @@ class Spending(Payer):
     @abstractmethod
     def _look(self) -> Tip: ...
 
+    @door
     def reserve(
         self,
         loss: Any,
@@ -81,6 +83,7 @@ class Spending(Payer):
             made = reserve_in(session, loss, asked, self)
         return self._answered(made)
 
+    @door(prices=("losses",))
     def reserve_many(
         self,
         losses: Iterable[PrivacyLoss],
@@ -104,6 +107,7 @@ class Spending(Payer):
             for each in many
         ]
 
+    @door
     def release(
         self,
         mechanism: Any,
@@ -147,6 +151,7 @@ class Spending(Payer):
         finally:
             del mechanism, data  # frames outlive an error: collectors of errors record what they hold
 
+    @door
     def start(
         self,
         losses: Any,

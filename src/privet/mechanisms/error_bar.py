@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from privet._markup import Shown
 from privet._validate import at_least, flag, open_fraction, set_frozen
 from privet.errors import InvalidParameter, SerialisationError
 
@@ -17,7 +18,7 @@ _EXTENTS = ("radius", "below", "bias", "bias_below")
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorBar:
+class ErrorBar(Shown):
     """With probability at least `confidence`, what `of` names is at most `radius` away from the exact answer.
 
     `radius` is one number, an array with a number for each cell, or a mapping from columns to either. `below` is how far

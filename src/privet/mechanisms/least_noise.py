@@ -5,7 +5,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Literal, Unpack, overload
 
-from privet._calls import called_by_name
+from privet._calls import door
 from privet.errors import NoGuarantee, Unreachable
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.gaussian import Gaussian
@@ -41,7 +41,7 @@ def least_noise(
     by: Callable[[Noise], float] | None = None,
     **promise: Unpack[Promise],
 ) -> DiscreteLaplace | Gaussian: ...
-@called_by_name
+@door
 @spelt_out
 def least_noise(
     *,

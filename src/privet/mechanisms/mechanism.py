@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final
 import numpy as np
 
 from privet._cache import kept_property
-from privet._calls import called_by_name, made_by_name
+from privet._calls import door
 from privet._validate import count, instance, open_fraction
 from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.mechanisms.error_bar import ErrorBar
@@ -122,7 +122,7 @@ class Mechanism(ABC, Generic[In, Out]):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
-            made = called_by_name(spelt_out(vars(cls)["for_budget"].__func__), cls)
+            made = door(spelt_out(vars(cls)["for_budget"].__func__))
             cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
         price = inspect.getattr_static(cls, "loss")  # its own, or that of a mixin
         if isinstance(price, property) and price.fget is not None and not price.__isabstractmethod__:
@@ -162,6 +162,7 @@ class Mechanism(ABC, Generic[In, Out]):
         """Raise `InvalidData` for an input of the wrong type, dtype, shape or length. Values must not matter."""
 
     @final
+    @door
     def check(self, value: In) -> None:
         """Refuse what this mechanism cannot take, before anything is paid or drawn: the reason is public.
 
@@ -174,6 +175,7 @@ class Mechanism(ABC, Generic[In, Out]):
         self._read(self._admit, value)
 
     @final
+    @door
     def release(self, value: In, *, source: Source = None) -> Release[Out]:
         """Protect one value. Calling it twice is two releases, each at the full price.
 
@@ -186,6 +188,7 @@ class Mechanism(ABC, Generic[In, Out]):
             del value  # frames outlive an error, and the data with them
 
     @final
+    @door
     def simulate(self, value: In, runs: int, *, source: Source = None) -> Sequence[Out] | np.ndarray[Any, Any]:
         """`runs` independent outputs for one input, the run first: for tests and audits on made-up data. Shown to
         anybody else, every single one of them would have to be paid for. What goes wrong while it reads its input is
@@ -305,7 +308,7 @@ def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any
         raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
     _REGISTRY[name] = mechanism
     mechanism.__init__ = _checked(mechanism.__init__)  # type: ignore[method-assign]
-    return made_by_name(mechanism)
+    return door(mechanism)
 
 
 def _checked(construct: Callable[..., None]) -> Callable[..., None]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
+from privet._calls import door
 from privet._numerics import exact
 from privet._validate import above, finite, set_frozen
 from privet.errors import InvalidParameter
@@ -12,6 +13,7 @@ from privet.privacy.unit import Unit
 Norm = Literal["l1", "l2", "score"]
 
 
+@door
 @dataclass(frozen=True)
 class Sensitivity:
     """The largest distance between the exact answers of two neighbours: l1 or l2 length, or the largest change of a

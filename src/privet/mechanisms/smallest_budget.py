@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from privet._calls import called_by_name
+from privet._calls import door
 from privet._numerics import bisect, bracket
 from privet._validate import above, open_fraction
 from privet.errors import InvalidParameter, Unreachable
@@ -14,7 +14,7 @@ _LARGEST = 1e6
 _LEAST = 1e-9
 
 
-@called_by_name
+@door
 def smallest_budget(
     make: Callable[[float], Mechanism[Any, Any]], *, within: float, confidence: float = 0.95, **options: Any
 ) -> float:

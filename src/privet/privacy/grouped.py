@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from privet._cache import kept_property
+from privet._calls import door
 from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, log1mexp, product_up
 from privet._validate import count, instance, set_frozen
 from privet.errors import MixedUnits
@@ -147,6 +148,7 @@ class Grouped(PrivacyLoss):
         return _chained(self.of, self.size) if closed is None else closed.variable(direction)
 
 
+@door(prices=("loss",))
 def to_replace(loss: PrivacyLoss) -> PrivacyLoss:
     """The price of replacing a record, from the price of adding or removing one (a group of two).
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
-from privet._calls import made_by_name
+from privet._calls import door
+from privet._markup import Shown
 from privet._numerics import bisect
 from privet._validate import above, count, fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
@@ -36,9 +37,9 @@ class Promise(TypedDict, total=False):
     mu: float | None
 
 
-@made_by_name
+@door
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Shown):
     """What must be kept: epsilon (with or without delta), rho (zCDP) or mu (GDP); exactly one of the three.
 
     >>> from privet.privacy import GaussianLoss

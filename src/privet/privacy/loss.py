@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from privet._cache import kept_property
-from privet._markup import facts
+from privet._markup import facts, formatted
 from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, ndtri, plain, square_up
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.binary import binary_rdp, binary_variable
@@ -208,6 +208,9 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         return self.describe()
 
     @final
+    def __format__(self, spec: str) -> str:
+        return formatted(self, spec)
+
     def _repr_html_(self) -> str:
         pure, mu = self.pure(), self.gaussian()
         told = ([("epsilon", plain(pure))] if math.isfinite(pure) else []) + ([("mu (GDP)", plain(mu))] if mu else [])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from privet._cache import kept_property
+from privet._calls import door
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.families.forwarding import Forwarding
@@ -77,6 +78,7 @@ class PerPerson(Forwarding):
         return tuple((PerPerson(part, self.rows, self.person), n) for part, n in inner)
 
 
+@door(prices=("loss",))
 def per_person(loss: PrivacyLoss, *, person: str, rows: int) -> PrivacyLoss:
     """A price about rows, restated for a person who has at most `rows` of them, named by the column `person`: what a ledger
     about persons charges.

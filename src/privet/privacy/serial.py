@@ -11,6 +11,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, TypeVar
 
+from privet._calls import door
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee, SerialisationError
 from privet.privacy.loss import PrivacyLoss
@@ -22,6 +23,7 @@ _KINDS: dict[str, type[PrivacyLoss]] = {}
 _UNIT = Unit
 
 Kind = TypeVar("Kind", bound=type[PrivacyLoss])
+_PRICES = ("of", "losses", "blocks")  # fields of combinators: they take whatever has a price
 
 
 def register(cls: Kind) -> Kind:
@@ -34,7 +36,7 @@ def register(cls: Kind) -> Kind:
     if not cls.kind or known is not cls:
         raise InvalidParameter(f"the kind {cls.kind!r} is empty or already taken")
     cls.__init__ = _checked(cls.__init__)  # type: ignore[method-assign]
-    return cls
+    return door(prices=_PRICES)(cls)
 
 
 def _checked(construct: Callable[..., None]) -> Callable[..., None]:
@@ -72,6 +74,7 @@ def registered_kinds() -> dict[str, type[PrivacyLoss]]:
     return dict(_KINDS)
 
 
+@door(prices=("loss",))
 def to_json(loss: PrivacyLoss) -> str:
     """Canonical JSON text: equal prices give equal texts, so a hash of the text identifies a price.
 
@@ -82,6 +85,7 @@ def to_json(loss: PrivacyLoss) -> str:
     return json.dumps({"privet": FORMAT, **loss.to_dict()}, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+@door
 def from_json(text: str) -> PrivacyLoss:
     """The price that a text holds; inverse of `to_json`.
 

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from privet._calls import door
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 
 Relation = Literal["add_remove", "replace", "zero_out"]
 
 
+@door
 @dataclass(frozen=True)
 class Unit:
     """The privacy unit: which two data sets are neighbours.

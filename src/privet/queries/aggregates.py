@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from privet._calls import answering
+from privet._calls import door
 from privet._numerics import exact
 from privet._validate import instance, set_frozen
 from privet.errors import InvalidParameter
@@ -15,7 +15,6 @@ from privet.tables.columns import Column
 from privet.tables.expressions import Condition
 
 
-@answering
 class Aggregate:
     """A request; one about a column has its name in a field `column`.
 
@@ -94,6 +93,7 @@ class Quantile(Aggregate):
         set_frozen(self, q=share)
 
 
+@door
 def count(where: object = None) -> Count:
     """How many rows a group has; with a condition, on how many of them it holds.
 
@@ -108,6 +108,7 @@ def count(where: object = None) -> Count:
     return Count(condition)
 
 
+@door
 def count_persons() -> CountPersons:
     """How many persons a group has.
 
@@ -117,6 +118,7 @@ def count_persons() -> CountPersons:
     return CountPersons()
 
 
+@door
 def sum(column: str) -> Sum:
     """The sum of a column in every group.
 
@@ -126,6 +128,7 @@ def sum(column: str) -> Sum:
     return Sum(_name(column))
 
 
+@door
 def mean(column: str) -> Mean:
     """The mean of a column in every group.
 
@@ -135,6 +138,7 @@ def mean(column: str) -> Mean:
     return Mean(_name(column))
 
 
+@door
 def variance(column: str) -> Variance:
     """The variance of a column in every group.
 
@@ -144,6 +148,7 @@ def variance(column: str) -> Variance:
     return Variance(_name(column))
 
 
+@door
 def std(column: str) -> Variance:
     """The standard deviation of a column in every group.
 
@@ -153,6 +158,7 @@ def std(column: str) -> Variance:
     return Variance(_name(column), True)
 
 
+@door
 def quantile(column: str, q: Any) -> Quantile:
     """One quantile of a column in every group. For several of one column, `table.quantiles` costs less.
 
@@ -167,6 +173,7 @@ def quantile(column: str, q: Any) -> Quantile:
     return Quantile(_name(column), q)
 
 
+@door
 def median(column: str) -> Quantile:
     """The median of a column in every group.
 
@@ -176,6 +183,7 @@ def median(column: str) -> Quantile:
     return Quantile(_name(column), Fraction(1, 2))
 
 
+@door
 def min(column: str, *, q: float = 0.01) -> Quantile:
     """A small quantile of a column, the 1% one unless `q` says otherwise: the very smallest value belongs to one person.
 
@@ -185,6 +193,7 @@ def min(column: str, *, q: float = 0.01) -> Quantile:
     return Quantile(_name(column), q)  # type: ignore[arg-type]
 
 
+@door
 def max(column: str, *, q: float = 0.99) -> Quantile:
     """A large quantile of a column, the 99% one unless `q` says otherwise: the very largest value belongs to one person.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Unpack, final
 
+from privet._calls import door
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.batch_answers import BatchAnswers
@@ -16,6 +17,7 @@ _ROUNDS = 2
 Split = Callable[[list[float]], tuple[Guarantee, ...]]
 
 
+@door
 def batch(**queries: Any) -> "Batch":
     """Several queries as one question: `ledger.release(pv.batch(a=query, b=other), epsilon=1.0)` pays for all of them in
     one entry, or for none, and returns a mapping of names to answers.

@@ -7,6 +7,8 @@ from typing import Any, Unpack, final
 
 from privet import accounting
 from privet._cache import kept_property
+from privet._calls import door
+from privet._markup import Shown
 from privet._numerics import bisect
 from privet._validate import above, count as whole_count, open_fraction
 from privet.errors import InvalidParameter, NoGuarantee, PrivetError
@@ -34,7 +36,7 @@ _KEYS_SHARE = 0.5  # of delta, where noise needs some too
 
 @final
 @dataclass(frozen=True, eq=False)
-class Query(TableQuestion):
+class Query(TableQuestion, Shown):
     """Aggregates of groups of rows. A ledger makes it a mechanism and pays: `ledger.release(query, epsilon=0.5)`.
 
     >>> import privet as pv
@@ -87,6 +89,7 @@ class Query(TableQuestion):
             asked = tuple(request for request in asked if not isinstance(request, CountPersons))
         return compiled(self.rows, self.names, self.keys, asked)
 
+    @door
     def for_budget(self, **promise: Unpack[Promise]) -> TableAnswers:
         """The mechanism that answers within the promise; no data are looked at."""
         target = Guarantee(**promise)
@@ -157,6 +160,7 @@ class Query(TableQuestion):
         date = is_date(self.rows, request.column)
         return QuantilePart(name, request, plan, len(self.keys), bins, start, width, stop, choice, date, whole)
 
+    @door
     def preview(
         self, *, expected_rows: int | None = None, confidence: float = 0.95, **promise: Unpack[Promise]
     ) -> "Preview":
@@ -208,6 +212,7 @@ class Query(TableQuestion):
                 return rounded
         return math.ceil(found * 10**digits + 1) / 10**digits
 
+    @door
     def explain(self) -> str:
         """The plan, whom it protects, how far one of them reaches, and the SQL; no data are looked at."""
         return explained(self)
@@ -220,7 +225,7 @@ class Query(TableQuestion):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Preview:
+class Preview(Shown):
     """What a query would cost, and the half-width of the interval of each number; None where it depends on the data."""
 
     loss: PrivacyLoss

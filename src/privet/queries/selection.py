@@ -2,7 +2,6 @@
 
 from typing import Any, final
 
-from privet._calls import answering
 from privet._validate import items
 from privet.errors import InvalidParameter
 from privet.queries.other_names import no_such_name
@@ -49,7 +48,6 @@ def condition_of(what: object) -> tree.Condition:
     )
 
 
-@answering
 @final
 class ColumnOf:
     """A column, or what is computed from columns row by row: compare it, add to it, put it into bins.

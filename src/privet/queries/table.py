@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+from privet._calls import door
 from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
 from privet.privacy import Unit
@@ -33,6 +34,7 @@ from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Sou
 from privet.tables.schema import read_schema_file, write_schema
 
 
+@door
 @final
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Table:
@@ -149,6 +151,7 @@ class Table:
     def __len__(self) -> int:
         raise InvalidParameter("the number of rows is private: ask table.agg(n=pv.count())")
 
+    @door
     def where(self, condition: Selection) -> "Table":
         """The rows on which the condition holds; where a value in it is missing, it does not."""
         return Table._of(Where(self.rows, condition_of(condition)), self.data)
@@ -191,6 +194,7 @@ class Table:
                         raise InvalidParameter(f"public column {name!r}: {problem}") from None
         return Table._of(PublicJoin(self.rows, listed, made, names), self.data)
 
+    @door
     def join(self, other: "Table") -> "Table":
         """Two tables of the same persons, joined on the person."""
         if not isinstance(other, Table):
@@ -212,6 +216,7 @@ class Table:
             data = data.joined(other.data)
         return Table._of(Union((self.rows, *(other.rows for other in others))), data)
 
+    @door
     def group_by(self, *names: str, keys: Any = None, discover: bool = False) -> "Groups":
         """Groups by one or several columns: all their public values, the ones in `keys`, or those that are discovered."""
         if keys is not None and len(names) == 1 and not isinstance(keys, Mapping | KeySet | str):
@@ -236,6 +241,7 @@ class Table:
         listed.plain_rows(self.columns)  # refused here, where they are given
         return Groups(self, listed.names, listed)
 
+    @door
     def agg(self, /, *unnamed: object, **asked: Aggregate) -> Any:
         """Aggregates of all rows together. Counts with conditions are planned as one workload."""
         _named(unnamed)
@@ -243,6 +249,7 @@ class Table:
             return self.counts(**{name: each.where for name, each in asked.items()})  # type: ignore[attr-defined]
         return Groups(self, (), KeySet((), ((),))).agg(**asked)
 
+    @door
     def sql(
         self, text: str, *, public: Mapping[str, Any] | None = None, keys: Any = None, discover: bool = False
     ) -> Query:
@@ -257,10 +264,12 @@ class Table:
         """
         return query_of(text, self, public=public, keys=keys, discover=discover)
 
+    @door
     def counts(self, /, **conditions: Any) -> HistogramQuestion:
         """How many rows meet each condition, all answered from one set of noisy cells with the least error."""
         return filtered_counts(self.rows, self.data, {name: condition_of(each) for name, each in conditions.items()})
 
+    @door
     def histogram(self, column: str, *, width: float | None = None, bins: int | None = None) -> Query:
         """How many rows each bin of a column has, or each value where no bins are asked for."""
         if width is None and bins is None:
@@ -271,6 +280,7 @@ class Table:
         """All range counts of a column at once: `.value.answer(first, last)`."""
         return range_question(self.rows, self.data, column, bins)
 
+    @door
     def quantiles(self, column: str, shares: Any, *, bins: int | None = None) -> HistogramQuestion:
         """Several quantiles of a column, read off one release, with the whole distribution function."""
         return quantile_question(self.rows, self.data, column, tuple(items("shares", shares)), bins)

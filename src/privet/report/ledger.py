@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from privet import _markup as markup
+from privet._calls import door
+from privet._markup import Shown
 from privet.errors import InvalidParameter
 from privet.ledger.history import Event
 from privet.ledger.ledger import Ledger
@@ -66,7 +68,7 @@ def _counts(radius: float, unit: Unit) -> tuple[LaplaceLoss, GaussianLoss]:
 
 
 @dataclass(frozen=True)
-class LedgerStatus:
+class LedgerStatus(Shown):
     """Everything that `privet ledger show` prints.
 
     >>> import privet as pv
@@ -133,6 +135,7 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and math.isinf(value) else value
 
 
+@door
 def ledger_status(ledger: Ledger) -> LedgerStatus:
     """Read a ledger for showing it."""
     policy = ledger.policy

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from privet._calls import door
 from privet._numerics import LARGEST_EXPONENT
 from privet._validate import at_least, fraction, open_fraction
 from privet.accounting import advantage, tradeoff
@@ -57,6 +58,7 @@ class Meaning:
         return (1.0 + self.advantage) / 2.0
 
 
+@door(prices=("loss",))
 def what_it_means(loss: PrivacyLoss, *, epsilon: float, delta: float, fpr: float = 0.01) -> Meaning:
     """The meaning of a price whose (epsilon, delta) is known; advantage and tpr come from the whole trade-off curve.
 

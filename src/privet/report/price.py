@@ -1,8 +1,10 @@
 """A price in one line."""
 
+from privet._calls import door
 from privet.privacy import PrivacyLoss
 
 
+@door(prices=("loss",))
 def describe(loss: PrivacyLoss) -> str:
     """A loss in one line: what it says of itself.
 

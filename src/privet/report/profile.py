@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from privet._calls import door
 from privet._validate import open_fraction
 from privet.accounting import Tightest
 from privet.errors import InvalidParameter, NoGuarantee
@@ -48,6 +49,7 @@ def _end(loss: PrivacyLoss, smallest: float) -> tuple[float, bool]:
     raise NoGuarantee("no accountant proves a finite epsilon for this loss at any delta")
 
 
+@door
 def profile_figure(
     losses: Mapping[str, PrivacyLoss],
     *,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from privet import __version__, _markup as markup, accounting
+from privet._calls import door
+from privet._markup import Shown
 from privet._validate import at_least, fraction
 from privet.accounting import Accountant, Bound
 from privet.errors import InvalidParameter
@@ -18,7 +20,7 @@ FORMAT = 1  # of the JSON document; described in docs/how-to/read-prices-as-json
 
 
 @dataclass(frozen=True)
-class Quote:
+class Quote(Shown):
     """A loss, the question that was asked about it and everything that was answered.
 
     `asked` is "delta" when a delta was given and `bound` is an epsilon, "epsilon" the other way round.
@@ -89,6 +91,7 @@ class Quote:
         }
 
 
+@door(prices=("loss",))
 def quote(
     loss: PrivacyLoss,
     *,

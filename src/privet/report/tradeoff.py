@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from privet import accounting
+from privet._calls import door
 from privet._validate import open_fraction
 from privet.privacy import PrivacyLoss
 from privet.report.figure import Figure, accent, label, muted, new_figure, strong, title
 from privet.report.numbers import percent_down, percent_up, plain, round_up
 
 
+@door(prices=("loss",))
 def tradeoff_figure(loss: PrivacyLoss, *, name: str = "", fpr: float = 0.01) -> Figure:
     """False-negative against false-positive rate: the diagonal is blind guessing, the shaded region is out of reach.
 

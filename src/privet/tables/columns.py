@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, ClassVar, final
 
+from privet._calls import door
 from privet._numerics import exact
 from privet._validate import finite, flag, items, set_frozen
 from privet.errors import InvalidParameter
@@ -70,6 +71,7 @@ def _ordered(lower: Any, upper: Any) -> None:
         raise InvalidParameter(f"the lower bound must not be above the upper one, got {lower!r} and {upper!r}")
 
 
+@door
 @final
 @dataclass(frozen=True)
 class Int(Column):
@@ -109,6 +111,7 @@ class Int(Column):
         return _number(value)
 
 
+@door
 @final
 @dataclass(frozen=True)
 class Float(Column):
@@ -156,6 +159,7 @@ class Float(Column):
         return float(_number(value))
 
 
+@door
 @final
 @dataclass(frozen=True)
 class Category(Column):
@@ -206,6 +210,7 @@ class Category(Column):
         raise InvalidParameter(f"{value!r:.60} is not among the values of the category: {listed}")
 
 
+@door
 @final
 @dataclass(frozen=True)
 class Text(Column):
@@ -234,6 +239,7 @@ class Text(Column):
         return value
 
 
+@door
 @final
 @dataclass(frozen=True)
 class Date(Column):
@@ -269,6 +275,7 @@ class Date(Column):
         return day_number(value)
 
 
+@door
 @final
 @dataclass(frozen=True)
 class Bool(Column):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, final
 
+from privet._calls import door
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.unit import Unit
@@ -39,6 +40,7 @@ class Rows:
         return "one row"
 
 
+@door
 @final
 @dataclass(frozen=True)
 class Person:

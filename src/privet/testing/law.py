@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Literal, ParamSpec, get_args
 
-from privet._calls import called_by_name
+from privet._calls import door
 from privet.errors import PrivetError
 
 Subject = Literal["loss", "accountant", "losses", "mechanism", "training loss"]
@@ -35,7 +35,7 @@ def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, No
                 _show_own_error(arguments[0] if arguments else None, failure)
                 raise
 
-        answered = called_by_name(recorded)  # here and not at the face of the room: the enrolled one is the public one
+        answered = door(recorded)  # here and not at the face of the room: the enrolled one is the public one
         for subject in subjects:
             _ENROLLED[subject].append(answered)
         return answered

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.workloads.partition import Partition
@@ -14,7 +14,7 @@ from privet.workloads.workload import DENSE, LineWorkload
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True)
 class AllRanges(LineWorkload):
     """Every sum of consecutive cells: k(k + 1)/2 queries, ordered by their first and then by their last cell.

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._cache import kept_property
+from privet._markup import Shown
 from privet._numerics import Array
 from privet._validate import flag, fraction, open_fraction
 from privet.errors import InvalidParameter
@@ -25,7 +26,7 @@ _MOST_INTERVALS = 2_000  # each takes a pass over the cells
 @final
 @storable("workloads.answers")
 @dataclass(frozen=True, eq=False)
-class Answers(RangeAnswers):
+class Answers(RangeAnswers, Shown):
     """Noisy measurements of one histogram. Everything here is computed from them: asking more costs nothing.
 
     Intervals come from the exact law of the noise. They are about one answer; `simultaneous=True` makes those of a

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
@@ -16,7 +16,7 @@ from privet.workloads.workload import Workload, public_shape
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True)
 class Marginals(Workload):
     """The tables of counts over given sets of attributes: every cell of every one of them is a query.

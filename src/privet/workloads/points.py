@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.workloads.partition import Partition
@@ -14,7 +14,7 @@ from privet.workloads.workload import Workload, public_shape
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True)
 class Points(Workload):
     """Each cell on its own, of a domain of one or several dimensions.

@@ -6,14 +6,14 @@ from typing import final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet.workloads.partition import Partition
 from privet.workloads.workload import LineWorkload
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True)
 class Prefix(LineWorkload):
     """The sums of the first 1, 2, ..., k cells.

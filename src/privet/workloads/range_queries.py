@@ -6,7 +6,7 @@ from typing import Any, Unpack, final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms.release import Release
@@ -23,7 +23,7 @@ from privet.workloads.workload import Workload, as_workload, public_cells
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True, kw_only=True)
 class RangeQueries:
     """All range queries over `domain` cells (or another `workload` over them), with the strategy of least error.

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
@@ -15,7 +15,7 @@ from privet.workloads.workload import DENSE, LineWorkload
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True)
 class Ranges(LineWorkload):
     """Given ranges (first, last) of cells, both ends included; one whose last cell lies before its first is empty.

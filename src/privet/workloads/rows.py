@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
@@ -15,7 +15,7 @@ from privet.workloads.workload import DENSE, Workload, public_cells
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True, eq=False)
 class Rows(Workload):
     """Any queries: one row of coefficients each, one column a cell; at most 10^7 numbers.

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
@@ -15,7 +15,7 @@ from privet.workloads.workload import Workload, as_workload
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True)
 class Stacked(Workload):
     """Workloads over the same cells, asked together: the queries of the first, then of the second, and so on.

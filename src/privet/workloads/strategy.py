@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, final
 
 from privet._cache import remember
-from privet._calls import made_by_name
+from privet._calls import door
 from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.workload import Workload, as_workload
@@ -75,7 +75,7 @@ def register(strategy: "type[Strategy]") -> "type[Strategy]":
     if known is not strategy and known.__qualname__ != strategy.__qualname__:
         raise InvalidParameter(f"the name {strategy.name!r} belongs to {known.__name__} already")
     _REGISTRY[strategy.name] = strategy
-    return made_by_name(strategy)
+    return door(strategy)
 
 
 def registered_strategies() -> "dict[str, type[Strategy]]":

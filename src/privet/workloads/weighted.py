@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import final
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import above, set_frozen
 from privet.workloads.partition import Partition
@@ -11,7 +11,7 @@ from privet.workloads.workload import Workload, as_workload
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True)
 class Weighted(Workload):
     """A workload whose errors count `weight` times as much (squared errors its square); answers stay as they are.

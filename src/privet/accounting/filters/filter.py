@@ -7,6 +7,7 @@ from operator import add as plus, le
 from typing import ClassVar, NamedTuple
 
 from privet._cache import kept_property
+from privet._calls import door
 from privet._numerics import bisect
 from privet._validate import above, at_least, count as whole_number, open_fraction, set_frozen
 from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
@@ -155,6 +156,7 @@ class FilterState:
     sums: Sums
     unit: Unit | None = None
 
+    @door(prices=("loss",))
     def charge(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> "FilterState":
         """The state after `count` releases with this loss, or `BudgetExceeded`. `at`: charge each as one point."""
         unit = self._check(loss)
@@ -188,10 +190,12 @@ class FilterState:
             raise self._refusal(requested)
         return FilterState(self.filter, after, self.unit)
 
+    @door(prices=("loss",))
     def accepts(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> bool:
         """Would `charge` go through?"""
         return self._plus(self.price(loss, count, at=at))[1]
 
+    @door(prices=("loss",))
     def what_fits(self, loss: PrivacyLoss, *, at: float | None = None) -> float:
         """How many more releases with this loss fit: a whole number, or infinity when it is free."""
         best = 0.0

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import LARGEST_EXPONENT, bisect, ndtr, square_up
 from privet._validate import above, at_least, set_frozen
 from privet.accounting.filters.amounts import COMPUTED
@@ -16,6 +17,7 @@ from privet.privacy import PrivacyLoss, PureLoss
 from privet.privacy.families.normal import enclose_gaussian
 
 
+@door
 @dataclass(frozen=True)
 class BasicFilter(Rule):
     """Epsilons and deltas add up; with delta = 0 the filter for pure DP.
@@ -62,6 +64,7 @@ class BasicFilter(Rule):
         return remaining
 
 
+@door
 @dataclass(frozen=True)
 class AdvancedFilter(Rule):
     """Advanced composition with adaptive parameters: sqrt(2 ln(1/delta') S) + S/2 <= epsilon, S = sum epsilon_i^2.
@@ -96,6 +99,7 @@ class AdvancedFilter(Rule):
         return math.sqrt(remaining)
 
 
+@door
 @dataclass(frozen=True)
 class ZcdpFilter(Rule):
     """rho adds up. Every order obeys the same stopping rule, so the best one may be chosen for the conversion.
@@ -135,6 +139,7 @@ class ZcdpFilter(Rule):
         return math.sqrt(2.0 * remaining)  # epsilon-DP is epsilon^2/2-zCDP
 
 
+@door
 @dataclass(frozen=True)
 class RdpFilter(Rule):
     """Rényi divergences of one order add up; the order is fixed when the budget is opened.
@@ -180,6 +185,7 @@ class RdpFilter(Rule):
         return max(remaining, math.sqrt(2.0 * remaining / self.alpha))
 
 
+@door
 @dataclass(frozen=True)
 class GdpFilter(Rule):
     """Squares of mu add up. The rule that grants most Gaussian releases; a loss without a finite mu is refused.

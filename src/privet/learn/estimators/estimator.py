@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from privet import noise
+from privet._calls import door
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators.privacy import FitPrivacy
 from privet.learn.estimators.reading import read_rows, read_targets
@@ -37,6 +38,7 @@ class _Asked(NamedTuple):
     about: str | None = None
 
 
+@door
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(BaseEstimator):
     """Base of all private estimators: what a fit may cost, who is protected, who pays.
@@ -104,6 +106,7 @@ class PrivateEstimator(BaseEstimator):
     # --- the one way to fit --------------------------------------------------------------------------------------------
 
     @final
+    @door
     def fit(
         self,
         X: Any,

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from privet._calls import door
 from privet._numerics import Array, special
 from privet._validate import above
 from privet.learn.estimators.columns import column_task, moments
@@ -18,6 +19,7 @@ from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class GaussianNB(ClassifierMixin, PrivateEstimator):

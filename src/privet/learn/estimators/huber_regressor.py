@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from privet._calls import door
 from privet._validate import above
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Huber, Loss
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class HuberRegressor(LinearRegressor, LinearModel):

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
 from privet.learn.estimators.columns import row_task
@@ -18,6 +19,7 @@ from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):

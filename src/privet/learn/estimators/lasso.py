@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from privet._calls import door
 from privet._validate import at_least
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.penalised import PenalisedRegressor
 from privet.learn.solvers import Penalty
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class Lasso(PenalisedRegressor, LinearModel):

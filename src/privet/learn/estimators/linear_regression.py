@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from privet._calls import door
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regression import SquaresRegressor
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(SquaresRegressor, LinearModel):

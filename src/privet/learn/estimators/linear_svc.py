@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from privet._calls import door
 from privet.errors import InvalidParameter
 from privet.learn.estimators.classifier import LinearClassifier
 from privet.learn.estimators.linear import LinearModel, known_classes
@@ -10,6 +11,7 @@ from privet.learn.losses import HuberHinge, Loss
 from privet.learn.problem import Target
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearSVC(LinearClassifier, LinearModel):

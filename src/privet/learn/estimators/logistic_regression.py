@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array, special
 from privet.errors import InvalidParameter
 from privet.learn.estimators.classifier import LinearClassifier
@@ -17,6 +18,7 @@ from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(LinearClassifier, LinearModel):

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import finite, flag, open_fraction
 from privet.errors import InvalidParameter
@@ -19,6 +20,7 @@ from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidParameter
@@ -18,6 +19,7 @@ from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import above
 from privet.errors import InvalidData, InvalidParameter
@@ -14,6 +15,7 @@ from privet.learn.losses import ClippedPoisson, Loss
 from privet.learn.problem import Counts, Target
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class PoissonRegressor(LinearRegressor, LinearModel):

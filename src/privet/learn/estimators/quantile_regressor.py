@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from privet._calls import door
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Loss, Pinball
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuantileRegressor(LinearRegressor, LinearModel):

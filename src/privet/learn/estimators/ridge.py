@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from privet._calls import door
 from privet._validate import at_least
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regression import SquaresRegressor
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(SquaresRegressor, LinearModel):

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
+from privet._calls import door
 from privet._numerics import Array
 from privet.learn.estimators.columns import column_task, moments
 from privet.learn.estimators.estimator import PrivateEstimator
@@ -16,6 +17,7 @@ from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
 
+@door
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from privet import accounting, noise
+from privet._calls import door
 from privet._numerics import Array, bisect
 from privet._validate import above, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
@@ -44,6 +45,7 @@ _LESS = 0.005  # how much cheaper than it seems to be needed a try is made where
 _SHARES = 40  # how often a try is made cheaper
 
 
+@door
 @final
 @dataclass(eq=False, repr=False)
 class PrivateSearchCV(PrivateEstimator):

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Unpack, final
 
-from privet._calls import made_by_name
+from privet._calls import door
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import Promise, Unit
@@ -15,7 +15,7 @@ from privet.workloads.streams.square_root_count import SquareRootCount
 
 
 @final
-@made_by_name
+@door
 @dataclass(frozen=True, kw_only=True)
 class ContinualCount:
     """How many rows there were so far, after every one of at most `horizon` steps of a stream.
