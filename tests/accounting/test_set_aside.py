@@ -8,9 +8,10 @@ from dataclasses import fields
 import pytest
 
 from privet import accounting, privacy
-from privet.accounting import Rdp, Zcdp
+from privet.accounting import Advanced, Basic, Gdp, Rdp, Zcdp
 from privet.accounting.filters import rules
 from privet.accounting.filters.filter import Rule
+from privet.errors import NoGuarantee
 
 EPSILON, DELTA = 1.0, 1e-5
 MORE = {"alpha": 40.0}  # what a rule needs besides
@@ -49,6 +50,14 @@ def test_what_is_set_aside_is_taken_out_of_delta(rule: type[Rule], share: float)
 
 
 @pytest.mark.parametrize("rule", WITH_FAILURES, ids=lambda rule: rule.__name__)
+def test_no_more_failures_than_were_set_aside(rule: type[Rule]):
+    state, loss = opened(rule, DELTA, 0.5 * DELTA).start(), privacy.ApproxLoss(1e-6, 0.3 * DELTA)
+    assert state.accepts(loss)
+    assert not state.accepts(loss, 2)
+    assert not state.charge(loss).accepts(loss)
+
+
+@pytest.mark.parametrize("rule", WITH_FAILURES, ids=lambda rule: rule.__name__)
 def test_a_rule_that_counts_it_twice_is_seen(rule: type[Rule], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(rule, "_rest", lambda self: self.delta)
     assert not set_aside_counts_once(rule, 0.5)
@@ -69,3 +78,25 @@ def test_failures_and_the_rest_add_up():
     rest = Rdp().delta(privacy.Composed((privacy.PureLoss(0.1), privacy.GaussianLoss(20.0))), 0.3).upper
     assert found == pytest.approx(1e-5 + rest, rel=1e-9)
     assert found > 1.05e-5
+
+
+def test_advanced_composition_spends_what_the_parts_leave():
+    """Both questions, where the parts use up a tenth of delta."""
+    loss = privacy.Repeated(privacy.ApproxLoss(0.01, 1e-9), 1000)
+    found = Advanced().epsilon(loss, 1e-5).upper
+    assert found < 2.0  # not the sum, which is 10
+    assert Advanced().delta(loss, found).upper == pytest.approx(1e-5, rel=1e-6)
+
+
+def test_basic_composition_refuses_less_delta_than_the_parts_have():
+    loss = privacy.Repeated(privacy.ApproxLoss(0.1, 1e-6), 2)
+    assert Basic().epsilon(loss, 2e-6).upper == pytest.approx(0.2)
+    with pytest.raises(NoGuarantee):
+        Basic().epsilon(loss, 1.9e-6)
+
+
+def test_only_normal_noise_has_a_lower_end_by_its_mu():
+    """A mu that is only a bound says nothing from below."""
+    assert Gdp().epsilon(privacy.GaussianLoss(3.0), 1e-5).lower > 0.0
+    assert Gdp().epsilon(privacy.LaplaceLoss(3.0), 1e-5).lower == 0.0
+    assert Gdp().delta(privacy.LaplaceLoss(3.0), 0.1).lower == 0.0

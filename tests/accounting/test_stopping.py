@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from privet import privacy
-from privet.accounting.pld.compose import compose
+from privet.accounting.pld.compose import _infinite, compose
+from privet.accounting.pld.engine import delta_interval
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.law import LOWER, UPPER
 from privet.accounting.pld.plan import make_plan
 from privet.accounting.pld.question import DeltaAt, EpsilonAt
-from privet.accounting.pld.rounding import upper_law
-from privet.accounting.pld.single import _enclosure, without_grid
+from privet.accounting.pld.rounding import lower_law, upper_law
+from privet.accounting.pld.single import _enclosure, pair_epsilon, without_grid
 from tests.oracles import closed_forms
 
 
@@ -90,3 +91,43 @@ def test_one_release_is_enclosed_from_both_sides():
     assert low <= truth <= high
     assert low < high
     assert np.isclose(low, high, rtol=1e-6)
+
+
+def test_the_epsilon_of_one_release_is_met_at_its_upper_end():
+    pair = without_grid([(privacy.LaplaceLoss(2.0), 1)])
+    ends = pair_epsilon(pair, 1e-3)
+    assert ends is not None
+    assert ends[0] < ends[1]
+    assert closed_forms.laplace_delta(ends[1], 2.0) <= 1e-3 <= closed_forms.laplace_delta(ends[0], 2.0)
+
+
+def test_mass_at_infinity_adds_up_over_the_steps():
+    law = upper_law(privacy.ApproxLoss(0.5, 1e-3), "remove", 0.5, 1e-12)
+    assert _infinite([(law, 1)]) >= 1e-3
+    assert _infinite([(law, 4)]) == pytest.approx(-math.expm1(4.0 * math.log1p(-1e-3)), rel=1e-9)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize("step", [0.05, 0.2])
+def test_the_laws_of_one_step_enclose_its_curve(direction: str, step: float):
+    """Asymmetric steps, in both directions: what each law says of delta lies on its own side of the truth."""
+    loss = privacy.PoissonSampled(privacy.GaussianLoss(0.7), q=0.2)
+    for law, sign in ((upper_law(loss, direction, step, 1e-6), 1.0), (lower_law(loss, direction, step, 1e-6), -1.0)):
+        for epsilon in (0.0, 0.1, 0.7, 2.0):
+            above = law.losses() > epsilon
+            said = law.infinite + float((law.mass[above] * -np.expm1(epsilon - law.losses()[above])).sum())
+            assert sign * (said - float(loss.variable(direction).delta(epsilon))) >= -1e-13
+
+
+def test_log_moments_are_those_of_the_law():
+    law = upper_law(privacy.LaplaceLoss(1.0), "remove", 0.25, 1e-12)
+    for order in (-1.0, 0.0, 0.5, 3.0):
+        assert law.log_moment(order) == pytest.approx(math.log(float((law.mass * np.exp(order * law.losses())).sum())))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4])
+def test_both_directions_are_asked(epsilon: float):
+    """Two lopsided releases and their mirror image: the answer is the same, whichever way round they are written."""
+    p, q = (0.1, 0.9), (0.5, 0.5)
+    found = [delta_interval([(privacy.FinitePairLoss(*pair), 2)], epsilon, 1e-3).upper for pair in ((p, q), (q, p))]
+    assert found[0] == pytest.approx(found[1], rel=5e-3)

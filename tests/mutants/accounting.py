@@ -4,14 +4,34 @@ from tests.mutants.mutant import Table
 
 ACCOUNTING = Table("tests/accounting -m 'not slow'", "tests/laws/test_accountants.py", "tests/laws/test_tightness.py")
 
-FILTERS = "tests/accounting/test_filters.py tests/accounting/test_set_aside.py"
-CHARGES = "tests/accounting/test_charging.py tests/accounting/test_ledgers.py"
-CURVES = "tests/accounting/test_golden.py tests/accounting/test_published_values.py"
-HUNT = "tests/accounting/test_hunt.py -m 'not slow'"
-FOUND = "tests/accounting/test_found_defects.py tests/accounting/test_odd_prices.py -m 'not slow'"
-SETTINGS = "tests/accounting/test_random_settings.py -m 'not slow'"
-GRID = "tests/accounting/test_rounding.py tests/accounting/test_bands.py tests/accounting/test_numerics.py"
-FAR = "tests/accounting/test_far.py -m 'not slow'"
+# Parts of the room's tests, the quick ones: asked before the room as a whole.
+ASIDE = "tests/accounting/test_set_aside.py"
+PROMISES = "tests/accounting/test_promises.py"
+STOPPING = "tests/accounting/test_stopping.py"
+TRUTH = "tests/accounting/test_random_settings.py -k 'truth or said'"
+FILTERS = (
+    "tests/accounting/test_set_aside.py tests/accounting/test_promises.py tests/accounting/test_filters.py "
+    "-k 'aside or agree or add_up or known_ones or how_much or units or refused or recovers or twins or safe_side or rungs"
+    " or singles or promises or odometer_is'"
+)
+CHARGES = (
+    "tests/accounting/test_charging.py "
+    "-k 'pair_is or proved or tight_epsilon or named_delta or share_belongs or promises or slots_are'"
+)
+CURVES = (
+    "tests/accounting/test_golden.py "
+    "-k 'optimal or advanced or zcdp or tradeoff or printed or basic or laplace or interval or randomized or disjoint'"
+)
+HUNT = (
+    "tests/accounting/test_hunt.py -m 'not slow' -k 'sound or widens or laplace or closed or tradeoff or finite_pairs'"
+)
+FOUND = (
+    "tests/accounting/test_found_defects.py tests/accounting/test_odd_prices.py "
+    "-m 'not slow' -k 'not fuzz and not heavy'"
+)
+SETTINGS = "tests/accounting/test_random_settings.py -m 'not slow' -k 'were_wide or truth or said'"
+GRID = "tests/accounting/test_numerics.py tests/accounting/test_bands.py"
+FAR = "tests/accounting/test_far.py -m 'not slow' -k 'integral or written or counted or all_there'"
 
 
 def plant(name: str, place: str, old: str, new: str, *first: str) -> None:
@@ -107,21 +127,21 @@ plant(
     "Rdp._delta",
     "round_up(delta0 + delta)",
     "max(delta0, delta)",
-    "tests/accounting/test_set_aside.py",
+    ASIDE,
 )
 plant(
     "failures not taken out of delta",
     "Rdp._epsilon",
     "round_down(delta - loss.rdp(np.array([2.0])).delta0)",
     "delta",
-    "tests/accounting/test_set_aside.py",
+    ASIDE,
 )
 plant(
     "failures not taken out of delta",
     "Zcdp._epsilon",
     "round_down(delta - delta0)",
     "delta",
-    "tests/accounting/test_set_aside.py",
+    ASIDE,
 )
 plant(
     "an order too many in the conversion",
@@ -135,11 +155,11 @@ plant(
     "log_delta_of_renyi",
     "(alpha - 1.0) * value",
     "(alpha - 2.0) * value",
-    CURVES,
+    ASIDE,
 )
-plant("deltas of parts forgotten", "Advanced._epsilon", "round_down(delta - total.delta)", "delta", CURVES, FOUND)
+plant("deltas of parts forgotten", "Advanced._epsilon", "round_down(delta - total.delta)", "delta", ASIDE)
 plant("drift forgotten", "Advanced._epsilon", "* squares) + drift", "* squares)", CURVES)
-plant("a delta above the target passes", "Basic._epsilon", "if spent > delta", "if False", CURVES, FOUND)
+plant("a delta above the target passes", "Basic._epsilon", "if spent > delta", "if False", ASIDE)
 plant(
     "the failures once, not each time",
     "optimal_delta",
@@ -153,12 +173,10 @@ plant(
     "Optimal._epsilon",
     "if lost > delta",
     "if False",
-    "tests/accounting/test_calibrate.py",
+    PROMISES,
     CURVES,
 )
-plant(
-    "a bound that is no pair counts as exact", "_mu", "return mu, exact is not None", "return mu, True", CURVES, FOUND
-)
+plant("a bound that is no pair counts as exact", "_mu", "return mu, exact is not None", "return mu, True", ASIDE)
 plant(
     "blocks: one direction",
     "blocks._directions",
@@ -179,10 +197,10 @@ plant(
     "Tightest._best",
     "bound.upper > worst.upper",
     "bound.upper < worst.upper",
-    "tests/accounting/test_blocks.py",
+    PROMISES,
     CURVES,
 )
-plant("another accountant in silence", "_instead", "coarse=True", "coarse=False", SETTINGS)
+plant("another accountant in silence", "_instead", "coarse=True", "coarse=False", TRUTH)
 plant("attacks: only one direction", "tradeoff._one", "np.min([_dual", "np.max([_dual", HUNT, CURVES)
 plant(
     "attacks: mu rounded down",
@@ -228,33 +246,30 @@ plant(
     "Interval.is_within",
     "math.isfinite(self.upper) and ",
     "",
-    "tests/accounting/test_stopping.py",
-    SETTINGS,
+    STOPPING,
 )
 plant(
     "a search that ends without a lower end",
     "Interval.settled",
     "self.lower >= _SETTLED * self.upper",
     "True",
-    SETTINGS,
+    STOPPING,
 )
 plant(
     "the smaller of two directions",
     "larger_of",
     "max(one.upper, two.upper)",
     "min(one.upper, two.upper)",
-    SETTINGS,
-    HUNT,
+    STOPPING,
 )
-plant("one direction for all", "engine._directions", 'else ("remove", "add")', 'else ("remove",)', HUNT)
-plant("a direction skipped too soon", "EpsilonAt.is_settled_by", "most <= upper", "True", HUNT, SETTINGS)
+plant("one direction for all", "engine._directions", 'else ("remove", "add")', 'else ("remove",)', STOPPING)
+plant("a direction skipped too soon", "EpsilonAt.is_settled_by", "most <= upper", "True", STOPPING)
 plant(
     "delta of a direction skipped too soon",
     "DeltaAt.is_settled_by",
     "most <= self.epsilon or",
     "most > 0.0 or",
-    HUNT,
-    SETTINGS,
+    STOPPING,
 )
 plant(
     "failures may exceed delta",
@@ -262,7 +277,7 @@ plant(
     "if lost < delta",
     "if True",
     "tests/accounting/test_calibrate.py",
-    FOUND,
+    STOPPING,
 )
 plant(
     "the largest finite loss of one part",
@@ -276,72 +291,60 @@ plant(
     "compose._infinite",
     "n * math.log1p(-law.infinite)",
     "math.log1p(-law.infinite)",
-    HUNT,
-    FOUND,
+    STOPPING,
 )
 plant(
     "nothing lies above the window",
     "_tails",
     "above = tail(0.0, 0.0, plan.top_order, high)",
     "above = 0.0",
-    "tests/accounting/test_stopping.py",
-    HUNT,
-    GRID,
+    STOPPING,
 )
 plant(
     "nothing wraps around",
     "_tails",
     "wrapped += tail(plan.tilt, total, plan.high_order, high)",
     "wrapped += 0.0",
-    "tests/accounting/test_stopping.py",
-    HUNT,
-    GRID,
+    STOPPING,
 )
 plant(
     "masses with the wrong sign of their error",
     "Upper.factor",
     "1.0 + mass_error",
     "1.0 - mass_error",
-    "tests/accounting/test_stopping.py",
-    HUNT,
-    GRID,
+    STOPPING,
 )
 plant(
     "errors taken off the upper end",
     "Upper.charged",
     "max(value, 0.0) + error",
     "max(value - error, 0.0)",
-    "tests/accounting/test_stopping.py",
-    HUNT,
-    GRID,
+    STOPPING,
 )
 plant(
     "errors added to the lower end",
     "Lower.charged",
     "max(value - error, 0.0)",
     "value + error",
-    "tests/accounting/test_stopping.py",
-    HUNT,
-    GRID,
+    STOPPING,
 )
-plant("the upper law loses what lies above the grid", "upper_law", "float(all_p[n] + mesh.p_only)", "0.0", HUNT, GRID)
-plant("the upper law rounds down", "upper_law", "mass[1:] += up", "mass[:-1] += up", HUNT, GRID)
+plant("the upper law loses what lies above the grid", "upper_law", "float(all_p[n] + mesh.p_only)", "0.0", STOPPING)
+plant("the upper law rounds down", "upper_law", "mass[1:] += up", "mass[:-1] += up", STOPPING)
 plant(
     "the lower law keeps what it should drop",
     "lower_law",
     "mesh.impossible * (1.0 - mesh.error)",
     "mesh.p_only + 1e-3",
-    HUNT,
-    GRID,
+    STOPPING,
 )
-plant("a moment of the wrong order", "_log_moment", "peak + math.log", "0.5 * peak + math.log", HUNT, GRID)
-plant("jumps forgotten", "compose_levels", "_with_jumps(laws, low, jumps, step, plan.jump)]", "]", SETTINGS, GRID)
+plant("a moment of the wrong order", "_log_moment", "peak + math.log", "0.5 * peak + math.log", STOPPING)
+plant("jumps forgotten", "compose_levels", "_with_jumps(laws, low, jumps, step, plan.jump)]", "]", TRUTH)
 plant(
     "a cache that forgets the direction",
     "upper_law",
     "mesh = _mesh(loss, direction, step",
     'mesh = _mesh(loss, "add", step',
-    HUNT,
+    STOPPING,
 )
 plant("a normal law without its error", "_Curve.ends", "float(upper[0])", "float(lower[0])", FAR)
 plant("jumps of many steps forgotten", "_Curve.ends", "+ float((self.weights * after).sum()) * (1.0 + 1e-9)", "", FAR)
@@ -350,15 +353,12 @@ plant(
     "_enclosure",
     "max(high for _, high in ends)",
     "max(low for low, _ in ends)",
-    "tests/accounting/test_stopping.py",
-    HUNT,
-    FOUND,
+    STOPPING,
 )
 plant(
     "the lower crossing as upper end",
     "pair_epsilon",
     "(min(lower, upper), upper)",
     "(min(lower, upper), lower)",
-    HUNT,
-    FOUND,
+    STOPPING,
 )
