@@ -51,6 +51,14 @@ def test_a_search_that_is_content_too_early_would_be_seen(monkeypatch: pytest.Mo
     assert any(miss > 1.0 for miss in misses(0, 4))
 
 
+def test_the_judge_has_the_last_word():
+    """A quick measure finds the place; what is returned meets the measure that was asked for."""
+    module = importlib.import_module("privet.accounting.calibrate")
+    goal = module._Goal("cost", 1.0, lambda s: 1.0 / s, lambda s: 1.0 / s, lambda s: 1.01 / s)
+    found = module._Search(lambda s: s, goal, 1e-3, 1e3, integer=False).run()
+    assert 0.999 <= 1.01 / found <= 1.0
+
+
 def test_parts_that_use_up_all_of_delta():
     """1 - 0.9 * 0.8 is 0.28: the target is just what the parts fail with, and nothing else is left to cover."""
     unlike = privacy.Composed([privacy.ApproxLoss(1.0, 0.1), privacy.ApproxLoss(2.0, 0.2)])

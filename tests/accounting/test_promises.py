@@ -30,8 +30,10 @@ def test_parts_that_fail_more_often_than_delta_have_no_epsilon():
     """Two releases that fail with probability 1/4 each, 7/16 together."""
     loss = privacy.Repeated(privacy.ApproxLoss(1.0, 0.25), 2)
     assert accounting.Optimal().epsilon(loss, 0.4375).upper == 2.0
-    with pytest.raises(NoGuarantee):
-        accounting.Optimal().epsilon(loss, 0.43)
+    sampled = privacy.Repeated(privacy.PoissonSampled(privacy.ApproxLoss(1.0, 0.25), q=0.5), 2)  # each with 1/8
+    for parts, delta in ((loss, 0.43), (sampled, 0.2)):
+        with pytest.raises(NoGuarantee):
+            accounting.Optimal().epsilon(parts, delta)
 
 
 @pytest.mark.parametrize("blocks", [(1.0, 20.0), (20.0, 1.0)], ids=str)
@@ -40,3 +42,10 @@ def test_the_costliest_block_decides_wherever_it_stands(blocks: tuple[float, flo
     alone = accounting.epsilon(privacy.LaplaceLoss(1.0), delta=1e-6)
     assert accounting.epsilon(loss, delta=1e-6).upper >= alone.lower
     assert accounting.delta(loss, epsilon=0.5).upper >= accounting.delta(privacy.LaplaceLoss(1.0), epsilon=0.5).lower
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e-3, 0.3])
+@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
+def test_no_attack_on_a_normal_release_does_better_than_is_said(rate: float, mu: float):
+    best = norm.cdf(norm.ppf(rate) + mu)
+    assert best * (1.0 - 1e-9) <= accounting.tpr_at(privacy.GaussianLoss(1.0 / mu), rate) <= best * (1.0 + 1e-6)

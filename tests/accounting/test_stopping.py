@@ -61,6 +61,17 @@ def test_what_lies_outside_a_window_is_charged(low: float, high: float):
         assert profile.delta(epsilon) >= closed_forms.gaussian_delta(epsilon, math.sqrt(40.0) / 20.0) * (1.0 - 1e-12)
 
 
+def test_what_wraps_around_from_below_is_taken_off_the_lower_end():
+    """Losses below the window come out at its top, where they would count as lost: they are charged."""
+    parts, step = [(privacy.GaussianLoss(20.0), 40)], 1e-3
+    plan = make_plan(parts, "remove", delta=1e-3)
+    cut = type(plan)(**{**vars(plan), "tilt": 0.1, "low": 0.0, "high": 1.2})
+    law = compose([(lower_law(loss, "remove", step, 1e-15, plan.order), n) for loss, n in parts], step, cut)
+    profile = law.profile(LOWER, 0.0)
+    for epsilon in (0.3, 0.5, 0.55):
+        assert profile.delta(epsilon) <= closed_forms.gaussian_delta(epsilon, math.sqrt(40.0) / 20.0)
+
+
 def test_a_direction_is_skipped_only_where_its_losses_end_before():
     parts = [(privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.1), 2)]
     most = 2.0 * -math.log1p(-0.1)

@@ -22,15 +22,10 @@ CURVES = (
     "tests/accounting/test_golden.py "
     "-k 'optimal or advanced or zcdp or tradeoff or printed or basic or laplace or interval or randomized or disjoint'"
 )
-HUNT = (
-    "tests/accounting/test_hunt.py -m 'not slow' -k 'sound or widens or laplace or closed or tradeoff or finite_pairs'"
-)
 FOUND = (
     "tests/accounting/test_found_defects.py tests/accounting/test_odd_prices.py "
     "-m 'not slow' -k 'not fuzz and not heavy'"
 )
-SETTINGS = "tests/accounting/test_random_settings.py -m 'not slow' -k 'were_wide or truth or said'"
-GRID = "tests/accounting/test_numerics.py tests/accounting/test_bands.py"
 FAR = "tests/accounting/test_far.py -m 'not slow' -k 'integral or written or counted or all_there'"
 
 
@@ -201,13 +196,19 @@ plant(
     CURVES,
 )
 plant("another accountant in silence", "_instead", "coarse=True", "coarse=False", TRUTH)
-plant("attacks: only one direction", "tradeoff._one", "np.min([_dual", "np.max([_dual", HUNT, CURVES)
+plant(
+    "attacks: only one direction",
+    "tradeoff._one",
+    "np.min([_dual",
+    "np.max([_dual",
+    "tests/accounting/test_hunt.py -k tradeoff",
+)
 plant(
     "attacks: mu rounded down",
     "tpr_at",
     "mu * (1.0 + 1e-12)",
     "mu * 0.99",
-    "tests/accounting/test_small_rates.py",
+    PROMISES,
     CURVES,
 )
 
@@ -218,7 +219,7 @@ plant(
     "_Search._polish",
     "value = self._log(self.goal.judge, s)",
     "pass",
-    "tests/accounting/test_calibrate.py",
+    "tests/accounting/test_calibrate.py -k judge",
     CURVES,
 )
 plant(
@@ -294,16 +295,9 @@ plant(
     STOPPING,
 )
 plant(
-    "nothing lies above the window",
-    "_tails",
-    "above = tail(0.0, 0.0, plan.top_order, high)",
-    "above = 0.0",
-    STOPPING,
-)
-plant(
     "nothing wraps around",
     "_tails",
-    "wrapped += tail(plan.tilt, total, plan.high_order, high)",
+    "wrapped += tail(plan.tilt, total, -plan.low_order, -low)",
     "wrapped += 0.0",
     STOPPING,
 )
