@@ -220,3 +220,22 @@ def test_missing_bounds_are_an_error(make):
         make(epsilon=1.0, delta=1e-6, **({"classes": [0, 1]} if make is GaussianNB else {})).fit(
             np.zeros((3, 1)), np.array([0, 1, 0])
         )
+
+
+def test_centres_of_columns_of_unlike_widths():
+    """One ball for all columns gave AGE the noise of an income: centres of 1,180 and -1,205 years."""
+    rng = np.random.default_rng(0)
+    ages, incomes = rng.integers(18, 80, 30_000), rng.uniform(0, 1e6, 30_000)
+    rows, bounds = np.c_[ages, incomes], ([18, 0], [100, 1e6])
+    for seed in range(3):
+        model = KMeans(n_clusters=3, epsilon=1.0, bounds=bounds, source=noise.Seeded(seed)).fit(rows)
+        assert np.abs(model.cluster_centers_[:, 0] - 48.5).max() < 5.0
+        assert np.square(model.transform(rows).min(axis=1)).mean() < 1.02 * 96_217.0**2  # scikit-learn's
+    box = [np.array(end) for end in bounds]
+    for epsilon in (0.001, 0.01):  # and where there is nothing but noise
+        found = KMeans(n_clusters=8, epsilon=epsilon, bounds=bounds).fit(rows[:50]).cluster_centers_
+        assert (found >= box[0]).all()
+        assert (found <= box[1]).all()
+    within = KMeans(n_clusters=4, epsilon=0.1, bounds=bounds, row_norm=3e5).fit(rows).cluster_centers_
+    assert (within >= box[0]).all()
+    assert (within <= box[1]).all()

@@ -279,3 +279,45 @@ def test_a_search_is_paid_once():
 def test_refusals(made):
     with pytest.raises(InvalidParameter):
         made.fit(ROWS, LABELS)
+
+
+# --- candidates that differ, and scores that can be read -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "grid", "said"),
+    [
+        (MODEL, {"C": [1e-6, 1.0]}, "C counts at epsilon=inf only"),
+        (pv.learn.LinearSVC(classes=[0, 1]), {"C": [1.0], "row_norm": [1.0, 2.0]}, "C counts"),
+        (pv.learn.HuberRegressor(bounds_y=(0, 1), row_norm=1.0), {"alpha": [1.0, 2.0]}, "alpha counts"),
+        (MODEL, {"row_norm": [1.0, 1.0]}, "candidates 0 and 1 are the same"),
+        (MODEL, {"row_norm": [1.0, 2.0], "n_rows": [10**8, 2 * 10**8]}, "are the same"),
+    ],
+)
+def test_a_search_among_equal_models_is_refused_before_it_is_paid(model, grid, said):
+    """With C alone every candidate is the same fit: the search was paid for, and named one of them the best."""
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=5.0, delta=1e-4))
+    search = PrivateSearchCV(model, grid, epsilon=2.0, delta=1e-5, ledger=ledger)
+    targets = LABELS if model is MODEL or isinstance(model, pv.learn.LinearSVC) else LABELS.astype(float)
+    with pytest.raises(InvalidParameter, match=said):
+        search.fit(ROWS, targets)
+    assert not [entry for entry in ledger.entries() if entry.kind == "reserve"]
+
+
+@pytest.mark.parametrize("model", [pv.learn.LogisticRegression, pv.learn.LinearSVC])
+def test_a_parameter_that_does_not_count_is_named(model):
+    facts = {"epsilon": 1.0, "delta": 1e-5, "row_norm": 1.0, "classes": [0, 1]}
+    with pytest.warns(UserWarning, match="C of .* counts at epsilon=inf only"):
+        model(C=0.1, **facts).fit(ROWS, LABELS)
+    model(**facts).fit(ROWS, LABELS)  # and else there is no warning
+
+
+@pytest.mark.parametrize("holdout", [0.3, None])
+def test_best_score_is_a_mean_where_the_number_of_records_is_public(holdout):
+    public = clone(MODEL).set_params(n_rows=len(ROWS))
+    known = PrivateSearchCV(public, GRID, epsilon=8.0, delta=1e-5, mean_tries=3, holdout=holdout).fit(ROWS, LABELS)
+    scored = len(ROWS) * (holdout or 1.0)
+    assert known.best_score_ == pytest.approx(min(1.0, max(0.0, known.best_total_ / scored)))
+    secret = PrivateSearchCV(MODEL, GRID, epsilon=8.0, delta=1e-5, mean_tries=3, holdout=holdout).fit(ROWS, LABELS)
+    assert secret.best_total_ != known.best_total_
+    assert not hasattr(secret, "best_score_")

@@ -436,3 +436,34 @@ def test_a_replay_measures_exact_sums():
 
     assert not audit.replay(run, [1, 2], [Fraction(8, 5), Fraction(6, 5)]).refuted
     assert audit.replay(run, [1, 2], [2, 3]).refuted
+
+
+# --- alpha ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [1e-7, 0.0])
+def test_a_ridge_in_small_units_is_no_evidence_against_slopes(delta):
+    """Columns of 1e-4: alpha = 1 is 1e8 on unit rows. It stood among the data, and no prior with slopes explained why they
+    were seen to be 0: the answer was the mean of y, R^2 0 for 0.78."""
+    rng = np.random.default_rng(0)
+    scale = np.r_[1.0, np.full(12, 1e-4)]
+    rows = rng.uniform(-1, 1, (3_000, 13)) * scale
+    y = rows[:, 0] + rng.normal(0, 0.3, 3_000)
+    facts = {"epsilon": 2.0 if delta else 8.0, "delta": delta, "bounds": (-scale, scale), "bounds_y": (-2, 2)}
+    for seed in range(4):
+        assert Ridge(source=noise.Seeded(seed), **facts).fit(rows, y).score(rows, y) > 0.75
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 100.0, 3_000.0, 1e5])
+@pytest.mark.parametrize("solver", [None, SufficientStatistics])
+def test_alpha_counts_as_it_does_in_scikit_learn(alpha, solver):
+    from sklearn.linear_model import Ridge as Plain
+
+    rng = np.random.default_rng(1)
+    rows = rng.uniform(-1, 1, (20_000, 3))
+    y = np.clip(rows @ [1.0, -0.5, 0.2] + 0.3 + rng.normal(0, 0.3, 20_000), -2, 2)
+    facts = {"epsilon": 8.0, "delta": 1e-6, "bounds": (-1, 1), "bounds_y": (-2, 2), "source": noise.Seeded(2)}
+    made = Ridge(alpha=alpha, solver=None if solver is None else solver(ridge=alpha), **facts).fit(rows, y)
+    plain = Plain(alpha=alpha).fit(rows, y)
+    np.testing.assert_allclose(made.coef_, plain.coef_, atol=0.01)
+    assert made.intercept_ == pytest.approx(plain.intercept_, abs=0.01)

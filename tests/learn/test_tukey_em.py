@@ -166,3 +166,15 @@ def test_what_it_cannot_promise_is_refused():
     two = Task(features=1, row_norm=1.0, target=Interval(-1.0, 1.0), unit=Unit(group_size=2))
     with pytest.raises(InvalidParameter, match="smaller reach"):
         TukeyFit(task=two, test=made.test, epsilon=1.0, delta=1e-6, models=12, least=3)
+
+
+def test_parts_with_few_records_count_against_the_test():
+    """By at most one each, and never for it."""
+    made = TukeyEM(models=16, least=4).plan(
+        Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0)), Squared(), Guarantee(4.0, 0.01)
+    )
+    boxes = Boxes(np.zeros((16, 1), dtype=np.int64))
+    seen = [made.exact_distance(boxes, thin) for thin in range(17)]
+    assert seen[0] == made.exact_distance(boxes) == 3
+    assert set(np.diff(seen).tolist()) == {0, -1}
+    assert seen[16] < -10

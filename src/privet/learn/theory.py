@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final, get_args
+from typing import Any, Literal, TypeVar, final, get_args
 
 import numpy as np
 
@@ -13,16 +13,32 @@ from privet.privacy import analytic_noise_multiplier
 
 Method = Literal["output_perturbation", "objective_perturbation", "pn_sgd", "dp_sgd", "dp_cd"]
 Constants = Literal["lecture", "exact"]
+T = TypeVar("T", "Bound", "Order")
 
 
 @final
 @dataclass(frozen=True)
 class Bound:
-    """A bound on the expected mean loss above its minimum, and the formula that it comes from.
+    """A bound on the expected mean loss above its minimum, and the formula that it comes from: proved, so no fit that has
+    its premises lies above it.
 
-    `value` is never above L D, which a model of zeros reaches. `strength` is the regulariser per record that the bound is
-    for, where there is one.
+    It may be larger than the loss of a model of zeros: a private model is none, and where there are few records it can be
+    far worse. `strength` is the regulariser per record that the bound is for, where there is one.
     """
+
+    value: float
+    formula: str
+    strength: float | None = None
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@final
+@dataclass(frozen=True)
+class Order:
+    """The order of the expected mean loss above its minimum: how it grows with records, columns and epsilon. Its constant
+    is not proved, so that a fit may lie above it. Fields as of `Bound`."""
 
     value: float
     formula: str
@@ -52,15 +68,12 @@ class _Facts:
             return analytic_noise_multiplier(self.epsilon, self.delta)
         return math.sqrt(2.0 * math.log(1.25 / self.delta)) / self.epsilon
 
-    def regularised(self, risk: float, formula: str) -> Bound:
+    def regularised(self, risk: float, formula: str, kind: type[T]) -> T:
         """risk/strength, or with the best strength, which pays strength D^2/2 besides."""
         if self.strength is not None:
-            return self.at_most(risk / self.strength, formula, self.strength)
+            return kind(risk / self.strength, formula, self.strength)
         best = math.sqrt(2.0 * risk) / self.radius
-        return self.at_most(self.radius * math.sqrt(2.0 * risk), f"D sqrt(2A), A/strength = {formula}", best)
-
-    def at_most(self, value: float, formula: str, strength: float | None = None) -> Bound:
-        return Bound(min(value, self.lipschitz * self.radius), formula, strength)
+        return kind(self.radius * math.sqrt(2.0 * risk), f"D sqrt(2A), A/strength = {formula}", best)
 
 
 def excess_risk(
@@ -77,23 +90,25 @@ def excess_risk(
     moments: Sequence[float] | None = None,
     sensitivities: Sequence[float] | None = None,
     distance: Sequence[float] | None = None,
-) -> Bound:
-    """A bound on E[mean loss of the private model] - min, for n records of which one is replaced, in d dimensions.
+) -> Bound | Order:
+    """A bound on E[mean loss of the private model] - min, or its order, for n records of which one is replaced, in d
+    dimensions. What is proved comes as a `Bound`, what is an order with a constant of 1, or an estimate, as an `Order`.
 
     `lipschitz` L bounds the gradient of a record, `radius` D the distance from the start to the minimum, `strength` is the
-    regulariser per record (None: the best one, from public numbers). `constants="lecture"` are those of the slides, "exact"
-    puts the exact noise of privet in their place. `dp_cd` takes for every coordinate its smoothness `moments` M_j, its
-    sensitivity and its distance from the start to the minimum; missing ones are equal shares (1/d, 2L/sqrt d, D/sqrt d).
+    regulariser per record (None: the best one, from public numbers); where it is given, the loss is the one with the
+    regulariser. `constants="lecture"` are those of the slides, "exact" puts the exact noise of privet in their place.
+    `dp_cd` takes for every coordinate its smoothness `moments` M_j, its sensitivity and its distance from the start to the
+    minimum; missing ones are equal shares (1/d, 2L/sqrt d, D/sqrt d).
 
-    | method | lecture | bound |
-    |---|---|---|
-    | output_perturbation | 000 | 3 L^2 sqrt(d ln(1.25/delta))/(epsilon n strength); exact: 2 L^2 sqrt(d) z/(n strength) |
-    | objective_perturbation | 000 | d sigma^2/(2 n^2 strength), sigma = 2 L z (the Jacobian must be paid besides) |
-    | pn_sgd | 004 | D sqrt(n^2 L^2 + d sigma^2) ln(T)/(n sqrt T), T = n^2 |
-    | dp_sgd | 001 | Delta_2 R_2 sqrt(d ln(1/delta))/(n epsilon); exact: sqrt(2 d) z Delta_2 R_2/n |
-    | dp_cd | 001 | the same with Delta_M^-1 = sqrt(sum Delta_j^2/M_j) and R_M = sqrt(sum M_j r_j^2) |
+    | method | lecture | kind | formula |
+    |---|---|---|---|
+    | output_perturbation | 000 | bound | 3 L^2 sqrt(d ln(1.25/delta))/(epsilon n strength); exact: 2 L^2 sqrt(d) z/(n str.)
+    | objective_perturbation | 000 | order | d sigma^2/(2 n^2 strength), sigma = 2 L z: the Jacobian must be paid besides
+    | pn_sgd | 004 | order | D sqrt(n^2 L^2 + d sigma^2) ln(T)/(n sqrt T), T = n^2
+    | dp_sgd | 001 | order | Delta_2 R_2 sqrt(d ln(1/delta))/(n epsilon); exact: sqrt(2 d) z Delta_2 R_2/n
+    | dp_cd | 001 | order | the same with Delta_M^-1 = sqrt(sum Delta_j^2/M_j) and R_M = sqrt(sum M_j r_j^2)
 
-    (z is the exact noise multiplier.) The slides give orders for the last two, here with the constant 1.
+    (z is the exact noise multiplier.)
 
     **Reference:** Chaudhuri, Monteleoni & Sarwate 2011; Bassily, Smith & Thakurta 2014; Mangold et al. 2022.
     **Proof:** docs/proofs/learn/theory.md.
@@ -120,7 +135,7 @@ def excess_risk(
         return _coordinates(facts, moments, sensitivities, distance)
     if moments is not None or sensitivities is not None or distance is not None:
         raise InvalidParameter("moments, sensitivities and distance belong to dp_cd")
-    simple: dict[str, Callable[[_Facts], Bound]] = {
+    simple: dict[str, Callable[[_Facts], Bound | Order]] = {
         "output_perturbation": _output,
         "objective_perturbation": _objective,
         "pn_sgd": _projected,
@@ -131,31 +146,33 @@ def excess_risk(
 
 def _output(f: _Facts) -> Bound:
     if f.exact:
-        return f.regularised(2.0 * f.lipschitz**2 * math.sqrt(f.d) * f.multiplier / f.n, "2 L^2 sqrt(d) z/(n strength)")
+        return f.regularised(
+            2.0 * f.lipschitz**2 * math.sqrt(f.d) * f.multiplier / f.n, "2 L^2 sqrt(d) z/(n strength)", Bound
+        )
     root = math.sqrt(f.d * math.log(1.25 / f.delta))
     return f.regularised(
-        3.0 * f.lipschitz**2 * root / (f.epsilon * f.n), "3 L^2 sqrt(d ln(1.25/delta))/(epsilon n strength)"
+        3.0 * f.lipschitz**2 * root / (f.epsilon * f.n), "3 L^2 sqrt(d ln(1.25/delta))/(epsilon n strength)", Bound
     )
 
 
-def _objective(f: _Facts) -> Bound:
+def _objective(f: _Facts) -> Order:
     sigma = 2.0 * f.lipschitz * f.multiplier
-    return f.regularised(f.d * sigma**2 / (2.0 * f.n**2), "d sigma^2/(2 n^2 strength)")
+    return f.regularised(f.d * sigma**2 / (2.0 * f.n**2), "d sigma^2/(2 n^2 strength)", Order)
 
 
-def _projected(f: _Facts) -> Bound:
+def _projected(f: _Facts) -> Order:
     """The slide's noise, or that of n^2 steps whose composition is close to one Gaussian of the multiplier."""
     slide = 64.0 * math.log(2.0 * f.n / f.delta) * math.log(2.0 / f.delta) / f.epsilon**2
     square = (2.0 * f.multiplier) ** 2 * PN_SGD_MARGIN**2 if f.exact else slide
     steps = f.n**2
     length = f.n * f.lipschitz * math.sqrt(1.0 + f.d * square)
     value = f.radius * length * math.log(max(steps, 3)) / math.sqrt(steps) / f.n
-    return f.at_most(value, "D sqrt(n^2 L^2 + d sigma^2) ln(T)/(n sqrt T), T = n^2")
+    return Order(value, "D sqrt(n^2 L^2 + d sigma^2) ln(T)/(n sqrt T), T = n^2")
 
 
 PN_SGD_MARGIN = 1.12
 """The multiplier of n^2 steps on one record each, over that of one Gaussian. Computed at epsilon = 1: 4.626/4.225 for 1,000
-records, 4.128/3.731 for 100; taken as it is elsewhere."""
+records, 4.128/3.731 for 100; elsewhere it is an estimate."""
 
 
 def _size(f: _Facts) -> float:
@@ -165,14 +182,14 @@ def _size(f: _Facts) -> float:
     return math.sqrt(f.d * math.log(1.0 / f.delta)) / f.epsilon
 
 
-def _gradients(f: _Facts) -> Bound:
+def _gradients(f: _Facts) -> Order:
     reach = 2.0 * f.lipschitz
     if f.strength is not None:
-        return f.at_most((_size(f) * reach / f.n) ** 2 / f.strength, "d z^2 Delta_2^2/(n^2 strength)", f.strength)
-    return f.at_most(_size(f) * reach * f.radius / f.n, "sqrt(d) z Delta_2 R_2/n")
+        return Order((_size(f) * reach / f.n) ** 2 / f.strength, "d z^2 Delta_2^2/(n^2 strength)", f.strength)
+    return Order(_size(f) * reach * f.radius / f.n, "sqrt(d) z Delta_2 R_2/n")
 
 
-def _coordinates(f: _Facts, moments: Any, sensitivities: Any, distance: Any) -> Bound:
+def _coordinates(f: _Facts, moments: Any, sensitivities: Any, distance: Any) -> Order:
     m, s, r = (
         _numbers(name, given, f.d, default)
         for name, given, default in (
@@ -185,8 +202,8 @@ def _coordinates(f: _Facts, moments: Any, sensitivities: Any, distance: Any) -> 
         raise InvalidParameter("moments must be greater than 0")
     reach, far = math.sqrt(float((s**2 / m).sum())), math.sqrt(float((m * r**2).sum()))
     if f.strength is not None:
-        return f.at_most((_size(f) * reach / f.n) ** 2 / f.strength, "d z^2 Delta_M^-1^2/(n^2 strength)", f.strength)
-    return f.at_most(_size(f) * reach * far / f.n, "sqrt(d) z Delta_M^-1 R_M/n")
+        return Order((_size(f) * reach / f.n) ** 2 / f.strength, "d z^2 Delta_M^-1^2/(n^2 strength)", f.strength)
+    return Order(_size(f) * reach * far / f.n, "sqrt(d) z Delta_M^-1 R_M/n")
 
 
 def _numbers(name: str, given: Any, d: int, default: float) -> Any:

@@ -1,7 +1,7 @@
 """What linear classifiers share: public classes, and predictions from margins."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -17,6 +17,8 @@ class LinearClassifier(ClassifierMixin):
 
     classes: Any = None
     C: float = 1.0
+
+    _without_privacy: ClassVar[tuple[str, ...]] = ("C",)
 
     if TYPE_CHECKING:  # of LinearModel
 

@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, Self, final
+from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,7 +14,7 @@ from privet._calls import door
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators.privacy import FitPrivacy
 from privet.learn.estimators.reading import read_rows, read_targets
-from privet.learn.estimators.surroundings import warn_about_callers
+from privet.learn.estimators.surroundings import warn_about_callers, warn_about_unused
 from privet.learn.estimators.table_fit import (
     described,
     plan_of_rows,
@@ -82,6 +82,7 @@ class PrivateEstimator(BaseEstimator):
         """Fit without privacy, as scikit-learn does (`epsilon=inf`), and set the same attributes."""
 
     _has_targets = True
+    _without_privacy: ClassVar[tuple[str, ...]] = ()  # parameters that count at epsilon=inf only
 
     def _predicts_numbers(self) -> bool:
         """Whether targets are numbers, and not labels of classes."""
@@ -167,6 +168,7 @@ class PrivateEstimator(BaseEstimator):
             return
         promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
         warn_about_callers(self, paid=self.ledger is not None or current() is not None)
+        warn_about_unused(self)
         plan = self._array_plan(rows.shape[1], self._unit(), promise)
         release = self._paid(plan, ArrayRecords(rows, targets), asked)
         value, fit_plan = fit_within(release.value, plan)  # without the norm, where one was bought besides the fit
@@ -190,6 +192,7 @@ class PrivateEstimator(BaseEstimator):
             return
         promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
         warn_about_callers(self, paid=self.ledger is not None or current() is not None)
+        warn_about_unused(self)
         plan = table_plan(model, len(encoding.names), table, promise)
         records = table_records(table, encoding, plan)
         try:

@@ -17,7 +17,7 @@ class HuberRegressor(LinearRegressor, LinearModel):
     """Linear regression with Huber's loss and differential privacy: squares within `bend`, lines beyond.
 
     `bend` is on the scale on which `bounds_y` is [-1, 1]: 0.2 is a tenth of the width of the bounds. At `epsilon=inf` this
-    is scikit-learn's `HuberRegressor`, which estimates its scale from the data, with `alpha`.
+    is scikit-learn's `HuberRegressor`, which estimates its scale from the data, with `alpha`, which is not used otherwise.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Huber 1964; Kifer, Smith & Thakurta 2012.
@@ -32,6 +32,8 @@ class HuberRegressor(LinearRegressor, LinearModel):
 
     bend: float = 0.2
     alpha: float = 0.0001
+
+    _without_privacy = ("alpha",)
 
     def _loss(self) -> Loss:
         return Huber(above("bend", self.bend, 0.0))

@@ -9,8 +9,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
-from privet.learn.estimators.columns import row_task
+from privet.learn.estimators.columns import column_task, row_task
 from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.linear import column_ends
 from privet.learn.estimators.reading import dense, read_rows
 from privet.learn.problem import Records, Task
 from privet.learn.solvers import NoisyLloyd
@@ -25,8 +26,10 @@ from privet.privacy import Guarantee, Unit
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):
     """Centres of clusters with differential privacy: a few rounds from a public start, one noisy vector a round.
 
-    Public facts: `n_clusters`, `rounds`, and `row_norm` or `bounds`. There is no `labels_` and no `inertia_`: those of
-    the private rows would tell about them. (At `epsilon=inf`, where nothing is promised, `labels_` are scikit-learn's.)
+    Public facts: `n_clusters`, `rounds`, and `row_norm` or `bounds`. With `bounds` the noise of a column follows its width,
+    and centres lie within them; distances are in the units of the data, as everywhere in k-means. There is no `labels_` and
+    no `inertia_`: those of the private rows would tell about them. (At `epsilon=inf`, where nothing is promised, `labels_`
+    are scikit-learn's.)
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Blum, Dwork, McSherry & Nissim 2005; Su et al. 2016.
@@ -46,13 +49,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
     _has_targets = False
 
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
-        task = row_task(self.row_norm, self.bounds, columns, unit, intercept=False)
+        task = self._task(columns, unit)
         return NoisyLloyd.planned(
             task, count("n_clusters", self.n_clusters, 1), count("rounds", self.rounds, 1), promise
         )
 
+    def _task(self, columns: int, unit: Unit) -> Task:
+        if self.row_norm is None and self.bounds is not None:
+            return column_task(self.bounds, columns, unit)
+        return row_task(self.row_norm, self.bounds, columns, unit, intercept=False)
+
     def _set(self, value: Any, plan: Any) -> None:
-        self.cluster_centers_ = _in_units(np.asarray(value), plan.task)
+        made = _in_units(np.asarray(value), plan.task)
+        self.cluster_centers_ = made if self.bounds is None else np.clip(made, *column_ends(self.bounds, made.shape[1]))
 
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.cluster import KMeans as Plain
@@ -60,7 +69,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         clusters = count("n_clusters", self.n_clusters, 1)
         start: Any = "k-means++"
         if self.row_norm is not None or self.bounds is not None:
-            task = row_task(self.row_norm, self.bounds, rows.shape[1], Unit(), intercept=False)
+            task = self._task(rows.shape[1], Unit())
             start = _in_units(spread_points(clusters, rows.shape[1]), task)
         made = Plain(n_clusters=clusters, init=start, n_init=1, random_state=0).fit(rows)
         self.cluster_centers_ = made.cluster_centers_
@@ -91,4 +100,5 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
 
 
 def _in_units(points: Array, task: Task) -> Array:
-    return np.asarray(points * task.length + (0.0 if task.centers is None else np.array(task.centers)))
+    scales = 1.0 if task.scales is None else np.array(task.scales)
+    return np.asarray(points * task.length * scales + (0.0 if task.centers is None else np.array(task.centers)))

@@ -22,7 +22,8 @@ class PoissonRegressor(LinearRegressor, LinearModel):
     """Regression of counts with a logarithmic link and differential privacy. The slope of the loss, the prediction minus
     y, is clipped at `bend` (half of the upper bound of y unless it is given).
 
-    `bounds_y` is (0, largest count). At `epsilon=inf` this is scikit-learn's `PoissonRegressor`, with `alpha`.
+    `bounds_y` is (0, largest count). At `epsilon=inf` this is scikit-learn's `PoissonRegressor`, with `alpha`, which is not
+    used otherwise.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Kifer, Smith & Thakurta 2012.
@@ -37,6 +38,8 @@ class PoissonRegressor(LinearRegressor, LinearModel):
 
     bend: float | None = None
     alpha: float = 1.0
+
+    _without_privacy = ("alpha",)
 
     def _target(self) -> Target:
         bounds = known_interval(self.bounds_y)

@@ -33,6 +33,8 @@ class QuantileRegressor(LinearRegressor, LinearModel):
     half_width: float = 0.1
     alpha: float = 1.0
 
+    _without_privacy = ("alpha",)
+
     def _loss(self) -> Loss:
         return Pinball(self.quantile, self.half_width)
 

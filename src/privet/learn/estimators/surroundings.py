@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import fields
 from typing import Any
 
 from privet.errors import PrivacyWarning
@@ -22,6 +23,19 @@ def warn_about_callers(estimator: Any, *, paid: bool) -> None:
         if module.startswith("sklearn.model_selection"):
             _name_search(paid)
         frame = frame.f_back
+
+
+def warn_about_unused(estimator: Any) -> None:
+    """Name parameters that were set and do not count in a private fit."""
+    usual = {each.name: each.default for each in fields(estimator)}
+    unused = [name for name in estimator._without_privacy if getattr(estimator, name) != usual[name]]
+    if unused:
+        warnings.warn(
+            f"{', '.join(unused)} of {type(estimator).__name__} counts at epsilon=inf only: with privacy the solver "
+            "chooses the strength of the regulariser, or has it as an argument: solver=ObjectivePerturbation(strength=1.0)",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _name_search(paid: bool) -> None:

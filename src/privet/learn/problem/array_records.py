@@ -40,6 +40,14 @@ class ArrayRecords(Records):
         return int(self._rows.shape[1])
 
     @property
+    def sparse(self) -> bool:
+        return _is_csr(self._rows)
+
+    @property
+    def length(self) -> int:
+        return int(self._rows.shape[0])
+
+    @property
     def target_kind(self) -> str | None:
         return None if self._targets is None else str(self._targets.dtype.kind)
 

@@ -34,6 +34,17 @@ class Records(ABC):
         """The kind of numpy's dtype of the targets ("f", "i", "U", "O"...): public. None where there are none."""
 
     @property
+    def sparse(self) -> bool:
+        """Whether rows are CSR matrices: public."""
+        return False
+
+    @property
+    def length(self) -> int | None:
+        """How many records there are, where that is known without reading them: public only where records are exchanged
+        for others."""
+        return None
+
+    @property
     def about_persons(self) -> bool:
         """Whether chunks say whose records they are: public."""
         return False

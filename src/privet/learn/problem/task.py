@@ -89,11 +89,19 @@ class Task:
             raise InvalidData("a plan is run on records: the estimator's fit(X, y) makes them")
         if records.columns != self.features:
             raise InvalidData(f"the rows must have {self.features} columns")
+        if records.sparse and self.centers is not None and any(self.centers):
+            raise InvalidData("sparse rows are not moved by column bounds: give row_norm, or bounds that are symmetric")
         kind = records.target_kind
         if (kind is None) != isinstance(self.target, NoTarget):
             raise InvalidData("there must be a target for each record" if kind is None else "there must be no targets")
         if kind is not None and kind not in self.target.kinds:
             raise InvalidData("the targets are of another type than the classes or bounds say")
+
+    def admit_number(self, records: Records, rows: int) -> None:
+        """Refuse records of another number than a plan is for, where it is known, and public since one is exchanged for
+        another."""
+        if self.unit.relation == "replace" and records.length not in (None, rows):
+            raise InvalidData("the plan is for another number of records: give rows= as it is")
 
     def unit_chunks(self, records: Records) -> Iterator[Chunk]:
         """The unit rows and encoded targets, chunk by chunk: not releasable."""
@@ -207,8 +215,6 @@ class Task:
         """Unit rows of a sparse matrix, as one: like `_odd_rows`, over the entries that are stored."""
         from scipy import sparse
 
-        if self.centers is not None and any(self.centers):
-            raise InvalidData("sparse rows are not moved by column bounds: give row_norm, or bounds that are symmetric")
         made = rows.astype(np.float64, copy=True)
         made.sum_duplicates()
         if self.scales is not None:

@@ -60,8 +60,12 @@ class PrivateSearchCV(PrivateEstimator):
     The budget is that of the search: `epsilon`, `delta`, `unit`, `ledger` of `estimator` do not count. A larger grid costs
     nothing, a larger `mean_tries` little.
 
-    `best_score_` is the noisy sum of scores of the held-out records: of right answers for classes, of
-    1 - (residual/width of bounds_y)^2 for numbers.
+    `best_total_` is the noisy sum of the scores of the records that were held out: 1 for a right class, or
+    1 - (residual/width of bounds_y)^2. `best_score_` is their mean, where the number of records is public: give `n_rows=`
+    to `estimator`. It is that sum over the expected number, `holdout` times `n_rows`, between 0 and 1, and for numbers not
+    scikit-learn's R^2. How many records there are is private else, and there is no `best_score_`.
+
+    Candidates must differ: parameters that do not count in a private fit, such as `C`, are refused in `param_grid`.
 
     **Guarantee:** `privacy.Selected` of one try; in `privacy_`.
     **Reference:** Papernot & Steinke 2022; Liu & Talwar 2019.
@@ -95,6 +99,12 @@ class PrivateSearchCV(PrivateEstimator):
         paid = {"epsilon", "delta", "rho", "mu", "unit", "ledger", "source", "bad_rows"}
         if not found or any(paid & set(each) for each in found):
             raise InvalidParameter("param_grid must hold parameters of the model, not what a fit costs or who pays")
+        unused = sorted(set(self.estimator._without_privacy) & {name for each in found for name in each})
+        if unused and not self._is_exact():
+            raise InvalidParameter(
+                f"param_grid: {', '.join(unused)} counts at epsilon=inf only, so that all candidates would be the same "
+                "model: search over row_norm, or over solver, such as ObjectivePerturbation(strength=...)"
+            )
         return found
 
     def _models(self) -> list[Any]:
@@ -119,6 +129,7 @@ class PrivateSearchCV(PrivateEstimator):
             raise InvalidParameter(f"mean_tries must be at most {_MOST_TRIES:,}")
         each = try_epsilon(promise, mean, self.law)
         less = 0.0
+        _check_different([model._plan(columns, unit, Guarantee(each, promise.delta)) for model in models])
         for _ in range(_SHARES):
             made = SearchFit.planned(
                 models, columns, unit, each * math.exp(-less), promise, mean, self.law, self.holdout
@@ -137,7 +148,10 @@ class PrivateSearchCV(PrivateEstimator):
             if hasattr(self, name):
                 setattr(best, name, getattr(self, name))
         best._set(_released(value["value"]), plan.plans[place])
-        self.best_estimator_, self.best_score_ = best, float(value["score"])
+        self.best_estimator_, self.best_total_ = best, float(value["score"])
+        if best.n_rows is not None:
+            expected = best.n_rows * (1.0 if self.holdout is None else self.holdout)
+            self.best_score_ = min(1.0, max(0.0, self.best_total_ / expected))
         if hasattr(best, "classes_"):
             self.classes_ = best.classes_
 
@@ -188,6 +202,17 @@ class PrivateSearchCV(PrivateEstimator):
             tags.estimator_type = inner.estimator_type
             tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
+
+
+def _check_different(plans: Sequence[Any]) -> None:
+    """Refuse candidates that are one and the same fit: a search among them would be paid for nothing."""
+    seen: dict[str, int] = {}
+    for place, plan in enumerate(plans):
+        first = seen.setdefault(repr(plan.to_dict()), place)
+        if first != place:
+            raise InvalidParameter(
+                f"param_grid: candidates {first} and {place} are the same private fit; leave one of them out"
+            )
 
 
 def _released(value: Any) -> Any:

@@ -178,6 +178,10 @@ class BoltOnFit(OnRecords, Algorithm[Any, Any]):
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
 
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        self.task.admit_number(value, self.facts.rows)
+
     def _run(self, prepared: Records, source: Source) -> Array:
         chunks = list(self.task.unit_chunks(prepared))
         rows = np.concatenate([dense(chunk.rows) for chunk in chunks]) if chunks else np.zeros((0, self.task.dimension))

@@ -15,7 +15,7 @@ from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.budget import whole_mu
-from privet.learn.solvers.equations import FORM, check_squared, penalties, reach, solved
+from privet.learn.solvers.equations import FORM, check_squared, reach, solved
 from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows, margins_by
 from privet.learn.solvers.level import (
     LOOSE,
@@ -179,10 +179,9 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         noisy = self.first.sigma * math.sqrt(task.dimension) > _FAINT * mean.records
         totals, farthest = _products(task, data, moments, level, noisy)
         cross = float(farthest) * _released(self.first, totals, source, farthest)
-        ridged = gram + np.diag(penalties(task, self.ridge))
         flat, about = _flat(task, level), mean.about(task)
         known = Noise(self.gram.sigma, float(farthest) * self.first.sigma)
-        moved = shrunk(ridged, cross, known, constant=task.intercept, about=about)
+        moved = shrunk(gram, cross, known, constant=task.intercept, about=about)
         product, others = data.exact_cross(residuals(flat + moved), _CLIPS)
         squares, many = _released(self.spread, others, source)
         clip = clip_of(float(squares), float(many), self.spread.sigma)

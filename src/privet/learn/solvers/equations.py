@@ -48,20 +48,40 @@ def solved(
     task: Task, gram: Array, cross: Array, start: Array, noise: Noise, edge: float, ridge: float, about: float = 0.0
 ) -> dict[str, Any]:
     """The answer of a fit: `start` moved by what the equation gram d = cross says, with and without shrinkage; `about` is
-    the variance of its constant, where something is known of it."""
+    the variance of its constant, where something is known of it.
+
+    The ridge comes last. It is no datum: with it, the equations would seem to tell that slopes are 0, and every prior that
+    is wide enough for the others would look wrong.
+    """
     penalty = penalties(task, ridge)
     whole, rest = gram + np.diag(penalty), cross - penalty * start
-    moved = shrunk(whole, rest, noise, constant=task.intercept, about=about)
+    found = start + shrunk(gram, cross, noise, constant=task.intercept, about=about)
+    if ridge > 0.0:
+        found = penalised(found, gram, penalty)
     free = plain(whole, rest, edge)
     if free is None:
-        center, spread = start + moved, np.full_like(gram, np.inf)
+        center, spread = found, np.full_like(gram, np.inf)
     else:
         center, spread = start + free, covariance(whole, free, noise, penalty)
     return {
-        "coefficients": start + moved,
+        "coefficients": found,
         "center": center,
         "covariance": spread,
         "gram": whole,
         "noise": np.array([*noise, edge]),
         "start": start,
     }
+
+
+def penalised(free: Array, gram: Array, penalty: Array) -> Array:
+    """The w that minimises (w - free)^T gram (w - free) + sum of penalty w^2, for what is positive in a noisy Gram: where
+    `free` solves normal equations, this is ridge regression.
+
+    >>> penalised(np.array([2.0, 1.0]), np.diag([3.0, 3.0]), np.array([3.0, 0.0])).tolist()
+    [1.0, 1.0]
+    """
+    values, turn = np.linalg.eigh(gram)
+    if values[-1] <= 0.0:
+        return free
+    seen = (turn * np.maximum(values, 1e-9 * values[-1])) @ turn.T
+    return np.asarray(free - np.linalg.solve(seen + np.diag(penalty), penalty * free))

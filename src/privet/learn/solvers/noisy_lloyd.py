@@ -30,7 +30,8 @@ _ROUNDS = 20
 class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
     """Centres of clusters of unit rows. Each round counts and adds up the rows nearest to each centre, in one noisy vector.
 
-    A cluster that looks empty starts again at a public point.
+    A cluster that looks empty starts again at a public point. Where columns were divided by public scales, the nearest
+    centre is the nearest in the units of the data.
 
     **Guarantee:** `rounds` releases of the same noise, composed.
     **Sensitivity:** l2: a row of length at most 1 and its count: sqrt2 under add/remove; 2 under replace.
@@ -82,7 +83,7 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
                 if many <= blur:
                     centers[k] = unused.pop(0)
                 else:
-                    centers[k] = _inside(np.array(summed) / many)
+                    centers[k] = _inside(np.array(summed) / many, self.task)
         return centers
 
     @classmethod
@@ -106,9 +107,11 @@ def exact_clusters(task: Task, records: Records, centers: Array) -> Any:
 
 def _clusters(task: Task, records: Records, centers: Array) -> Any:
     total = Total((len(centers), 1 + task.features))
-    half = 0.5 * np.square(centers).sum(axis=1)
+    widths = np.ones(task.features) if task.scales is None else np.array(task.scales) / max(task.scales)
+    toward = centers * widths**2
+    half = 0.5 * (centers * toward).sum(axis=1)
     for rows, _ in tiles(task, records):
-        scores = np.stack([exact_margins(rows, center) - lift for center, lift in zip(centers, half, strict=True)])
+        scores = np.stack([exact_margins(rows, center) - lift for center, lift in zip(toward, half, strict=True)])
         member = (scores.argmax(axis=0)[:, None] == np.arange(len(centers))).astype(np.float64)
         counts = member.sum(axis=0) * float(STEPS**2)
         total.add(np.concatenate([counts[:, None], member.T @ rows * STEPS], axis=1))
@@ -145,5 +148,8 @@ def _root(columns: int) -> float:
     return r
 
 
-def _inside(point: Array) -> Array:
+def _inside(point: Array, task: Task) -> Array:
+    """Where rows can be: in the box of columns within public bounds, in the unit ball."""
+    if task.scales is not None:
+        point = np.clip(point, -1.0 / task.length, 1.0 / task.length)
     return np.asarray(point / max(1.0, float(np.linalg.norm(point))))

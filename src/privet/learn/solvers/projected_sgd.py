@@ -154,6 +154,10 @@ class ProjectedSGDFit(OnRecords, Algorithm[Any, Any]):
     def loss(self) -> PrivacyLoss:
         return Repeated(FixedSampled(self.noise.loss, 1, self.rows), self.steps)
 
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        self.task.admit_number(value, self.rows)
+
     def _run(self, prepared: Records, source: Source) -> Array:
         data = GridRows(self.task, prepared)
         if data.exact_count() != self.rows:  # public: no neighbour under replace has another number

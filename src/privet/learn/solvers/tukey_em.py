@@ -12,7 +12,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array, exp_capped, ndtri, round_up, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
-from privet.errors import InvalidParameter
+from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.problem.array_records import dense
@@ -44,7 +44,9 @@ class TukeyEM(Solver):
     Records go to parts at random. A test for the share `test_share` of epsilon makes sure that few records cannot move the
     region of deep points far; where it is not passed the fit fails (`ReleaseFailed`), and is paid for. No noise grows with
     the number of columns, but there must be many records: about `models` times ten for each column. `models` is chosen
-    from epsilon, delta and the columns unless it is given, `least` (a quarter of them) is the depth that is asked for.
+    from epsilon, delta and the columns unless it is given, `least` (a quarter of them) is the depth that is asked for. A
+    part with fewer records than coefficients counts against the test. `rows`, the number of records where it is
+    public, says before anything is paid whether there are enough.
 
     >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = TukeyEM().plan(task, Squared(), Guarantee(1.0, 1e-6))
@@ -55,6 +57,7 @@ class TukeyEM(Solver):
     models: int | None = None
     least: int | None = None
     test_share: float = 0.5
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         set_frozen(self, test_share=open_fraction("test_share", self.test_share))
@@ -62,6 +65,8 @@ class TukeyEM(Solver):
             set_frozen(self, models=count("models", self.models, 4))
         if self.least is not None:
             set_frozen(self, least=count("least", self.least, 1))
+        if self.rows is not None:
+            set_frozen(self, rows=count("rows", self.rows, 0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
         check_squared(task, loss)
@@ -80,8 +85,11 @@ class TukeyEM(Solver):
             made = TukeyFit(**facts, models=self.models, least=least)
             if least - 1 < made.threshold:  # no data have a larger distance
                 raise InvalidParameter("the test would hardly ever be passed: give more models=, or leave models= out")
-            return made
-        return _smallest_plan(facts)
+        else:
+            made = _smallest_plan(facts)
+        if self.rows is not None and self.rows < made.needed:
+            raise InvalidParameter(_too_few(made.needed))
+        return made
 
 
 def _models_reach(unit: Unit) -> Sensitivity:
@@ -141,6 +149,16 @@ class TukeyFit(OnRecords, Mechanism[Any, Any]):
         """By how much the logarithm of a point's weight grows with its depth."""
         return self.epsilon / (2.0 * self.task.unit.group_size)
 
+    @property
+    def needed(self) -> int:
+        """So many records at least, or most parts have fewer of them than there are coefficients."""
+        return self.models * self.task.dimension
+
+    def _admit(self, value: Any) -> None:
+        super()._admit(value)
+        if self.task.unit.relation == "replace" and value.length is not None and value.length < self.needed:
+            raise InvalidData(_too_few(self.needed))
+
     def _prepare(self, value: Records) -> Array:
         """Rows with their targets in whole steps, as doubles."""
         parts = [
@@ -150,42 +168,46 @@ class TukeyFit(OnRecords, Mechanism[Any, Any]):
         return np.concatenate([np.empty((0, self.task.dimension + 1)), *parts])
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
-        models = np.sort(self._models(prepared, runs, source), axis=1)
-        kinds, places = np.unique(models.reshape(runs, -1), axis=0, return_inverse=True)
+        kinds, places = np.unique(self._models(prepared, runs, source), axis=0, return_inverse=True)
         made = np.empty((runs, self.task.dimension))
         for k, kind in enumerate(kinds):  # of one run there is one; many runs on few records have many alike
             mine = np.flatnonzero(places.ravel() == k)
-            made[mine] = self._released(Boxes(kind.reshape(self.models, -1)), len(mine), source)
+            boxes = Boxes(kind[:-1].reshape(self.models, -1))
+            made[mine] = self._released(boxes, int(kind[-1]), len(mine), source)
         return made
 
     def _models(self, rows: Array, runs: int, source: Source) -> Array:
-        """One model for each part, in steps of the grid. A record's part does not depend on what it holds, or on others."""
+        """For each run the models of all parts, in steps of the grid and sorted, and how many parts have fewer records than
+        coefficients. A record's part does not depend on what it holds, or on others."""
         drawn = noise.uniform_int(bound=self.models, size=runs * len(rows), source=source)
         parts = np.asarray(drawn, dtype=np.int64) + self.models * np.repeat(np.arange(runs), len(rows))
         order = np.argsort(parts, kind="stable")
         filled, starts = np.unique(parts[order], return_index=True)
         pieces = np.split(order % max(len(rows), 1), starts[1:]) if len(filled) else []
         grams = np.zeros((runs * self.models, rows.shape[1], rows.shape[1]))
+        thin = np.ones(len(grams), dtype=bool)
         for place, piece in zip(filled, pieces, strict=True):
-            grams[place] = exact_gram(rows[piece])
-        return exact_models(grams).reshape(runs, self.models, -1)
+            grams[place], thin[place] = exact_gram(rows[piece]), len(piece) < self.task.dimension
+        made = np.sort(exact_models(grams).reshape(runs, self.models, -1), axis=1)
+        return np.column_stack([made.reshape(runs, -1), thin.reshape(runs, -1).sum(axis=1)])
 
-    def _released(self, boxes: "Boxes", runs: int, source: Source) -> Array:
+    def _released(self, boxes: "Boxes", thin: int, runs: int, source: Source) -> Array:
         limit = Fraction(round_up(self.threshold, 8.0)) + Fraction(self.test.step) / 2  # as the noise is on a grid
-        seen = self.test._protect(Fraction(self.exact_distance(boxes)), runs, source)
+        seen = self.test._protect(Fraction(self.exact_distance(boxes, thin)), runs, source)
         chosen = self._deep_points(boxes, runs, source)  # drawn in any case, so that time says less
         refused = np.full(self.task.dimension, np.nan)
         return np.array([point if near >= limit else refused for near, point in zip(seen, chosen, strict=True)])
 
-    def exact_distance(self, boxes: "Boxes") -> int:
+    def exact_distance(self, boxes: "Boxes", thin: int = 0) -> int:
         """How many models can change before a neighbour could have too much weight on its outermost levels, or -1: not
-        releasable. Each comparison is one of whole numbers, so one model moves it by at most 1.
+        releasable. Each comparison is one of whole numbers, so one model moves it by at most 1. `thin` parts, beyond one in
+        eight, take from it: models of too few records are near zero, and agree with each other.
         """
         low, high = -1, self.least - 1
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._safe(boxes.counts, middle) else (low, middle - 1)
-        return low
+        return min(low, self.least - 1 + self.models // 8 - thin)
 
     def _safe(self, counts: list[int], changed: int) -> bool:
         first = self.least + self.task.unit.group_size + changed
@@ -212,14 +234,18 @@ class TukeyFit(OnRecords, Mechanism[Any, Any]):
     def examples(cls) -> Iterable[Example]:
         # One model is apart from the others, all of them zero, and comes one step closer to the level that counts: that
         # shows in the test, which has half of the price.
-        one = np.array([[1.0]])
+        rows, goals = np.ones((161, 1)), np.append(np.zeros(160), 1.0)
         for unit, other in (
-            (Unit(), ArrayRecords(one[:0], np.zeros(0))),
-            (Unit("replace"), ArrayRecords(0 * one, [0.0])),
+            (Unit(), ArrayRecords(rows[:-1], goals[:-1])),
+            (Unit("replace"), ArrayRecords(rows, np.zeros(161))),
         ):
             task = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0), unit=unit)
             made = TukeyEM(models=16, least=4).plan(task, Squared(), Guarantee(4.0, 0.01))
-            yield Example(made, ArrayRecords(one, np.ones(1)), other, Guarantee(4.0, 0.01), detects=0.25)
+            yield Example(made, ArrayRecords(rows, goals), other, Guarantee(4.0, 0.01), detects=0.25)
+
+
+def _too_few(needed: int) -> str:
+    return f"TukeyEM needs more records for this promise, {needed:,} or better ten times as many: take BoostedSSP()"
 
 
 @cache
