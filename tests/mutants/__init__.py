@@ -6,6 +6,7 @@ from tests.mutants.audit import AUDIT
 from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
 from tests.mutants.ledger import LEDGER
+from tests.mutants.ledger_chain import LEDGER_CHAIN
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.payment import PAYMENT
@@ -21,6 +22,7 @@ ROOMS = (
     LEARN,
     LEARN_MORE,
     LEDGER,
+    LEDGER_CHAIN,
     MECHANISMS,
     NOISE,
     PAYMENT,
