@@ -84,6 +84,14 @@ from privet.testing.laws.numbers import (
     check_sound as check_sound,
     check_targets_monotone as check_targets_monotone,
 )
+from privet.testing.laws.strategies import (
+    StrategyExample as StrategyExample,
+    check_answers_come_back as check_answers_come_back,
+    check_error_is_that_of_the_noise as check_error_is_that_of_the_noise,
+    check_sensitivity_is_brute_force as check_sensitivity_is_brute_force,
+    check_strategy as check_strategy,
+    example_strategies as example_strategies,
+)
 from privet.testing.laws.tightness import (
     check_inverse as check_inverse,
     check_monotone as check_monotone,
