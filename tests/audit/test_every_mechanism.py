@@ -13,7 +13,15 @@ LEVEL = testing.alarm_level("mechanisms", of=2 * len(EXAMPLES))  # the slow run 
 IDS = [f"{example.mechanism.name}-{place}" for place, example in enumerate(EXAMPLES)]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+# The first example of each mechanism always; the others in the slow run, which audits all of them at length as well.
+FIRST = {example.mechanism.name: place for place, example in reversed(list(enumerate(EXAMPLES)))}
+QUICK = [
+    pytest.param(example, marks=[] if FIRST[example.mechanism.name] == place else [pytest.mark.slow])
+    for place, example in enumerate(EXAMPLES)
+]
+
+
+@pytest.mark.parametrize("example", QUICK, ids=IDS)
 def test_the_price_survives_an_audit(example):
     testing.check_survives_audit(example, runs=4_000, alpha=LEVEL)
 
@@ -51,6 +59,11 @@ def test_an_example_that_detects_nothing_fails_the_suite():
     lenient = mechanisms.Example(blind.mechanism, 0.0, 1.0, detects=0.9)
     with pytest.raises(AssertionError, match="half of its price"):
         testing.check_audit_can_fail(lenient)
+
+
+def test_one_example_of_every_mechanism_is_always_audited():
+    quick = {param.values[0].mechanism.name for param in QUICK if not param.marks}
+    assert quick == set(mechanisms.registered_mechanisms())
 
 
 def test_every_mechanism_has_examples():

@@ -79,7 +79,9 @@ class Scout:
                 subject.wants_rows = (targets := targets_of(left, right, subject.marks)) is not None
                 worlds = self.crew.both(subject, left, right, each, released=0)
                 encoder = fit(*worlds, self.strain, targets=targets, direction=direction_of(left, right))
-                tallies = Tallies(encoder.columns(worlds[0]), encoder.columns(worlds[1]), self.kinds)
+                tallies = Tallies(
+                    encoder.columns(worlds[0]), encoder.columns(worlds[1]), self.kinds, strain=self.strain
+                )
                 scores.append(tallies.suspects(self.strain, 1)[0].score)
             keep = 1 if len(pairs) <= _FINALISTS else _FINALISTS
             best = np.argsort(-np.array(scores), kind="stable")[:keep]
@@ -89,7 +91,7 @@ class Scout:
     def search(self, left: Any, right: Any, runs: int, *, suspects: int) -> Search:
         """Choose so many suspects, and an event that measures epsilon, on a share of the runs."""
         encoder, learned, scouts, spent = self._scouted(left, right, runs)
-        tallies = Tallies(scouts[0], scouts[1], self.kinds, learned if _crosswise(encoder, runs) else ())
+        tallies = Tallies(scouts[0], scouts[1], self.kinds, learned if _crosswise(encoder, runs) else (), self.strain)
         chosen: list[Candidate] = tallies.suspects(self.strain, suspects)
         if chosen[0].score <= 0.0:  # nothing that can be read speaks against the claim: no need for the other runs
             self.refuse_unanswered(encoder, left, scouts)

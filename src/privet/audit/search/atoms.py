@@ -10,7 +10,9 @@ from privet.audit.search.classifier import FEWEST, MOST, Learned, logistic, mode
 
 _OFTEN = 0.02  # of the runs: a value that deserves a weight of its own
 _FLAGS, _MOST_FLAGS = 16, 128  # of one column, and of all
-_ROWS = 256  # whole answers that have a score of their own
+_ROWS = 8_192  # whole answers that have a score of their own
+_SHARE = 0.1  # of the runs: whole answers that come again must make up so much
+_PRIOR = 1.0  # runs of each world by which a score is drawn towards 0: a few sightings are mostly luck
 _LIMIT = 8.0
 
 
@@ -105,15 +107,20 @@ def _frequent(column: Array) -> tuple[list[float], bool]:
 
 
 def odds_of(left: dict[str, Array], right: dict[str, Array]) -> Odds | None:
-    """None where few whole answers are seen twice, or runs are few."""
+    """None where hardly any whole answer is seen twice, or runs are few.
+
+    However many answers there are, each that is seen more than once has a score: where they are many, none of them tells
+    much by itself, and all those that speak for one world do together.
+    """
     if "row" not in left or "row" not in right or min(len(left["row"]), len(right["row"])) < FEWEST:
         return None
     sides = [side["row"][:MOST] for side in (left, right)]
     values, times = np.unique(np.concatenate(sides), return_counts=True)
     often = np.argsort(-times, kind="stable")[:_ROWS]
     kept = np.sort(often[times[often] > 1])
-    if times[kept].sum() < 0.5 * times.sum():
+    if times[kept].sum() < _SHARE * times.sum():
         return None
     seen = [np.bincount(np.searchsorted(values, side), minlength=len(values))[kept] for side in sides]
-    scores = np.log((seen[0] + 0.5) / (len(sides[0]) + 1.0)) - np.log((seen[1] + 0.5) / (len(sides[1]) + 1.0))
+    rates = [(times + _PRIOR) / (len(side) + 2.0 * _PRIOR) for times, side in zip(seen, sides, strict=True)]
+    scores = np.log(rates[0]) - np.log(rates[1])
     return Odds("row", values[kept], np.round(scores, 6))

@@ -34,7 +34,8 @@ class Tallies:
     """All events of the wanted kinds, counted in both worlds.
 
     `scores` names features by which each run was judged by another rule than the tested runs will be: their half-lines
-    mean the same under either rule, their single values do not.
+    mean the same under either rule, their single values do not. `strain` is the claim: rare values that lie far outside
+    of it are looked at besides the frequent ones.
 
     >>> side = {"form": np.zeros(4), "value[0]": np.array([0.0, 1.0, 2.0, 3.0])}
     >>> Tallies(side, side, frozenset({"threshold"})).events
@@ -47,11 +48,14 @@ class Tallies:
         right: dict[str, Array],
         kinds: frozenset[str],
         scores: Collection[str] = (),
+        strain: Strain | None = None,
     ) -> None:
         self._n, self._n_out, self._scores = len(left["form"]), len(right["form"]), frozenset(scores)
         sides = [_wanted(side, kinds) for side in (left, right)]
         self._groups = [
-            group for group in tally(*sides) if group.thresholds.size and group.kind in kinds and self._sensible(group)
+            group
+            for group in tally(sides[0], sides[1], None if strain is None else strain.depth)
+            if group.thresholds.size and group.kind in kinds and self._sensible(group)
         ]
         self._shifts: dict[str, Shift] = {}
         if max(self._n, self._n_out) <= _MODELLED:

@@ -1,6 +1,6 @@
 """Events: yes-or-no questions about one run, proposed from some runs and tested on others."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,6 +10,7 @@ from privet._numerics import Array
 
 Relation = Literal["at least", "at most", "equal to", "between"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
+Depth = Callable[[Array, Array, int, int], Array]  # of counts in both worlds, of so many runs
 _THRESHOLDS = 96
 _ATOMS = 24
 KINDS = (
@@ -107,8 +108,10 @@ class Tally:
         return Event(self.feature, self.relation, float(self.thresholds[index]), upper)
 
 
-def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
+def tally(left: dict[str, Array], right: dict[str, Array], depth: Depth | None = None) -> Iterator[Tally]:
     """Thresholds and windows at quantiles of both worlds together and the most frequent atoms, counted in both worlds.
+
+    `depth` says how far counts lie outside a claim: with it the atoms that lie furthest are there too, however rare.
 
     >>> columns = {"value[0]": np.array([1.0, 1.0, 2.0])}
     >>> [(t.relation, t.thresholds.tolist(), t.left.tolist()) for t in tally(columns, columns)]
@@ -126,7 +129,7 @@ def tally(left: dict[str, Array], right: dict[str, Array]) -> Iterator[Tally]:
             yield Tally(name, "at most", cuts, below[0][1], below[1][1])
             if len(cuts) > 4:
                 yield from _windows(name, pooled, a, b)
-        atoms = _atoms(pooled, a, b)
+        atoms = _atoms(pooled, a, b, (len(left[name]), len(right[name])), depth)
         counts = [np.searchsorted(s, atoms, "right") - np.searchsorted(s, atoms, "left") for s in (a, b)]
         yield Tally(name, "equal to", atoms, *counts)
 
@@ -161,11 +164,15 @@ def _lightened(pooled: Array) -> Array:
     return pooled if times.max() <= 4 * most else np.repeat(pooled[new], np.minimum(times, most))
 
 
-def _atoms(pooled: Array, a: Array, b: Array) -> Array:
-    """The values seen most often, and those seen most unequally often; none that is seen only once."""
+def _atoms(pooled: Array, a: Array, b: Array, runs: tuple[int, int], depth: Depth | None) -> Array:
+    """The values seen most often, those seen most unequally often, and those that lie furthest outside the claim; none
+    that is seen only once.
+    """
     values, counts = np.unique(pooled, return_counts=True)
     values = values[counts > 1]
     hits = [np.searchsorted(s, values, "right") - np.searchsorted(s, values, "left") for s in (a, b)]
-    orders = (hits[0] + hits[1], np.abs(hits[0] * b.size - hits[1] * a.size))
+    orders = [hits[0] + hits[1], np.abs(hits[0] * b.size - hits[1] * a.size)]
+    if depth is not None and values.size > _ATOMS:
+        orders += [depth(hits[0], hits[1], *runs), depth(hits[1], hits[0], *runs[::-1])]
     atoms: Array = np.unique(np.concatenate([values[np.argsort(-order, kind="stable")[:_ATOMS]] for order in orders]))
     return atoms
