@@ -155,27 +155,6 @@ plant(
     "tests/learn/test_tolerance.py -k refused",
 )
 plant(
-    "adassp: the exact eigenvalue decides on the ridge",
-    "learn:AdaSSPFit._run",
-    "ridge = self._ridge(seen)",
-    "ridge = self._ridge(low)",
-    "tests/learn/test_steering.py",
-)
-plant(
-    "boosted: the exact spread decides on the clip",
-    "learn:BoostedFit._with_slopes",
-    "clip = clip_of(float(squares), float(many), self.spread.sigma)",
-    "clip = clip_of(*(each / STEPS**2 for each in others), self.spread.sigma)",
-    "tests/learn/test_steering.py",
-)
-plant(
-    "coordinates: exact sizes decide on the clip",
-    "learn:CoordinateFit._moved",
-    "found = quantile_of_sizes(np.asarray(noisy),",
-    "found = quantile_of_sizes(columns.sizes(lengths, self.clip),",
-    "tests/learn/test_steering.py",
-)
-plant(
     "minimum: rounding is not certified",
     "learn:Objective._rounding",
     "return _UNIT * (records * each + tiles + sums + rest)",

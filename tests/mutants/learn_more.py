@@ -1,4 +1,4 @@
-"""More bugs in private learning: several classes, and persons with several rows."""
+"""More bugs in private learning: several classes, persons with several rows, and numbers that steer."""
 
 from tests.mutants.mutant import Table
 
@@ -63,4 +63,28 @@ plant(
     "return 1 if isinstance(self.rows, NoisyGDFit | StatisticsFit) and self.rows.by_person else self.max_rows",
     "return 1",
     "tests/learn/test_person_sums.py -k 'price_is_that_of_one'",
+)
+
+# --- numbers that steer ---
+
+plant(
+    "adassp: the exact eigenvalue decides on the ridge",
+    "learn:AdaSSPFit._run",
+    "ridge = self._ridge(seen)",
+    "ridge = self._ridge(low)",
+    "tests/learn/test_steering.py",
+)
+plant(
+    "boosted: the exact spread decides on the clip",
+    "learn:BoostedFit._with_slopes",
+    "clip = clip_of(float(squares), float(many), self.spread.sigma)",
+    "clip = clip_of(*(each / STEPS**2 for each in others), self.spread.sigma)",
+    "tests/learn/test_steering.py",
+)
+plant(
+    "coordinates: exact sizes decide on the clip",
+    "learn:CoordinateFit._moved",
+    "found = quantile_of_sizes(np.asarray(noisy),",
+    "found = quantile_of_sizes(columns.sizes(lengths, self.clip),",
+    "tests/learn/test_steering.py",
 )
