@@ -278,6 +278,7 @@ def pair(twin, target=None):
         (testing.check_paid_once, Example(toy.Strays(), toy.LEFT, toy.RIGHT)),
         (testing.check_replay_sees_nothing, Example(toy.Leaking(), toy.LEFT, toy.RIGHT)),
         (testing.check_exact_numbers_are_seen, Example(toy.Steered(), toy.LEFT, toy.RIGHT)),
+        (testing.check_exact_numbers_stay_inside, Example(toy.Leaking(), toy.LEFT, toy.RIGHT)),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )

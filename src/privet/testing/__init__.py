@@ -32,6 +32,7 @@ from privet.testing.conduct import (
     check_every_coin_is_from_noise as check_every_coin_is_from_noise,
     check_nothing_private_is_said as check_nothing_private_is_said,
 )
+from privet.testing.flows import check_exact_numbers_stay_inside as check_exact_numbers_stay_inside
 from privet.testing.labelled import Labelled as Labelled
 from privet.testing.law import law_of as law_of, laws_of as laws_of, laws_run as laws_run
 from privet.testing.laws.combinators import (

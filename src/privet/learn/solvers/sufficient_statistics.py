@@ -141,7 +141,7 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         """The noisy matrix: `SymmetricGaussian` takes it as it is, `Ball` as a vector of its upper half."""
         if isinstance(self.noise, SymmetricGaussian):
             return np.asarray(self.noise.release(gram, source=source).value)
-        return _from_half(self.noise.release(_half(gram), source=source).value, len(gram))
+        return _from_half(self.noise.release(_half(gram), source=source).value, self.task.dimension + 1)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

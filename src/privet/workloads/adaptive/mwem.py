@@ -80,7 +80,7 @@ class MWEM(AdaptiveStrategy):
         shape = task.workload.shape
         rows = int(total.release(int(cells.sum()), source=source).value)
         exact = np.rint(task.workload.answers(cells.reshape(shape))).astype(np.int64)  # whole already
-        queries = np.empty((0, len(cells)))
+        queries = np.empty((0, task.workload.cells))
         measured = np.empty(0, dtype=np.int64)
         for _ in range(self.rounds):
             fitted = weights_fit(max(1.0, float(rows)), queries, measured, passes=self.passes).reshape(shape)
