@@ -238,6 +238,8 @@ def test_copies_and_clones_reach_one_ledger():
 def test_searches_pay_for_every_fit_from_one_ledger_and_say_so(jobs, tmp_path):
     with pv.Ledger.create(str(tmp_path / "books"), budget=pv.Budget(20.0, 1e-3)) as ledger:
         model = learn.LogisticRegression(epsilon=0.5, delta=1e-6, row_norm=3.0, classes=[0, 1])
+        if jobs > 1:  # workers do not carry the block: the model takes its ledger along
+            model.set_params(ledger=ledger)
         grid = GridSearchCV(model, {"row_norm": [1.0, 3.0]}, cv=2, n_jobs=jobs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
