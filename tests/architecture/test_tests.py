@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from privet import mechanisms, noise, privacy, testing
+from privet import mechanisms, noise, privacy, testing, workloads
+from privet.learn import losses
 from tests import fixed_coins
 from tests.architecture.source import ROOT, Function, suite_modules
 from tests.fixed_coins import COINS
@@ -62,6 +63,8 @@ def test_a_law_that_did_not_run_is_named():
         for members, subjects in (
             (privacy.registered_kinds(), ("loss", "accountant")),
             (mechanisms.registered_mechanisms(), ("mechanism",)),
+            (losses.registered_losses(), ("training loss",)),
+            (workloads.registered_strategies(), ("strategy",)),
             ({"list": None}, ("losses",)),
         )
         for subject in subjects

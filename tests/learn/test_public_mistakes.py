@@ -168,9 +168,11 @@ def test_of_pure_promises(solver):
 
 def test_records_of_the_right_number_are_taken():
     """What the refusals above are about is wrong, not the solvers."""
-    for name, solver in (("logistic", S.BoltOn(rows=N)), ("logistic", S.ProjectedSGD(rows=N, steps=20))):
-        made(name, COLUMNS, solver=solver, unit=REPLACE, **DELTA).fit(*rows_for(name, N, COLUMNS))
-    made("logistic", COLUMNS, **DELTA).fit(sparse.csr_array(rows_for("logistic", N, COLUMNS)[0]), np.arange(N) % 2)
+    for solver in (S.BoltOn(rows=N), S.ProjectedSGD(rows=N, steps=20)):
+        model = made("logistic", COLUMNS, solver=solver, unit=REPLACE, **DELTA).fit(*rows_for("logistic", N, COLUMNS))
+        assert np.isfinite(model.coef_).all()
+    rows = sparse.csr_array(rows_for("logistic", N, COLUMNS)[0])
+    assert made("logistic", COLUMNS, **DELTA).fit(rows, np.arange(N) % 2).coef_.shape == (1, COLUMNS)
 
 
 def test_too_few_records_for_tukey_are_no_zeros():
