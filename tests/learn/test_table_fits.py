@@ -10,12 +10,14 @@ import pytest
 import privet as pv
 from privet import learn, noise
 from privet.errors import InvalidData, InvalidParameter, KeyConflict, MixedUnits, PrivetError
+from privet.learn.encoding import Encoding
 from privet.learn.losses import Logistic
 from privet.learn.problem import Classes, GridRows, TableRecords, Task, gradient_grid, person_rows
 from privet.learn.problem.person_rows import bounded_rows
 from privet.learn.solvers import NoisyGD, ObjectivePerturbation, PersonFit, Preconditioned, SufficientStatistics
 from privet.privacy import Guarantee, Unit
 from privet.tables.data import Data
+from privet.tables.plan import Source as Table
 
 RNG = np.random.default_rng(3)
 N = 700
@@ -400,3 +402,19 @@ def test_a_table_without_a_piece_adds_up_to_nothing(monkeypatch):
     monkeypatch.setattr(SparkRows, "exact_parts", lambda self, part: [])
     records._apart, records._spark = True, SparkRows(records.scan, {})
     assert records.exact_added(lambda piece: sum(len(chunk.rows) for chunk in piece.chunks())) == 0
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+def test_a_plan_about_rows_is_not_run_on_rows_of_persons(by_person):
+    """It was charged, and failed then: its price is that of a row, which nobody has bounded."""
+    person = pv.Person("who", max_rows=2)
+    data = {"x": np.ones(4, dtype=int), "y": np.ones(4, dtype=int), "who": np.array([1, 1, 2, 3])}
+    columns = {"x": pv.Int(-1, 1), "y": pv.Int(0, 1)}
+    records = TableRecords(Table("few", tuple(columns.items()), person), Data({"few": data}), Encoding(columns, "y"))
+    task = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1)))
+    plan = NoisyGD(steps=2, clip_norm=0.5, by_person=by_person).plan(task, Logistic(), Guarantee(1.0, 1e-5))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-3))
+    before = len(list(ledger.entries()))
+    with pytest.raises(InvalidData, match="about persons alone"):
+        ledger.release(plan, records)
+    assert len(list(ledger.entries())) == before

@@ -49,6 +49,11 @@ class Records(ABC):
         """Whether chunks say whose records they are: public."""
         return False
 
+    @property
+    def unbounded(self) -> bool:
+        """Whether these are rows of persons of which nobody has chosen a bounded number yet: no fit of rows takes them."""
+        return False
+
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
         """The records in pieces, each time in the same order: not releasable."""

@@ -83,6 +83,10 @@ class TableRecords(Records):
     def about_persons(self) -> bool:
         return self.scan.persons
 
+    @property
+    def unbounded(self) -> bool:
+        return self.scan.persons and self._salts is None
+
     def exact_added(self, part: Callable[[Records], Any]) -> Any:
         if not self._apart:
             return part(self)
@@ -98,7 +102,7 @@ class TableRecords(Records):
 
     @property
     def _chosen_by(self) -> Salts | None:
-        if self.scan.persons and self._salts is None:
+        if self.unbounded:
             raise InvalidData("rows of persons are read by a release about persons alone")
         return self._salts
 

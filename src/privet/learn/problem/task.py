@@ -87,6 +87,10 @@ class Task:
         """Refuse records of the wrong type, kind or number of columns: from public facts."""
         if not isinstance(records, Records):
             raise InvalidData("a plan is run on records: the estimator's fit(X, y) makes them")
+        if records.unbounded:  # a plan is priced for rows; what a person may change is priced by `PersonFit`
+            raise InvalidData(
+                "rows of persons are read by a release about persons alone: the estimator's fit makes one"
+            )
         if records.columns != self.features:
             raise InvalidData(f"the rows must have {self.features} columns")
         if records.sparse and self.centers is not None and any(self.centers):

@@ -19,11 +19,13 @@ from privet.mechanisms import Algorithm, Mechanism
 from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import ApproxLoss, Composed, Guarantee, PrivacyLoss, Unit, per_person, to_replace
+from privet.tables.bounded import Salts
 from privet.tables.columns import Int
 from privet.tables.data import Data, drawn_salts
 from privet.tables.person import Person
 from privet.tables.plan import Source as Table
 
+_ANY: Salts = (0, 0, 0, 0, 0)  # for what is asked of records before any of them is read
 Planner = Callable[[Unit, Guarantee], Mechanism[Any, Any]]
 
 
@@ -126,7 +128,7 @@ class PersonFit(Algorithm[Any, Any]):
             raise InvalidData("the table keeps more rows of a person than the fit was planned for")
         if value.scan.rows.unit.unit != self.about:
             raise InvalidData("the table is about other persons, or another relation, than the fit was planned for")
-        self.rows.check(value)
+        self.rows.check(value.salted(_ANY))
 
     def _run(self, prepared: Any, source: Source) -> Any:
         records = prepared.salted(self._coins("salt", drawn_salts, source))
