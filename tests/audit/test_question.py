@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+import privet as pv
 from privet import audit, mechanisms, noise, privacy
 from privet.audit.claim import as_claim
 from privet.audit.neighbours import Tables, stratum_of
@@ -15,7 +16,7 @@ from privet.audit.question import drawn_by_strata, same_input
 from privet.audit.search.overheard import Ears
 from privet.audit.search.reading import read
 from privet.audit.search.rows import Marks
-from privet.errors import InvalidParameter, PrivetError
+from privet.errors import InvalidParameter, LedgerError, PrivetError
 
 PAIR = [([1], [1, 1])]
 
@@ -322,3 +323,17 @@ def test_every_record_is_heard_once_and_nobody_listens_afterwards():
     assert not made.handlers
     made.warning("to nobody")
     assert len(ears.heard) == 2
+
+
+def test_an_audit_inside_a_block_costs_nothing():
+    """Its runs were charged one by one until the budget was gone."""
+    laplace = pv.mechanisms.Laplace.for_budget(epsilon=0.05, sensitivity=1.0)
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0)) as ledger:
+        before = len(list(ledger.entries()))
+        with pytest.raises(LedgerError, match="nobody pays for"):
+            pv.audit.mechanism(laplace, runs=50)
+        with pytest.raises(LedgerError, match="nobody pays for"):
+            pv.audit.training(
+                lambda data: laplace.release(len(data)).value, [1], lambda model, canary: model, claim=1.0, runs=8
+            )
+        assert len(list(ledger.entries())) == before

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from privet import accounting, audit, noise, testing
+import privet as pv
+from privet import accounting, audit, learn, noise, testing
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn import ElasticNet, Lasso
 from privet.learn.losses import Huber, Logistic
@@ -381,3 +382,17 @@ def test_clipping_rules_of_the_lecture():
     assert clip_bounds(moments, 2.0, "uniform", wide * 9).tolist() == pytest.approx([2**0.5, 2**0.5])
     assert clip_bounds(moments, 2.0, "lipschitz", wide * 9).tolist() == pytest.approx([2 * 0.9**0.5, 2 * 0.1**0.5])
     assert clip_bounds(moments, 2.0, "lipschitz", wide).tolist() == pytest.approx([1.0, 2 * 0.1**0.5])
+
+
+@pytest.mark.parametrize(
+    "solver", [GreedyCoordinateDescent(), CoordinateDescent()], ids=lambda each: type(each).__name__
+)
+def test_a_loss_without_a_largest_slope_is_clipped_as_others_are(solver):
+    """The bound of a contribution was infinite then: greedy fits failed after payment, others answered noise."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(2_000, 3))
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0, delta=1e-4))
+    model = learn.LinearRegression(
+        epsilon=4.0, delta=1e-6, bounds=(0, 1), bounds_y=(0, 1), solver=solver, ledger=ledger
+    )
+    assert np.isfinite(model.fit(rows, rows[:, 0]).coef_).all()

@@ -1,10 +1,12 @@
 """A law of the room: whatever the records are, a fit that was paid for comes to an end, and says nothing about them."""
 
+import datetime as dt
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import privet as pv
@@ -132,3 +134,19 @@ def test_the_law_catches_what_depends_on_records(monkeypatch):
     check_fits_whatever_the_records(model, np.ones((5, COLUMNS)), labels)
     with pytest.raises(AssertionError, match="the fit failed"):
         check_fits_whatever_the_records(model, np.zeros((5, COLUMNS)), labels)
+
+
+ODD = ["x", b"y", 1j, [1], {}, dt.date(2026, 1, 1), None, 2**70, np.datetime64("2026-01-01"), True]
+
+
+@pytest.mark.parametrize("kind", [np.array, list, pd.DataFrame], ids=["array", "list", "frame"])
+def test_an_object_that_is_no_number_is_no_error(kind):
+    """One element of X decided whether a fit was refused, before it was paid for."""
+    for odd in ODD:
+        rows = np.empty((6, 2), dtype=object)
+        rows[:] = 0.25
+        rows[3, 1] = odd
+        if kind is list and isinstance(odd, list):
+            continue  # a list in a list is a shape, not a value
+        given = rows.tolist() if kind is list else kind(rows)
+        check_fits_whatever_the_records(made("scaler", 2, bad_rows="zero", epsilon=1.0, delta=1e-5), given)

@@ -120,3 +120,16 @@ def test_settings_of_the_engine_reach_it(monkeypatch: pytest.MonkeyPatch) -> Non
     other = pv.Table({"a": [4]}, columns=columns, settings={"memory_limit": "2GB"}, name="two")
     with pytest.raises(InvalidParameter, match="memory_limit"):
         table.union(other)
+
+
+@pytest.mark.parametrize(
+    "columns", [{"v": [1, 1], "w": [1]}, {"v": np.ones(2), "w": np.ones(3)}], ids=["lists", "arrays"]
+)
+def test_columns_of_unequal_lengths_cost_nothing(columns):
+    table = pv.Table(columns, columns={"v": pv.Int(0, 1), "w": pv.Int(0, 1)})
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=3.0))
+    before = len(list(ledger.entries()))
+    for query in (table.agg(a=pv.sum("v"), b=pv.sum("w")), table.agg(a=pv.sum("v"))):
+        with pytest.raises(InvalidData, match="one length"):
+            ledger.release(query, epsilon=0.5)
+    assert len(list(ledger.entries())) == before

@@ -29,6 +29,7 @@ from privet.audit.statistics import curve_test, point_lower
 from privet.audit.statistics.curve import box_test
 from privet.audit.trial import BETTING, Bets, Progress, affordable, blocks, told
 from privet.audit.witness import Columns, Encoded, Witness, encoded, one_after_other, with_learned
+from privet.mechanisms.payment import refuse_unpaid_runs
 from privet.privacy import PrivacyLoss
 
 DEPENDS: Verdict = "depends on more than its input"
@@ -139,6 +140,7 @@ def mechanism(
     >>> audit.mechanism(laplace, epsilon=0.3, runs=4000).verdict
     'violated'
     """
+    refuse_unpaid_runs("audit.mechanism")
     price = claim_of(mechanism, claim, epsilon, delta)
     runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
     at = delta_of(price) if delta is None else fraction("delta", delta)

@@ -31,6 +31,7 @@ from privet.audit.statistics import (
     pooled,
 )
 from privet.errors import InternalError, InvalidData, InvalidParameter
+from privet.mechanisms.payment import refuse_unpaid_runs
 from privet.privacy import PrivacyLoss
 
 _PILOT = 0.25  # share of the runs that chooses the threshold of a single canary
@@ -134,6 +135,7 @@ def training(
     >>> training(train, [1.0], score, claim=mean.loss, data=[0.5, 0.0], runs=40, alpha=1e-3).verdict
     'not refuted'
     """
+    refuse_unpaid_runs("audit.training")
     claim = as_claim(claim, delta or 0.0)
     level, runs = open_fraction("alpha", alpha), count("runs", runs, 1)
     at = delta_of(claim) if delta is None else fraction("delta", delta)

@@ -61,6 +61,8 @@ def frame_names(data: Any) -> list[str]:
         raise InvalidData("a table needs at least one column")
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(list(names)):
         raise InvalidData("the columns of a table need names, which are texts and differ")
+    if isinstance(data, Mapping) and len({len(data[name]) for name in names if hasattr(data[name], "__len__")}) > 1:
+        raise InvalidData("the columns of a table must have one length")
     return list(names)
 
 

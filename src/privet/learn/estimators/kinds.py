@@ -30,8 +30,9 @@ _BY_CLASS: tuple[tuple[Any, str], ...] = (
 )
 
 
-def check_kinds(rows: Any) -> None:
-    """Refuse X with a column of dates, durations or texts: by the types of columns, and, of objects, by theirs.
+def check_kinds(rows: Any, *, objects: bool = True) -> None:
+    """Refuse X with a column of dates, durations or texts: by the types of columns, and, of `objects`, by theirs, which
+    are data.
 
     >>> check_kinds(np.zeros((2, 1)))
     >>> check_kinds(np.array([["2026-05-01"]], dtype="datetime64[D]"))
@@ -40,7 +41,7 @@ def check_kinds(rows: Any) -> None:
     privet.errors.InvalidData: X holds dates: make numbers of them by a public rule first, such as days since a fixed day
     """
     for where, kind, values in _columns(rows):
-        found = _named(kind) or (_of_objects(values) if getattr(kind, "kind", None) == "O" else None)
+        found = _named(kind) or (_of_objects(values) if objects and getattr(kind, "kind", None) == "O" else None)
         if found is not None:
             raise InvalidData(f"{where} holds {found}")
 

@@ -30,13 +30,14 @@ _QUOTED = re.compile(r"\narray=.*(?=\nReshape your data)|(?<=Complex data not su
 
 def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True, least: int = 1) -> Any:
     """X as float64 or float32, dense or CSR, with scikit-learn's checks of shape, type and feature names; `least` is how
-    many records there have to be."""
+    many records there have to be. Unless all have to be `finite`, an object that is no number is NaN: what type a single
+    element has is data, and no reason to refuse all of them."""
     if not reset and hasattr(estimator, "encoding_") and hasattr(rows, "columns"):
         raise InvalidData(
             "the model was fitted on a table, whose rows were encoded: give model.encoding_.of(frame).rows, not the frame"
         )
-    rows = _unmasked(rows)
-    check_kinds(rows)
+    rows = _unmasked(rows) if finite else _numbers(_unmasked(rows))
+    check_kinds(rows, objects=finite)
     try:
         return validate_data(
             estimator,
@@ -89,6 +90,28 @@ def _number(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
     except ValueError:  # a signalling NaN
         return math.nan
+
+
+def _numbers(rows: Any) -> Any:
+    """X with the numbers of its objects: of a list or an array of two dimensions, or of each column of a data frame."""
+    if isinstance(rows, list | tuple):
+        try:
+            held = np.array(rows, dtype=object)
+        except (ValueError, TypeError):  # rows of several lengths: scikit-learn says so
+            return rows
+        return _floats(held) if held.ndim == 2 else rows
+    if isinstance(rows, np.ndarray):
+        return _floats(rows) if rows.dtype == object and rows.ndim == 2 else rows
+    if hasattr(rows, "iloc") and getattr(rows, "ndim", 0) == 2:
+        places = [place for place, kind in enumerate(rows.dtypes) if getattr(kind, "kind", "") == "O"]
+        rows = rows.copy() if places else rows
+        for place in places:
+            rows.isetitem(place, _floats(rows.iloc[:, place].to_numpy(dtype=object)))
+    return rows
+
+
+def _floats(held: Array) -> Array:
+    return np.array([_number(_plain(each)) for each in held.ravel().tolist()], dtype=np.float64).reshape(held.shape)
 
 
 def _objects(values: list[Any]) -> Array:

@@ -155,9 +155,12 @@ def clip_bounds(moments: Array, clip: float, rule: str, largest: Array) -> Array
 
     >>> clip_bounds(np.array([3.0, 1.0]), 1.0, "uniform", np.ones(2)).round(4).tolist()
     [0.7071, 0.7071]
+    >>> clip_bounds(np.array([3.0, 1.0]), 1.0, "uniform", np.full(2, np.inf)).round(4).tolist()
+    [0.7071, 0.7071]
     """
     share = np.full(len(moments), 1.0 / len(moments)) if rule == "uniform" else moments / moments.sum()
-    return np.maximum(np.minimum(clip * np.sqrt(share), largest), 1e-9 * largest)
+    least = 1e-9 * np.minimum(clip, largest)  # a loss without a largest slope has no largest contribution either
+    return np.maximum(np.minimum(clip * np.sqrt(share), largest), least)
 
 
 def largest_entries(task: Task) -> Array:
