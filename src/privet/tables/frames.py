@@ -61,9 +61,17 @@ def frame_names(data: Any) -> list[str]:
         raise InvalidData("a table needs at least one column")
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(list(names)):
         raise InvalidData("the columns of a table need names, which are texts and differ")
-    if isinstance(data, Mapping) and len({len(data[name]) for name in names if hasattr(data[name], "__len__")}) > 1:
+    if isinstance(data, Mapping) and len({_length(data[name]) for name in names} - {None}) > 1:
         raise InvalidData("the columns of a table must have one length")
     return list(names)
+
+
+def _length(column: Any) -> int | None:
+    """How long a column is; None for what has no length, and is refused by its type where it is read."""
+    try:
+        return len(column)
+    except TypeError:
+        return None
 
 
 def raw_columns(data: Any, wanted: Mapping[str, Column | None]) -> dict[str, RawColumn]:
