@@ -14,6 +14,7 @@ from privet.audit.question import strain_of
 from privet.audit.search import Crew, Encoder, Subject, World, fit, learn, targets_of
 from privet.audit.search.events import KINDS
 from privet.audit.witness import encoded
+from privet.errors import InvalidParameter
 from privet.mechanisms import Release
 
 ONE = privacy.PureLoss(1.0)
@@ -134,6 +135,10 @@ def test_a_batch_without_runs_has_them_too(kind):
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_small_blocks_of_an_audit_that_may_stop_fit_together(kind):
     """Early stop in blocks of a few runs; nothing is claimed of the verdict."""
+    if kind == "raising":
+        with pytest.raises(InvalidParameter, match="raised in every run"):
+            audit.mechanism(SUBJECTS[kind], claim=ONE, neighbours=[(LEFT, RIGHT)], runs=40, alpha=1e-9, stop=True)
+        return
     with patch("privet.audit.trial._FIRST_BLOCK", 2):
         found = audit.mechanism(SUBJECTS[kind], claim=ONE, neighbours=[(LEFT, RIGHT)], runs=40, alpha=1e-9, stop=True)
     assert found.test.counts.n <= 30

@@ -162,9 +162,9 @@ def test_the_tested_runs_are_never_searched():
 
     tallies, count = scouting.Tallies, witness.Witness.count
 
-    def spying(left, right, kinds, scores=()):
+    def spying(left, right, *how):
         searched.update(np.concatenate((left["value[0]"], right["value[0]"])).tolist())
-        return tallies(left, right, kinds, scores)
+        return tallies(left, right, *how)
 
     def counting(witness, left, right):
         tested.update(np.concatenate((left["value[0]"], right["value[0]"])).tolist())

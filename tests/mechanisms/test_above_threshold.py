@@ -259,7 +259,14 @@ def test_error_bar():
     assert 0.001 < wrong <= 0.1
 
 
-@pytest.mark.parametrize("bad", ["x", None, [1.0], np.array([1.0]), {}])
+@pytest.mark.parametrize("bad", ["x", None])
+def test_what_is_no_number_counts_as_zero(bad):
+    """In a list as well: the type of one element is data."""
+    stream = AboveThreshold(**{**CLASSIC, "threshold": 1e6}).start()
+    assert stream.ask(bad) is False
+
+
+@pytest.mark.parametrize("bad", [[1.0], np.array([1.0]), {}])
 def test_bad_queries(bad):
     stream = AboveThreshold(**CLASSIC).start()
     with pytest.raises(InvalidData):

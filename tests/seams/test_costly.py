@@ -18,7 +18,7 @@ from privet.privacy import PureLoss
 from tests.seams.toy import LEFT, RIGHT, Leaking, NotCharged, Toy
 
 TOTAL = Gaussian.for_budget(epsilon=4.0, delta=1e-5, sensitivity=1.0)
-MOST = 20
+MOST = 25  # the law of numbers that steer replays a few times
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def _fresh_count():
     RUNS.clear()
 
 
-def test_all_laws_together_take_at_most_twenty_releases():
+def test_all_laws_together_take_few_releases():
     example = example_of(Slow())
     for law in testing.MECHANISM_LAWS:
         law(example)

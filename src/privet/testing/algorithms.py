@@ -190,8 +190,13 @@ def check_paid_once(example: Example) -> None:
     if not isinstance(algorithm, Algorithm):
         return
     ledger = Ledger.create("memory:", budget=Budget(epsilon=1e9, delta=0.5), unit=algorithm.unit)
-    with ledger:
-        algorithm.release(example.left)
+    try:
+        with ledger:
+            algorithm.release(example.left)
+    except PrivetError as refused:
+        raise AssertionError(
+            f"{algorithm.name}: a run was not paid as a whole ({type(refused).__name__}); are its parts in other threads?"
+        ) from refused
     charges = [entry for entry in ledger.entries() if entry.kind == "reserve"]
     assert len(charges) == 1, (
         f"{algorithm.name}: one run was charged {len(charges)} times; are its parts in other threads?"

@@ -1,6 +1,7 @@
 """Enrolment of laws: a decorator beside the law is all it takes for it to run over every registered member."""
 
 from collections.abc import Callable
+from copy import copy
 from functools import wraps
 from typing import Any, Literal, ParamSpec, get_args
 
@@ -29,10 +30,12 @@ def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, No
         def recorded(*arguments: _P.args, **keywords: _P.kwargs) -> None:
             if arguments:
                 _RAN.add((law.__name__, _name_of(arguments[0])))
+            # as it was before the law, which may have overwritten what it should not be able to
+            mechanism = copy(getattr(arguments[0], "mechanism", None)) if arguments else None
             try:
                 law(*arguments, **keywords)
             except Exception as failure:
-                _show_own_error(arguments[0] if arguments else None, failure)
+                _show_own_error(mechanism, arguments[0] if arguments else None, failure)
                 raise
 
         answered = door(recorded)  # here and not at the face of the room: the enrolled one is the public one
@@ -43,18 +46,18 @@ def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, No
     return enrol
 
 
-def _show_own_error(example: object, failure: Exception) -> None:
+def _show_own_error(mechanism: object, example: object, failure: Exception) -> None:
     """Raise what the author's own code raises on the inputs of an example, if it does. A release hides such an error, and
     so does a ledger, since it may quote data; the inputs of an example are made up, and `simulate` hides nothing.
     """
-    simulate = getattr(getattr(example, "mechanism", None), "simulate", None)
+    simulate = getattr(mechanism, "simulate", None)
     if not callable(simulate):
         return
     for value in (getattr(example, "left", None), getattr(example, "right", None)):
         try:
             simulate(value, 1)
-        except PrivetError:
-            continue  # a refusal of ours says why, here as in the law
+        except (PrivetError, Warning):
+            continue  # a refusal of ours says why, here as in the law; a warning is what some laws are about
         except Exception as own:
             if type(own) is not type(failure):  # else the law shows it already
                 raise own from failure
