@@ -8,7 +8,7 @@ import privet as pv
 from privet import noise
 from privet.queries.answer import Answer
 from privet.queries.table_answers import Noisy, TableAnswers, _Answers
-from privet.tables.engines.reference import exact_aggregates
+from tests.oracles.array_engine import exact_aggregates
 
 
 def answers(table: pv.Table, made: TableAnswers, runs: int, seed: int, frame: Any) -> Answer:

@@ -14,7 +14,7 @@ from privet.queries import CovarianceAnswers
 from privet.queries.covariance_answers import design_of
 from privet.tables import Person, Rows, Source
 from privet.tables.data import Data
-from privet.tables.engines import reference
+from tests.oracles import array_engine
 
 COLUMNS = (("a", pv.Int(0, 3, null=True)), ("b", pv.Float(-1.0, 1.0, 0.25)), ("c", pv.Bool()))
 NAMES = ("a", "b", "c")
@@ -29,7 +29,7 @@ def vector(design, rows):
         "b": np.array([row[2] for row in rows], dtype=float),
         "c": np.array([row[3] for row in rows], dtype=bool),
     }
-    found = reference.exact_aggregates(design.plan, {"t": table}, SALTS)
+    found = array_engine.exact_aggregates(design.plan, {"t": table}, SALTS)
     return np.array([int(cell[0]) for cell in found.cells])
 
 

@@ -14,7 +14,7 @@ from privet.mechanisms import TopK
 from privet.queries.atoms import possible_patterns
 from privet.queries.histogram_answers import Distribution, _answered
 from privet.queries.table_answers import counted
-from privet.tables.engines.reference import exact_aggregates
+from tests.oracles.array_engine import exact_aggregates
 
 SALTS = (1, 2, 3, 4, 5)
 

@@ -121,15 +121,15 @@ def test_scores_of_all_groups_together_move_as_priced(q, relation):
 
 def test_the_neighbours_see_groups_beyond_the_limit(monkeypatch):
     """One group more than the limit for a person, as a tie or an off-by-one would keep."""
-    from privet.tables.engines import reference
+    from tests.oracles import array_engine
 
-    sound = reference._limits
+    sound = array_engine._limits
 
     def one_more(plan: Any, pairs: Any, counts: Any, salts: Any) -> Any:
         unit = replace(plan.rows.unit, max_groups=plan.rows.unit.max_groups + 1)
         return sound(replace(plan, rows=replace(plan.rows, about=unit)), pairs, counts, salts)
 
-    monkeypatch.setattr(reference, "_limits", one_more)
+    monkeypatch.setattr(array_engine, "_limits", one_more)
     unit = pv.Person("id", max_groups=1, max_rows_per_group=2)
     ((_, far, declared),) = farthest(unit, {"n": pv.count()}, {"epsilon": 1.0})
     assert far > declared

@@ -9,7 +9,7 @@ import numpy as np
 import privet as pv
 from privet.queries import Query
 from privet.tables.bounded import Aggregates, Bounded, Salts
-from privet.tables.engines.reference import exact_aggregates
+from tests.oracles.array_engine import exact_aggregates
 
 Row = tuple[Any, ...]
 SALTS: tuple[Salts, ...] = ((1, 2, 3, 4, 5), (77, 1234567, 5, 999999, 31))
@@ -38,7 +38,7 @@ def persons(most: int) -> Iterator[list[Row]]:
 
 
 def exact(plan: Bounded, rows: list[Row], salts: Salts) -> Aggregates:
-    """What the reference engine adds up."""
+    """What the array engine adds up."""
     return exact_aggregates(plan, {"visits": table_of(rows)}, salts)
 
 

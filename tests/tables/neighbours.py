@@ -7,11 +7,11 @@ import numpy as np
 
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Category, Column, Date, Float, Int
-from privet.tables.engines import reference
 from privet.tables.expressions import Bin, Compare, Expression, Linear, Part, Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from tests.oracles import array_engine
 
 P = 2**31 - 1
 SALTS = (11, 22, 33, 44, 55)
@@ -144,12 +144,12 @@ def frames(tables: Tables) -> dict[str, dict[str, list[Any]]]:
     return {table: {name: [row.get(name) for row in rows] for name in names[table]} for table, rows in tables.items()}
 
 
-def broken(plan: Bounded, before: Tables, after: Tables, engine: Any = reference) -> list[str]:
+def broken(plan: Bounded, before: Tables, after: Tables, engine: Any = array_engine) -> list[str]:
     """Which of the promised distances a pair of neighbours exceeds."""
     return [name for name, (moved, promised) in distances(plan, before, after, engine).items() if moved > promised]
 
 
-def distances(plan: Bounded, before: Tables, after: Tables, engine: Any = reference) -> dict[str, tuple[int, int]]:
+def distances(plan: Bounded, before: Tables, after: Tables, engine: Any = array_engine) -> dict[str, tuple[int, int]]:
     """How far each vector moves, and how far it may by the reach of the plan."""
     one, two = (engine.exact_aggregates(plan, frames(each), SALTS) for each in (before, after))
     reach, unit, each = plan.reach, plan.rows.unit.unit, plan.signed[0]

@@ -101,7 +101,7 @@ class Case:
     salts: tuple[int, int, int, int, int]
 
     def frames(self) -> dict[str, dict[str, Any]]:
-        """The tables as arrays, for the reference and for DuckDB."""
+        """The tables as arrays, for the array engine and for DuckDB."""
         return {name: {c: as_array(kind, v) for c, (kind, v) in held.items()} for name, held in self.tables.items()}
 
 

@@ -12,12 +12,13 @@ from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Float, Int
 from privet.tables.dialect import DuckDB, PostgreSQL, Spark
 from privet.tables.emit import Emitter
-from privet.tables.engines import duckdb, reference, spark
+from privet.tables.engines import duckdb, spark
 from privet.tables.expressions import Ref
 from privet.tables.keys import KeySet
 from privet.tables.late import only_added_up
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
+from tests.oracles import array_engine
 from tests.tables.conftest import put_arrow, put_parquet, put_postgres, put_spark
 from tests.tables.random_plans import Case, random_case, same
 
@@ -29,7 +30,7 @@ def disagreements(put: Put, seeds: Iterable[int]) -> list[int]:
     wrong = []
     for seed in seeds:
         case = random_case(seed)
-        expected = reference.exact_aggregates(case.plan, case.frames(), case.salts)
+        expected = array_engine.exact_aggregates(case.plan, case.frames(), case.salts)
         sources = put(case)
         engines.check_sources(case.plan, sources)
         if not same(expected, engines.exact_aggregates(case.plan, sources, case.salts)):
@@ -118,7 +119,7 @@ def test_golden_rows_on_duckdb(rows: int) -> None:
 @pytest.mark.slow
 def test_golden_rows_on_numpy_and_postgres(clinic: Any, postgres_url: str) -> None:
     held = golden_table(200_000)
-    assert golden(reference.exact_aggregates(golden_plan(), {"t": held}, SALTS)) == GOLDEN[200_000]
+    assert golden(array_engine.exact_aggregates(golden_plan(), {"t": held}, SALTS)) == GOLDEN[200_000]
     kinds = {"user": "int", "grp": "int", "val": "float"}
     tables = {"t": {name: (kinds[name], values.tolist()) for name, values in held.items()}}
     found = engines.exact_aggregates(golden_plan(), put_postgres(clinic, tables, postgres_url), SALTS)
@@ -166,7 +167,7 @@ def test_a_sum_that_doubles_would_round_is_one_of_whole_numbers() -> None:
         steps = Ticks(Ref("x"), 0.0, tick)
         plan = Bounded(Source("t", (("x", column),), Rows()), (), KeySet((), ((),)), (), (), (Signed(steps, 0, top),))
         assert only_added_up(plan) == ({"x"} if tick == 1.0 else set())
-        for engine in (reference, duckdb):
+        for engine in (array_engine, duckdb):
             assert engine.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [expected]
 
 

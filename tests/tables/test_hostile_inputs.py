@@ -13,12 +13,13 @@ import privet as pv
 from privet.errors import InvalidData
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Category, Column, Float, Int, Text
-from privet.tables.engines import check_sources, exact_aggregates, reference
+from privet.tables.engines import check_sources, exact_aggregates
 from privet.tables.engines.failing import FAILED, one_failure
 from privet.tables.expressions import Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source, Union
+from tests.oracles import array_engine
 
 SALTS = (1, 2, 3, 4, 5)
 ALL = KeySet((), ((),))
@@ -63,7 +64,7 @@ def test_no_name_of_a_column_is_taken_for_another(name: str, form: str, tmp_path
     held = {name: [1, 2, 3, 4, 5, 6], "c2": [7] * 6, "ID": [1, 1, 1, 2, 2, 2]}
     plan = plan_of({name: Int(0, 10), "c2": Int(0, 10)}, Person("ID", max_rows=2), name, "c2")
     found = exact_aggregates(plan, {"t": forms(held, tmp_path)[form]}, SALTS)
-    wanted = reference.exact_aggregates(plan, {"t": held}, SALTS)
+    wanted = array_engine.exact_aggregates(plan, {"t": held}, SALTS)
     assert found.rows.tolist() == wanted.rows.tolist() == [4]
     assert [each.tolist() for each in found.signed] == [each.tolist() for each in wanted.signed]
 
@@ -73,7 +74,7 @@ def test_categories_of_pandas_may_be_missing(values: list[Any]) -> None:
     """A cast of whole numbers with a missing one fails: whether one is missing would be told, for nothing."""
     plan = plan_of({"a": Int(0, 10)}, Rows(), "a")
     found = exact_aggregates(plan, {"t": pd.DataFrame({"a": pd.Categorical(values)})}, SALTS)
-    plain = reference.exact_aggregates(plan, {"t": {"a": values}}, SALTS)
+    plain = array_engine.exact_aggregates(plan, {"t": {"a": values}}, SALTS)
     assert (found.rows.tolist(), found.signed[0].tolist()) == (plain.rows.tolist(), plain.signed[0].tolist())
 
 
@@ -224,7 +225,7 @@ def test_what_a_draft_takes_for_a_kind_is_read_as_one(kind: str, texts: list[str
     columns = {"bool": pv.Bool(), "int": pv.Int(0, 9), "float": pv.Float(0.0, 9.0)}
     source, present = Source("t", (("x", columns[kind]),), Rows()), (Term((), (Ref("x"),)),)
     plan = Bounded(source, (), ALL, present, (Cell(((0, 1),), 1),))
-    for ask in (reference.exact_aggregates, exact_aggregates):
+    for ask in (array_engine.exact_aggregates, exact_aggregates):
         assert ask(plan, {"t": {"x": texts}}, SALTS).cells[0].tolist() == [2]
 
 
@@ -239,5 +240,5 @@ def test_nan_beside_the_statistics_of_a_file(others: list[Any], column: Column, 
     signed = (Signed(Ticks(Ref("x"), 0.0, 1.0), 0, 100),)
     plan = Bounded(Source("t", (("x", column),), Rows()), (), ALL, (), (), signed)
     found = exact_aggregates(plan, {"t": str(tmp_path / "t.parquet")}, SALTS)
-    wanted = reference.exact_aggregates(plan, {"t": {"x": [*others, None]}}, SALTS)
+    wanted = array_engine.exact_aggregates(plan, {"t": {"x": [*others, None]}}, SALTS)
     assert (found.rows.tolist(), found.signed[0].tolist()) == (wanted.rows.tolist(), wanted.signed[0].tolist())

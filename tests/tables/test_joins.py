@@ -8,11 +8,12 @@ import pytest
 import privet as pv
 from privet.tables.bounded import Aggregates, Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Category, Float, Int, Text
-from privet.tables.engines import duckdb, reference
+from privet.tables.engines import duckdb
 from privet.tables.expressions import Compare, Linear, Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Node, PersonJoin, Source, Where
+from tests.oracles import array_engine
 
 ABOUT = Person("id", max_rows=5)
 VISITS = (("ward", Category(["A", "B"])), ("cost", Float(0.0, 9.0)), ("note", Text(null=True)))
@@ -64,7 +65,7 @@ def test_a_person_with_many_rows_on_both_sides(monkeypatch: pytest.MonkeyPatch, 
     few(monkeypatch, 256)
     data = tables(3_000, 2_000)
     found = duckdb.exact_aggregates(plan(rows), data, SALTS)
-    assert numbers(found) == numbers(reference.exact_aggregates(plan(rows), data, SALTS))
+    assert numbers(found) == numbers(array_engine.exact_aggregates(plan(rows), data, SALTS))
     assert found.rows.sum() == 10
 
 
@@ -73,7 +74,7 @@ def test_the_same_rows_go_in_on_every_engine(monkeypatch: pytest.MonkeyPatch, mo
     few(monkeypatch, most)
     data = tables(40, 30)
     assert numbers(duckdb.exact_aggregates(plan(derived()), data, SALTS)) == numbers(
-        reference.exact_aggregates(plan(derived()), data, SALTS)
+        array_engine.exact_aggregates(plan(derived()), data, SALTS)
     )
 
 
@@ -81,10 +82,10 @@ def test_what_goes_in_depends_on_the_person_alone_and_on_the_salts(monkeypatch: 
     few(monkeypatch, 2)
     data = tables(40, 30)
     without = {name: {n: c[table["id"] == 7] for n, c in table.items()} for name, table in data.items()}
-    alone = reference.exact_aggregates(plan(joined()), without, SALTS)
+    alone = array_engine.exact_aggregates(plan(joined()), without, SALTS)
     other = {name: {n: c[table["id"] == 8] for n, c in table.items()} for name, table in data.items()}
-    rest = reference.exact_aggregates(plan(joined()), other, SALTS)
-    both = reference.exact_aggregates(plan(joined()), data, SALTS)
+    rest = array_engine.exact_aggregates(plan(joined()), other, SALTS)
+    both = array_engine.exact_aggregates(plan(joined()), data, SALTS)
     added = [(np.array(a) + np.array(b)).tolist() for a, b in zip(numbers(alone), numbers(rest), strict=True)]
     assert numbers(both) == added
     order = np.random.default_rng(1).permutation(44), np.random.default_rng(2).permutation(33)
@@ -93,7 +94,7 @@ def test_what_goes_in_depends_on_the_person_alone_and_on_the_salts(monkeypatch: 
         for (name, table), places in zip(data.items(), order, strict=True)
     }
     assert numbers(duckdb.exact_aggregates(plan(joined()), turned, SALTS)) == numbers(both)
-    salted = {str(numbers(reference.exact_aggregates(plan(joined()), data, (1, s, 3, 4, 5)))) for s in range(9)}
+    salted = {str(numbers(array_engine.exact_aggregates(plan(joined()), data, (1, s, 3, 4, 5)))) for s in range(9)}
     assert len(salted) > 1
 
 
@@ -102,13 +103,13 @@ def test_those_with_fewer_rows_keep_all_of_them(monkeypatch: pytest.MonkeyPatch)
     data = tables(0, 0)
     most = Person("id", max_rows=100)
     rows = PersonJoin(Source("visits", VISITS, most), Source("drugs", DRUGS, most))
-    assert reference.exact_aggregates(plan(rows), data, SALTS).rows.sum() == 12
+    assert array_engine.exact_aggregates(plan(rows), data, SALTS).rows.sum() == 12
 
 
 def test_a_limit_that_one_engine_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     data = tables(40, 30)
     few(monkeypatch, 2)
-    sound = numbers(reference.exact_aggregates(plan(joined()), data, SALTS))
+    sound = numbers(array_engine.exact_aggregates(plan(joined()), data, SALTS))
     few(monkeypatch, 3)
     assert numbers(duckdb.exact_aggregates(plan(joined()), data, SALTS)) != sound
 

@@ -10,11 +10,12 @@ from privet.errors import InvalidParameter
 from privet.privacy import Unit
 from privet.tables.columns import Category, Date, Int
 from privet.tables.emit import Emitter
-from privet.tables.engines import duckdb, reference
+from privet.tables.engines import duckdb
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Linked, PersonJoin, PublicJoin, Source, Union
 from privet.tables.reach import Reach
 from privet.tables.reading import Reader
+from tests.oracles import array_engine
 from tests.tables.neighbours import COLUMNS, HIGH, LOW, SALTS, P, asked, broken, distances, neighbours, subjects
 
 RELATIONS = ("add_remove", "replace")
@@ -180,7 +181,7 @@ def test_joins_on_what_persons_share_are_refused() -> None:
 # --- planted twins -----------------------------------------------------------------------------------------------------
 
 
-def some_pair_breaks(name: str, relation: Any, engine: Any = reference, tries: int = 150) -> bool:
+def some_pair_breaks(name: str, relation: Any, engine: Any = array_engine, tries: int = 150) -> bool:
     rng = np.random.default_rng(9)
     chosen = [subject for subject in subjects(relation) if subject.name.startswith(name)]
     return any(
@@ -258,7 +259,7 @@ def test_sums_cut_by_the_limit_instead_of_what_is_there(monkeypatch: pytest.Monk
     plan = asked(Source("t", tuple(COLUMNS.items()), about))
     before = {"t": person_rows("p", {0: 3, 1: 3}, HIGH), "u": [], "v": [], "l": []}
     assert broken(plan, before, {**before, "t": []}) == []
-    monkeypatch.setattr(reference, "_cuts", _cut_by_limit)
+    monkeypatch.setattr(array_engine, "_cuts", _cut_by_limit)
     assert broken(plan, before, {**before, "t": []}) == ["sums in l1", "sums in l2"]
 
 
@@ -275,7 +276,7 @@ def test_the_salts_change_what_is_kept_and_nothing_else() -> None:
     plan = asked(Source("t", tuple(COLUMNS.items()), about))
     rows = [{"id": f"p{i}", "g": g, "x": 1, "c": "a"} for i in range(30) for g in (0, 1, 2)]
     held = {"t": {name: [row.get(name) for row in rows] for name in ("id", *COLUMNS)}}
-    kept = [reference.exact_aggregates(plan, held, (salt, *SALTS[1:])).rows.tolist() for salt in range(5)]
+    kept = [array_engine.exact_aggregates(plan, held, (salt, *SALTS[1:])).rows.tolist() for salt in range(5)]
     assert all(sum(each) == 30 for each in kept)
     assert len({tuple(each) for each in kept}) > 1
     assert P == 2**31 - 1

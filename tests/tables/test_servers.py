@@ -13,12 +13,13 @@ import privet as pv
 from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Column, Date, Float, Int, Text
-from privet.tables.engines import PostgresTable, check_sources, exact_aggregates, postgres, reference
+from privet.tables.engines import PostgresTable, check_sources, exact_aggregates, postgres
 from privet.tables.engines.failing import FAILED
 from privet.tables.expressions import Linear, Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Derive, Source, Union
+from tests.oracles import array_engine
 from tests.tables.random_plans import same
 
 SALTS = (1, 2, 3, 4, 5)
@@ -67,7 +68,7 @@ def test_postgres_does_not_fail_on_numbers_that_vanish(place: Any) -> None:
     signed = (Signed(Ticks(Ref("x"), 0.0, 2.0**20), 0, 2**20), Signed(Ticks(Ref("z"), 0.0, 2.0**-180), 0, 2**24))
     plan = Bounded(rows, (), ALL, (), (), signed)
     values = {"x": np.array([5e-324, -1e-320, np.nan, 1e300, 3])}
-    expected = reference.exact_aggregates(plan, {"t": values}, SALTS)
+    expected = array_engine.exact_aggregates(plan, {"t": values}, SALTS)
     assert same(expected, exact_aggregates(plan, {"t": table}, SALTS))
 
 
@@ -98,7 +99,7 @@ def test_postgres_adds_up_as_many_bits_as_the_bounds_need(place: Any, most: int,
     rows = source({"a": Int(-most, most)}, Person("id", max_groups=1, max_rows_per_group=2))
     plan = Bounded(rows, (), ALL, terms, cells, (Signed(steps, -most, most),))
     values = {"id": [1, 1, 1, 2, 2, 4], "a": [most, most, -most, -most - 1, None, most]}
-    assert same(reference.exact_aggregates(plan, {"t": values}, SALTS), exact_aggregates(plan, {"t": table}, SALTS))
+    assert same(array_engine.exact_aggregates(plan, {"t": values}, SALTS), exact_aggregates(plan, {"t": table}, SALTS))
 
 
 def test_postgres_reads_with_the_least_rights_and_writes_nothing(clinic: Any, place: Any, postgres_url: str) -> None:
@@ -244,7 +245,7 @@ def test_postgres_numbers_persons_beyond_64_bits_as_arrays_do(place: Any) -> Non
     table = place("CREATE TABLE {t} (id numeric(20), g int)", f"INSERT INTO {{t}} VALUES {listed}")
     plan = Bounded(source({"g": Int(0, 11)}, Person("id", max_groups=3, max_rows_per_group=1)), ("g",), None)
     held = {"id": np.array([who for who, _ in rows], dtype=np.uint64), "g": np.array([group for _, group in rows])}
-    assert same(exact_aggregates(plan, {"t": table}, SALTS), reference.exact_aggregates(plan, {"t": held}, SALTS))
+    assert same(exact_aggregates(plan, {"t": table}, SALTS), array_engine.exact_aggregates(plan, {"t": held}, SALTS))
 
 
 def test_postgres_sees_one_table_under_two_names(place: Any) -> None:

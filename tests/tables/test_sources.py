@@ -17,12 +17,13 @@ from privet._progress import listening
 from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Bounded, Signed, Ticks
 from privet.tables.columns import Category, Column, Date, Float, Int, Text
-from privet.tables.engines import PostgresTable, check_sources, duckdb, exact_aggregates, reference
+from privet.tables.engines import PostgresTable, check_sources, duckdb, exact_aggregates
 from privet.tables.engines.failing import FAILED, cancellable
 from privet.tables.expressions import Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source, Union
+from tests.oracles import array_engine
 
 SALTS = (1, 2, 3, 4, 5)
 SECRET = "the-secret-4711"
@@ -65,7 +66,7 @@ def asked(data: Any, columns: dict[str, Column] | None = None, about: Rows | Per
 )
 def test_every_kind_of_array(column: Any) -> None:
     assert asked({"a": column}) == (3, 7)
-    found = reference.exact_aggregates(total({"a": Int(0, 100)}), {"t": {"a": column}}, SALTS)
+    found = array_engine.exact_aggregates(total({"a": Int(0, 100)}), {"t": {"a": column}}, SALTS)
     assert int(found.signed[0][0]) == 7
 
 

@@ -11,17 +11,19 @@ from privet.privacy import Unit
 from privet.tables.bounded import Bounded, Signed, Ticks
 from privet.tables.columns import Bool, Category, Date, Float, Int, Text, key_value
 from privet.tables.dialect import DuckDB
-from privet.tables.engines import duckdb, exact_aggregates, reference
+from privet.tables.engines import duckdb, exact_aggregates
 from privet.tables.expressions import Bin, Compare, Linear, Negated, Ref
 from privet.tables.keys import KeySet, plain_key
-from privet.tables.mix import fifth_power, number_of, priority
+from privet.tables.mix import fifth_power
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Derive, Source, Where
 from privet.tables.reading import Reader
+from tests.oracles import array_engine
+from tests.oracles.array_mix import number_of, priority
 
 SALTS = (12345, 67890, 13579, 24680, 11111)
 ALL = KeySet((), ((),))
-ENGINES = pytest.mark.parametrize("engine", [reference, duckdb], ids=["numpy", "duckdb"])
+ENGINES = pytest.mark.parametrize("engine", [array_engine, duckdb], ids=["numpy", "duckdb"])
 
 
 def signed(name: str, lower: int, upper: int) -> Signed:
@@ -93,7 +95,7 @@ def test_rows_without_a_person_are_nobodys(engine: Any) -> None:
 def test_an_engines_own_rounding_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     held = {"t": {"x": np.array([0.5, 1.5, 2.5])}}
     plan = Bounded(Source("t", (("x", Float(0.0, 8.0, tick=1.0)),), Rows()), (), ALL, (), (), (signed("x", 0, 8),))
-    assert reference.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [6]
+    assert array_engine.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [6]
     assert duckdb.exact_aggregates(plan, held, SALTS).signed[0].tolist() == [6]
     monkeypatch.setattr(DuckDB, "double_sums", False)  # there it is no cast that rounds
     monkeypatch.setattr("privet.tables.values.rounded", lambda dialect, sql: dialect.whole(sql))  # half to even

@@ -1,7 +1,9 @@
 """Filtered counts as sums of disjoint cells: which combinations of conditions are possible at all, from public facts."""
 
+import operator
+from collections.abc import Callable
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,12 +11,25 @@ from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables import expressions as tree
 from privet.tables.columns import Category, Column, Float
-from privet.tables.engines.reference import _condition
-from privet.tables.engines.reference_columns import Values
 from privet.tables.plan import Node
 
 _MOST = 200_000
 _MOST_CONDITIONS = 20
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+
+
+class _Truth(NamedTuple):
+    """Where a condition holds and where it fails; neither where it is unknown. An axis for each column."""
+
+    holds: Array
+    fails: Array
 
 
 def possible_patterns(conditions: tuple[tree.Condition, ...], rows: Node) -> Array:
@@ -34,10 +49,8 @@ def possible_patterns(conditions: tuple[tree.Condition, ...], rows: Node) -> Arr
     size = int(np.prod([len(each) for each in stands.values()], dtype=np.float64)) if stands else 1
     if mixed or size > _MOST:
         return _all_patterns(len(conditions))
-    names = list(stands)
-    grid = list(product(*(stands[name] for name in names)))
-    held = {name: _values(columns[name], [row[i] for row in grid]) for i, name in enumerate(names)}
-    truth = [holds & known for holds, known in (_condition(each, held, columns) for each in conditions)]
+    shape = tuple(len(each) for each in stands.values())
+    truth = [np.broadcast_to(_truth(each, stands, columns).holds, shape).ravel() for each in conditions]
     patterns = np.unique(np.stack(truth, axis=1), axis=0)
     return patterns[patterns.any(axis=1)]
 
@@ -88,11 +101,30 @@ def _stand_ins(column: Column, held: set[Any]) -> list[Any]:
     return [*whole, *between, None]
 
 
-def _values(column: Column, values: list[Any]) -> Values:
-    missing = np.array([each is None for each in values], dtype=bool)
-    if column.kind in ("category", "text"):
-        held = np.empty(len(values), dtype=object)
-        held[:] = values
-        return Values(held, missing)
-    dtype = np.float64 if isinstance(column, Float) else np.int64
-    return Values(np.array([0 if each is None else each for each in values], dtype=dtype), missing)
+def _truth(condition: tree.Condition, stands: dict[str, list[Any]], columns: dict[str, Column]) -> _Truth:
+    """The truth of a condition on every combination of stand-ins; a column that it does not read has length one."""
+    if isinstance(condition, tree.Negated):
+        of = _truth(condition.of, stands, columns)
+        return _Truth(holds=of.fails, fails=of.holds)
+    if isinstance(condition, tree.Both | tree.Either):
+        one, two = (_truth(each, stands, columns) for each in (condition.left, condition.right))
+        if isinstance(condition, tree.Both):
+            return _Truth(holds=one.holds & two.holds, fails=one.fails | two.fails)
+        return _Truth(holds=one.holds | two.holds, fails=one.fails & two.fails)
+    assert isinstance(condition, tree.Compare | tree.IsIn | tree.IsMissing)
+    assert isinstance(condition.of, tree.Ref)
+    mine = condition.of.name
+    told = [_told(condition, columns[mine], value) for value in stands[mine]]
+    shape = [len(each) if name == mine else 1 for name, each in stands.items()]
+    return _Truth(*(np.array([each is answer for each in told]).reshape(shape) for answer in (True, False)))
+
+
+def _told(condition: tree.Compare | tree.IsIn | tree.IsMissing, column: Column, value: Any) -> bool | None:
+    """Whether a condition on a column holds for a value, None for a missing one; None where that is unknown."""
+    if isinstance(condition, tree.IsMissing):
+        return value is None
+    if value is None:
+        return None
+    if isinstance(condition, tree.IsIn):
+        return value in {column.read(each) for each in condition.values}
+    return bool(_COMPARE[condition.operator](value, column.read(condition.value)))

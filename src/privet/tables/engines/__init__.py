@@ -1,4 +1,4 @@
-"""Engines: the same exact aggregates from numpy, DuckDB, PostgreSQL and Spark."""
+"""Engines: the same exact aggregates from DuckDB, PostgreSQL and Spark."""
 
 from privet.tables.engines.choose import (
     check_settings as check_settings,

@@ -1,4 +1,4 @@
-"""The reference engine: numpy, one thing after the other. What every other engine is compared with."""
+"""The array engine: numpy, one thing after the other. Every engine of privet is compared with it, and none runs it."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,14 +10,15 @@ from privet.tables import expressions as tree
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged, join_ticks
 from privet.tables.columns import Column, Float
 from privet.tables.dialect import SETTLE
-from privet.tables.engines.reference_columns import Values, canonical, persons
 from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
 from privet.tables.late import summed
-from privet.tables.mix import MISSING, P, folded, number_of, priority, turn_of
+from privet.tables.mix import MISSING, P, turn_of
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import no_column
+from tests.oracles.array_columns import Values, canonical, persons
+from tests.oracles.array_mix import folded, number_of, priority
 
 
 class Frame(NamedTuple):

@@ -1,4 +1,4 @@
-"""The reference engine's reading of columns: numpy arrays, bounded, and which of their values are missing."""
+"""The array engine's reading of columns: numpy arrays, bounded, and which of their values are missing."""
 
 from typing import NamedTuple
 
