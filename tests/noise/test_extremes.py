@@ -13,6 +13,7 @@ from scipy import stats
 from privet import noise, testing
 from privet.noise.families.rounded import SATURATION, draw_rounded
 from tests.noise.helpers import ALPHA, LAWS, Scripted, module, without_tables
+from tests.oracles import cks
 
 CONTINUOUS = {
     "discrete_laplace": stats.laplace,
@@ -66,7 +67,6 @@ def test_small_scale(name):
 
 def test_cks_squares_leave_64_bits_without_harm():
     """(|y| t - sigma^2)^2 at sigma = 10^4 needs more than 63 bits once |y| > 31.4 t; here, for the rare proposal."""
-    cks = module("cks")
     y = np.array([40 * 10_001, -35 * 10_001], dtype=np.int64)
     b, t, a = 1, 10_001, 10**8
     assert (int(abs(y).max()) * b * t + a) ** 2 > 2**63

@@ -19,8 +19,6 @@ SCALED = {
     "rounded_gaussian": "sigma",
     "rounded_laplace": "scale",
     "rounded_cauchy": "scale",
-    "cks_discrete_laplace": "scale",
-    "cks_discrete_gaussian": "sigma",
 }
 OTHERS = {
     "rounded_staircase": {"scale": 4.0, "gamma": 0.25, "width": 8.0},

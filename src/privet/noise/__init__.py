@@ -19,10 +19,6 @@ from privet.noise.bernoulli import bernoulli as bernoulli
 from privet.noise.bernoulli_exp import bernoulli_exp as bernoulli_exp
 from privet.noise.choice import choice_log as choice_log
 from privet.noise.choice_exp import choice_exp as choice_exp
-from privet.noise.cks import (
-    cks_discrete_gaussian as cks_discrete_gaussian,
-    cks_discrete_laplace as cks_discrete_laplace,
-)
 from privet.noise.discrete_gaussian import discrete_gaussian as discrete_gaussian
 from privet.noise.discrete_laplace import discrete_laplace as discrete_laplace
 from privet.noise.entropy import Secure as Secure, Seeded as Seeded, Source as Source, current as current

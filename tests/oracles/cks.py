@@ -1,6 +1,6 @@
 """The samplers of Canonne, Kamath and Steinke: integers only, no table, no float, no enclosure.
 
-Slower than the room's own samplers and with nothing in common but the random bits, they are the second opinion.
+Slower than the samplers of `privet.noise` and with nothing in common but the random bits, they are the second opinion.
 """
 
 import math
