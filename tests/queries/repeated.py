@@ -7,7 +7,8 @@ import numpy as np
 import privet as pv
 from privet import noise
 from privet.queries.answer import Answer
-from privet.queries.table_answers import Noisy, TableAnswers, _Answers
+from privet.queries.family import Noisy
+from privet.queries.table_answers import TableAnswers, _Answers
 from tests.oracles.array_engine import exact_aggregates
 
 

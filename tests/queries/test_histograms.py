@@ -13,7 +13,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import TopK
 from privet.queries.atoms import possible_patterns
 from privet.queries.histogram_answers import Distribution, _answered
-from privet.queries.table_answers import counted
+from privet.queries.reading import counted
 from tests.oracles.array_engine import exact_aggregates
 
 SALTS = (1, 2, 3, 4, 5)

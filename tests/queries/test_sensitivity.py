@@ -12,7 +12,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import DiscreteLaplace, Example, Sensitivity
 from privet.privacy import Guarantee, Unit
 from privet.queries import TableAnswers
-from privet.queries.measured import Family
+from privet.queries.family import Family
 from tests.queries import worlds
 
 ASKED = {

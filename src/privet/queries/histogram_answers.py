@@ -21,7 +21,8 @@ from privet.mechanisms.stored import storable
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.queries.answer import Answer
 from privet.queries.question import TableAlgorithm
-from privet.queries.table_answers import counted, key_array
+from privet.queries.reading import counted
+from privet.queries.table_answers import key_array
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Category, Float, day_number
 from privet.tables.data import Data

@@ -1,78 +1,18 @@
 """What is measured for a query: families of exact sums that share one noisy vector, and what follows from them."""
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import NamedTuple, final
+from typing import NamedTuple
 
-import numpy as np
-
-from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.mechanisms import Sensitivity
-from privet.privacy import Unit
-from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
-from privet.tables.bounded import Aggregates, Bounded, Cell, Signed, Term, Ticks
+from privet.queries.aggregates import Aggregate
+from privet.queries.family import Family
+from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Column, Float
 from privet.tables.expressions import Ref
 from privet.tables.keys import KeySet
 from privet.tables.plan import Node
-from privet.tables.reach import Reach, root
 
 _FINE, _COARSE = 2**20, 2**15  # steps of a column whose sums, and whose sums of squares, are taken
-
-
-@final
-@dataclass(frozen=True)
-class Family:
-    """Sums that are released together as one vector for each group, in whole numbers.
-
-    `kind` says which: "rows", "persons", "signed" (a sum of both signs) or "moments": non-negative sums that add up to
-    `top` for every row, so that l1 counts a row once, not once for each sum.
-
-    **Sensitivity:** by the reach of the plan; a row moves moments by at most `top` in l1 and in l2.
-    **Proof:** docs/proofs/queries/table_answers.md.
-    """
-
-    kind: str
-    places: tuple[int, ...] = ()  # of its cells, or of its signed sum, among those of the plan
-    top: int = 1
-    degree: int = 0
-    missing: bool = False  # whether rows without a value have a cell of their own
-    column: str | None = None
-    start: float = 0.0
-    tick: float = 1.0
-    lower: int = 0
-    upper: int = 0
-
-    @property
-    def width(self) -> int:
-        """How many numbers each group has."""
-        return len(self.places) + self.missing if self.kind == "moments" else 1
-
-    def exact(self, found: Aggregates) -> Array:
-        """The exact vector, a row for each number: not releasable."""
-        if self.kind == "rows":
-            return found.rows[None, :]
-        if self.kind == "persons":
-            return found.persons[None, :]
-        if self.kind == "signed":
-            return found.signed[self.places[0]][None, :]
-        cells = np.stack([found.cells[place] for place in self.places])
-        if not self.missing:
-            return cells
-        return np.concatenate([cells, (self.top * found.rows - cells.sum(axis=0))[None, :]])
-
-    def sensitivity(self, reach: Reach, unit: Unit, norm: str) -> Sensitivity:
-        """How far one unit of privacy moves the vector."""
-        if self.kind == "persons" and not reach.repeated:
-            moved = Fraction(reach.persons(unit)) if norm == "l1" else root(reach.persons(unit))
-        elif self.kind == "signed":
-            ends = self.lower, self.upper
-            moved = Fraction(reach.sums_l1(unit, *ends)) if norm == "l1" else root(reach.sums_l2_squared(unit, *ends))
-        else:
-            moved = self.top * (Fraction(reach.l1(unit)) if norm == "l1" else root(reach.l2_squared(unit)))
-        return Sensitivity(moved, norm="l1" if norm == "l1" else "l2", unit=unit)
 
 
 class Compiled(NamedTuple):
@@ -88,24 +28,25 @@ def compiled(rows: Node, names: tuple[str, ...], keys: KeySet | None, asked: tup
     Requests about one column share one family, and a plain count is read off a family that is there anyway.
     """
     columns = rows.columns
+    wants = [want for each in asked if (want := each.wants()) is not None]
     degrees: dict[str, int] = {}
-    for each in asked:
-        if isinstance(each, Mean | Variance) and _steps(columns[each.column], 1) > 0:
-            degrees[each.column] = max(degrees.get(each.column, 0), 2 if isinstance(each, Variance) else 1)
+    for kind, column, degree in wants:
+        if kind == "moments" and column is not None and _steps(columns[column], 1) > 0:
+            degrees[column] = max(degrees.get(column, 0), degree)
     terms: list[Term] = []
     cells: list[Cell] = []
     signed: list[Signed] = []
     families: list[Family] = []
-    counted = any(isinstance(each, Count) for each in asked)
+    counted = any(want.kind == "rows" for want in wants)
     for name, degree in degrees.items():
         families.append(_moments(name, columns[name], degree, counted and not families, terms, cells))
     if counted and not families:
         families.append(Family("rows"))
-    for each in asked:
-        if isinstance(each, CountPersons) and not any(family.kind == "persons" for family in families):
+    for kind, column, _ in wants:
+        if kind == "persons" and not any(family.kind == "persons" for family in families):
             families.append(Family("persons"))
-        if isinstance(each, Sum) and each.column not in degrees:
-            families += _signed(each.column, columns[each.column], families, signed)
+        if kind == "signed" and column is not None and column not in degrees:
+            families += _signed(column, columns[column], families, signed)
     return Compiled(Bounded(rows, names, keys, tuple(terms), tuple(cells), tuple(signed)), tuple(families))
 
 
@@ -155,17 +96,10 @@ def _signed(name: str, column: Column, families: list[Family], signed: list[Sign
 def family_of(request: Aggregate, families: tuple[Family, ...]) -> int | None:
     """Which family answers a request; None where the answer is public (a column with one value).
 
+    >>> from privet.queries.aggregates import Count
     >>> family_of(Count(), (Family("rows"),))
     0
     """
-    for place, family in enumerate(families):
-        if isinstance(request, Count) and (family.kind == "rows" or family.missing):
-            return place
-        if isinstance(request, CountPersons) and family.kind == "persons":
-            return place
-        about = isinstance(request, Mean | Variance | Sum) and family.column == request.column
-        if about and (family.kind == "moments" or isinstance(request, Sum)):
-            return place
-    if isinstance(request, Quantile):
+    if request.wants() is None:
         raise InvalidParameter("a quantile is chosen, not added up")
-    return None
+    return next((place for place, family in enumerate(families) if request.read_off(family)), None)

@@ -15,14 +15,15 @@ from privet.errors import InvalidParameter, NoGuarantee, PrivetError
 from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Sensitivity
 from privet.mechanisms.mechanism import Mechanism
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
-from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
+from privet.queries.aggregates import Aggregate, Count, Quantile
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.explain import explained
+from privet.queries.family import Family, Noisy
 from privet.queries.intervals import radius
-from privet.queries.measured import Compiled, Family, compiled, family_of
+from privet.queries.measured import Compiled, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
 from privet.queries.question import TableQuestion
-from privet.queries.table_answers import Noisy, TableAnswers, answered, constant, evenly, sum_weights
+from privet.queries.table_answers import TableAnswers
 from privet.tables.bounded import Bounded
 from privet.tables.columns import Float, is_unicode
 from privet.tables.data import Data
@@ -76,7 +77,7 @@ class Query(TableQuestion, Shown):
                 )
             if isinstance(request, Count) and request.where is not None:
                 raise InvalidParameter("counts with conditions are asked together, without groups: table.counts(...)")
-        if self.keys is None and any(isinstance(request, Quantile) for _, request in self.outputs):
+        if self.keys is None and any(request.wants() is None for _, request in self.outputs):
             raise InvalidParameter("quantiles need public keys: give keys=")
 
     def bounded(self) -> Bounded:
@@ -86,7 +87,7 @@ class Query(TableQuestion, Shown):
     def _compiled(self) -> Compiled:
         asked = tuple(request for _, request in self.outputs)
         if self.keys is None:  # the noisy count that a key was selected by answers for persons
-            asked = tuple(request for request in asked if not isinstance(request, CountPersons))
+            asked = tuple(request for request in asked if not request.by_selection)
         return compiled(self.rows, self.names, self.keys, asked)
 
     @door
@@ -244,7 +245,7 @@ class Preview(Shown):
         many = "each discovered group" if self.groups is None else f"each of {self.groups:,} groups"
         level = f"{100 * self.confidence:.4g}%" + ("" if self.groups == 1 else f", {many}")
         lines = []
-        by_rows = {name for name, request in self.mechanism.outputs if isinstance(request, Mean | Variance)}
+        by_rows = {name for name, request in self.mechanism.outputs if request.by_rows}
         for name, width in self.half_width.items():
             told = "depends on the data" if width is None else f"+-{width:.4g} ({level})"
             lines.append(
@@ -293,24 +294,18 @@ def _spread(made: TableAnswers) -> float:
     worst = 0.0
     for place, family in enumerate(made.families):
         kind, scale = _law(made, place)
-        size = max(abs(family.lower), abs(family.upper)) if family.kind == "signed" else family.top
-        worst = max(worst, scale * (math.sqrt(2.0) if kind == "laplace" else 1.0) / size)
+        worst = max(worst, scale * (math.sqrt(2.0) if kind == "laplace" else 1.0) / family.size)
     return worst
 
 
 def _half_width(made: TableAnswers, request: Aggregate, rows: int, confidence: float) -> float | None:
     """How far the interval reaches to its farther side, by what answers a group of so many rows without noise."""
-    if isinstance(request, Quantile):
+    if request.wants() is None:
         return None
-    if isinstance(request, CountPersons) and made.selection is not None:
+    if request.by_selection and made.selection is not None:
         return radius("laplace", made.selection.scale, (1.0,), confidence)
     place, columns = family_of(request, made.families), made.plan.rows.columns
     if place is None:
-        value, low, high = constant(request, columns)
-        return max(high - value, value - low)
+        return request.constant(columns).farther()
     family = made.families[place]
-    if isinstance(request, Sum):  # whatever the rows are
-        return radius(*_law(made, place), tuple(sum_weights(family)), confidence)
-    group = Noisy(family, evenly(family, rows), *_law(made, place))
-    told, least, most = (float(each[0]) for each in answered(group, request, columns, confidence))
-    return max(most - told, told - least)
+    return request.half_width(Noisy(family, family.evenly(rows), *_law(made, place)), columns, confidence)

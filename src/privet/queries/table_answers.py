@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -14,15 +14,17 @@ from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gau
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.mechanism import Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
-from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean, Quantile, Sum, Variance
+from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean
 from privet.queries.answer import Answer
 from privet.queries.discovered_keys import DiscoveredKeys
-from privet.queries.intervals import radius, ratio_interval, spread
-from privet.queries.measured import Family, compiled, family_of
+from privet.queries.family import Family, Noisy
+from privet.queries.intervals import radius, spread
+from privet.queries.measured import compiled, family_of
 from privet.queries.quantile_part import QuantilePart
 from privet.queries.question import TableAlgorithm
+from privet.queries.reading import Read, counted
 from privet.tables.bounded import Aggregates, Bounded
-from privet.tables.columns import Category, Column, Float, Int, Text
+from privet.tables.columns import Category, Column, Int, Text
 from privet.tables.data import Data
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
@@ -30,15 +32,6 @@ from privet.tables.plan import Source as PrivateSource
 from privet.workloads.families.noise_law import Kind
 
 _CONFIDENCE = 0.95
-
-
-class Noisy(NamedTuple):
-    """A family's noisy vector, and the law of its noise."""
-
-    family: Family
-    values: Array
-    kind: Kind
-    scale: float
 
 
 @final
@@ -51,7 +44,7 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
     steps, so that they are exact in every order and on every engine.
 
     **Guarantee:** the composition of its parts; each part is priced by the reach of the plan.
-    **Sensitivity:** of `measured.Family` and `QuantilePart`.
+    **Sensitivity:** of `family.Family` and `QuantilePart`.
     **Error:** an interval for every number, from the law of the noise; what the limits leave out is not in it.
     **Reference:** McSherry 2009; Wilson et al. 2020.
     **Proof:** docs/proofs/queries/table_answers.md.
@@ -137,8 +130,7 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
         groups = 1 if self.plan.keys is None else len(self.plan.keys)
         noises = [] if self.selection is None else [math.sqrt(2.0) * self.selection.scale]
         for family, part in zip(self.families, self.parts, strict=True):
-            size = max(abs(family.lower), abs(family.upper)) if family.kind == "signed" else family.top
-            noises.append(groups * spread(part) / size)
+            noises.append(groups * spread(part) / family.size)
         for each in self.quantiles:
             moved = float(each.choice.sensitivity.value) / each.request.q.denominator
             noises.append(groups * 2.0 * moved * math.log(1 + each.bins) / each.choice.loss.pure())
@@ -261,132 +253,26 @@ class _Answers:
         return Answer(listed, self.values, self.lower, self.upper, _CONFIDENCE, self.notes)
 
     def _put(self, name: str, request: Aggregate) -> None:
-        if isinstance(request, Quantile):
-            part = next(each for each in self.query.quantiles if each.name == name)
+        part = next((each for each in self.query.quantiles if each.name == name), None)
+        if part is not None:
             self.values[name], self.notes[name] = part.values(self.chosen[name]), part.note
             return
-        if isinstance(request, CountPersons) and self.counts is not None:
-            value, low, high = self._selected_counts()
-        else:
-            place = family_of(request, self.query.families)
-            if place is None:
-                value, low, high = (np.full(len(self.keys), end) for end in constant(request, self.columns))
-            else:
-                value, low, high = answered(self.noisy[place], request, self.columns, _CONFIDENCE)
-        self.values[name], self.lower[name], self.upper[name] = value, low, high
+        self.values[name], self.lower[name], self.upper[name] = self._read(request)
 
-    def _selected_counts(self) -> tuple[Array, Array, Array]:
+    def _read(self, request: Aggregate) -> Read:
+        if request.by_selection and self.counts is not None:
+            return self._selected_counts()
+        place = family_of(request, self.query.families)
+        if place is None:
+            return Read(*(np.full(len(self.keys), end) for end in request.constant(self.columns)))
+        return request.read(self.noisy[place], self.columns, _CONFIDENCE)
+
+    def _selected_counts(self) -> Read:
         selection = self.query.selection
         assert selection is not None
         return counted(
             np.asarray(self.counts, dtype=np.float64), radius("laplace", selection.scale, (1.0,), _CONFIDENCE)
         )
-
-
-def constant(request: Aggregate, columns: dict[str, Column]) -> tuple[float, float, float]:
-    """Of a column that is a single step wide, or whose sum is always 0: no noise, and what the step hides."""
-    if isinstance(request, Sum):
-        return 0.0, 0.0, 0.0
-    assert isinstance(request, Mean | Variance)
-    low, high = (float(end) for end in columns[request.column].span)
-    if isinstance(request, Mean):
-        return (low + high) / 2.0, low, high
-    most = (high - low) / 2.0
-    return 0.0, 0.0, most if request.root else most**2
-
-
-def answered(
-    noisy: Noisy, request: Aggregate, columns: dict[str, Column], confidence: float
-) -> tuple[Array, Array, Array]:
-    """What a request is answered with, and both ends of the interval. A preview asks this of a vector without noise."""
-    family, law = noisy.family, (noisy.kind, noisy.scale)
-    if isinstance(request, Count | CountPersons):
-        weights = np.full(family.width, 1.0 / family.top)
-        return counted(weights @ noisy.values, radius(*law, tuple(weights), confidence))
-    if isinstance(request, Sum):
-        weights = sum_weights(family)
-        value, wide = weights @ noisy.values, radius(*law, tuple(weights), confidence)
-        return value, value - wide, value + wide
-    assert isinstance(request, Mean | Variance)
-    column = columns[request.column]
-    span = float(column.span[0]), float(column.span[1])
-    half = rounded_by(family, column)
-    if isinstance(request, Mean):
-        return _mean(noisy, span, half, confidence)
-    return _variance(noisy, span, half, request.root, confidence)
-
-
-def evenly(family: Family, rows: int) -> Array:
-    """The exact vector of a group of so many rows whose values lie evenly between the bounds: what previews are about. The
-    mean of each of the d + 1 moments, which are Bernstein's polynomials, is then 1/(d + 1).
-    """
-    if family.kind != "moments":
-        return np.full((1, 1), 0.0 if family.kind == "signed" else float(rows))
-    shares = [1.0 / (family.degree + 1)] * (family.degree + 1) + [0.0] * family.missing
-    return float(family.top) * rows * np.array(shares)[:, None]
-
-
-def rounded_by(family: Family, column: Column) -> float:
-    """How far a value may be from its whole number of steps."""
-    return 0.0 if not isinstance(column, Float) and family.tick == 1.0 else family.tick / 2.0
-
-
-def counted(noisy: Array, wide: Any) -> tuple[Array, Array, Array]:
-    """Noisy counts as whole numbers, and both ends of their intervals; none is below 0."""
-    value = np.rint(np.maximum(noisy, 0.0)).astype(np.int64)
-    return value, np.maximum(np.floor(noisy - wide), 0.0), np.maximum(np.ceil(noisy + wide), 0.0)
-
-
-def sum_weights(family: Family) -> Array:
-    """The sum of a column as a combination of what its family holds."""
-    if family.kind == "signed":
-        return np.array([family.tick])
-    d, n = family.degree, round(family.top ** (1.0 / family.degree))
-    # the mean step is j/d of n in the j-th sum, and every row adds n^d in all
-    weights = [(family.start + family.tick * n * j / d) / family.top for j in range(d + 1)]
-    return np.array(weights + [0.0] * family.missing)
-
-
-def _forms(family: Family, power: int) -> tuple[Array, Array]:
-    """(t/n)^power and 1, each times n^d and summed over rows, as combinations of the sums of a family."""
-    d = family.degree
-    top = [math.comb(j, power) / math.comb(d, power) for j in range(d + 1)]
-    return np.array(top + [0.0] * family.missing), np.array([1.0] * (d + 1) + [0.0] * family.missing)
-
-
-def _share(noisy: Noisy, power: int, confidence: float) -> tuple[Array, Array, Array, Array]:
-    """The mean of (t/n)^power with its interval, and where there are too few rows to say anything."""
-    top, bottom = _forms(noisy.family, power)
-    above, below = top @ noisy.values, bottom @ noisy.values
-    low, high, weak = ratio_interval(above, below, (top, bottom), (noisy.kind, noisy.scale), confidence)
-    share = np.clip(np.where(weak, 0.5, above / np.where(weak, 1.0, below)), 0.0, 1.0)
-    return share, low, high, weak
-
-
-def _mean(noisy: Noisy, span: tuple[float, float], half: float, confidence: float) -> tuple[Array, Array, Array]:
-    """`half` is how far rounding to steps may move a mean."""
-    share, low, high, _ = _share(noisy, 1, confidence)
-    family = noisy.family
-    width = family.tick * round(family.top ** (1.0 / family.degree))
-    ends = [np.clip(family.start + width * each + shift, *span) for each, shift in ((low, -half), (high, half))]
-    return np.clip(family.start + width * share, *span), ends[0], ends[1]
-
-
-def _variance(
-    noisy: Noisy, span: tuple[float, float], half: float, rooted: bool, confidence: float
-) -> tuple[Array, Array, Array]:
-    """By the means of t and t^2; their intervals hold together, half of the tail each. Rounding to steps moves a standard
-    deviation by at most `half`."""
-    level = 1.0 - (1.0 - confidence) / 2.0
-    first, low, high, weak = _share(noisy, 1, level)
-    second, less, more, _ = _share(noisy, 2, level)
-    family = noisy.family
-    width, most = family.tick * round(family.top ** (1.0 / family.degree)), (span[1] - span[0]) / 2.0
-    value = width * np.sqrt(np.where(weak, 0.125, np.clip(second - first**2, 0.0, 0.25)))
-    smallest = width * np.sqrt(np.where(weak, 0.0, np.clip(less - high**2, 0.0, 0.25))) - half
-    largest = width * np.sqrt(np.where(weak, 0.25, np.clip(more - low**2, 0.0, 0.25))) + half
-    made = [np.clip(each, 0.0, most) for each in (value, smallest, largest)]
-    return (made[0], made[1], made[2]) if rooted else (made[0] ** 2, made[1] ** 2, made[2] ** 2)
 
 
 def key_array(values: list[Any]) -> Array:
