@@ -7,41 +7,12 @@ from typing import Any
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.encoding import Encoding
 from privet.learn.problem import TableRecords
-from privet.learn.solvers import (
-    AdaSSPFit,
-    BoostedFit,
-    ColumnMoments,
-    CurvatureFit,
-    NewtonFit,
-    NoisyGDFit,
-    NoisyGram,
-    NoisyLloyd,
-    ObjectiveFit,
-    OutputFit,
-    PersonFit,
-    PreconditionedFit,
-    PureObjectiveFit,
-    StatisticsFit,
-)
+from privet.learn.solvers import PersonFit
 from privet.learn.solvers.person_fit import coming_or_going
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 from privet.queries.table import Table
 from privet.tables.person import Person
-
-_ONE_PASS = (AdaSSPFit, ColumnMoments, NoisyGram, StatisticsFit)
-_BY_TOTALS = (
-    *_ONE_PASS,
-    BoostedFit,
-    CurvatureFit,
-    NewtonFit,
-    NoisyGDFit,
-    NoisyLloyd,
-    ObjectiveFit,
-    OutputFit,
-    PreconditionedFit,
-    PureObjectiveFit,
-)
 
 
 def table_encoding(table: Table, target: str | None, features: Sequence[str] | None, *, predicts: bool) -> Encoding:
@@ -125,8 +96,8 @@ def table_notes(model: Any, plan: Any, promise: Guarantee) -> tuple[str, ...]:
 def table_records(table: Table, encoding: Encoding, plan: Any) -> TableRecords:
     """The records for this plan: what cannot be run on them is refused here, before anything is paid."""
     inner = plan_of_rows(plan)
-    records = TableRecords(table.rows, table.data, encoding, one_pass=isinstance(inner, _ONE_PASS))
-    if records.apart and not isinstance(inner, _BY_TOTALS):
+    records = TableRecords(table.rows, table.data, encoding, one_pass=getattr(inner, "one_pass", False))
+    if records.apart and not getattr(inner, "by_totals", False):
         raise InvalidData(
             "this solver goes through records one by one, and rows do not leave Spark: take Preconditioned(), NoisyGD(), "
             "ObjectivePerturbation() or SufficientStatistics()"

@@ -82,6 +82,7 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "adassp_fit"
+    one_pass = by_totals = True
 
     task: Task
     miss: float

@@ -106,6 +106,7 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "boosted_ssp_fit"
+    by_totals = True
 
     task: Task
     ridge: float

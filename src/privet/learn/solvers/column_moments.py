@@ -48,6 +48,7 @@ class ColumnMoments(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "column_moments"
+    one_pass = by_totals = True
 
     task: Task
     noise: Gaussian | Ball

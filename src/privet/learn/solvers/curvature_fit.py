@@ -42,6 +42,7 @@ class CurvatureFit(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "curvature_fit"
+    by_totals = True
 
     fit: ObjectiveFit
     curvature: SymmetricGaussian

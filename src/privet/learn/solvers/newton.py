@@ -112,6 +112,7 @@ class NewtonFit(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "newton_fit"
+    by_totals = True
 
     task: Task
     model: Loss

@@ -129,6 +129,7 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "noisy_gd_fit"
+    by_totals = True
 
     task: Task
     model: Loss

@@ -32,6 +32,7 @@ class NoisyGram(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "noisy_gram"
+    one_pass = by_totals = True
 
     task: Task
     noise: SymmetricGaussian

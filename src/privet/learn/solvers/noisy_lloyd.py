@@ -40,6 +40,7 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "noisy_lloyd"
+    by_totals = True
 
     task: Task
     clusters: int

@@ -215,6 +215,7 @@ class ObjectiveFit(_Fit):
     """
 
     name = "objective_fit"
+    by_totals = True
     sigma: float = 0.0
     analysis: Analysis = "sharp"
     point: tuple[float, float] | None = None
@@ -318,6 +319,7 @@ class PureObjectiveFit(_Fit):
     """
 
     name = "pure_objective_fit"
+    by_totals = True
     scale: float = 0.0
     analysis: Analysis = "sharp"
 

@@ -1,6 +1,6 @@
 """What the plans of all fits share: they read records of their task, and their parts are made for its reach."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from privet.errors import InvalidParameter
 from privet.learn.problem import Task
@@ -9,7 +9,14 @@ from privet.mechanisms.sensitivity import Sensitivity
 
 
 class OnRecords:
-    """A mixin for plans with a field `task`: records of that task go in, numbers come out."""
+    """A mixin for plans with a field `task`: records of that task go in, numbers come out.
+
+    `by_totals` says that a plan reads records by `exact_added` alone, so that it runs where rows cannot leave (Spark), and
+    `one_pass` that it reads them once, so that nothing has to be kept for a second pass.
+    """
+
+    one_pass: ClassVar[bool] = False
+    by_totals: ClassVar[bool] = False
 
     task: Task
 

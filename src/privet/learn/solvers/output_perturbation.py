@@ -109,6 +109,7 @@ class OutputFit(OnRecords, Mechanism[Any, Any]):
     """
 
     name = "output_fit"
+    by_totals = True
 
     task: Task
     model: Loss

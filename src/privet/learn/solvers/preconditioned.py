@@ -98,6 +98,7 @@ class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "preconditioned_fit"
+    by_totals = True
 
     task: Task
     model: Loss

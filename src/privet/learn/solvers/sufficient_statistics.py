@@ -82,6 +82,7 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
     """
 
     name = "sufficient_statistics_fit"
+    one_pass = by_totals = True
 
     task: Task
     ridge: float
