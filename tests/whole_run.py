@@ -48,7 +48,7 @@ def whole_suite(config: pytest.Config) -> bool:
 def laws_not_run(ran: set[tuple[str, str]]) -> list[str]:
     """Laws that some registered member has not met. The last `laws` are over several losses: each must have run."""
     from privet import mechanisms, privacy, testing, workloads
-    from privet.learn import losses
+    from privet.learn import estimators, losses
 
     testing.load_rooms()
     kinds, names = privacy.registered_kinds(), mechanisms.registered_mechanisms()
@@ -57,6 +57,9 @@ def laws_not_run(ran: set[tuple[str, str]]) -> list[str]:
     }
     wanted |= {(law.__name__, name) for law in testing.laws_of("mechanism") for name in names}
     wanted |= {(law.__name__, name) for law in testing.laws_of("training loss") for name in losses.registered_losses()}
+    wanted |= {
+        (law.__name__, name) for law in testing.laws_of("estimator") for name in estimators.registered_estimators()
+    }
     wanted |= {
         (law.__name__, name) for law in testing.laws_of("strategy") for name in workloads.registered_strategies()
     }

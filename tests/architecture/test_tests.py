@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from privet import mechanisms, noise, privacy, testing, workloads
-from privet.learn import losses
+from privet.learn import estimators, losses
 from tests import fixed_coins
 from tests.architecture.source import ROOT, Function, suite_modules
 from tests.fixed_coins import COINS
@@ -65,6 +65,7 @@ def test_a_law_that_did_not_run_is_named():
             (mechanisms.registered_mechanisms(), ("mechanism",)),
             (losses.registered_losses(), ("training loss",)),
             (workloads.registered_strategies(), ("strategy",)),
+            (estimators.registered_estimators(), ("estimator",)),
             ({"list": None}, ("losses",)),
         )
         for subject in subjects

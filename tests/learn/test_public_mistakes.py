@@ -57,6 +57,7 @@ def _csr_with_moved_bounds(model: Any, data: tuple[Any, ...]) -> tuple[Any, ...]
     return sparse.csr_array(data[0]), *data[1:]
 
 
+_csr_with_moved_bounds.facts = {"bounds"}
 MISTAKES: dict[str, Change] = {
     "sparse rows with bounds": _csr_with_moved_bounds,
     "bounds of another number of columns": _set(bounds=([0.0, 0.0], [1.0, 1.0])),

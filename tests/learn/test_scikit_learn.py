@@ -10,24 +10,11 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from privet import learn
+from privet.learn.estimators import registered_estimators
 
 INF = float("inf")
-EVERY = [
-    learn.LogisticRegression(epsilon=INF),
-    learn.LinearSVC(epsilon=INF),
-    learn.HuberRegressor(epsilon=INF),
-    learn.QuantileRegressor(epsilon=INF),
-    learn.PoissonRegressor(epsilon=INF),
-    learn.LinearRegression(epsilon=INF),
-    learn.Ridge(epsilon=INF),
-    learn.Lasso(epsilon=INF),
-    learn.ElasticNet(epsilon=INF),
-    learn.GaussianNB(epsilon=INF),
-    learn.PCA(epsilon=INF),
-    learn.KMeans(epsilon=INF),
-    learn.StandardScaler(epsilon=INF),
-    learn.MinMaxScaler(epsilon=INF),
-]
+# a search is as good as the model that it is given, and is none without one
+EVERY = [kind(epsilon=INF) for kind in registered_estimators().values() if kind is not learn.PrivateSearchCV]
 
 
 def all_checks():

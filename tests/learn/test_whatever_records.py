@@ -107,15 +107,6 @@ def test_no_records_are_nothing_to_complain_about():
         assert np.isfinite(model.fit(np.zeros((n, 2)), np.zeros(n)).coef_).all()
 
 
-def test_every_estimator_is_here():
-    named = {
-        each
-        for each in vars(learn.estimators).values()
-        if isinstance(each, type) and issubclass(each, learn.PrivateEstimator) and each is not learn.PrivateEstimator
-    }
-    assert named == {kind for kind, _ in ESTIMATORS.values()}
-
-
 def _raises(self: Task, records: Any) -> Any:
     for chunk in _SOUND(self, records):
         if len(chunk.rows) and not chunk.rows.any():

@@ -63,6 +63,12 @@ from privet.testing.laws.curves import (
     check_statements_cover_pair as check_statements_cover_pair,
     check_total_variation as check_total_variation,
 )
+from privet.testing.laws.estimators import (
+    check_fit_is_paid_once as check_fit_is_paid_once,
+    check_mistakes_are_unpaid as check_mistakes_are_unpaid,
+    check_units_are_kept_or_refused as check_units_are_kept_or_refused,
+    check_what_is_fitted_was_released as check_what_is_fitted_was_released,
+)
 from privet.testing.laws.groups import (
     check_bad_questions_are_refused as check_bad_questions_are_refused,
     check_fields_matter as check_fields_matter,

@@ -2,7 +2,12 @@
 
 from privet._face import face
 from privet.learn.estimators.elastic_net import ElasticNet as ElasticNet
-from privet.learn.estimators.estimator import PrivateEstimator as PrivateEstimator
+from privet.learn.estimators.estimator import (
+    EstimatorExample as EstimatorExample,
+    PrivateEstimator as PrivateEstimator,
+    register as register,
+    registered_estimators as registered_estimators,
+)
 from privet.learn.estimators.gaussian_nb import GaussianNB as GaussianNB
 from privet.learn.estimators.huber_regressor import HuberRegressor as HuberRegressor
 from privet.learn.estimators.k_means import KMeans as KMeans

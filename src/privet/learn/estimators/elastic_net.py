@@ -1,10 +1,13 @@
 """Private least squares with l1 and l2 penalties."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
 from privet._validate import at_least, fraction
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import numbered
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.penalised import PenalisedRegressor
 from privet.learn.solvers import Penalty
@@ -12,6 +15,7 @@ from privet.learn.solvers import Penalty
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class ElasticNet(PenalisedRegressor, LinearModel):
     """Least squares with l1 and l2 penalties, with differential privacy.
@@ -47,3 +51,7 @@ class ElasticNet(PenalisedRegressor, LinearModel):
             max_iter=100_000,
         )
         self._copy(plain.fit(rows, targets))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("elastic net", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator
 
 from privet import noise
 from privet._calls import door
+from privet._registry import Registry
 from privet.errors import InvalidData, InvalidParameter
+from privet.learn.estimators.example_records import Maker
 from privet.learn.estimators.privacy import FitPrivacy
 from privet.learn.estimators.reading import read_rows, read_targets
 from privet.learn.estimators.surroundings import warn_about_callers, warn_about_unused
@@ -80,6 +82,11 @@ class PrivateEstimator(BaseEstimator):
     @abstractmethod
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         """Fit without privacy, as scikit-learn does (`epsilon=inf`), and set the same attributes."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        """Estimators of this kind with public facts and without a promise, each with records to fit: what laws run over."""
 
     _has_targets = True
     _without_privacy: ClassVar[tuple[str, ...]] = ()  # parameters that count at epsilon=inf only
@@ -261,3 +268,39 @@ class PrivateEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = self._has_targets
         return tags
+
+
+@final
+@dataclass(frozen=True)
+class EstimatorExample:
+    """An estimator with its public facts, without a promise, and a maker of records that it can be fitted to.
+
+    >>> from privet.learn import Ridge
+    >>> example = next(iter(Ridge.examples()))
+    >>> example.kind, [each.shape for each in example.records(10, 3)]
+    ('ridge', [(10, 3), (10,)])
+    """
+
+    title: str
+    estimator: PrivateEstimator
+    records: Maker
+
+    @property
+    def kind(self) -> str:
+        """The name of the estimator among the registered ones."""
+        return register.name_of(type(self.estimator))
+
+    def __str__(self) -> str:
+        return self.title
+
+
+register: Registry[PrivateEstimator] = Registry("estimators")
+
+
+def registered_estimators() -> dict[str, type[PrivateEstimator]]:
+    """All estimators by name.
+
+    >>> "logistic_regression" in registered_estimators()
+    True
+    """
+    return register.members()

@@ -1,5 +1,6 @@
 """Private Gaussian naive Bayes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,7 +11,8 @@ from privet._calls import door
 from privet._numerics import Array, special
 from privet._validate import above
 from privet.learn.estimators.columns import column_task, moments
-from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
+from privet.learn.estimators.example_records import labelled
 from privet.learn.estimators.linear import check_labels, known_classes
 from privet.learn.estimators.reading import dense, read_rows
 from privet.learn.problem import Records
@@ -21,6 +23,7 @@ from privet.privacy import Guarantee, Unit
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class GaussianNB(ClassifierMixin, PrivateEstimator):
     """Naive Bayes with normal columns, with differential privacy: counts, sums and squares of all classes in one release.
@@ -87,3 +90,7 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class."""
         return np.exp(self.predict_log_proba(X))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("naive bayes", cls(bounds=(-1.0, 1.0), classes=[0, 1]), labelled(2))

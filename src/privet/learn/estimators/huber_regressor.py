@@ -1,10 +1,13 @@
 """Private regression that outliers do not move far."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
 from privet._validate import above
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import numbered
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Huber, Loss
@@ -12,6 +15,7 @@ from privet.learn.losses import Huber, Loss
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class HuberRegressor(LinearRegressor, LinearModel):
     """Linear regression with Huber's loss and differential privacy: squares within `bend`, lines beyond.
@@ -43,3 +47,7 @@ class HuberRegressor(LinearRegressor, LinearModel):
 
         plain = Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-8, max_iter=10_000)
         self._copy(plain.fit(rows, targets))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("huber", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -1,5 +1,6 @@
 """Private k-means."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,7 +11,8 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
 from privet.learn.estimators.columns import column_task, row_task
-from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
+from privet.learn.estimators.example_records import plain
 from privet.learn.estimators.linear import column_ends
 from privet.learn.estimators.reading import dense, read_rows
 from privet.learn.problem import Records, Task
@@ -22,6 +24,7 @@ from privet.privacy import Guarantee, Unit
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):
     """Centres of clusters with differential privacy: a few rounds from a public start, one noisy vector a round.
@@ -97,6 +100,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
     def fit_predict(self, X: Any, y: Any = None) -> Array:
         """Fit, and the numbers of the nearest centres of these rows: not private, for whoever may see the rows."""
         return self.fit(X).predict(X)
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("k-means", cls(bounds=(-1.0, 1.0), n_clusters=3), plain)
 
 
 def _in_units(points: Array, task: Task) -> Array:

@@ -1,10 +1,13 @@
 """Private least squares with an l1 penalty."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
 from privet._validate import at_least
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import numbered
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.penalised import PenalisedRegressor
 from privet.learn.solvers import Penalty
@@ -12,6 +15,7 @@ from privet.learn.solvers import Penalty
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class Lasso(PenalisedRegressor, LinearModel):
     """Least squares with an l1 penalty, with differential privacy.
@@ -39,3 +43,7 @@ class Lasso(PenalisedRegressor, LinearModel):
 
         plain = Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-10, max_iter=100_000)
         self._copy(plain.fit(rows, targets))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("lasso", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

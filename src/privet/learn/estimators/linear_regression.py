@@ -1,15 +1,19 @@
 """Private linear regression."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import numbered
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regression import SquaresRegressor
 
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(SquaresRegressor, LinearModel):
     """Linear regression by least squares, with differential privacy.
@@ -35,3 +39,7 @@ class LinearRegression(SquaresRegressor, LinearModel):
         from sklearn.linear_model import LinearRegression as Plain
 
         self._copy(Plain(fit_intercept=bool(self.fit_intercept)).fit(rows, targets))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("linear", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -1,11 +1,14 @@
 """A private linear support vector machine."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
 from privet.errors import InvalidParameter
 from privet.learn.estimators.classifier import LinearClassifier
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import labelled
 from privet.learn.estimators.linear import LinearModel, known_classes
 from privet.learn.losses import HuberHinge, Loss
 from privet.learn.problem import Target
@@ -13,6 +16,7 @@ from privet.learn.problem import Target
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearSVC(LinearClassifier, LinearModel):
     """A linear support vector machine for two classes, with differential privacy. Its hinge is rounded off within
@@ -47,3 +51,7 @@ class LinearSVC(LinearClassifier, LinearModel):
 
         plain = Plain(loss="hinge", C=self.C, fit_intercept=bool(self.fit_intercept), max_iter=100_000, random_state=0)
         self._copy(plain.fit(rows, targets))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("svm", cls(bounds=(-1.0, 1.0), classes=[0, 1]), labelled(2))

@@ -1,5 +1,6 @@
 """Private logistic regression."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -9,6 +10,8 @@ from privet._calls import door
 from privet._numerics import Array, special
 from privet.errors import InvalidParameter
 from privet.learn.estimators.classifier import LinearClassifier
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import labelled
 from privet.learn.estimators.linear import LinearModel, known_classes
 from privet.learn.estimators.margin_intervals import Of, margin_intervals
 from privet.learn.losses import Logistic, Loss, Softmax
@@ -20,6 +23,7 @@ from privet.privacy import Guarantee, Unit
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(LinearClassifier, LinearModel):
     """Logistic regression with differential privacy.
@@ -112,3 +116,8 @@ class LogisticRegression(LinearClassifier, LinearModel):
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("logistic", cls(bounds=(-1.0, 1.0), classes=[0, 1]), labelled(2))
+        yield EstimatorExample("softmax", cls(bounds=(-1.0, 1.0), classes=[0, 1, 2, 3, 4]), labelled(5))

@@ -1,5 +1,6 @@
 """Scaling of columns to a range, by public bounds or by bought ones."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -11,7 +12,8 @@ from privet._numerics import Array
 from privet._validate import finite, flag, open_fraction
 from privet.errors import InvalidParameter
 from privet.learn.estimators.columns import column_task
-from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
+from privet.learn.estimators.example_records import plain
 from privet.learn.estimators.linear import column_ends
 from privet.learn.estimators.reading import dense, read_made, read_rows
 from privet.learn.problem import Records
@@ -22,6 +24,7 @@ from privet.privacy import Guarantee, Unit
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     """Columns moved and scaled to `feature_range`, as scikit-learn does it, from their smallest and largest values.
@@ -105,3 +108,7 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     def inverse_transform(self, X: Any) -> Array:
         """Rows in the units of the data."""
         return np.asarray((read_made(self, X, "min_") - self.min_) / self.scale_)
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("min-max", cls(bounds=(-1.0, 1.0)), plain)

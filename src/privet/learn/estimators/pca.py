@@ -1,5 +1,6 @@
 """Private principal components."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -11,7 +12,8 @@ from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidParameter
 from privet.learn.estimators.columns import row_task
-from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
+from privet.learn.estimators.example_records import plain
 from privet.learn.estimators.reading import dense, read_made, read_rows
 from privet.learn.problem import Records
 from privet.learn.solvers import NoisyGram
@@ -21,6 +23,7 @@ from privet.privacy import Guarantee, Unit
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     """Principal components with differential privacy: the Gram of clipped rows and a constant, released once.
@@ -100,6 +103,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     def inverse_transform(self, X: Any) -> Array:
         """Rows in the units of the data, from coordinates of the components."""
         return np.asarray(read_made(self, X, "components_") @ self.components_ + self.mean_)
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("pca", cls(bounds=(-1.0, 1.0), n_components=1), plain)
 
 
 def fixed_signs(components: Array) -> Array:

@@ -1,5 +1,6 @@
 """Private regression of counts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -9,6 +10,8 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._validate import above
 from privet.errors import InvalidData, InvalidParameter
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import counted
 from privet.learn.estimators.linear import LinearModel, known_interval
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import ClippedPoisson, Loss
@@ -17,6 +20,7 @@ from privet.learn.problem import Counts, Target
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class PoissonRegressor(LinearRegressor, LinearModel):
     """Regression of counts with a logarithmic link and differential privacy. The slope of the loss, the prediction minus
@@ -71,3 +75,7 @@ class PoissonRegressor(LinearRegressor, LinearModel):
         """The expected count for each row."""
         with np.errstate(over="ignore"):
             return np.exp(self._margins(X))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("poisson", cls(bounds=(-1.0, 1.0), bounds_y=(0.0, 5.0)), counted)

@@ -1,9 +1,12 @@
 """Private quantile regression."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import numbered
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regressor import LinearRegressor
 from privet.learn.losses import Loss, Pinball
@@ -11,6 +14,7 @@ from privet.learn.losses import Loss, Pinball
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuantileRegressor(LinearRegressor, LinearModel):
     """Linear regression of a quantile, with differential privacy. Its loss is quadratic within `half_width` of y (on the
@@ -43,3 +47,7 @@ class QuantileRegressor(LinearRegressor, LinearModel):
 
         plain = Plain(quantile=self.quantile, alpha=self.alpha, fit_intercept=bool(self.fit_intercept))
         self._copy(plain.fit(rows, targets))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("quantile", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -1,16 +1,20 @@
 """Private ridge regression."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
 from privet._validate import at_least
+from privet.learn.estimators.estimator import EstimatorExample, register
+from privet.learn.estimators.example_records import numbered
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.estimators.regression import SquaresRegressor
 
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(SquaresRegressor, LinearModel):
     """Least squares with `alpha` times the squared length of the coefficients added, with differential privacy.
@@ -37,3 +41,7 @@ class Ridge(SquaresRegressor, LinearModel):
         from sklearn.linear_model import Ridge as Plain
 
         self._copy(Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-12).fit(rows, targets))
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("ridge", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -1,5 +1,6 @@
 """Private scaling of columns."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -9,7 +10,8 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from privet._calls import door
 from privet._numerics import Array
 from privet.learn.estimators.columns import column_task, moments
-from privet.learn.estimators.estimator import PrivateEstimator
+from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
+from privet.learn.estimators.example_records import plain
 from privet.learn.estimators.reading import dense, read_made, read_rows
 from privet.learn.problem import Records
 from privet.learn.solvers import ColumnMoments
@@ -19,6 +21,7 @@ from privet.privacy import Guarantee, Unit
 
 @door
 @final
+@register
 @dataclass(kw_only=True, eq=False, repr=False)
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     """Columns less their mean, divided by their standard deviation, with differential privacy: one release for all columns.
@@ -68,3 +71,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         made = read_made(self, X, "mean_")
         values = made * self.scale_ if self.with_std else made
         return np.asarray(values + self.mean_ if self.with_mean else values)
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        yield EstimatorExample("scaler", cls(bounds=(-1.0, 1.0)), plain)

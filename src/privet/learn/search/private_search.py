@@ -16,7 +16,13 @@ from privet._calls import door
 from privet._numerics import Array, bisect
 from privet._validate import above, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.learn.estimators import LogisticRegression, PrivateEstimator
+from privet.learn.estimators import (
+    EstimatorExample,
+    LogisticRegression,
+    PrivateEstimator,
+    register as register_estimator,
+)
+from privet.learn.estimators.example_records import labelled
 from privet.learn.estimators.linear import LinearModel
 from privet.learn.problem import ArrayRecords, Classes, Interval, Records
 from privet.learn.search.holdout import in_two, score_of
@@ -47,6 +53,7 @@ _SHARES = 40  # how often a try is made cheaper
 
 @door
 @final
+@register_estimator
 @dataclass(eq=False, repr=False)
 class PrivateSearchCV(PrivateEstimator):
     """The best of a random number of private fits with parameters from `param_grid`, for one price.
@@ -202,6 +209,11 @@ class PrivateSearchCV(PrivateEstimator):
             tags.estimator_type = inner.estimator_type
             tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
+
+    @classmethod
+    def examples(cls) -> "Iterable[EstimatorExample]":
+        model, grid = LogisticRegression(classes=[0, 1]), {"row_norm": [1.0, 3.0]}
+        yield EstimatorExample("search", cls(estimator=model, param_grid=grid, mean_tries=2.0), labelled(2))
 
 
 def _check_different(plans: Sequence[Any]) -> None:
