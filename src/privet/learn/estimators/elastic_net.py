@@ -53,5 +53,5 @@ class ElasticNet(PenalisedRegressor, LinearModel):
         self._copy(plain.fit(rows, targets))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("elastic net", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from privet import noise
 from privet._numerics import Array
 
 Maker = Callable[[int, int], tuple[Any, ...]]  # of a number of records and of columns: X, and y where there is one
 
 
-def _uniform(n: int, columns: int) -> tuple[np.random.Generator, Array]:
-    rng = np.random.default_rng(n + columns)
-    return rng, rng.uniform(-1.0, 1.0, size=(n, columns))
+def _uniform(n: int, columns: int) -> Array:
+    drawn = noise.uniform_int(bound=2**31, size=n * columns, source=noise.Seeded(n + columns))
+    return np.asarray(drawn, dtype=float).reshape(n, columns) / 2.0**30 - 1.0
 
 
 def plain(n: int, columns: int) -> tuple[Array]:
@@ -21,7 +22,7 @@ def plain(n: int, columns: int) -> tuple[Array]:
     >>> [each.shape for each in plain(5, 2)]
     [(5, 2)]
     """
-    return (_uniform(n, columns)[1],)
+    return (_uniform(n, columns),)
 
 
 def numbered(n: int, columns: int) -> tuple[Array, Array]:
@@ -30,7 +31,7 @@ def numbered(n: int, columns: int) -> tuple[Array, Array]:
     >>> [each.shape for each in numbered(5, 2)]
     [(5, 2), (5,)]
     """
-    rows = _uniform(n, columns)[1]
+    rows = _uniform(n, columns)
     return rows, rows[:, 0]
 
 
@@ -40,8 +41,8 @@ def counted(n: int, columns: int) -> tuple[Array, Array]:
     >>> bool((counted(9, 1)[1] % 1.0 == 0.0).all())
     True
     """
-    rng, rows = _uniform(n, columns)
-    return rows, rng.integers(0, 5, n).astype(float)
+    drawn = noise.uniform_int(bound=5, size=n, source=noise.Seeded(n))
+    return _uniform(n, columns), np.asarray(drawn, dtype=float)
 
 
 def labelled(classes: int) -> Maker:
@@ -52,6 +53,6 @@ def labelled(classes: int) -> Maker:
     """
 
     def made(n: int, columns: int) -> tuple[Array, Array]:
-        return _uniform(n, columns)[1], np.arange(n) % classes
+        return _uniform(n, columns), np.arange(n) % classes
 
     return made

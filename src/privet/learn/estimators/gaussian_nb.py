@@ -92,5 +92,5 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
         return np.exp(self.predict_log_proba(X))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("naive bayes", cls(bounds=(-1.0, 1.0), classes=[0, 1]), labelled(2))

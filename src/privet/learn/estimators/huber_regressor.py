@@ -49,5 +49,5 @@ class HuberRegressor(LinearRegressor, LinearModel):
         self._copy(plain.fit(rows, targets))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("huber", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -102,7 +102,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         return self.fit(X).predict(X)
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("k-means", cls(bounds=(-1.0, 1.0), n_clusters=3), plain)
 
 

@@ -45,5 +45,5 @@ class Lasso(PenalisedRegressor, LinearModel):
         self._copy(plain.fit(rows, targets))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("lasso", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -41,5 +41,5 @@ class LinearRegression(SquaresRegressor, LinearModel):
         self._copy(Plain(fit_intercept=bool(self.fit_intercept)).fit(rows, targets))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("linear", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -53,5 +53,5 @@ class LinearSVC(LinearClassifier, LinearModel):
         self._copy(plain.fit(rows, targets))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("svm", cls(bounds=(-1.0, 1.0), classes=[0, 1]), labelled(2))

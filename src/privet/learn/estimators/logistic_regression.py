@@ -118,6 +118,6 @@ class LogisticRegression(LinearClassifier, LinearModel):
             return np.log(self.predict_proba(X))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("logistic", cls(bounds=(-1.0, 1.0), classes=[0, 1]), labelled(2))
         yield EstimatorExample("softmax", cls(bounds=(-1.0, 1.0), classes=[0, 1, 2, 3, 4]), labelled(5))

@@ -110,5 +110,5 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         return np.asarray((read_made(self, X, "min_") - self.min_) / self.scale_)
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("min-max", cls(bounds=(-1.0, 1.0)), plain)

@@ -105,7 +105,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         return np.asarray(read_made(self, X, "components_") @ self.components_ + self.mean_)
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("pca", cls(bounds=(-1.0, 1.0), n_components=1), plain)
 
 

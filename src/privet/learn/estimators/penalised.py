@@ -22,7 +22,7 @@ class PenalisedRegressor(LinearRegressor):
     alpha: float = 1.0
 
     if TYPE_CHECKING:  # of LinearModel
-        solver: Solver | None
+        solver: Solver | None = None
 
         def _task(self, columns: int, unit: Unit) -> Task: ...
 

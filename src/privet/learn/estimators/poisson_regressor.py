@@ -77,5 +77,5 @@ class PoissonRegressor(LinearRegressor, LinearModel):
             return np.exp(self._margins(X))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("poisson", cls(bounds=(-1.0, 1.0), bounds_y=(0.0, 5.0)), counted)

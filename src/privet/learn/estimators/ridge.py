@@ -43,5 +43,5 @@ class Ridge(SquaresRegressor, LinearModel):
         self._copy(Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-12).fit(rows, targets))
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("ridge", cls(bounds=(-1.0, 1.0), bounds_y=(-1.0, 1.0)), numbered)

@@ -73,5 +73,5 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         return np.asarray(values + self.mean_ if self.with_mean else values)
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         yield EstimatorExample("scaler", cls(bounds=(-1.0, 1.0)), plain)

@@ -211,7 +211,7 @@ class PrivateSearchCV(PrivateEstimator):
         return tags
 
     @classmethod
-    def examples(cls) -> "Iterable[EstimatorExample]":
+    def examples(cls) -> Iterable[EstimatorExample]:
         model, grid = LogisticRegression(classes=[0, 1]), {"row_norm": [1.0, 3.0]}
         yield EstimatorExample("search", cls(estimator=model, param_grid=grid, mean_tries=2.0), labelled(2))
 
