@@ -65,6 +65,7 @@ from privet.testing.laws.curves import (
 )
 from privet.testing.laws.estimators import (
     check_fit_is_paid_once as check_fit_is_paid_once,
+    check_loss_keeps_its_constants as check_loss_keeps_its_constants,
     check_mistakes_are_unpaid as check_mistakes_are_unpaid,
     check_units_are_kept_or_refused as check_units_are_kept_or_refused,
     check_what_is_fitted_was_released as check_what_is_fitted_was_released,

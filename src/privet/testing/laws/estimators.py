@@ -1,9 +1,11 @@
-"""Laws of estimators: a fit is paid once and says what it cost, public mistakes are free, and what is fitted was released.
+"""Laws of estimators: a fit is paid once and says what it cost, public mistakes are free, what is fitted was released, and
+the constants of the losses that are fitted hold.
 
 An example is `learn.estimators.EstimatorExample`: an estimator with public facts, and a maker of records.
 """
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from privet.ledger import Budget, Ledger
 from privet.privacy import Guarantee, Unit
 from privet.privacy.serial import from_json
 from privet.testing.law import law_of
+from privet.testing.laws.training_losses import check_bend_stays_within_smoothness, check_slope_stays_within_lipschitz
 from privet.testing.same import same_value
 
 _N, _COLUMNS = 40, 3
@@ -162,3 +165,38 @@ def _left_in(model: Any) -> dict[str, Any]:
     parameters = {*model.get_params(deep=False), "privacy_"}
     left = {name: value for name, value in vars(model).items() if name not in parameters}
     return {name: _left_in(value) if hasattr(value, "get_params") else value for name, value in left.items()}
+
+
+@law_of("estimator")
+def check_loss_keeps_its_constants(example: Any) -> None:
+    """The losses in the plan of a fit have the slopes and curvatures that they say, since noise is set by these: also where
+    an author wrote a loss beside an estimator and registered neither.
+
+    >>> from privet.learn import HuberRegressor
+    >>> check_loss_keeps_its_constants(next(iter(HuberRegressor.examples())))
+    """
+    from privet.learn.losses import LossExample
+
+    model = _made(example)
+    plan = model._plan(_COLUMNS, Unit(), Guarantee(_EPSILON, _DELTA))
+    for loss in _losses_in(plan):
+        targets = (-1.0, 0.0, 1.0) if loss.outputs == 1 else tuple(map(float, range(loss.outputs)))
+        try:
+            check_slope_stays_within_lipschitz(LossExample(loss, targets))
+            check_bend_stays_within_smoothness(LossExample(loss, targets))
+        except AssertionError as broken:
+            raise AssertionError(f"{example}: {broken}") from None
+
+
+def _losses_in(plan: Any) -> Iterator[Any]:
+    """Losses among the fields of a plan, and of the plans in it."""
+    from privet.learn.losses import Loss
+
+    if isinstance(plan, Loss):
+        yield plan
+    elif isinstance(plan, tuple):
+        for each in plan:
+            yield from _losses_in(each)
+    elif is_dataclass(plan):
+        for each in fields(plan):
+            yield from _losses_in(getattr(plan, each.name))
