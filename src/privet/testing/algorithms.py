@@ -6,6 +6,7 @@ For a mechanism that is no `Algorithm` each of them holds without a look.
 >>> testing.check_parts_are_the_price(next(iter(mechanisms.Laplace.examples())))
 """
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,10 @@ from privet.mechanisms.release import Release
 from privet.mechanisms.whole import Together, together
 from privet.noise.entropy import Secure, Seeded, Source, Stream
 from privet.privacy.composed import Composed, Repeated
+from privet.privacy.gdp import GdpLoss
 from privet.privacy.loss import PrivacyLoss
+from privet.privacy.pure import PureLoss
+from privet.privacy.zcdp import ZcdpLoss
 from privet.testing.law import law_of
 
 _SLACK = 2e-3  # of a delta: two ways to add up one price
@@ -35,13 +39,22 @@ _EPSILONS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 Path = tuple[Together, ...]
 
+# prices of a whole that say one number, in which parts of any kind add up whatever was seen before
+_WHOLES: dict[type[PrivacyLoss], Callable[[PrivacyLoss], float]] = {
+    PureLoss: lambda loss: loss.pure(),
+    ZcdpLoss: lambda loss: loss.zcdp().rho if loss.zcdp().delta0 == 0.0 else math.inf,
+    GdpLoss: lambda loss: loss.gdp(),
+}
+
 
 @law_of("mechanism")
 def check_parts_are_the_price(example: Example) -> None:
     """The losses of the parts that a run releases, put together, are the declared loss: not more, and not less unless the
     algorithm says that it may stop early (`at_most`).
 
-    Parts inside `_priced` are put together by its rule, the others by composition. Two runs, one on each input.
+    Parts inside `_priced` are put together by its rule, the others by composition. Two runs, one on each input. Where a
+    run may stop early and the price is one number (epsilon, rho or mu of the whole), parts are chosen with earlier ones in
+    sight, and must add up to at most that number: a privacy curve of what one run happened to release says too little.
 
     >>> from privet.mechanisms import Laplace
     >>> check_parts_are_the_price(next(iter(Laplace.examples())))
@@ -81,6 +94,13 @@ def _compare(algorithm: Any, found: PrivacyLoss) -> None:
     """What both have in common is left out; the rest must cost the same."""
     declared = algorithm.loss
     assert found.unit == declared.unit, f"{algorithm.name}: its parts speak about {found.unit.describe()}"
+    if algorithm.at_most and type(declared) in _WHOLES:
+        measure = _WHOLES[type(declared)]
+        spent_of_it, whole = measure(found), measure(declared)
+        assert spent_of_it <= whole, (
+            f"{algorithm.name}: its parts add up to {spent_of_it:g}, more than the whole, {whole:g}"
+        )
+        return
     ran, charged = (Counter(dict(loss.parts())) for loss in (Composed((found,)), Composed((declared,))))
     more, less = ran - charged, charged - ran
     told = f"runs {_named(more)} where {_named(less)} is charged"
