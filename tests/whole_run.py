@@ -95,7 +95,7 @@ class WholeRun:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         module = report.nodeid.split("::")[0]
         parts = Path(module).parts
-        self.seconds[parts[1] if parts[0] == "tests" else parts[0]] += report.duration
+        self.seconds[parts[1] if len(parts) > 2 and parts[0] == "tests" else parts[0]] += report.duration
         self.modules.add(module)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

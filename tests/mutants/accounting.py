@@ -230,7 +230,7 @@ plant(
     "tests/accounting/test_calibrate.py",
     CURVES,
 )
-plant("content too early", "calibrate._CLOSE", "1e-4", "1e-2", "tests/accounting/test_calibrate.py")
+plant("content too early", "calibrate._CLOSE", "5e-5", "1e-2", "tests/accounting/test_calibrate.py")
 plant(
     "a shorter number that does not meet the target",
     "_Search._shorter",
