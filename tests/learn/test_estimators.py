@@ -1,6 +1,7 @@
 """The contract of every estimator, through the public door: public facts, payment, attributes, inputs."""
 
 import copy
+import math
 import pickle
 import warnings
 
@@ -12,11 +13,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 import privet as pv
 from privet import learn, noise, privacy
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, KeyConflict, PrivacyWarning, PrivetError
+from privet.learn.estimators import surroundings
 from privet.learn.solvers import ObjectivePerturbation, OutputPerturbation
 
 RNG = np.random.default_rng(7)
@@ -172,10 +174,10 @@ def test_one_class_one_row_constant_columns_and_wide_rows_are_fitted_without_a_w
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         base = learn.LogisticRegression(**BUDGET, row_norm=3.0, classes=[0, 1])
-        assert set(clone(base).fit(ROWS, labels).classes_) == {0, 1}
-        clone(base).fit(ROWS[:1], labels[:1])
-        clone(base).fit(np.zeros((5, 2)), labels[:5])
-        clone(base).fit(RNG.normal(size=(4, 30)), labels[:4])
+        assert set(copy.deepcopy(base).fit(ROWS, labels).classes_) == {0, 1}
+        copy.deepcopy(base).fit(ROWS[:1], labels[:1])
+        copy.deepcopy(base).fit(np.zeros((5, 2)), labels[:5])
+        copy.deepcopy(base).fit(RNG.normal(size=(4, 30)), labels[:4])
 
 
 def test_bad_rows_may_count_as_zero_rows_in_silence():
@@ -212,7 +214,7 @@ def test_attributes_and_pickles_hold_nothing_but_what_was_released(estimator):
     marked[0] = [0.123456789, 0.987654321, 0.192837465]
     model = clone(estimator).fit(marked, target_of(estimator))
     assert {name for name in vars(model) if name.endswith("_")} <= PUBLIC
-    kept = {name for name in vars(model) if not name.endswith("_")} - set(model.get_params(deep=False))
+    kept = {name for name in vars(model) if not name.endswith("_")} - {*model.get_params(deep=False), "_cloned"}
     if isinstance(model, learn.LogisticRegression):  # what intervals are made of: the release, and the public plan
         assert kept == {"_released", "_facts"}
         assert model._facts.task.raw(np.asarray(model._released))[0] == pytest.approx(np.ravel(model.coef_))
@@ -235,7 +237,7 @@ def test_copies_and_clones_reach_one_ledger():
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_searches_pay_for_every_fit_from_one_ledger_and_say_so(jobs, tmp_path):
+def test_searches_pay_for_every_fit_from_one_ledger_and_say_so(jobs, tmp_path, monkeypatch):
     with pv.Ledger.create(str(tmp_path / "books"), budget=pv.Budget(20.0, 1e-3)) as ledger:
         model = learn.LogisticRegression(epsilon=0.5, delta=1e-6, row_norm=3.0, classes=[0, 1])
         if jobs > 1:  # workers do not carry the block: the model takes its ledger along
@@ -246,18 +248,34 @@ def test_searches_pay_for_every_fit_from_one_ledger_and_say_so(jobs, tmp_path):
             grid.fit(ROWS, LABELS)
         assert len(reserves(ledger)) == 5  # two settings, two folds, and the refit
         if jobs == 1:
+            monkeypatch.setattr(surroundings, "_told", set())
             with pytest.warns(PrivacyWarning, match="paid for"):
                 cross_val_score(model, ROWS, LABELS, cv=2)
             assert len(reserves(ledger)) == 7
 
 
-def test_a_scaler_that_is_not_private_is_named():
+def private_warnings(run):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        run()
+    return [str(each.message) for each in seen if issubclass(each.category, PrivacyWarning)]
+
+
+def test_fits_of_copies_warn_once_in_a_process_and_other_fits_never(monkeypatch):
+    monkeypatch.setattr(surroundings, "_told", set())
     model = learn.LogisticRegression(**BUDGET, row_norm=3.0, classes=[0, 1])
-    with pytest.warns(PrivacyWarning, match="StandardScaler in front of LogisticRegression"):
-        make_pipeline(StandardScaler(), model).fit(ROWS, LABELS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        make_pipeline(FunctionTransformer(np.tanh), clone(model)).fit(ROWS, LABELS)
+    search = GridSearchCV(model, {"row_norm": [1.0, 3.0]}, cv=2)
+    assert not private_warnings(lambda: make_pipeline(StandardScaler(), model).fit(ROWS, LABELS))
+    assert not private_warnings(lambda: copy.deepcopy(model).fit(ROWS, LABELS))
+    assert not private_warnings(lambda: clone(model).set_params(epsilon=math.inf, delta=0.0).fit(ROWS, LABELS))
+    with ledger_of():
+        assert not private_warnings(lambda: clone(model).fit(ROWS, LABELS, key="May"))  # one fit, named
+    (said,) = private_warnings(lambda: search.fit(ROWS, LABELS))
+    assert "nobody pays" in said
+    assert not private_warnings(lambda: search.fit(ROWS, LABELS))
+    with ledger_of():
+        (said,) = private_warnings(lambda: clone(model).fit(ROWS, LABELS))  # a sentence of its own
+        assert "each fit is paid for" in said
 
 
 def test_without_privacy_nothing_runs_while_a_ledger_is_in_force():

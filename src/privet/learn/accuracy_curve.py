@@ -1,5 +1,6 @@
 """Accuracy against epsilon: the same model fitted at several promises, on data that are public or paid for each time."""
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,7 +99,5 @@ def _check_payer(model: PrivateEstimator, public: bool, cost: float) -> None:
 
 
 def _score(model: PrivateEstimator, epsilon: float, delta: float, train: Any, test: Any) -> float:
-    from sklearn.base import clone
-
-    tried: Any = clone(model).set_params(epsilon=epsilon, delta=delta)
+    tried: Any = copy.deepcopy(model).set_params(epsilon=epsilon, delta=delta)
     return float(tried.fit(*train).score(*test))

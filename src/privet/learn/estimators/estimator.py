@@ -16,7 +16,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators.example_records import Maker
 from privet.learn.estimators.privacy import FitPrivacy
 from privet.learn.estimators.reading import read_rows, read_targets
-from privet.learn.estimators.surroundings import warn_about_callers, warn_about_unused
+from privet.learn.estimators.surroundings import warn_about_copies, warn_about_unused
 from privet.learn.estimators.table_fit import (
     described,
     plan_of_rows,
@@ -90,6 +90,7 @@ class PrivateEstimator(BaseEstimator):
 
     _has_targets = True
     _without_privacy: ClassVar[tuple[str, ...]] = ()  # parameters that count at epsilon=inf only
+    _cloned: ClassVar[bool] = False  # of the copies that scikit-learn makes: True
 
     def _predicts_numbers(self) -> bool:
         """Whether targets are numbers, and not labels of classes."""
@@ -174,8 +175,7 @@ class PrivateEstimator(BaseEstimator):
             self.privacy_ = FitPrivacy.of_nothing(self._unit())
             return
         promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
-        warn_about_callers(self, paid=self.ledger is not None or current() is not None)
-        warn_about_unused(self)
+        self._warn(asked)
         plan = self._array_plan(rows.shape[1], self._unit(), promise)
         release = self._paid(plan, ArrayRecords(rows, targets), asked)
         value, fit_plan = fit_within(release.value, plan)  # without the norm, where one was bought besides the fit
@@ -198,8 +198,7 @@ class PrivateEstimator(BaseEstimator):
             self.privacy_ = FitPrivacy.of_nothing(table.unit)
             return
         promise = Guarantee(self.epsilon, self.delta, self.rho, self.mu)
-        warn_about_callers(self, paid=self.ledger is not None or current() is not None)
-        warn_about_unused(self)
+        self._warn(asked)
         plan = table_plan(model, len(encoding.names), table, promise)
         records = table_records(table, encoding, plan)
         try:
@@ -210,6 +209,12 @@ class PrivateEstimator(BaseEstimator):
         self._set(release.value, plan_of_rows(plan))
         words = self._solver_words(plan_of_rows(plan))
         self.privacy_ = FitPrivacy.of(release, plan, promise, words, table_notes(model, plan, promise))
+
+    def _warn(self, asked: _Asked) -> None:
+        searched = self._cloned and asked.key is None  # a fit with a name of its own is none of a search
+        if searched and self.source is None:
+            warn_about_copies(paid=self.ledger is not None or current() is not None)
+        warn_about_unused(self)
 
     def _solver_words(self, plan: Any) -> str:
         """The solver in words, for `privacy_`: the first line that its plan says about itself."""
@@ -261,6 +266,11 @@ class PrivateEstimator(BaseEstimator):
         if self.bad_rows == "error":
             self._check_targets(targets)
         return rows, targets
+
+    def __sklearn_clone__(self) -> Any:
+        made: Any = super().__sklearn_clone__()
+        vars(made)["_cloned"] = True
+        return made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
