@@ -1,6 +1,5 @@
 """What a prompt and a notebook show: short, escaped, and never a value that was not released."""
 
-import json
 import math
 import pickle
 import re
@@ -16,7 +15,7 @@ from privet import _markup, accounting, mechanisms, privacy
 from privet._calls import door
 from privet._markup import Shown
 from privet.accounting import Bound
-from privet.errors import InvalidCall, InvalidParameter, NoGuarantee
+from privet.errors import InvalidCall, InvalidParameter, MixedUnits, NoGuarantee
 from privet.mechanisms import ErrorBar, Release
 from tests.newcomer.callables import objects
 
@@ -125,7 +124,7 @@ def test_a_scaled_bar_covers_what_the_bar_covers(factor):
     assert narrower.radius < (release * factor).error.radius or factor < 0
 
 
-def test_a_shift_keeps_the_bar_and_other_sums_are_plain():
+def test_a_shift_keeps_the_bar_and_other_results_have_none():
     release = released(41.7, ErrorBar(3.0, 0.95))
     for made in (release + 10, 10 + release, release - 10, 10 - release, -release, release / 4):
         assert isinstance(made, Release)
@@ -134,8 +133,10 @@ def test_a_shift_keeps_the_bar_and_other_sums_are_plain():
         assert made.loss == release.loss
         assert made.provenance[-1] == "arithmetic"
     assert (released(5, ErrorBar(2.0, 0.9)) + 3).error.radius == 2.0  # whole numbers are shifted exactly
-    for plain in (release + release, release * release, 1 / release, abs(release), release / release):
-        assert isinstance(plain, float)
+    for bare in (release + release, release * release, 1 / release, abs(release), release / release, round(release, 1)):
+        assert isinstance(bare.value, float)
+        assert bare.error is None
+        assert bare.loss == release.loss  # one release went into it, however often
     assert released(41.7, None) * 2 == 83.4
     assert (released(41.7, None) * 2).error is None
     with pytest.raises(InvalidParameter, match="divided by 0"):
@@ -143,24 +144,40 @@ def test_a_shift_keeps_the_bar_and_other_sums_are_plain():
 
 
 def test_a_sum_of_several_releases_has_the_bar_of_none_of_them():
-    """A number that was computed from releases is no public number: with it the bar of the last release would remain."""
+    """What was computed from releases is no public number: with it the bar of the last release would remain."""
     a, b, c = (released(value, ErrorBar(3.0, 0.95)) for value in (41.7, 5, 7))
-    sums = (a + b + c, sum([a, b, c]), np.mean([a, b, c]), c - (a - b))
-    for made in (*sums, abs(a) + c, c + a * b, 1 / a + c, (a + b) * 2 + c, -(a + b) + c):
-        assert isinstance(made, float)
-        assert not isinstance(made, Release)
-    assert isinstance(b + c + b, int)
+    sums = (a + b + c, sum([a, b, c]), np.mean([a, b, c]), c - (a - b), (a + b) * 2 + c, -(a + b) + c, +(a + b) + c)
+    scaled = (np.float64(2.0) * (a + b) + c, np.int64(2) - (b + c) + a, (a + b) * np.float64(2.0) + c)
+    powers = ((a + b) ** 2 + c, 2 ** (a + b) + c, (a + b) // 2 + c, (a + b) % 5 + c, round(a + b, 1) + c)
+    for made in (*sums, *scaled, *powers, np.ones(2) * (a + b) + c):
+        assert isinstance(made, Release)
+        assert made.error is None
+        assert made.loss == privacy.Repeated(privacy.PureLoss(1.0), 3)
+        assert made.provenance[-1] == "arithmetic"
+    for made in (abs(a) + c, c + a * b, 1 / a + c, round(a) + c, c * a, a - c):
+        assert made.error is None
+    assert type((b + c + b).value) is int
     assert b + c + b == 17
-    assert sum([a, b, c]) == pytest.approx(53.7)
-    powers = ((a + b) ** 2 + c, 2 ** (b + c) + c, (b + c) // 2 + c, (b + c) % 5 + c, round(a + b, 1) + c, +(a + b) + c)
-    for made in (*powers, np.float64(2.0) * (a + b) + c, np.int64(2) - (b + c) + c, (a + b) * np.float64(2.0) + c):
-        assert isinstance(made, float | int)
-        assert not isinstance(made, Release)
-    assert (np.ones(2) * (a + b)).tolist() == [46.7, 46.7]
-    assert np.sqrt(b + c) == math.sqrt(12)
-    for number in (float, np.float64, np.sqrt):  # whoever asks for the number itself has it: docs/sharp-edges.md
-        assert isinstance(number(a + b) + c, Release)
-    assert pickle.loads(pickle.dumps(a + b)) == json.loads(json.dumps(a + b)) == 46.7
+    assert sum([a, b, c]).value == pytest.approx(53.7)
+    assert (np.ones(2) * (a + b)).value.tolist() == [46.7, 46.7]
+    for number in (float, np.float64, math.sqrt):  # whoever asks for the number itself has it: docs/sharp-edges.md
+        assert (number(a + b) + c).error.radius == pytest.approx(c.error.radius)
+    assert pickle.loads(pickle.dumps(a + b)) == Release.from_json((a + b).to_json()) == a + b
+
+
+def test_what_is_computed_from_releases_has_the_price_of_all_of_them():
+    a = Release(1.0, loss=privacy.PureLoss(1.0), mechanism="laplace", provenance=("laplace",), paid={"entry": 1})
+    b = Release(2.0, loss=privacy.GaussianLoss(2.0), mechanism="gaussian", insecure=True, provenance=("gaussian",))
+    for made in (a - b, b - a):
+        assert made.loss == privacy.Composed([a.loss, b.loss])
+        assert made.insecure
+        assert (made.mechanism, made.paid, made.stored) == ("", None, None)
+        assert set(made.provenance) == {"laplace", "gaussian", "arithmetic"}
+    assert (a - a).paid == a.paid
+    other = Release(2.0, loss=privacy.PureLoss(1.0, unit=privacy.Unit("replace")))
+    for clash in (lambda: a + other, lambda: other / a):
+        with pytest.raises(MixedUnits, match=r"has no price; take their \.value"):
+            clash()
 
 
 def test_arrays_keep_their_cells():

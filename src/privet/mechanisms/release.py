@@ -9,13 +9,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from privet._amount import Amount, Computed, computed, is_number, plain
+from privet._amount import Amount, is_number
 from privet._markup import facts
 from privet._numerics import is_masked
-from privet.errors import InvalidCall, InvalidParameter, NoGuarantee, PrivetError, SerialisationError
+from privet.errors import InvalidCall, InvalidParameter, MixedUnits, NoGuarantee, PrivetError, SerialisationError
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
 from privet.mechanisms.stored import LARGEST_INLINE, Outside, packed, read, size_of, unpack, written
+from privet.privacy.composed import Composed
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import from_json, to_json
 
@@ -27,7 +28,8 @@ _VERSION = 1
 class Release(Amount, Generic[Out]):
     """A value that may be shown, with the price that was paid for it. Nothing unprotected is inside.
 
-    `paid` names the ledger and the entry that paid for it; None where no ledger was in force. `stored` is the entry that
+    `paid` names the ledger and the entry that paid for it; None where no ledger was in force, and for what was computed
+    from several releases. `stored` is the entry that
     it was read back from; None for what was drawn just now. It says where this object comes from and is not part of it:
     a release that was read back equals the one that was recorded.
     `insecure` is True when the noise came from a seeded stream: such a release protects nobody and says so.
@@ -35,9 +37,10 @@ class Release(Amount, Generic[Out]):
     **Guarantee:** `loss`, for the value and everything computed from it alone (`map`).
     **Error:** `error`, the bar around the value; None after `map`, since the bar of a transformed value is its own.
 
-    A release computes as its value does: `float(release)`, comparisons, arithmetic. A public number that is added, taken
-    away, multiplied or divided by gives a release again, with its bar; everything else a plain number without one. Two
-    releases are equal if all that they say is; one that was stored and read back equals the original.
+    A release computes as its value does: `float(release)`, comparisons, arithmetic, which gives a release again. A public
+    number that is added, taken away, multiplied or divided by moves its bar; every other result has none. What two
+    releases are computed into costs at most both of them. Two releases are equal if all that they say is; one that was
+    stored and read back equals the original.
 
     >>> from privet.privacy import PureLoss
     >>> release = Release(41.5, loss=PureLoss(1.0), error=ErrorBar(3.0, 0.95), mechanism="laplace")
@@ -47,8 +50,11 @@ class Release(Amount, Generic[Out]):
     42
     >>> print(2 * release - 3)
     80 +-6 (95%)
-    >>> f"{release:.2f}", release > 40, release + release, release.epsilon
-    ('41.50', True, 83.0, 1.0)
+    >>> other = Release(1.25, loss=PureLoss(0.5), error=ErrorBar(6.0, 0.95), mechanism="laplace")
+    >>> print(release + other, (release + other).epsilon)
+    42.75 1.5
+    >>> f"{release:.2f}", release > 40, release.epsilon
+    ('41.50', True, 1.0)
     """
 
     value: Out
@@ -175,13 +181,14 @@ class Release(Amount, Generic[Out]):
         )
 
     def _with(self, other: object, result: Any) -> Any:
-        return computed(super()._with(other, result))
+        found = super()._with(other, result)
+        return found.item() if isinstance(found, np.generic) else found
 
     def __abs__(self) -> Any:
-        return computed(super().__abs__())
+        return self._joined(None, super().__abs__())
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self._single(), digits)
+        return self._joined(None, round(self._single(), digits))
 
     def __add__(self, other: object) -> Any:
         return self._moved(other, 1, super().__add__(other))
@@ -204,14 +211,31 @@ class Release(Amount, Generic[Out]):
             raise InvalidParameter("a release cannot be divided by 0")
         return self._moved(other, 1 / other if is_number(other) else None, super().__truediv__(other))  # type: ignore[operator]
 
+    def __rtruediv__(self, other: object) -> Any:
+        return self._joined(other, super().__rtruediv__(other))
+
+    def __pow__(self, other: object) -> Any:
+        return self._joined(other, self._with(other, lambda a, b: a**b))
+
+    def __rpow__(self, other: object) -> Any:
+        return self._joined(other, self._with(other, lambda a, b: b**a))
+
+    def __floordiv__(self, other: object) -> Any:
+        return self._joined(other, self._with(other, lambda a, b: a // b))
+
+    def __mod__(self, other: object) -> Any:
+        return self._joined(other, self._with(other, lambda a, b: a % b))
+
     def __neg__(self) -> Any:
         return self * -1
 
+    def __pos__(self) -> Any:
+        return self
+
     def _moved(self, by: object, factor: Any, value: Any) -> Any:
-        """The result of a shift or a change of scale by one public number, with its bar; other results as they are."""
-        if not is_number(by) or isinstance(by, Computed) or value is NotImplemented:
-            return value
-        value = plain(value)
+        """The result of a shift or a change of scale by one public number, with its bar; other results have none."""
+        if not is_number(by) or value is NotImplemented:
+            return self._joined(by, value)
         bar = self.error
         if bar is not None and bar.around and not isinstance(bar.radius, Mapping):
             whole = isinstance(value, int) and isinstance(factor, int)
@@ -222,6 +246,27 @@ class Release(Amount, Generic[Out]):
         else:
             bar = None
         return replace(self, value=value, error=bar, provenance=(*self.provenance, "arithmetic"))
+
+    def _joined(self, other: object, value: Any) -> Any:
+        """The result of other arithmetic: without a bar, since that of several releases needs their joint law, and at the
+        price of all that went into it.
+        """
+        if value is NotImplemented:
+            return value
+        if not isinstance(other, Release) or other is self:
+            return replace(self, value=value, error=None, provenance=(*self.provenance, "arithmetic"))
+        if self.loss.unit != other.loss.unit:
+            raise MixedUnits(
+                f"one release is about {self.loss.unit.describe()}, the other about {other.loss.unit.describe()}: what is "
+                "computed from both has no price; take their .value"
+            )
+        return Release(
+            value,
+            loss=Composed([self.loss, other.loss]),
+            mechanism=self.mechanism if self.mechanism == other.mechanism else "",
+            insecure=self.insecure or other.insecure,
+            provenance=(*dict.fromkeys((*self.provenance, *other.provenance)), "arithmetic"),
+        )
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Release):
