@@ -6,6 +6,8 @@ from typing import Any
 
 from privet import testing
 from privet.errors import KeyConflict
+from privet.mechanisms import Mechanism
+from privet.privacy import PrivacyLoss, PureLoss
 
 
 def levels(kind: Any) -> int:
@@ -32,3 +34,27 @@ def test_one_level_too_many_is_seen():
     deeper = type("Deeper", (KeyConflict,), {"__module__": "privet.planted"})
     assert levels(KeyConflict) == 2
     assert too_deep({deeper}) == ["privet.planted.Deeper"]
+
+
+def unchecked(kinds: set[type]) -> list[str]:
+    """Prices and mechanisms whose own `__post_init__` leaves out that of their base, which checks unit and delta."""
+    own = [kind for kind in kinds if issubclass(kind, PrivacyLoss | Mechanism) and "__post_init__" in vars(kind)]
+    silent = [kind for kind in own if kind not in (PrivacyLoss, Mechanism) and not _asks_its_base(kind)]
+    return sorted(f"{kind.__module__}.{kind.__name__}" for kind in silent)
+
+
+def _asks_its_base(kind: type) -> bool:
+    code = vars(kind)["__post_init__"].__code__
+    return "super" in code.co_names or "_about" in code.co_names  # a combinator takes the unit of its parts
+
+
+def test_prices_and_mechanisms_let_their_base_check_unit_and_delta():
+    assert unchecked(classes()) == []
+
+
+def test_a_price_that_forgets_its_base_is_seen():
+    def forgets(self):
+        assert self
+
+    planted = type("Planted", (PureLoss,), {"__module__": "privet.planted", "__post_init__": forgets})
+    assert unchecked({planted}) == ["privet.planted.Planted"]

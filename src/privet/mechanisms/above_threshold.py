@@ -89,6 +89,7 @@ class AboveThreshold(Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("threshold_scale", "query_scale", "answer_scale"):
             if name != "answer_scale" or self.answer_scale is not None:
                 set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})

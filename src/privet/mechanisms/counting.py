@@ -30,6 +30,7 @@ class CountingMechanism(PricedByNoise, Mechanism[Any, int]):  # type: ignore[ove
     max_rows: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, max_rows=whole("max_rows", self.max_rows, 1))
         bound = instance("noise", self.noise, DiscreteLaplace, Gaussian).sensitivity
         if bound.value < self.max_rows * bound.unit.group_size:

@@ -51,6 +51,7 @@ class DiscreteGaussian(IntegerMechanism):
     dimension: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, scale=integer_scale("scale", self.scale))
         set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="l2"))
         set_frozen(self, dimension=count("dimension", self.dimension, 1))

@@ -65,6 +65,7 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
     max_rows: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.labels is None) == (self.edges is None):
             raise InvalidParameter("give either labels=, the public categories, or edges=, the public ends of the bins")
         if self.labels is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from privet._cache import kept_property
 from privet._calls import door
-from privet._validate import count, instance, open_fraction
+from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.form import Form, Numbers
@@ -23,7 +23,7 @@ from privet.mechanisms.whole import note_insecure
 from privet.noise.entropy import Source as _Source
 from privet.privacy.guarantee import Guarantee, spelt_out
 from privet.privacy.loss import PrivacyLoss
-from privet.privacy.unit import Unit
+from privet.privacy.unit import Unit, a_unit
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -118,6 +118,14 @@ class Mechanism(ABC, Generic[In, Out]):
     name: ClassVar[str]
     at: float | None = None  # a field of the mechanisms that can be made for a delta
     _made_by: ClassVar[str] = "Count.for_budget(epsilon=1.0)"  # for words about a method that is asked of a class
+
+    def __post_init__(self) -> None:
+        """Refuses what is no delta in `at` and no unit in `unit`. One that cleans fields of its own calls it first."""
+        given = vars(self)  # the fields: `at` and `unit` are computed by mechanisms that have no such field
+        if given.get("at") is not None:
+            set_frozen(self, at=open_fraction("at", given["at"]))
+        if "unit" in given:
+            a_unit(given["unit"])
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -307,22 +315,7 @@ def register(mechanism: "type[Mechanism[Any, Any]]") -> "type[Mechanism[Any, Any
     if known is not mechanism and known.__qualname__ != mechanism.__qualname__:
         raise InvalidParameter(f"the name {name!r} belongs to {known.__name__} already")
     _REGISTRY[name] = mechanism
-    mechanism.__init__ = _checked(mechanism.__init__)  # type: ignore[method-assign]
     return door(mechanism)
-
-
-def _checked(construct: Callable[..., None]) -> Callable[..., None]:
-    """Construction that refuses what is no delta in `at` and no unit in `unit`: fields that many mechanisms share."""
-
-    @wraps(construct)
-    def __init__(self: "Mechanism[Any, Any]", *args: Any, **kwargs: Any) -> None:
-        if kwargs.get("at") is not None:
-            kwargs["at"] = open_fraction("at", kwargs["at"])
-        if "unit" in kwargs:
-            instance("unit", kwargs["unit"], Unit)
-        construct(self, *args, **kwargs)
-
-    return __init__
 
 
 def registered_mechanisms() -> "dict[str, type[Mechanism[Any, Any]]]":

@@ -148,6 +148,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
     delta: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, delta=open_fraction("delta", self.delta))
         if self.delta >= 0.5:
             raise InvalidParameter("delta must be below 1/2: it is the chance that unstable data passes the test")

@@ -16,9 +16,9 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import moment
 from privet.mechanisms.families.record_values import Missing, admit_records, clean_records, missing_note, public_missing
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
-from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import scale_for, smallest_scale
 from privet.privacy import ExponentialLoss, Guarantee, Promise, Unit
+from privet.privacy.unit import as_unit
 
 _POINTS = 2**16  # of the default grid
 _DENOMINATOR = 10**6  # of q; scores are then whole numbers that doubles hold
@@ -78,6 +78,7 @@ class Quantile(Mechanism[Any, float]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         low, high = _interval(self.bounds)
         q = Fraction(self.q) if isinstance(self.q, Fraction) else Fraction(_one_q(self.q))
         if not 0 < q < 1:

@@ -8,7 +8,7 @@ from privet._calls import door
 from privet._numerics import exact
 from privet._validate import above, finite, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy.unit import Unit
+from privet.privacy.unit import Unit, as_unit
 
 Norm = Literal["l1", "l2", "score"]
 
@@ -68,17 +68,3 @@ def as_sensitivity(value: object, *, norm: Norm, unit: Unit | None = None) -> Se
     if unit is not None and as_unit(unit) != value.unit:
         raise InvalidParameter("unit contradicts the unit of the sensitivity; give it once")
     return value
-
-
-def as_unit(unit: object, usual: Unit = Unit()) -> Unit:  # noqa: B008 - a frozen constant
-    """The privacy unit that was given, or the usual one.
-
-    >>> as_unit("replace")
-    Traceback (most recent call last):
-    privet.errors.InvalidParameter: unit must be a Unit, such as privacy.Unit("replace"), got str
-    """
-    if unit is None:
-        return usual
-    if not isinstance(unit, Unit):
-        raise InvalidParameter(f'unit must be a Unit, such as privacy.Unit("replace"), got {type(unit).__name__}')
-    return unit

@@ -22,10 +22,10 @@ from privet.mechanisms.families.record_values import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
-from privet.mechanisms.sensitivity import as_unit
 from privet.mechanisms.target import smallest_scale
 from privet.noise import Grid
 from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
+from privet.privacy.unit import as_unit
 
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
 _SLACK = 2.0**-42  # covers the rounding of the smooth sensitivity, computed in doubles
@@ -70,6 +70,7 @@ class SmoothMedian(Mechanism[Any, float]):
     unit: Unit = field(default=Unit("replace"))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, bounds=public_bounds(self.bounds))
         set_frozen(self, missing=public_missing(self.missing, self.bounds, self.unit))
         for name in ("epsilon", "beta", "share"):

@@ -31,6 +31,7 @@ class AboveThresholdLoss(PrivacyLoss):
     positives: int = field(default=1, metadata={"help": "answers above the threshold"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(
             self, epsilon=at_least("epsilon", self.epsilon, 0.0), positives=count("positives", self.positives, 1)
         )

@@ -32,6 +32,7 @@ class ApproxLoss(PrivacyLoss):
     delta: float = field(metadata={"help": "delta of one release"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0), delta=fraction("delta", self.delta))
         if self.delta == 1.0:
             raise InvalidParameter("delta = 1 promises nothing; expected delta < 1")

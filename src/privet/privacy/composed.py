@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from privet.privacy.families.normal import NormalVariable
 from privet.privacy.families.sums import variable_of_sum
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.serial import from_dict, register
-from privet.privacy.unit import Unit, same_unit
+from privet.privacy.unit import Unit, a_unit, same_unit
 from privet.privacy.variable import Direction, LossVariable
 
 Parts = tuple[tuple[PrivacyLoss, int], ...]
@@ -170,7 +170,7 @@ class Composed(Total):
 
     def __init__(self, losses: Iterable[PrivacyLoss], *, unit: Unit | None = None) -> None:
         parts = tuple(instance("losses", part, PrivacyLoss) for part in items("losses", losses))
-        units = [part.unit for part in parts] + ([unit] if unit is not None else [])
+        units = [part.unit for part in parts] + ([a_unit(unit)] if unit is not None else [])
         set_frozen(self, losses=parts, unit=same_unit(units) if units else Unit())
 
     @kept_property
@@ -204,10 +204,11 @@ class Repeated(Total):
     kind = "repeated"
     of: PrivacyLoss
     times: int
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def __post_init__(self) -> None:
         instance("of", self.of, PrivacyLoss)
-        set_frozen(self, times=count("times", self.times), unit=self.of.unit)
+        set_frozen(self, times=count("times", self.times), unit=self._about(self.of.unit))
 
     @kept_property
     def _parts(self) -> Parts:

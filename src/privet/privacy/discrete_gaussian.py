@@ -48,6 +48,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
     dimension: int = field(default=1, metadata={"help": "number of coordinates"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(
             self,
             sigma=above("sigma", self.sigma, 0.0),

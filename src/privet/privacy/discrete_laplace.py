@@ -31,6 +31,7 @@ class DiscreteLaplaceLoss(PrivacyLoss):
     sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, scale=above("scale", self.scale, 0.0), sensitivity=count("sensitivity", self.sensitivity, 1))
 
     @property

@@ -18,6 +18,7 @@ from privet.privacy.fixed_sampled import SplicedVariable
 from privet.privacy.grouped import Grouped
 from privet.privacy.loss import Approximate, PrivacyLoss, ZcdpBound
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import Direction, LossVariable
 
 _LEFT_OUT = 1e-280  # probability of drawing a record more often than is looked at; a chain of groups is costlier
@@ -56,13 +57,14 @@ class WithReplacementSampled(PrivacyLoss):
     m: int
     n: int
     coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} on {self.m:,} draws with replacement from {self.n:,} records"
 
     def __post_init__(self) -> None:
         inner = of_one_record(self.of, relation="replace", name="drawing with replacement", coin=self.coin)
-        set_frozen(self, of=inner, m=count("m", self.m), n=count("n", self.n, 1), unit=inner.unit)
+        set_frozen(self, of=inner, m=count("m", self.m), n=count("n", self.n, 1), unit=self._about(inner.unit))
 
     @property
     def p(self) -> float:

@@ -68,6 +68,7 @@ class ExponentialLoss(PrivacyLoss):
     monotonic: bool = field(default=False, metadata={"help": "the utility moves one way only"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0), monotonic=flag("monotonic", self.monotonic))
 
     @property

@@ -47,6 +47,7 @@ class FinitePairLoss(PrivacyLoss):
         return f"finite pair ({len(self.p)} outcomes)"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         p, q = _distribution("p", self.p), _distribution("q", self.q)
         if len(p) != len(q):
             raise InvalidParameter(f"p and q must list the same outcomes, got {len(p)} and {len(q)} probabilities")

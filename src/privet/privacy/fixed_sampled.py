@@ -24,6 +24,7 @@ from privet.privacy.families.sampling import (
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
 from privet.privacy.renyi import renyi_of_variable
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import Atoms, Direction, LossVariable, SymmetricVariable
 
 _FINEST_NOISE = 0.05
@@ -115,6 +116,7 @@ class FixedSampled(PrivacyLoss):
     m: int
     n: int
     coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} on {self.m:,} of {self.n:,} records"
@@ -126,7 +128,7 @@ class FixedSampled(PrivacyLoss):
         m, n = count("m", self.m), count("n", self.n, 1)
         if m > n:
             raise InvalidParameter(f"cannot draw m={m} of n={n} records without replacement")
-        set_frozen(self, of=inner, m=m, n=n, unit=inner.unit)
+        set_frozen(self, of=inner, m=m, n=n, unit=self._about(inner.unit))
 
     @property
     def q(self) -> float:

@@ -34,6 +34,7 @@ class GaussianLoss(NormalLoss):
     noise_multiplier: float = field(metadata={"help": "standard deviation over l2-sensitivity"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))
 
     @kept_property

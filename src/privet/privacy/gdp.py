@@ -28,6 +28,7 @@ class GdpLoss(NormalLoss):
     mu: float = field(metadata={"help": "mu of one release"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, mu=at_least("mu", self.mu, 0.0))
 
     def gaussian(self) -> float:

@@ -33,6 +33,7 @@ class GeometricLoss(PrivacyLoss):
     sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(
             self, ratio=open_fraction("ratio", self.ratio), sensitivity=count("sensitivity", self.sensitivity, 1)
         )

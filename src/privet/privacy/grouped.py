@@ -1,7 +1,7 @@
 """Group privacy: several records change at once."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -45,6 +45,7 @@ class Grouped(PrivacyLoss):
     of: PrivacyLoss
     size: int
     relation: Relation | None = None
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def _words(self) -> str:
         who = f"{self.size // 2:,} replaced" if self.relation == "replace" else f"a group of {self.size:,}"
@@ -64,7 +65,7 @@ class Grouped(PrivacyLoss):
                 "the only restatement that holds is: replacing one record = removing one and adding one, "
                 'Grouped(loss, 2, relation="replace") for a loss under add_remove or zero_out'
             )
-        set_frozen(self, of=self.of.simplest(), size=size, unit=unit)
+        set_frozen(self, of=self.of.simplest(), size=size, unit=self._about(unit))
 
     @kept_property
     def _known(self) -> PrivacyLoss | None:

@@ -36,6 +36,7 @@ class KRRLoss(PrivacyLoss):
     unit: Unit = field(default=Unit("replace"), kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, k=count("k", self.k, 2), epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     def pure(self) -> float:

@@ -75,6 +75,7 @@ class LaplaceLoss(PrivacyLoss):
     scale: float = field(metadata={"help": "scale over l1-sensitivity"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, scale=above_or_infinite("scale", self.scale, 0.0))
 
     def pure(self) -> float:

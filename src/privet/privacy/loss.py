@@ -13,10 +13,10 @@ import numpy as np
 from privet._cache import kept_property
 from privet._markup import facts, formatted
 from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, ndtri, plain, square_up
-from privet.errors import InvalidParameter, NoGuarantee
+from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.binary import binary_rdp, binary_variable
 from privet.privacy.renyi import renyi_of_variable
-from privet.privacy.unit import Unit
+from privet.privacy.unit import Unit, a_unit
 from privet.privacy.variable import DIRECTIONS, Direction, LossVariable
 
 
@@ -215,6 +215,16 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         pure, mu = self.pure(), self.gaussian()
         told = ([("epsilon", plain(pure))] if math.isfinite(pure) else []) + ([("mu (GDP)", plain(mu))] if mu else [])
         return facts("Price", [("release", self.describe()), *told, ("one person", self.unit.describe())])
+
+    def __post_init__(self) -> None:
+        """Refuses what is no unit. A kind that cleans fields of its own calls this first."""
+        a_unit(self.unit)
+
+    def _about(self, unit: Unit) -> Unit:
+        """The unit of a price made of parts: theirs. Another one that was given is refused; None stands for none given."""
+        if self.unit is not None and a_unit(self.unit) != unit:
+            raise MixedUnits(f"{type(self).__name__} speaks about {unit.describe()}, not {self.unit.describe()}")
+        return unit
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -47,6 +47,7 @@ class MixtureOfGaussiansLoss(PrivacyLoss):
         return f"mixture of gaussians (sigma {plain(self.sigma)}, {len(self.sensitivities)} shifts)"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.unit.relation == "replace":
             raise MixedUnits(
                 "a mixture of Gaussians compares a record with none; price it under add_remove or zero_out and convert "

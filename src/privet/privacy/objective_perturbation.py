@@ -59,6 +59,7 @@ class ObjectivePerturbationLoss(PrivacyLoss):
     shape: Shape = field(default="general", metadata={"help": "logistic, fixed_sign or general"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         noise = above("noise_multiplier", self.noise_multiplier, 0.0)
         if noise < 1e-3:
             raise InvalidParameter("noise_multiplier must be at least 0.001: with less noise nothing is promised")

@@ -13,7 +13,7 @@ from privet.errors import InvalidParameter, MixedUnits
 from privet.privacy.curve import variable_of_envelope
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound
 from privet.privacy.serial import register
-from privet.privacy.unit import Unit, same_unit
+from privet.privacy.unit import Unit, a_unit, same_unit
 from privet.privacy.variable import Direction, LossVariable
 
 
@@ -48,7 +48,7 @@ class Parallel(PrivacyLoss):
         if not losses:
             raise InvalidParameter("blocks must be at least one loss, got none")
         flag("fixed_blocks", fixed_blocks)
-        shared = same_unit([loss.unit for loss in losses] + ([unit] if unit is not None else []))
+        shared = same_unit([loss.unit for loss in losses] + ([a_unit(unit)] if unit is not None else []))
         if not fixed_blocks and (shared.relation == "replace" or shared.group_size > 1):
             raise MixedUnits(
                 "replacing a record (or changing a group) can touch several blocks; price the blocks under add_remove and "

@@ -1,6 +1,6 @@
 """Persons: a price about rows, restated for a person who has several of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from privet._cache import kept_property
 from privet._calls import door
@@ -33,6 +33,7 @@ class PerPerson(Forwarding):
     of: PrivacyLoss
     rows: int
     person: str
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def __post_init__(self) -> None:
         instance("of", self.of, PrivacyLoss)
@@ -46,7 +47,7 @@ class PerPerson(Forwarding):
                 "replacing a person may change the number of rows, which a price about replacing rows does not cover; "
                 "start from the price of adding or removing a row: to_replace(per_person(loss, ...))"
             )
-        set_frozen(self, of=self.of.simplest(), rows=rows, unit=Unit(unit.relation, 1, self.person))
+        set_frozen(self, of=self.of.simplest(), rows=rows, unit=self._about(Unit(unit.relation, 1, self.person)))
 
     @property
     def _answering(self) -> PrivacyLoss:

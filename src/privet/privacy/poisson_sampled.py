@@ -35,6 +35,7 @@ from privet.privacy.families.sampling import (
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, best_zcdp, orders_of
 from privet.privacy.renyi import renyi_of_variable
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import Atoms, Direction, Enclosure, LossVariable
 
 _FINEST_NOISE = 0.05  # below this multiplier sampling no longer helps the Rényi bound
@@ -127,6 +128,7 @@ class PoissonSampled(PrivacyLoss):
     of: PrivacyLoss
     q: float
     coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} on a Poisson sample of {100.0 * self.q:.4g}%"
@@ -140,7 +142,7 @@ class PoissonSampled(PrivacyLoss):
         q = product_up(q, inner.q) if isinstance(inner, PoissonSampled) else q
         if 0.0 < q < _LEAST_RATE:
             raise InvalidParameter(f"nested rates must multiply to 0 or at least {_LEAST_RATE:g}, got {q:g}")
-        set_frozen(self, of=outer, q=q, unit=outer.unit)
+        set_frozen(self, of=outer, q=q, unit=self._about(outer.unit))
 
     @property
     def exact(self) -> bool:  # type: ignore[override]

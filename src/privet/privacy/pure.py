@@ -30,6 +30,7 @@ class PureLoss(PrivacyLoss):
     epsilon: float = field(metadata={"help": "epsilon of one release"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     def pure(self) -> float:

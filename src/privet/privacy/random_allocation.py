@@ -14,6 +14,7 @@ from privet.privacy.families.forwarding import Forwarding
 from privet.privacy.families.sampling import OF_COIN, Coin, of_one_record
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _Law = tuple[Array, Array]  # values and their mass
@@ -53,6 +54,7 @@ class RandomAllocation(Forwarding):
     of: PrivacyLoss
     steps: int
     coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def _words(self) -> str:
         return f"{self.of._as_a_whole()} in one of {self.steps:,} steps, chosen at random for each record"
@@ -62,7 +64,7 @@ class RandomAllocation(Forwarding):
         steps = count("steps", self.steps, 1)
         if steps > _MOST_STEPS:
             raise InvalidParameter(f"steps must be at most {_MOST_STEPS}, got {steps}")
-        set_frozen(self, of=inner, steps=steps, unit=inner.unit)
+        set_frozen(self, of=inner, steps=steps, unit=self._about(inner.unit))
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return self.of.parts() if self.steps == 1 or not self.of.parts() else ((self, 1),)

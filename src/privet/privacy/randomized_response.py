@@ -32,6 +32,7 @@ class RandomizedResponseLoss(PrivacyLoss):
     unit: Unit = field(default=Unit("replace"), kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     @classmethod

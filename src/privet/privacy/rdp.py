@@ -43,6 +43,7 @@ class RdpLoss(PrivacyLoss):
         return f"rdp (bounds at {len(self.alphas)} orders, delta0 {plain(self.delta0)})"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         alphas = tuple(finite("alphas", a) for a in items("alphas", self.alphas))
         values = tuple(at_least("values", v, 0.0) for v in items("values", self.values))
         if not alphas or len(alphas) != len(values):

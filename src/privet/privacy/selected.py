@@ -2,7 +2,7 @@
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from privet.privacy.families.sampling import MARGIN
 from privet.privacy.loss import PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.renyi import delta_of_rdp, variable_of_rdp
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import Direction, LossVariable
 
 _ROUNDING = 1e-13  # absolute error of a profile
@@ -51,6 +52,7 @@ class Selected(PrivacyLoss):
     mean: float
     eta: float = 1.0
     poisson: bool = False
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def _words(self) -> str:
         return f"the best of about {plain(self.mean)} runs, each {self.of._as_a_whole()}"
@@ -62,7 +64,7 @@ class Selected(PrivacyLoss):
             raise InvalidParameter(f"eta must be greater than -1, got {eta}")
         if not self.poisson and mean < 1.0:
             raise InvalidParameter(f"the mean number of runs must be at least 1, got {mean}")
-        set_frozen(self, eta=eta, mean=mean, poisson=flag("poisson", self.poisson), unit=self.of.unit)
+        set_frozen(self, eta=eta, mean=mean, poisson=flag("poisson", self.poisson), unit=self._about(self.of.unit))
 
     def pure(self) -> float:
         return math.inf if self.poisson else product_up(sum_up([(2.0, 1), (self.eta, 1)]), self.of.pure())

@@ -6,9 +6,6 @@ meaning; an unknown kind loads as `OpaqueLoss`, whose every answer refuses.
 
 import json
 import math
-from collections.abc import Callable
-from functools import wraps
-from inspect import signature
 from typing import Any, TypeVar
 
 from privet._calls import door
@@ -20,7 +17,6 @@ from privet.privacy.unit import Unit
 FORMAT = 1
 
 _KINDS: dict[str, type[PrivacyLoss]] = {}
-_UNIT = Unit
 
 Kind = TypeVar("Kind", bound=type[PrivacyLoss])
 _PRICES = ("of", "losses", "blocks")  # fields of combinators: they take whatever has a price
@@ -35,34 +31,7 @@ def register(cls: Kind) -> Kind:
     known = _KINDS.setdefault(cls.kind, cls)
     if not cls.kind or known is not cls:
         raise InvalidParameter(f"the kind {cls.kind!r} is empty or already taken")
-    cls.__init__ = _checked(cls.__init__)  # type: ignore[method-assign]
     return door(prices=_PRICES)(cls)
-
-
-def _checked(construct: Callable[..., None]) -> Callable[..., None]:
-    """Construction that ends in one clear error: for what is no unit, no loss or no sequence, and for units that clash."""
-    optional = signature(construct).parameters["unit"].default is None  # a combinator takes the unit of its parts
-
-    @wraps(construct)
-    def __init__(self: PrivacyLoss, *args: Any, **kwargs: Any) -> None:
-        unit = kwargs.get("unit")
-        given = "unit" in kwargs and not (unit is None and optional)
-        if given and not isinstance(unit, _UNIT):
-            raise InvalidParameter(f'unit must be a Unit, such as privacy.Unit("replace"), got {type(unit).__name__}')
-        try:
-            construct(self, *args, **kwargs)
-        except TypeError as error:
-            if "argument" in str(error):  # a call that does not fit the signature is a mistake of another sort
-                raise
-            raise InvalidParameter(f"{type(self).__name__} cannot be built from this: {error}") from None
-        if not isinstance(self.unit, _UNIT):
-            raise InvalidParameter(
-                f'unit must be a Unit, such as privacy.Unit("replace"), got {type(self.unit).__name__}'
-            )
-        if unit is not None and self.unit != unit:
-            raise MixedUnits(f"{type(self).__name__} speaks about {self.unit.describe()}, not {unit.describe()}")
-
-    return __init__
 
 
 def registered_kinds() -> dict[str, type[PrivacyLoss]]:

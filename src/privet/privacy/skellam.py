@@ -50,6 +50,7 @@ class SkellamLoss(PrivacyLoss):
     sensitivity: int = field(default=1, metadata={"help": "the integer sensitivity"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, variance=above("variance", self.variance, 0.0))
         set_frozen(self, sensitivity=count("sensitivity", self.sensitivity, 1))
         if self.variance < 1e-3 or self.variance > 1e12:

@@ -52,6 +52,7 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
     classes: int = field(metadata={"help": "number of classes, e.g. 10"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         noise = above("noise_multiplier", self.noise_multiplier, 0.0)
         if noise < 1e-3:
             raise InvalidParameter("noise_multiplier must be at least 0.001: with less noise nothing is promised")

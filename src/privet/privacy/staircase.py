@@ -36,6 +36,7 @@ class StaircaseLoss(PrivacyLoss):
     shape: float | None = field(default=None, metadata={"help": "gamma, the share of the inner step"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         epsilon = above("epsilon", self.epsilon, 0.0)
         best = 1.0 / (1.0 + math.exp(min(epsilon, ROOMY_EXPONENT) / 2.0))
         set_frozen(self, epsilon=epsilon, shape=fraction("shape", best if self.shape is None else self.shape))

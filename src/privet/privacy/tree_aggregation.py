@@ -34,6 +34,7 @@ class TreeAggregationLoss(NormalLoss):
     steps: int = field(metadata={"help": "steps of the tree"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, noise_multiplier=above_or_infinite("noise_multiplier", self.noise_multiplier, 0.0))
         set_frozen(self, steps=count("steps", self.steps, 1))
 

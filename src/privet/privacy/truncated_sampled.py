@@ -17,6 +17,7 @@ from privet.privacy.grouped import to_replace
 from privet.privacy.loss import Approximate, PrivacyLoss, RdpCurve, ZcdpBound, orders_of
 from privet.privacy.poisson_sampled import PoissonSampled, SampledVariable, sampled_gaussian_rdp
 from privet.privacy.serial import register
+from privet.privacy.unit import Unit
 from privet.privacy.variable import Direction, LossVariable
 
 
@@ -50,6 +51,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
     batch: int
     n: int
     coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the parts
 
     def _words(self) -> str:
         sample = f"a Poisson sample of {100.0 * self.q:.4g}% of {self.n:,} records, at most {self.batch:,}"
@@ -58,7 +60,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
     def __post_init__(self) -> None:
         inner = of_one_record(self.of, relation="add_remove", name="truncated Poisson sampling", coin=self.coin)
         PoissonSampled(self.of, fraction("q", self.q), coin=self.coin)  # the same limits
-        set_frozen(self, of=inner, q=fraction("q", self.q), unit=inner.unit)
+        set_frozen(self, of=inner, q=fraction("q", self.q), unit=self._about(inner.unit))
         set_frozen(self, batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
 
     @kept_property

@@ -78,3 +78,24 @@ def same_unit(units: "list[Unit]") -> Unit:
                 "convert one of them explicitly (privacy.to_replace, privacy.Grouped) before you combine them"
             )
     return first
+
+
+def as_unit(unit: object, usual: Unit = Unit()) -> Unit:  # noqa: B008 - a frozen constant
+    """The privacy unit that was given, or the usual one.
+
+    >>> as_unit(None).relation
+    'add_remove'
+    """
+    return usual if unit is None else a_unit(unit)
+
+
+def a_unit(unit: object) -> Unit:
+    """The privacy unit that was given; anything else is refused.
+
+    >>> a_unit("replace")
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: unit must be a Unit, such as privacy.Unit("replace"), got str
+    """
+    if not isinstance(unit, Unit):
+        raise InvalidParameter(f'unit must be a Unit, such as privacy.Unit("replace"), got {type(unit).__name__}')
+    return unit

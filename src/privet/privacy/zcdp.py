@@ -29,6 +29,7 @@ class ZcdpLoss(PrivacyLoss):
     rho: float = field(metadata={"help": "rho of one release"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, rho=at_least("rho", self.rho, 0.0))
 
     def pure(self) -> float:

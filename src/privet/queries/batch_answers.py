@@ -43,6 +43,7 @@ class BatchAnswers(TableAlgorithm, Algorithm[Data, dict[str, Any]]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, labels=items("labels", self.labels), parts=items("parts", self.parts))
         if not all(isinstance(part, TableAlgorithm) for part in self.parts):
             raise InvalidParameter("parts must be the mechanisms of the queries")

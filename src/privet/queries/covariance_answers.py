@@ -195,6 +195,7 @@ class CovarianceAnswers(TableAlgorithm, Algorithm[Data, Covariance]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, columns=tuple(items("columns", self.columns)))
         flag("correlations", self.correlations)
         design, about = instance("design", self.design, Design), instance("about", self.about, Unit)

@@ -58,6 +58,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, scale=integer_scale("scale", above("scale", self.scale, 0.0)))
         set_frozen(self, keys=count("keys", self.keys, 1), rows=count("rows", self.rows, 1))
         set_frozen(self, threshold=count("threshold", self.threshold, 1))

@@ -214,6 +214,7 @@ class HistogramAnswers(TableAlgorithm, Algorithm[Data, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("plan", self.plan, Bounded)
         instance("queries", self.queries, LinearQueries)
         set_frozen(self, labels=items("labels", self.labels), start=finite("start", self.start))
@@ -328,6 +329,7 @@ class TopValues(TableAlgorithm, Algorithm[Data, list[Any]]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("plan", self.plan, Bounded)
         instance("choice", self.choice, TopK)
         instance("about", self.about, Unit)

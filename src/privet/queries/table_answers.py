@@ -62,6 +62,7 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._check_kinds()
         if self.about != self.plan.rows.unit.unit:
             raise InvalidParameter("about must be the unit of the plan, whom its rows are about")

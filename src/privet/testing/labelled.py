@@ -1,11 +1,11 @@
 """A price with a label: the same answers, but equal to nothing else."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from privet._numerics import Array
 from privet._validate import set_frozen
-from privet.privacy import Direction, PrivacyLoss
+from privet.privacy import Direction, PrivacyLoss, Unit
 from privet.privacy.families.forwarding import Forwarding
 
 
@@ -28,9 +28,10 @@ class Labelled(Forwarding):
 
     of: PrivacyLoss
     label: int
+    unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the part
 
     def __post_init__(self) -> None:
-        set_frozen(self, unit=self.of.unit)
+        set_frozen(self, unit=self._about(self.of.unit))
 
     @property
     def exact(self) -> bool:  # type: ignore[override]

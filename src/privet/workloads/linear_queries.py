@@ -71,6 +71,7 @@ class LinearQueries(Mechanism[Any, Answers]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         as_workload(self.workload)
         as_strategy(self.strategy)
         set_frozen(self, scale=above("scale", self.scale, 0.0), max_rows=count("max_rows", self.max_rows, 1))

@@ -303,6 +303,7 @@ class SearchFit(Algorithm[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, plans=items("plans", self.plans), models=items("models", self.models))
         if not self.plans or len(self.plans) != len(self.models):
             raise InvalidParameter("plans must hold one plan for each of the models, and at least one")

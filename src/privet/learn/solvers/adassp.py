@@ -92,6 +92,7 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         set_frozen(self, miss=open_fraction("miss", self.miss))
         unit = self.task.unit

@@ -161,6 +161,7 @@ class BoltOnFit(OnRecords, Algorithm[Any, Any]):
     noise: Gaussian | Ball
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         instance("facts", self.facts, Facts)

@@ -118,6 +118,7 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         unit = self.task.unit

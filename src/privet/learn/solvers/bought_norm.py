@@ -47,6 +47,7 @@ class BoughtNorm(Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("norm", self.norm, Quantile)
         instance("fit", self.fit, Mechanism)
         set_frozen(self, share=open_fraction("share", self.share))

@@ -55,6 +55,7 @@ class ColumnMoments(OnRecords, Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("noise", self.noise, Gaussian, Ball)
         if not isinstance(self.task.target, Classes | NoTarget):

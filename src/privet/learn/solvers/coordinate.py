@@ -186,6 +186,7 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
     skipped: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         set_frozen(self, rounds=count("rounds", self.rounds, 1), steps=count("steps", self.steps, 1))

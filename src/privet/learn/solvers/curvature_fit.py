@@ -49,6 +49,7 @@ class CurvatureFit(OnRecords, Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("fit", self.fit, ObjectiveFit)
         instance("curvature", self.curvature, SymmetricGaussian)
         if self.model.outputs != 1:

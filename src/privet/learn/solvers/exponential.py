@@ -89,6 +89,7 @@ class GridExponentialFit(OnRecords, Algorithm[Any, Any]):
     choice: Exponential
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         instance("choice", self.choice, Exponential)

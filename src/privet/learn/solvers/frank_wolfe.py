@@ -110,6 +110,7 @@ class FrankWolfeFit(OnRecords, Algorithm[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         set_frozen(self, steps=count("steps", self.steps, 1), radius=above("radius", self.radius, 0.0))

@@ -145,6 +145,7 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
     by_person: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         instance("noise", self.noise, Gaussian)

@@ -39,6 +39,7 @@ class NoisyGram(OnRecords, Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("noise", self.noise, SymmetricGaussian)
         if not isinstance(self.task.target, NoTarget):

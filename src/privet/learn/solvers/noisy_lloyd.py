@@ -49,6 +49,7 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         set_frozen(self, clusters=count("clusters", self.clusters, 1), rounds=count("rounds", self.rounds, 1))
         instance("noise", self.noise, Gaussian, Ball)

@@ -133,6 +133,7 @@ class NoisySGDFit(OnRecords, Algorithm[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         instance("noise", self.noise, Gaussian)

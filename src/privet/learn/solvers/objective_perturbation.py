@@ -142,6 +142,7 @@ class _Fit(OnRecords, Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         check_classes(self.task, self.model)

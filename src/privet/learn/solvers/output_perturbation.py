@@ -119,6 +119,7 @@ class OutputFit(OnRecords, Mechanism[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         self.task.one_margin()

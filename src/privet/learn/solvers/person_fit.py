@@ -54,6 +54,7 @@ class PersonFit(Algorithm[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("rows", self.rows, Mechanism)
         instance("about", self.about, Unit)
         set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))

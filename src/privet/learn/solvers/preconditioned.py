@@ -112,6 +112,7 @@ class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         instance("model", self.model, Loss)
         set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0), steps=count("steps", self.steps, 1))

@@ -91,6 +91,7 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
     by_person: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         flag("by_person", self.by_person)
         if self.by_person and self.task.unit.group_size != 1:

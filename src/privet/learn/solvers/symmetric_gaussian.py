@@ -48,6 +48,7 @@ class SymmetricGaussian(Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("noise", self.noise, Gaussian)
         set_frozen(self, size=count("size", self.size, 1))
 

@@ -120,6 +120,7 @@ class TukeyFit(OnRecords, Mechanism[Any, Any]):
     least: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("task", self.task, Task)
         set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0), delta=open_fraction("delta", self.delta))
         set_frozen(self, models=count("models", self.models, 4), least=count("least", self.least, 1))

@@ -49,6 +49,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     _norm: ClassVar[Norm] = "l1"  # in which neighbours' answers are close
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, scale=noise_scale("scale", self.scale, 100, "measure the data in larger units"))
         set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm=self._norm))
 

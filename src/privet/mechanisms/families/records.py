@@ -26,9 +26,10 @@ from privet.mechanisms.families.record_values import (
     public_missing,
 )
 from privet.mechanisms.mechanism import Mechanism, Source
-from privet.mechanisms.sensitivity import Norm, Sensitivity, as_unit
+from privet.mechanisms.sensitivity import Norm, Sensitivity
 from privet.noise import Grid
 from privet.privacy import Unit
+from privet.privacy.unit import as_unit
 
 _NORMS: tuple[Norm, Norm] = ("l1", "l2")
 
@@ -51,6 +52,7 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
     max_rows: int = field(default=1)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("noise", self.noise, AdditiveMechanism)
         set_frozen(self, bounds=public_bounds(self.bounds))
         set_frozen(self, missing=public_missing(self.missing, self.bounds, self.noise.unit))

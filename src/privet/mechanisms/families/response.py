@@ -55,6 +55,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         truth = exact("truth", self.truth)
         if not Fraction(1, self._k) <= truth < 1:
             raise InvalidParameter(

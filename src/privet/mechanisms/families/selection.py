@@ -51,6 +51,7 @@ class SelectionMechanism(Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, scale=above("scale", self.scale, 0.0))
         set_frozen(self, sensitivity=as_sensitivity(self.sensitivity, norm="score"))
         check_monotonic(self.monotonic, self.sensitivity.unit)

@@ -56,6 +56,7 @@ class GeometricNoise:
     sensitivity: Sensitivity
 
     def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]  # of the mechanism that this is mixed into
         bound = as_sensitivity(self.sensitivity, norm="l1")
         whole_sensitivity(bound)
         set_frozen(self, scale=integer_scale("scale", self.scale), sensitivity=bound)

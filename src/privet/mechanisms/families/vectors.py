@@ -10,9 +10,10 @@ from privet._numerics import Array, is_masked, root_up
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.mechanism import Mechanism
-from privet.mechanisms.sensitivity import Sensitivity, as_unit
+from privet.mechanisms.sensitivity import Sensitivity
 from privet.noise import Grid
 from privet.privacy import PrivacyLoss, Unit
+from privet.privacy.unit import as_unit
 
 _FINE = 30  # the clipping norm has at least 2^29 steps: squares of a clipped row fit 64-bit integers
 _SHRINK = 1.0 - 2.0**-25
@@ -35,6 +36,7 @@ class VectorMechanism(Mechanism[Any, Any]):
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("noise", self.noise, Mechanism)
         set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0))
         set_frozen(self, dimension=count("dimension", self.dimension, 1))

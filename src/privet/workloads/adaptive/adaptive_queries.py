@@ -55,6 +55,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         as_workload(self.workload)
         instance("strategy", self.strategy, AdaptiveStrategy)
         instance("target", self.target, Guarantee)

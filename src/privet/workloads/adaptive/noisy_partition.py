@@ -56,6 +56,7 @@ class NoisyPartition(Mechanism[Any, Array]):
     max_rows: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, cells=count("cells", self.cells, 1), max_rows=count("max_rows", self.max_rows, 1))
         set_frozen(self, scale=above("scale", self.scale, 0.0), penalty=at_least("penalty", self.penalty, 0.0))
         if self.cells > MOST_CELLS:

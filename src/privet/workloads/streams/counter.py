@@ -51,6 +51,7 @@ class Counter(Mechanism[Any, Any]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(self, horizon=count("horizon", self.horizon, 1), max_rows=count("max_rows", self.max_rows, 1))
         if self.horizon > LARGEST_HORIZON:
             raise InvalidParameter(f"horizon must be at most 2^40 steps, got {self.horizon:,}")
