@@ -22,6 +22,7 @@ BUDGET = {
     "laws": 360,
     "learn": 90,
     "ledger": 420,
+    "local": 45,
     "mechanisms": 200,
     "mutants": 30,
     "newcomer": 60,

@@ -165,7 +165,7 @@ plant(
 )
 plant(
     "randomized response: the lie is rounded down",
-    "mechanisms:truth_for",
+    "mechanisms:chance_for",
     "lie = math.ceil(Fraction(odds / (1 + odds)) * 2**bits)",
     "lie = max(1, math.floor(Fraction(odds / (1 + odds)) * 2**bits * Fraction(9, 10)))",
 )

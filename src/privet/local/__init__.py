@@ -1,6 +1,21 @@
-"""Local privacy: clients that randomise, a server that estimates."""
+"""Local privacy: clients that randomise, a server that estimates.
 
-from privet._face import face, not_in_this_version
+Each person randomises before anything leaves the device; a protocol is a mechanism on one person's value, and says what a
+server makes of many reports.
+
+>>> from privet import local
+>>> protocol = local.KRR(k=4, epsilon=2.0)
+>>> state = protocol.new_state().add(protocol.privatize([0, 1, 1, 3]))
+>>> state.n, protocol.estimate(state).raw.shape
+(4, (4,))
+"""
+
+from privet._face import face
+from privet.local.channels import delta_of as delta_of, epsilon_of as epsilon_of
+from privet.local.families.frequency import FrequencyProtocol as FrequencyProtocol
+from privet.local.krr import KRR as KRR
+from privet.local.protocol import Protocol as Protocol, from_json as from_json
+from privet.local.state import State as State
+from privet.local.warner import Warner as Warner
 
 __all__, __dir__ = face(globals())
-__getattr__ = not_in_this_version(__name__)

@@ -11,9 +11,10 @@ from privet.mechanisms.count import Count as Count
 from privet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
 from privet.mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar as ErrorBar
+from privet.mechanisms.estimate import Estimate as Estimate
 from privet.mechanisms.exponential import Exponential as Exponential
 from privet.mechanisms.families.additive import AdditiveMechanism as AdditiveMechanism
-from privet.mechanisms.families.response import Estimate as Estimate, ResponseMechanism as ResponseMechanism
+from privet.mechanisms.families.response import ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
 from privet.mechanisms.form import (
     Anything as Anything,

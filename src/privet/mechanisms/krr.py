@@ -1,6 +1,6 @@
 """k-ary randomized response."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack, final
 
@@ -9,18 +9,10 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms.families.columns import (
-    column_kind,
-    holds_no_text,
-    is_grouped,
-    is_number,
-    is_table,
-    is_typed,
-    is_view,
-)
-from privet.mechanisms.families.labels import places, public_labels
+from privet.mechanisms.estimate import Estimate
+from privet.mechanisms.families.columns import column_kind, is_typed
+from privet.mechanisms.families.labels import admit_texts, places, public_texts
 from privet.mechanisms.families.response import (
-    Estimate,
     ResponseMechanism,
     epsilon_of_truth,
     largest_epsilon,
@@ -34,7 +26,6 @@ _LABELS = (
     "this holds texts or objects, no numbers: name the texts when the mechanism is made, "
     "KRR.for_budget(labels=(...), epsilon=...)"
 )
-_NO_COLUMN = "with labels, a report is one text, and several are a column or a list of texts"
 
 
 @final
@@ -70,7 +61,7 @@ class KRR(ResponseMechanism):
     def __post_init__(self) -> None:
         set_frozen(self, k=_size(self.k))
         if self.labels is not None:
-            set_frozen(self, labels=_texts(self.labels))
+            set_frozen(self, labels=public_texts(self.labels))
             if len(self.labels) != self.k:
                 raise InvalidParameter("k must be the number of labels; for_budget(labels=...) counts them")
         super().__post_init__()
@@ -84,7 +75,7 @@ class KRR(ResponseMechanism):
         **promise: Unpack[Promise],
     ) -> "KRR":
         """The most truthful report within the budget, its probability rounded towards 1/k."""
-        names = None if labels is None else _texts(labels)
+        names = None if labels is None else public_texts(labels)
         if names is None and k is None:
             raise InvalidParameter("give k, the number of values, or labels=, the public texts that may be reported")
         size, target = _size(k if names is None or k is not None else len(names)), Guarantee(**promise)
@@ -109,7 +100,7 @@ class KRR(ResponseMechanism):
                 raise InvalidData(_LABELS)
             super()._admit(value)
         elif not isinstance(value, str):
-            _admit_texts(value)
+            admit_texts(value)
 
     def _prepare(self, value: Any) -> Array:
         if self.labels is None:
@@ -129,7 +120,8 @@ class KRR(ResponseMechanism):
 
     def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
         """The shares of all k values, from reports (post-processing; single shares may be negative, their sum is 1)."""
-        return Estimate(*self._shares(reports, confidence))
+        shares, error, variance = self._shares(reports, confidence)
+        return Estimate(shares, error, variance=variance, labels=self.labels)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -143,20 +135,3 @@ def _size(k: Any) -> int:
     if isinstance(k, list | tuple | set | dict | np.ndarray):
         raise InvalidParameter("k is the number of values; the values themselves are given as labels=")
     return count("k", k, 2)
-
-
-def _texts(labels: Any) -> tuple[str, ...]:
-    found = public_labels(labels)
-    if len(found) < 2 or not all(isinstance(label, str) for label in found):
-        raise InvalidParameter("labels must be two texts or more; whole numbers 0 to k - 1 need no labels, give k=")
-    return found
-
-
-def _admit_texts(value: Any) -> None:
-    """Refuse what is no column of texts, by type, dtype and shape alone."""
-    if is_table(value) or is_view(value) or is_number(value) or isinstance(value, bytes | Mapping | Set):
-        raise InvalidData(_NO_COLUMN)
-    if not isinstance(value, Iterable) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) != 1:
-        raise InvalidData(_NO_COLUMN)
-    if is_typed(value) and (holds_no_text(value) or is_grouped(value)):
-        raise InvalidData("the labels are texts and this column holds none: pass the column of the texts themselves")

@@ -7,8 +7,8 @@ from typing import Any, Unpack, final
 
 import numpy as np
 
+from privet.mechanisms.estimate import Estimate
 from privet.mechanisms.families.response import (
-    Estimate,
     ResponseMechanism,
     epsilon_of_truth,
     largest_epsilon,
@@ -59,8 +59,8 @@ class RandomizedResponse(ResponseMechanism):
 
     def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
         """The share of people whose true answer is yes, from reports (post-processing; may lie outside [0, 1])."""
-        shares, error = self._shares(reports, confidence)
-        return Estimate(float(shares[1]), error)
+        shares, error, variance = self._shares(reports, confidence)
+        return Estimate(float(shares[1]), error, variance=float(variance[1]))
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -1,12 +1,15 @@
 """Public labels, and which of them each record has: every record is looked up by itself."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidParameter
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, is_view
+
+_NO_COLUMN = "with labels, a report is one text, and several are a column or a list of texts"
 
 
 def public_labels(labels: Any) -> tuple[Any, ...]:
@@ -23,6 +26,31 @@ def public_labels(labels: Any) -> tuple[Any, ...]:
     if len(set(items)) != len(items):
         raise InvalidParameter("labels must differ from each other (True equals 1)")
     return items
+
+
+def public_texts(labels: Any) -> tuple[str, ...]:
+    """Labels that are texts, two or more.
+
+    >>> public_texts(["yes", "no"])
+    ('yes', 'no')
+    """
+    found = public_labels(labels)
+    if len(found) < 2 or not all(isinstance(label, str) for label in found):
+        raise InvalidParameter("labels must be two texts or more; whole numbers 0 to k - 1 need no labels, give k=")
+    return found
+
+
+def admit_texts(value: Any) -> None:
+    """Refuse what is no column of texts, by type, dtype and shape alone.
+
+    >>> admit_texts(["red", "green"])
+    """
+    if is_table(value) or is_view(value) or is_number(value) or isinstance(value, bytes | Mapping | Set):
+        raise InvalidData(_NO_COLUMN)
+    if not isinstance(value, Iterable) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) != 1:
+        raise InvalidData(_NO_COLUMN)
+    if is_typed(value) and (holds_no_text(value) or is_grouped(value)):
+        raise InvalidData("the labels are texts and this column holds none: pass the column of the texts themselves")
 
 
 def places(records: Any, labels: Sequence[Any], *, other: int) -> Array:

@@ -7,38 +7,23 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from privet import noise
-from privet._numerics import Array, exact, ndtri, up
+from privet._numerics import Array, exact, ndtri
 from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.families.odds import chance_for, epsilon_of_odds, odds_of
 from privet.mechanisms.families.values import admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.target import smallest_scale
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
-_DENOMINATOR = 31  # bits of the probability, unless that is too coarse: coins with short fractions are quick
-_FINE = 24  # bits of relative precision of epsilon
-_MOST = 4000.0  # epsilon; its fractions have 6,000 bits
 _ENOUGH = 25.0  # variance of a count from which the normal law is a good approximation
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What the collected reports say: the estimate and its error bar (noise of the reports alone).
-
-    >>> Estimate(0.25, ErrorBar(0.01, 0.95)).value
-    0.25
-    """
-
-    value: Any
-    error: ErrorBar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,20 +65,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
 
     def _prepare(self, value: Any) -> Array:
         """Whole numbers, half up, clamped to 0, ..., k - 1: each value by itself, and none is refused."""
-        numbers = read_value(value)
-        if numbers.array is not None:
-            array = numbers.array
-            if array.dtype.kind == "b" and self._k == 2:
-                return array
-            if array.dtype.kind == "f":
-                array = np.floor(np.where(np.isnan(array), 0.0, np.clip(array, -1.0, float(self._k))) + 0.5)
-            return np.clip(array, 0, self._k - 1).astype(np.int64)
-        assert numbers.ratios is not None
-        wholes = ((2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios)
-        codes = np.array([min(max(whole, 0), self._k - 1) for whole in wholes], dtype=np.int64)
-        # a yes or no comes back as a yes or no
-        kind = np.bool_ if self._k == 2 and isinstance(value, bool | np.bool_) else np.int64
-        return codes.reshape(numbers.shape).astype(kind)
+        return codes_of(value, self._k)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         true, size = prepared.astype(np.int64), (runs, *prepared.shape)
@@ -120,15 +92,17 @@ class ResponseMechanism(Mechanism[Any, Any]):
     def _error_of(self, prepared: Array) -> ErrorBar | None:
         return self.error(people=max(1, prepared.size)) if self.truth > self.lie else None
 
-    def _shares(self, reports: Any, confidence: float) -> tuple[Array, ErrorBar]:
-        """Unbiased shares of all k values, and how far they may be off."""
+    def _shares(self, reports: Any, confidence: float) -> tuple[Array, ErrorBar, Array]:
+        """Unbiased shares of all k values, how far they may be off, and the variance of each (noise alone)."""
         self._admit(reports)
         array = self._prepare(reports).ravel()
         if not array.size or self.truth == self.lie:
             raise InvalidData("an estimate needs at least one report, and reports that depend on the value")
         seen = np.bincount(array.astype(np.int64), minlength=self._k) / array.size
         shares = (seen - float(self.lie)) / float(self.truth - self.lie)
-        return shares, replace(self.error(confidence, people=array.size), around=True)
+        p, q, at = float(self.truth), float(self.lie), np.clip(shares, 0.0, 1.0)
+        variance = (at * p * (1.0 - p) + (1.0 - at) * q * (1.0 - q)) / (array.size * (p - q) ** 2)
+        return shares, replace(self.error(confidence, people=array.size), around=True), variance
 
 
 def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
@@ -138,6 +112,28 @@ def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
     log = math.log(2.0 / tail)
     bernstein = log / 3.0 + math.sqrt(log * log / 9.0 + 2.0 * n * variance * log)
     return min(bernstein, math.sqrt(n * log / 2.0))
+
+
+def codes_of(value: Any, k: int) -> Array:
+    """Whole numbers, half up, clamped to 0, ..., k - 1: each value by itself, and none is refused. A yes or no out of two
+    comes back as a yes or no.
+
+    >>> codes_of([2.5, -1, None, 9], 4).tolist()
+    [3, 0, 0, 3]
+    """
+    numbers = read_value(value)
+    if numbers.array is not None:
+        array = numbers.array
+        if array.dtype.kind == "b" and k == 2:
+            return array
+        if array.dtype.kind == "f":
+            array = np.floor(np.where(np.isnan(array), 0.0, np.clip(array, -1.0, float(k))) + 0.5)
+        return np.clip(array, 0, k - 1).astype(np.int64)
+    assert numbers.ratios is not None
+    wholes = ((2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios)
+    codes = np.array([min(max(whole, 0), k - 1) for whole in wholes], dtype=np.int64)
+    kind = np.bool_ if k == 2 and isinstance(value, bool | np.bool_) else np.int64
+    return codes.reshape(numbers.shape).astype(kind)
 
 
 def largest_epsilon(make_loss: Callable[[float], PrivacyLoss], target: Guarantee) -> float:
@@ -158,20 +154,7 @@ def truth_for(epsilon: float, k: int) -> Fraction:
     >>> truth_for(math.log(3.0), 2)
     Fraction(3, 4)
     """
-    if epsilon > _MOST:
-        raise InvalidParameter(
-            f"epsilon must be at most {_MOST:g}: beyond, a lie is so rare that the report is the truth"
-        )
-    above_chance = math.log2(-math.expm1(-epsilon) / k)  # truth - 1/k and 1 - truth, in bits, up to a factor of k
-    below_one = math.log2(k - 1) - epsilon / math.log(2.0) - math.log2(k)
-    bits = max(_DENOMINATOR, _FINE + 1 - math.floor(min(above_chance, below_one)))
-    with localcontext() as context:
-        context.prec = 40 + bits // 3
-        odds = (k - 1) * (-Decimal(epsilon)).exp()
-        lie = math.ceil(Fraction(odds / (1 + odds)) * 2**bits)
-    while lie < 2**bits and epsilon_of_truth(1 - Fraction(lie, 2**bits), k) > epsilon:
-        lie += 1  # the 40 spare digits make this a formality
-    return 1 - Fraction(lie, 2**bits)
+    return chance_for(epsilon, k - 1)
 
 
 def epsilon_of_truth(truth: Fraction, k: int) -> float:
@@ -180,10 +163,4 @@ def epsilon_of_truth(truth: Fraction, k: int) -> float:
     >>> epsilon_of_truth(Fraction(3, 4), 2)
     1.0986122886681098
     """
-    odds = truth * (k - 1) / (1 - truth)
-    if odds == 1:
-        return 0.0
-    with localcontext() as context:
-        context.prec = 80 + odds.denominator.bit_length() // 3  # odds may be as close to 1 as their denominator allows
-        log = (Decimal(odds.numerator) / Decimal(odds.denominator)).ln() * (1 + Decimal("1e-70"))
-        return up(log)
+    return epsilon_of_odds(odds_of(truth, k - 1))

@@ -1,0 +1,1 @@
+"""What several protocols share: fractions that run, words of bits, hashes, frequencies and their intervals."""

@@ -1,0 +1,261 @@
+"""Frequencies of k values: what every protocol shares that estimates them by supports.
+
+A report supports a value: its own with probability `own`, any other one with probability `other`. From C supports in n
+reports, (C/n - other)/(own - other) is an unbiased estimate of the value's share.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import above, at_least, count, flag, set_frozen
+from privet.errors import InvalidData, InvalidParameter
+from privet.local.families.intervals import exact_interval, needs_exact_law, score_interval, tail_of
+from privet.local.protocol import Protocol
+from privet.local.state import State
+from privet.mechanisms.error_bar import ErrorBar
+from privet.mechanisms.estimate import Estimate
+from privet.mechanisms.families.columns import column_kind, is_typed
+from privet.mechanisms.families.labels import admit_texts, places, public_texts
+from privet.mechanisms.families.odds import MOST
+from privet.mechanisms.families.response import codes_of
+from privet.mechanisms.families.values import admit_value
+from privet.mechanisms.mechanism import Mechanism, Source
+
+_TEXTS = "this holds texts or objects, no numbers: name the texts when the protocol is made, labels=(...)"
+_LISTED = 2**24  # values that are estimated together; more need candidates
+Channel = tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrequencyProtocol(Mechanism[Any, Any], Protocol):
+    """Base of the protocols that estimate the share of each of k public values, 0 to k - 1 or `labels`.
+
+    A number is rounded and clamped to 0, ..., k - 1, what is no number counts as 0, and a text that is no label counts as
+    the first: each value by itself, so that none is ever refused. `epsilon` is what is typed; the price is computed back
+    from the fraction that runs and never exceeds it.
+
+    **Guarantee:** pure, for each person against everybody. Relation: replace.
+    """
+
+    epsilon: float
+    k: int | None = None
+    labels: tuple[str, ...] | None = None
+
+    simulation: ClassVar[Literal["joint", "marginals"]] = "joint"
+    most_values: ClassVar[int] = 2**32
+
+    def __post_init__(self) -> None:
+        if self.labels is not None:
+            set_frozen(self, labels=public_texts(self.labels))
+            if self.k not in (None, len(self.labels)):
+                raise InvalidParameter("k must be the number of labels, or left out")
+            set_frozen(self, k=len(self.labels))
+        if self.k is None:
+            raise InvalidParameter("give k, the number of values, or labels=, the public texts that may be reported")
+        if count("k", self.k, 1) == 1:
+            raise InvalidParameter("k must be at least 2: where there is one possible value, nothing needs to be asked")
+        if self.k > self.most_values:
+            raise InvalidParameter(f"k must be at most {self.most_values} for {type(self).__name__}")
+        if above("epsilon", self.epsilon, 0.0) > MOST:
+            raise InvalidParameter(f"epsilon must be at most {MOST:g}: beyond, a report is the truth")
+        set_frozen(self, k=count("k", self.k, 2), epsilon=above("epsilon", self.epsilon, 0.0))
+
+    # --- what a member answers ---------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def own(self) -> Fraction:
+        """The probability that a report supports the person's value."""
+
+    @property
+    @abstractmethod
+    def other(self) -> Fraction:
+        """The probability that a report supports a given other value."""
+
+    @abstractmethod
+    def supports(self, state: State, candidates: Array | None) -> Array:
+        """How many reports support each value, or each candidate."""
+
+    @abstractmethod
+    def outcomes(self) -> Array:
+        """All possible reports, one a row."""
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """Row x: the exact law of the report on the value x; a column for each of `outcomes`, in this order."""
+
+    @abstractmethod
+    def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
+        """A state as if so many people held each value: the law of the real one (see `simulation`), without reports."""
+
+    # --- the mechanism -----------------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        assert self.k is not None
+        return self.k
+
+    def _admit(self, value: Any) -> None:
+        if self.labels is None:
+            if isinstance(value, str) or (is_typed(value) and column_kind(value) in ("text", "object")):
+                raise InvalidData(_TEXTS)
+            admit_value(value)
+        elif not isinstance(value, str):
+            admit_texts(value)
+
+    def _prepare(self, value: Any) -> Array:
+        if self.labels is None:
+            return codes_of(value, self.size).astype(np.int64)
+        codes = places([value] if isinstance(value, str) else value, self.labels, other=0)
+        return codes.reshape(()) if isinstance(value, str) else codes
+
+    def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
+        """How far each estimated share of `people` reports may be from the true one, all k of them at once.
+
+        **Error:** noise of the reports alone: the normal approximation, or Chebyshev's inequality where it is poor.
+        """
+        n, p, q = count("people", people, 1), float(self.own), float(self.other)
+        tail = tail_of(confidence, among=self.size)
+        worst = max(float(self.variance(share, n=n)) for share in (0.0, 1.0))
+        if needs_exact_law(n, p, q):
+            radius = (worst * self.size / (1.0 - confidence)) ** 0.5
+        else:
+            low, high = score_interval(np.zeros(1), worst, 0.0, tail)
+            radius = float(high[0] - low[0]) / 2.0
+        return ErrorBar(radius, confidence, f"each of {self.size} estimated shares", around=False)
+
+    def _error_of(self, prepared: Array) -> ErrorBar | None:
+        return self.error(people=max(1, prepared.size))
+
+    # --- the server --------------------------------------------------------------------------------------------------
+
+    def new_state(self, *, candidates: Any = None) -> State:
+        """An empty state; `candidates` are the values to be estimated, where there are too many to count them all."""
+        return State(self, candidates=candidates)
+
+    def variance(self, share: Any = 0.0, *, n: int = 1) -> Any:
+        """The variance of the raw estimate of a share from n reports, given the true values of the people (noise alone)."""
+        a, b = self._line(count("n", n, 1))
+        return a + b * np.asarray(share, dtype=float) if np.ndim(share) else a + b * float(share)
+
+    def _line(self, n: int) -> tuple[float, float]:
+        """Variance a + b f of a raw estimate at the share f."""
+        p, q = self.own, self.other
+        return float(q * (1 - q) / (n * (p - q) ** 2)), float((1 - p - q) / (n * (p - q)))
+
+    def estimate(self, reports: Any, **how: Any) -> Estimate:
+        """The shares of the k values, or of the candidates, from reports or a state (post-processing).
+
+        `raw` is unbiased and never clipped. `interval` holds for each share by itself, or for all at once with
+        `simultaneous=True`; it is cut at 0 and 1. A `consistency` (`NormSub()`, `EM()`) moves `value`, and voids it.
+
+        Arguments by name: candidates=None, confidence=0.95, simultaneous=False, consistency=None.
+        """
+        return self._estimate(reports, **how)
+
+    def _estimate(
+        self,
+        reports: Any,
+        *,
+        candidates: Any = None,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        consistency: Any = None,
+    ) -> Estimate:
+        state = self._state_of(reports, candidates)
+        wanted = state.candidates if candidates is None else State(self, candidates=candidates).candidates
+        if wanted is None and self.size > _LISTED:
+            raise InvalidParameter(f"more than {_LISTED} values are not estimated together: name candidates=")
+        if not state.n:
+            raise InvalidData("an estimate needs at least one report")
+        counts = self.supports(state, wanted)
+        p, q, n = float(self.own), float(self.other), state.n
+        raw = (counts / n - q) / (p - q)
+        interval = self._interval(counts, raw, n, confidence, flag("simultaneous", simultaneous))
+        variance = self.variance(np.clip(raw, 0.0, 1.0), n=n)
+        labels = self.labels if wanted is None else tuple(wanted.tolist())
+        if consistency is not None:
+            value, note = consistency.apply(raw, state, wanted)
+            return Estimate(value, None, raw=raw, variance=variance, labels=labels, n=n, notes=(note,))
+        low, high = interval
+        bar = ErrorBar(
+            np.maximum(high - raw, 0.0),
+            confidence,
+            f"each of {len(raw)} estimated shares",
+            below=np.maximum(raw - low, 0.0),
+            joint=simultaneous,
+        )
+        ends = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        return Estimate(raw, bar, variance=variance, interval=ends, labels=labels, n=n)
+
+    def _state_of(self, reports: Any, candidates: Any) -> State:
+        if not isinstance(reports, State):
+            return self.new_state(candidates=candidates).add(reports)
+        if reports.protocol != self:
+            raise InvalidParameter("this state belongs to another protocol, or to other parameters")
+        return reports
+
+    def _interval(self, counts: Array, raw: Array, n: int, confidence: float, joint: bool) -> tuple[Array, Array]:
+        p, q, among = float(self.own), float(self.other), len(raw) if joint else 1
+        if self.simulation == "joint" and needs_exact_law(n, p, q):
+            return exact_interval(counts, n, p, q, tail_of(confidence, among=among, exact=True))
+        return score_interval(raw, *self._line(n), tail_of(confidence, among=among))
+
+    # --- sums, ranges and differences --------------------------------------------------------------------------------
+
+    @property
+    def pair_supports(self) -> tuple[Fraction, Fraction]:
+        """The probability that a report supports two given values: its own and another one; two others."""
+        return self.own * self.other, self.other**2
+
+    def covariance(self, shares: Any, *, n: int) -> Array:
+        """The covariance of the raw estimates from n reports, given the true shares (noise alone)."""
+        f = np.asarray(shares, dtype=float)
+        if f.shape != (self.size,):
+            raise InvalidParameter(f"shares must be {self.size} numbers, one for each value")
+        p, q, (own, two) = float(self.own), float(self.other), map(float, self.pair_supports)
+        cross = (own - p * q) * (f[:, None] + f[None, :]) + (two - q * q) * (1.0 - f[:, None] - f[None, :])
+        cross += self._extra_cross(f)
+        np.fill_diagonal(cross, f * p * (1.0 - p) + (1.0 - f) * q * (1.0 - q))
+        return cross / (count("n", n, 1) * (p - q) ** 2)
+
+    def _extra_cross(self, f: Array) -> Any:
+        """What pairs of values have in common beyond `pair_supports`."""
+        return 0.0
+
+    def combined(self, estimate: Estimate, weights: Any, *, confidence: float = 0.95) -> Estimate:
+        """A sum, range or difference of shares: weights @ raw, with the variance that the covariance gives it.
+
+        **Error:** the normal approximation, at the estimated shares.
+        """
+        w = np.asarray(weights, dtype=float)
+        if w.shape != (self.size,) or not np.all(np.isfinite(w)):
+            raise InvalidParameter(f"weights must be {self.size} finite numbers, one for each value")
+        if estimate.n is None:
+            raise InvalidParameter("the estimate must come from this protocol, which knows the number of reports")
+        shares = np.clip(estimate.raw, 0.0, 1.0)
+        variance = at_least("variance", max(float(w @ self.covariance(shares, n=estimate.n) @ w), 0.0), 0.0)
+        value = float(w @ estimate.raw)
+        low, high = score_interval(np.array([value]), variance, 0.0, tail_of(confidence))
+        bar = ErrorBar(float(high[0] - low[0]) / 2.0, confidence, "the combination of shares")
+        return Estimate(value, bar, variance=variance, n=estimate.n)
+
+
+def people_of(counts: Any, k: int) -> Array:
+    """How many people hold each value, as whole numbers.
+
+    >>> people_of([3, 0], 2).tolist()
+    [3, 0]
+    """
+    found = np.asarray(counts)
+    if found.shape != (k,) or found.dtype.kind not in "iu" or found.min() < 0:
+        raise InvalidParameter(
+            f"counts must be {k} whole numbers that are not negative: how many people hold each value"
+        )
+    return found.astype(np.int64)

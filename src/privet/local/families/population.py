@@ -1,0 +1,46 @@
+"""Populations without people: counts of reports drawn from the law that the reports of so many people would have."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privet import noise
+from privet._numerics import Array
+from privet.local.families.frequency import FrequencyProtocol, people_of
+from privet.local.state import State
+from privet.mechanisms.mechanism import Source
+
+_HALF = Fraction(1, 2)
+
+
+def spread(total: int, cells: int, source: Source) -> Array:
+    """`total` balls thrown into so many cells, all alike: halves of halves, and what falls beyond is thrown again.
+
+    >>> spread(10, 3, noise.Seeded(1)).sum()
+    np.int64(10)
+    """
+    depth = max(cells - 1, 0).bit_length()
+    found = np.zeros(cells, dtype=np.int64)
+    while total:
+        counts = np.array([total])
+        for _ in range(depth):
+            left = np.asarray(noise.binomial(n=counts, p=_HALF, source=source))
+            counts = np.stack((left, counts - left), axis=1).reshape(-1)
+        found += counts[:cells]
+        total = int(counts[cells:].sum())
+    return found
+
+
+def keep_or_uniform(protocol: FrequencyProtocol, counts: Any, keep: Fraction, source: Source) -> State:
+    """A state of randomized response: each person keeps the value with probability `keep`, else any value, all alike."""
+    people = people_of(counts, protocol.size)
+    kept = np.asarray(noise.binomial(n=people, p=keep, source=source))
+    rest = int(people.sum() - kept.sum())
+    return State(protocol).add_counts(kept + spread(rest, protocol.size, source), int(people.sum()))
+
+
+def two_binomials(people: Array, own: Fraction, other: Fraction, source: Source) -> Array:
+    """Supports of each value when the reports of different values are independent: of those who hold it, and of others."""
+    mine = np.asarray(noise.binomial(n=people, p=own, source=source))
+    return mine + np.asarray(noise.binomial(n=people.sum() - people, p=other, source=source))

@@ -1,0 +1,128 @@
+"""Intervals, covariances and data frames of estimates."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from privet import local
+from privet.errors import InvalidParameter
+from privet.local.families.intervals import at_least, exact_interval, needs_exact_law, score_interval, tail_of
+
+
+def law_of(m: int, n: int, p: float, q: float):
+    """Bin(m, p) + Bin(n - m, q), by convolution."""
+    return np.convolve(binom.pmf(np.arange(m + 1), m, p), binom.pmf(np.arange(n - m + 1), n - m, q))
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 5), (3, 5), (5, 5), (40, 90)])
+def test_the_tail_of_two_binomials(m, n):
+    law = law_of(m, n, 0.7, 0.2)
+    for count in (0, 1, n // 2, n, n + 1):
+        assert at_least(count, m, n, 0.7, 0.2) == pytest.approx(law[count:].sum(), abs=1e-12)
+
+
+def covered(interval, law, f) -> float:
+    low, high = interval
+    return float(law[(low <= f + 1e-12) & (f <= high + 1e-12)].sum())
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.12), (0.88, 0.12), (0.0072, 0.00097), (0.982, 0.5)])
+@pytest.mark.parametrize("n", [1, 7, 60])
+def test_the_exact_interval_never_covers_less_than_it_says(p, q, n):
+    counts = np.arange(n + 1)
+    for confidence in (0.8, 0.95):
+        interval = exact_interval(counts, n, p, q, 1.0 - confidence)
+        for m in {0, n // 10, n // 2, n}:
+            assert covered(interval, law_of(m, n, p, q), m / n) >= confidence
+
+
+@pytest.mark.parametrize("n", [200, 1000, 20_000])
+@pytest.mark.parametrize("f", [0.0, 0.01, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_intervals_cover_what_they_say(n, f, epsilon):
+    """By the exact law: 94% to 96% where the score interval is used, never below 95% where the exact one is."""
+    for protocol in (local.Warner(epsilon=epsilon), local.KRR(k=10, epsilon=epsilon)):
+        p, q, m = float(protocol.own), float(protocol.other), round(n * f)
+        counts = np.arange(n + 1)
+        law = law_of(m, n, p, q)
+        seen = np.flatnonzero(law > 1e-9)
+        raw = (counts[seen] / n - q) / (p - q)
+        interval = protocol._interval(counts[seen], raw, n, 0.95, False)
+        share = covered(tuple(np.clip(end, 0.0, 1.0) for end in interval), law[seen], m / n)
+        if needs_exact_law(n, p, q):
+            assert share >= 0.95 - 1e-7
+        else:
+            assert 0.935 < share < (0.9999 if f == 0.0 else 0.965)
+
+
+def test_a_wald_interval_would_be_noticed():
+    """The twin takes the variance at f = 0 everywhere."""
+    protocol = local.KRR(k=4, epsilon=4.0)
+    n, f = 20_000, 0.9
+    p, q = float(protocol.own), float(protocol.other)
+    counts, law = np.arange(n + 1), law_of(round(n * f), n, p, q)
+    raw = (counts / n - q) / (p - q)
+    a, b = protocol._line(n)
+    assert 0.94 < covered(score_interval(raw, a, b, 0.05), law, f) < 0.96
+    assert covered(score_interval(raw, a, 0.0, 0.05), law, f) < 0.94
+
+
+def test_simultaneous_intervals_hold_together():
+    """120 populations, 8 values: all at once in 95% of them; each alone is narrower."""
+    protocol = local.KRR(k=8, epsilon=2.0)
+    people = np.array([4000, 2000, 1000, 500, 250, 250, 0, 0])
+    together = []
+    for _ in range(120):
+        state = protocol.simulate_counts(people)
+        told = protocol.estimate(state, simultaneous=True)
+        low, high = told.interval
+        together.append(np.all((low <= people / 8000) & (people / 8000 <= high)))
+        single = protocol.estimate(state).interval
+        assert np.all(high - low >= single[1] - single[0])
+    assert 0.87 < np.mean(together) <= 1.0
+    assert tail_of(0.95, among=8) == pytest.approx(1 - 0.95 ** (1 / 8))
+    assert tail_of(0.95, among=8, exact=True) == pytest.approx(0.05 / 8)
+
+
+def test_intervals_at_the_ends_and_for_one_report():
+    protocol = local.KRR(k=3, epsilon=1.0)
+    for reports in ([0], [0] * 5000, [1] * 5000):
+        told = protocol.estimate(reports)
+        low, high = told.interval
+        assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
+        assert told.error.interval(told.raw)[0].shape == (3,)
+    told = protocol.estimate([0] * 5000)
+    assert told.raw[0] > 1.0  # never clipped
+    assert told.raw[1] < 0.0
+
+
+def test_sums_and_differences_have_the_variance_of_the_covariance():
+    protocol = local.KRR(k=5, epsilon=1.5)
+    people = np.array([4000, 3000, 2000, 1000, 0])
+    weights = np.array([1.0, 1.0, -1.0, 0.0, 0.0])
+    found, bars = [], []
+    for _ in range(150):
+        told = protocol.combined(protocol.estimate(protocol.simulate_counts(people)), weights)
+        found.append(told.value)
+        bars.append(told.interval)
+    exact = float(weights @ protocol.covariance(people / 10_000, n=10_000) @ weights)
+    assert abs(np.mean(found) - 0.5) < 5 * math.sqrt(exact / 150)
+    assert abs(np.var(found) / exact - 1.0) < 0.6
+    inside = [low <= 0.5 <= high for low, high in bars]
+    assert 0.88 < np.mean(inside) <= 1.0
+    everybody = protocol.combined(protocol.estimate(protocol.simulate_counts(people)), np.ones(5))
+    assert everybody.value == pytest.approx(1.0)
+    assert everybody.variance == pytest.approx(0.0, abs=1e-9)  # all shares together are certain
+    with pytest.raises(InvalidParameter, match="5 finite numbers"):
+        protocol.combined(protocol.estimate([0, 1]), [1.0])
+
+
+def test_estimates_become_data_frames():
+    told = local.KRR(labels=("a", "b", "c"), epsilon=1.0).estimate([0, 1, 2, 2])
+    frame = told.to_pandas()
+    assert list(frame.columns) == ["label", "value", "raw", "variance", "low", "high"]
+    assert frame["label"].tolist() == ["a", "b", "c"]
+    assert told.to_polars().shape == (3, 6)
+    assert told.to_arrow().column("raw").to_pylist() == told.raw.tolist()
