@@ -48,8 +48,10 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
 
     simulation: ClassVar[Literal["joint", "marginals"]] = "joint"
     most_values: ClassVar[int] = 2**32
+    exact_supports: ClassVar[bool] = True  # supports are two binomials, exactly; with hashes they are so on average
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.labels is not None:
             set_frozen(self, labels=public_texts(self.labels))
             if self.k not in (None, len(self.labels)):
@@ -203,7 +205,7 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
 
     def _interval(self, counts: Array, raw: Array, n: int, confidence: float, joint: bool) -> tuple[Array, Array]:
         p, q, among = float(self.own), float(self.other), len(raw) if joint else 1
-        if self.simulation == "joint" and needs_exact_law(n, p, q):
+        if self.exact_supports and needs_exact_law(n, p, q):
             return exact_interval(counts, n, p, q, tail_of(confidence, among=among, exact=True))
         return score_interval(raw, *self._line(n), tail_of(confidence, among=among))
 
