@@ -6,8 +6,12 @@ Loaded by the conftest beside `pyproject.toml`. A run of a part of the suite is 
 import ast
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from privet.testing.law import Subject
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,23 +50,35 @@ def whole_suite(config: pytest.Config) -> bool:
     return not any(narrowed) and not getattr(chosen, "lf", False) and chosen.markexpr == "not slow"
 
 
-def laws_not_run(ran: set[tuple[str, str]]) -> list[str]:
-    """Laws that some registered member has not met. The last `laws` are over several losses: each must have run."""
+def registered_members() -> "dict[Subject, list[str]]":
+    """The members of every kind that has laws, by name; engines that cannot run here are left out, for the reason with
+    which their tests are skipped."""
     from privet import mechanisms, privacy, testing, workloads
     from privet.learn import estimators, losses
+    from privet.tables import engines
+    from tests.tables.conftest import absent
 
     testing.load_rooms()
-    kinds, names = privacy.registered_kinds(), mechanisms.registered_mechanisms()
+    return {
+        "loss": list(privacy.registered_kinds()),
+        "accountant": list(privacy.registered_kinds()),
+        "mechanism": list(mechanisms.registered_mechanisms()),
+        "training loss": list(losses.registered_losses()),
+        "estimator": list(estimators.registered_estimators()),
+        "strategy": list(workloads.registered_strategies()),
+        "engine": [name for name in engines.registered_engines() if absent(name) is None],
+    }
+
+
+def laws_not_run(ran: set[tuple[str, str]]) -> list[str]:
+    """Laws that some registered member has not met. The last `laws` are over several losses: each must have run."""
+    from privet import testing
+
     wanted = {
-        (law.__name__, kind) for subject in ("loss", "accountant") for law in testing.laws_of(subject) for kind in kinds
-    }
-    wanted |= {(law.__name__, name) for law in testing.laws_of("mechanism") for name in names}
-    wanted |= {(law.__name__, name) for law in testing.laws_of("training loss") for name in losses.registered_losses()}
-    wanted |= {
-        (law.__name__, name) for law in testing.laws_of("estimator") for name in estimators.registered_estimators()
-    }
-    wanted |= {
-        (law.__name__, name) for law in testing.laws_of("strategy") for name in workloads.registered_strategies()
+        (law.__name__, name)
+        for subject, members in registered_members().items()
+        for law in testing.laws_of(subject)
+        for name in members
     }
     idle = {law.__name__ for law in testing.laws_of("losses")} - {law for law, _ in ran}
     return [f"{law} over {member}" for law, member in sorted(wanted - ran)] + [f"{law} at all" for law in sorted(idle)]

@@ -5,15 +5,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from privet import mechanisms, noise, privacy, testing, workloads
-from privet.learn import estimators, losses
+from privet import noise, testing
+from privet.testing.law import Subject
 from tests import fixed_coins
 from tests.architecture.source import ROOT, Function, suite_modules
 from tests.fixed_coins import COINS
-from tests.whole_run import laws_not_run, modules_not_run
+from tests.whole_run import laws_not_run, modules_not_run, registered_members
 
 ASSERTING_CALLS = ("raises", "warns", "fail", "deprecated_call")
 ASSERTING_PREFIXES = ("assert_", "check_", "verify")
@@ -58,24 +59,24 @@ def test_an_idle_test_is_found():
 def test_a_law_that_did_not_run_is_named():
     testing.load_rooms()  # whichever test came before
     loss_laws = testing.laws_of("loss")
+    members = registered_members()
+    assert all(members.values())
     everything = {
         (law.__name__, member)
-        for members, subjects in (
-            (privacy.registered_kinds(), ("loss", "accountant")),
-            (mechanisms.registered_mechanisms(), ("mechanism",)),
-            (losses.registered_losses(), ("training loss",)),
-            (workloads.registered_strategies(), ("strategy",)),
-            (estimators.registered_estimators(), ("estimator",)),
-            ({"list": None}, ("losses",)),
-        )
-        for subject in subjects
+        for subject, names in [*members.items(), ("losses", ["list"])]
         for law in testing.laws_of(subject)
-        for member in members
+        for member in names
     }
     assert laws_not_run(everything) == []
     assert laws_not_run(everything - {(loss_laws[0].__name__, "pure")}) == [f"{loss_laws[0].__name__} over pure"]
     lonely = testing.laws_of("losses")[0].__name__
     assert laws_not_run(everything - {(lonely, "list")}) == [f"{lonely} at all"]
+
+
+def test_every_kind_with_laws_has_members_that_must_meet_them():
+    testing.load_rooms()
+    subjects = {subject for subject in get_args(Subject) if testing.laws_of(subject)}
+    assert subjects - {"losses"} == set(registered_members())
 
 
 def test_a_test_module_that_did_not_run_is_named():

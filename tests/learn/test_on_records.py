@@ -17,6 +17,7 @@ from privet.learn.solvers import PersonFit
 from privet.learn.solvers.on_records import OnRecords
 from privet.noise import Seeded
 from privet.tables.data import Data
+from privet.tables.engines import SparkEngine
 
 testing.load_rooms()
 FITS = {name: kind for name, kind in mechanisms.registered_mechanisms().items() if issubclass(kind, OnRecords)}
@@ -91,7 +92,7 @@ def test_a_fit_of_an_outside_author_says_itself_how_it_reads(one_pass, monkeypat
     table = pv.Table({"x": np.ones(3)}, columns={"x": pv.Float(0.0, 1.0)})
     made = table_records(table, Encoding(table.columns), SimpleNamespace(one_pass=one_pass, by_totals=True))
     assert made._one_pass is one_pass
-    monkeypatch.setattr(Data, "check_rows", lambda self, scan: "Spark")
+    monkeypatch.setattr(Data, "check_rows", lambda self, scan: SparkEngine())
     assert table_records(table, Encoding(table.columns), SimpleNamespace(by_totals=True)).apart
     for silent in (SimpleNamespace(), SimpleNamespace(by_totals=False)):
         with pytest.raises(InvalidData, match="one by one"):

@@ -400,7 +400,7 @@ def test_a_table_without_a_piece_adds_up_to_nothing(monkeypatch):
     table = pv.Table({"age": []}, columns={"age": pv.Int(0, 100)})
     records = TableRecords(table.rows, table.data, learn.Encoding(table.columns))
     monkeypatch.setattr(SparkRows, "exact_parts", lambda self, part: [])
-    records._apart, records._spark = True, SparkRows(records.scan, {})
+    records._apart, records._held = True, SparkRows(records.scan, {})
     assert records.exact_added(lambda piece: sum(len(chunk.rows) for chunk in piece.chunks())) == 0
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import pytest
 
 from privet.tables.engines import PostgresTable
 from privet.tables.plan import PersonJoin
-from tests.ledger.conftest import postgres_url as postgres_url
+from tests.ledger.conftest import postgres_url as postgres_url, why_not
+
+Tables = dict[str, dict[str, tuple[str, list[Any]]]]
 
 TYPES = {
     "int": "bigint",
@@ -31,6 +33,33 @@ def few_rows_to_join(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PersonJoin, "most_rows", 3)
 
 
+def absent(engine: str) -> str | None:
+    """Why an engine cannot run here; None where it can."""
+    if engine == "PostgreSQL":
+        return why_not() if importlib.util.find_spec("psycopg") else "psycopg is not installed"
+    if engine == "Spark":
+        if importlib.util.find_spec("pyspark") is None:
+            return "pyspark is not installed: pip install 'privet[spark]'"
+        if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+            return "Spark needs Java 17, and there is none"
+    return None
+
+
+@pytest.fixture
+def put_into(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str, Tables], dict[str, Any]]:
+    """Tables put into the engine of this name: what a new engine adds a line to."""
+
+    def put(engine: str, tables: Tables) -> dict[str, Any]:
+        if engine == "PostgreSQL":
+            return put_postgres(request.getfixturevalue("clinic"), tables, request.getfixturevalue("postgres_url"))
+        if engine == "Spark":
+            return put_spark(request.getfixturevalue("session"), tables, tmp_path)
+        assert engine == "DuckDB", f"say here how tables are put into {engine}"
+        return put_parquet(tables, tmp_path)
+
+    return put
+
+
 @pytest.fixture(scope="session")
 def clinic(postgres_url: str) -> Iterator[Any]:
     """A connection to the server."""
@@ -42,10 +71,9 @@ def clinic(postgres_url: str) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A local Spark with one worker thread; skipped with a reason where there is none."""
-    if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("pyspark is not installed: pip install 'privet[spark]'")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java 17, and there is none")
+    reason = absent("Spark")
+    if reason is not None:
+        pytest.skip(reason)
     from pyspark.sql import SparkSession
 
     folder = tmp_path_factory.mktemp("spark")
@@ -70,7 +98,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         made.stop()
 
 
-def put_postgres(connection: Any, tables: dict[str, dict[str, tuple[str, list[Any]]]], url: str) -> dict[str, Any]:
+def put_postgres(connection: Any, tables: Tables, url: str) -> dict[str, Any]:
     """The tables on the server, each under a name of its own."""
     made = {}
     for name, held in tables.items():
@@ -84,7 +112,7 @@ def put_postgres(connection: Any, tables: dict[str, dict[str, tuple[str, list[An
     return made
 
 
-def put_arrow(tables: dict[str, dict[str, tuple[str, list[Any]]]]) -> dict[str, Any]:
+def put_arrow(tables: Tables) -> dict[str, Any]:
     """The tables as tables of Arrow."""
     import pyarrow as pa
 
@@ -95,7 +123,7 @@ def put_arrow(tables: dict[str, dict[str, tuple[str, list[Any]]]]) -> dict[str, 
     }
 
 
-def put_parquet(tables: dict[str, dict[str, tuple[str, list[Any]]]], folder: Path) -> dict[str, Any]:
+def put_parquet(tables: Tables, folder: Path) -> dict[str, Any]:
     """The tables as Parquet files."""
     from pyarrow import parquet
 
@@ -106,6 +134,6 @@ def put_parquet(tables: dict[str, dict[str, tuple[str, list[Any]]]], folder: Pat
     return made
 
 
-def put_spark(session: Any, tables: dict[str, dict[str, tuple[str, list[Any]]]], folder: Path) -> dict[str, Any]:
+def put_spark(session: Any, tables: Tables, folder: Path) -> dict[str, Any]:
     """The tables as frames of Spark."""
     return {name: session.read.parquet(place) for name, place in put_parquet(tables, folder).items()}

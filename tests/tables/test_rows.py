@@ -99,7 +99,7 @@ def test_spark_returns_totals_alone(session: Any, tmp_path: Path) -> None:
     arrow = put_arrow({"t": HELD})["t"]
     for one, two in zip(fits(arrow, "persons"), fits(frame, "persons"), strict=True):
         assert np.array_equal(one, two)
-    with pytest.raises(InvalidData, match="do not leave Spark"):
+    with pytest.raises(InvalidData, match="do not leave their engine"):
         learn.LogisticRegression(epsilon=2.0, delta=1e-6, solver=CoordinateDescent()).fit(
             table(frame, "rows"), target="y"
         )

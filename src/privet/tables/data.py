@@ -10,7 +10,7 @@ from privet import noise
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts
-from privet.tables.engines import SparkRows, check_sources, engine_of, exact_aggregates, exact_rows
+from privet.tables.engines import Engine, RowsApart, check_sources, engine_of, exact_aggregates, exact_rows
 from privet.tables.mix import P
 from privet.tables.scan import Scan
 
@@ -46,12 +46,12 @@ class Data:
         """Exact sums: not releasable."""
         return exact_aggregates(plan, self._tables, salts, **self._settings)
 
-    def check_rows(self, scan: Scan) -> str:
-        """Refuse, from the schema of the data alone, rows that cannot be read; else the name of the engine."""
+    def check_rows(self, scan: Scan) -> Engine:
+        """Refuse, from the schema of the data alone, rows that cannot be read; else the engine."""
         check_sources(scan, self._tables)
         return engine_of(self._tables[scan.rows.sources[0].name])
 
-    def exact_rows(self, scan: Scan) -> Iterator[Array] | SparkRows:
+    def exact_rows(self, scan: Scan) -> Iterator[Array] | RowsApart:
         """Rows of numbers: not releasable."""
         return exact_rows(scan, self._tables, **self._settings)
 

@@ -63,6 +63,13 @@ from privet.testing.laws.curves import (
     check_statements_cover_pair as check_statements_cover_pair,
     check_total_variation as check_total_variation,
 )
+from privet.testing.laws.engines import (
+    EngineExample as EngineExample,
+    check_data_have_one_engine as check_data_have_one_engine,
+    check_rows_are_all_there as check_rows_are_all_there,
+    check_sums_are_exact as check_sums_are_exact,
+    check_what_does_not_fit_is_refused as check_what_does_not_fit_is_refused,
+)
 from privet.testing.laws.estimators import (
     check_fit_is_paid_once as check_fit_is_paid_once,
     check_loss_keeps_its_constants as check_loss_keeps_its_constants,

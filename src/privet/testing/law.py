@@ -8,7 +8,18 @@ from typing import Any, Literal, ParamSpec, get_args
 from privet._calls import door
 from privet.errors import PrivetError
 
-Subject = Literal["loss", "accountant", "losses", "mechanism", "training loss", "strategy", "estimator"]
+Subject = Literal[
+    "loss",
+    "accountant",
+    "losses",
+    "mechanism",
+    "training loss",
+    "strategy",
+    "estimator",
+    "solver",
+    "engine",
+    "aggregate",
+]
 _P = ParamSpec("_P")
 
 _ENROLLED: dict[Subject, list[Callable[..., None]]] = {each: [] for each in get_args(Subject)}
@@ -17,9 +28,9 @@ _RAN: set[tuple[str, str]] = set()
 
 def law_of(*subjects: Subject) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
     """Enrol a law under what it is called with: a loss, a loss and an accountant, several losses, or an example of a
-    mechanism, of a training loss, of a strategy or of an estimator (a law may be about several). What it was called with is
-    kept, so that a suite can say which member no law has seen. Where a mechanism cannot even be run on its own example, the
-    law shows the error of its author's code.
+    mechanism, a training loss, a strategy, an estimator, a solver, an engine or an aggregate (a law may be about several).
+    What it was called with is kept, so that a suite can say which member no law has seen. Where a mechanism cannot even be
+    run on its own example, the law shows the error of its author's code.
 
     >>> law_of("losses").__name__
     'enrol'

@@ -99,7 +99,7 @@ def table_records(table: Table, encoding: Encoding, plan: Any) -> TableRecords:
     records = TableRecords(table.rows, table.data, encoding, one_pass=getattr(inner, "one_pass", False))
     if records.apart and not getattr(inner, "by_totals", False):
         raise InvalidData(
-            "this solver goes through records one by one, and rows do not leave Spark: take Preconditioned(), NoisyGD(), "
-            "ObjectivePerturbation() or SufficientStatistics()"
+            "this solver goes through records one by one, and rows do not leave their engine: take Preconditioned(), "
+            "NoisyGD(), ObjectivePerturbation() or SufficientStatistics()"
         )
     return records

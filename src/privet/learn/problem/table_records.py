@@ -13,7 +13,7 @@ from privet.learn.problem.records import Chunk, Records
 from privet.learn.problem.spool import BLOCK, Spool
 from privet.tables.bounded import Salts
 from privet.tables.data import Data
-from privet.tables.engines import SparkRows
+from privet.tables.engines import RowsApart
 from privet.tables.plan import Node, in_one_group
 from privet.tables.scan import Scan
 
@@ -36,7 +36,7 @@ class TableRecords(Records):
     >>> records.close()
     """
 
-    __slots__ = ("_apart", "_data", "_encoding", "_one_pass", "_rows", "_salts", "_spark", "_spool", "scan")
+    __slots__ = ("_apart", "_data", "_encoding", "_held", "_one_pass", "_rows", "_salts", "_spool", "scan")
 
     def __init__(
         self, rows: Node, data: Data, encoding: Encoding, *, one_pass: bool = False, salts: Salts | None = None
@@ -44,9 +44,9 @@ class TableRecords(Records):
         names = [*encoding.features, *([] if encoding.target is None else [encoding.target])]
         self.scan = Scan(rows, tuple(names))
         self._rows, self._data, self._encoding, self._one_pass = rows, data, encoding, one_pass
-        self._apart, self._salts = data.check_rows(self.scan) == "Spark", salts
+        self._apart, self._salts = data.check_rows(self.scan).rows_stay, salts
         self._spool: Spool | None = None
-        self._spark: SparkRows | None = None
+        self._held: RowsApart | None = None
 
     @staticmethod
     def most_rows(rows: Node) -> int:
@@ -75,7 +75,7 @@ class TableRecords(Records):
 
     def chunks(self) -> Iterator[Chunk]:
         if self._apart:
-            raise InvalidData("rows do not leave Spark: only totals of them do")
+            raise InvalidData("rows do not leave their engine: only totals of them do")
         blocks = self._once() if self._one_pass else self._spooled().blocks()
         return _chunks(blocks, self._encoding, self.about_persons)
 
@@ -90,15 +90,16 @@ class TableRecords(Records):
     def exact_added(self, part: Callable[[Records], Any]) -> Any:
         if not self._apart:
             return part(self)
-        self._spark = self._data.exact_rows(self.scan) if self._spark is None else self._spark  # type: ignore[assignment]
-        assert isinstance(self._spark, SparkRows)
+        held = self._data.exact_rows(self.scan) if self._held is None else self._held
+        assert isinstance(held, RowsApart)
+        self._held = held
         encoding, most, salts, persons = self._encoding, self.scan.most_rows, self._chosen_by, self.about_persons
 
         def work(blocks: Iterator[Array]) -> Any:
             kept = blocks if salts is None else bounded_rows(blocks, most, salts)
             return part(Piece(encoding, kept, persons))
 
-        return _sum(self._spark.exact_parts(work) or [work(iter(()))])  # an empty table may have no piece at all
+        return _sum(held.exact_parts(work) or [work(iter(()))])  # an empty table may have no piece at all
 
     @property
     def _chosen_by(self) -> Salts | None:
@@ -110,7 +111,7 @@ class TableRecords(Records):
         """The rows as the engine has them, in blocks of one size."""
         salts = self._chosen_by
         rows = self._data.exact_rows(self.scan)
-        assert not isinstance(rows, SparkRows)
+        assert not isinstance(rows, RowsApart)
         return _even(rows if salts is None else bounded_rows(rows, self.scan.most_rows, salts))
 
     def _spooled(self) -> Spool:
@@ -122,7 +123,7 @@ class TableRecords(Records):
         """Give back what was kept for further passes."""
         if self._spool is not None:
             self._spool.close()
-        self._spark = None
+        self._held = None
 
     def exact_content(self) -> Any:
         """The tables and what is read of them, for tests that tell two made-up inputs apart: not releasable."""

@@ -8,6 +8,13 @@ from privet.tables.engines.choose import (
     exact_aggregates as exact_aggregates,
     exact_rows as exact_rows,
 )
+from privet.tables.engines.duckdb import DuckDBEngine as DuckDBEngine
+from privet.tables.engines.engine import (
+    Engine as Engine,
+    RowsApart as RowsApart,
+    register as register,
+    registered_engines as registered_engines,
+)
 from privet.tables.engines.exact_check import Check as Check, ColumnCheck as ColumnCheck, exact_check as exact_check
-from privet.tables.engines.postgres import PostgresTable as PostgresTable
-from privet.tables.engines.spark_rows import SparkRows as SparkRows
+from privet.tables.engines.postgres import PostgresEngine as PostgresEngine, PostgresTable as PostgresTable
+from privet.tables.engines.spark_rows import SparkEngine as SparkEngine, SparkRows as SparkRows

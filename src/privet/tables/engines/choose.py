@@ -5,32 +5,27 @@ from typing import Any
 
 from privet._numerics import Array
 from privet._validate import flag
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
-from privet.tables.engines import duckdb, postgres, spark
-from privet.tables.engines.same_data import same_data
-from privet.tables.engines.spark_rows import SparkRows
+from privet.tables.engines.engine import Engine, RowsApart, registered_engines
 from privet.tables.person import Rows
 from privet.tables.scan import Scan
 from privet.tables.schema import draft
 
-_ENGINES = {"DuckDB": duckdb, "PostgreSQL": postgres, "Spark": spark}
 
+def engine_of(data: Any) -> Engine:
+    """The engine that reads such data.
 
-def engine_of(data: Any) -> str:
-    """The name of the engine that reads such data.
-
-    >>> engine_of("visits.parquet"), engine_of({"age": [30]})
+    >>> engine_of("visits.parquet").name, engine_of({"age": [30]}).name
     ('DuckDB', 'DuckDB')
     """
-    for name, engine in _ENGINES.items():
+    engines = [made() for made in registered_engines().values()]
+    for engine in engines:
         if engine.takes(data):
-            return name
+            return engine
     hint = "; hand in its .collect()" if type(data).__name__ == "LazyFrame" else ""
-    raise InvalidData(
-        "a table is a file (Parquet or CSV), a data frame, an Arrow table, a mapping of arrays, a relation of DuckDB, a "
-        f"PostgresTable or a Spark DataFrame, got {type(data).__name__}{hint}"
-    )
+    *most, last = [engine.reads for engine in engines]
+    raise InvalidData(f"a table is {', '.join(most)} or {last}, got {type(data).__name__}{hint}")
 
 
 def check_settings(data: Any, settings: Mapping[str, Any]) -> None:
@@ -38,9 +33,7 @@ def check_settings(data: Any, settings: Mapping[str, Any]) -> None:
 
     >>> check_settings("visits.parquet", {"memory_limit": "3GB"})
     """
-    if engine_of(data) != "DuckDB":
-        raise InvalidParameter("settings are those of DuckDB, which reads files and data in memory: give them there")
-    duckdb.check_settings(settings)
+    engine_of(data).check_settings(settings)
 
 
 def check_sources(plan: Bounded | Scan, sources: Sources) -> None:
@@ -55,7 +48,7 @@ def check_sources(plan: Bounded | Scan, sources: Sources) -> None:
     Traceback (most recent call last):
     privet.errors.InvalidData: the table 't' has no column 'a'
     """
-    _ENGINES[_engine(plan, sources)].check(plan, sources)
+    _engine(plan, sources).check(plan, sources)
 
 
 def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
@@ -68,11 +61,11 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
     [3]
     """
-    return _ENGINES[_engine(plan, sources)].exact_aggregates(plan, sources, salts, **settings)
+    return _engine(plan, sources).exact_aggregates(plan, sources, salts, **settings)
 
 
-def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array] | SparkRows:
-    """The rows of a scan in blocks, once, by the engine that holds them; Spark's stay where they are. Not releasable.
+def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array] | RowsApart:
+    """The rows of a scan in blocks, once, by the engine that holds them, or where they lie. Not releasable.
 
     >>> from privet.tables.columns import Int
     >>> from privet.tables.plan import Source
@@ -80,10 +73,7 @@ def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]
     >>> [block.tolist() for block in exact_rows(scan, {"t": {"a": [1, 2, 30]}})]
     [[[1.0], [2.0], [9.0]]]
     """
-    engine = _engine(scan, sources)
-    if engine == "Spark":
-        return SparkRows(scan, sources)
-    return duckdb.exact_rows(scan, sources, **settings) if engine == "DuckDB" else postgres.exact_rows(scan, sources)
+    return _engine(scan, sources).exact_rows(scan, sources, **settings)
 
 
 def draft_of(data: Any, *, look: bool = False) -> str:
@@ -93,34 +83,29 @@ def draft_of(data: Any, *, look: bool = False) -> str:
     >>> print(draft_of({"ward": ["A"]}).strip().splitlines()[-1])
     kind = "text"
     """
-    if engine_of(data) != "DuckDB":
-        raise InvalidData("a schema is drafted from a file or from data in memory; write that of a database by hand")
-    names = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
-    kinds = {name: names.get(kind, "text") for name, kind in duckdb.kinds(data).items()}
-    if flag("look", look):
-        kinds |= duckdb.exact_kinds(data, [name for name, kind in kinds.items() if kind == "text"])
-    return draft(kinds)
+    return draft(dict(engine_of(data).kinds(data, look=flag("look", look))))
 
 
-def _engine(plan: Bounded | Scan, sources: Sources) -> str:
+def _engine(plan: Bounded | Scan, sources: Sources) -> Engine:
     names = [source.name for source in plan.rows.sources]
     for name in names:
         if name not in sources:
             raise InvalidData(f"there are no data for the table {name!r}")
     engines = {name: engine_of(sources[name]) for name in names}
-    if len(set(engines.values())) > 1:
-        told = ", ".join(f"{name!r} in {engine}" for name, engine in engines.items())
+    if len({engine.name for engine in engines.values()}) > 1:
+        told = ", ".join(f"{name!r} in {engine.name}" for name, engine in engines.items())
         raise InvalidData(f"the tables of one query must lie in one engine: {told}")
+    engine = engines[names[0]]
     if isinstance(plan.rows.unit, Rows):
-        _refuse_twins(names, sources)
-    return engines[names[0]]
+        _refuse_twins(engine, names, sources)
+    return engine
 
 
-def _refuse_twins(names: list[str], sources: Sources) -> None:
+def _refuse_twins(engine: Engine, names: list[str], sources: Sources) -> None:
     """One row of data under two names would count as two, and the reach of a row would be understated."""
     for place, one in enumerate(names):
         for other in names[:place]:
-            if same_data(sources[one], sources[other]):
+            if engine.same_rows(sources[one], sources[other]):
                 raise InvalidData(
                     f"the tables {other!r} and {one!r} are the same data: give them one name, so that a row counts once"
                 )

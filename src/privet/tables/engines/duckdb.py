@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from privet.tables.emit import Emitter
 from privet.tables.engines.arrow_doubles import exact_doubles
 from privet.tables.engines.duckdb_files import are_texts, csv_rows, file_reading, files_of, raw_kind
 from privet.tables.engines.duckdb_relations import is_relation, relation_reading
+from privet.tables.engines.engine import Engine, register
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
+from privet.tables.engines.same_data import same_data
 from privet.tables.frames import frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
 from privet.tables.keys import plain_key
 from privet.tables.person import Person, Rows
@@ -39,15 +41,6 @@ _PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_ex
 # of each cursor: without a bar, which is not shown, DuckDB does not count how far it has come
 _COUNTED = ("SET enable_progress_bar = true", "SET enable_progress_bar_print = false")
 _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
-
-
-def takes(data: Any) -> bool:
-    """Whether this engine reads such data.
-
-    >>> takes("visits.parquet"), takes({"age": [30]}), takes(3)
-    (True, True, False)
-    """
-    return isinstance(data, str | Path) or is_relation(data) or is_frame(data)
 
 
 @one_failure
@@ -366,3 +359,40 @@ def kinds(data: Any) -> Mapping[str, Raw]:
         if isinstance(data, str | Path) or is_relation(data) or is_arrow(data):
             return _reading(connection, "privet_schema", source, data).raw
     return {name: frame_kind(name, data[name]) for name in frame_names(data)}
+
+
+@final
+@register
+class DuckDBEngine(Engine):
+    """Files, data frames, arrays and relations of DuckDB, on this machine.
+
+    >>> engine = DuckDBEngine()
+    >>> engine.takes("visits.parquet"), engine.takes({"age": [30]}), engine.takes(3)
+    (True, True, False)
+    """
+
+    name = "DuckDB"
+    reads = "a file (Parquet or CSV), a data frame, an Arrow table, a mapping of arrays, a relation of DuckDB"
+
+    def takes(self, data: Any) -> bool:
+        return isinstance(data, str | Path) or is_relation(data) or is_frame(data)
+
+    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+        check(plan, sources)
+
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+        return exact_aggregates(plan, sources, salts, **settings)
+
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
+        return exact_rows(scan, sources, **settings)
+
+    def same_rows(self, one: Any, two: Any) -> bool:
+        return same_data(one, two)
+
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        check_settings(settings)
+
+    def kinds(self, data: Any, *, look: bool) -> Mapping[str, str]:
+        names = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
+        made = {name: names.get(kind, "text") for name, kind in kinds(data).items()}
+        return made | exact_kinds(data, [name for name, kind in made.items() if kind == "text"]) if look else made

@@ -85,7 +85,7 @@ def exact_check(data: Any, *, columns: Mapping[str, Column], unit: Rows | Person
     about = Rows() if unit is None else unit
     if not isinstance(about, Rows | Person):
         raise InvalidParameter('unit must be pv.Rows() or pv.Person("column", max_rows=...)')
-    if not duckdb.takes(data):
+    if not duckdb.DuckDBEngine().takes(data):
         raise InvalidData(
             "a table is checked in a file, a relation of DuckDB or in memory; ask a database in its own SQL"
         )

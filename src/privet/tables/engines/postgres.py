@@ -11,11 +11,11 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter, MissingExtra
-from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.dialect import PostgreSQL, Raw
 from privet.tables.emit import Emitter
+from privet.tables.engines.engine import Engine, answer, register
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
-from privet.tables.keys import plain_key
 from privet.tables.person import Rows
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
@@ -99,15 +99,6 @@ class PostgresTable:
         raise InvalidParameter("the address of a table is not pickled: name the table where it is asked")
 
 
-def takes(data: Any) -> bool:
-    """Whether this engine reads such data.
-
-    >>> takes(PostgresTable("postgresql://db/clinic", "visits"))
-    True
-    """
-    return isinstance(data, PostgresTable)
-
-
 def raw_kind(name: str, kind: str, modifier: int, by_bytes: bool = True) -> Raw:
     """How PostgreSQL holds a column, by its type, the kind of the type, what modifies it, and whether texts that differ are
     unequal in its collation.
@@ -174,16 +165,6 @@ def _doubles(held: bytearray, many: int, row: Any, width: int) -> Array:
     if not (read["fields"] == width).all() or not all((read[f"size{i}"] == 8).all() for i in range(width)):
         raise InvalidData("the engine has sent other columns than it was asked for")
     return np.stack([read[f"value{i}"] for i in range(width)], axis=1).astype(np.float64)
-
-
-def answer(plan: Bounded, rows: list[Any]) -> Aggregates:
-    """The rows of an answer, keys first, in the public order."""
-    columns, width = plan.rows.columns, len(plan.names) + 2 + len(plan.cells) + len(plan.signed)
-    listed: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * width
-    keys = [
-        [plain_key(columns[name], value) for value in column] for name, column in zip(plan.names, listed, strict=False)
-    ]
-    return arranged(plan, keys, [np.array(each, dtype=np.int64) for each in listed[len(plan.names) :]])
 
 
 def _driver() -> Any:
@@ -254,3 +235,28 @@ def _reading(connection: Any, source: Source, table: PostgresTable) -> Reading:
         if column not in kinds:
             raise no_column(source, column)
     return Reading(table.quoted, kinds)
+
+
+@final
+@register
+class PostgresEngine(Engine):
+    """Tables and views of a PostgreSQL server.
+
+    >>> PostgresEngine().takes(PostgresTable("postgresql://db/clinic", "visits"))
+    True
+    """
+
+    name = "PostgreSQL"
+    reads = "a PostgresTable"
+
+    def takes(self, data: Any) -> bool:
+        return isinstance(data, PostgresTable)
+
+    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+        check(plan, sources)
+
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+        return exact_aggregates(plan, sources, salts)
+
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
+        return exact_rows(scan, sources)

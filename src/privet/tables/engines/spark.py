@@ -9,8 +9,8 @@ from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.dialect import Raw, Spark
 from privet.tables.emit import Emitter
+from privet.tables.engines.engine import answer
 from privet.tables.engines.failing import cancellable, one_failure
-from privet.tables.engines.postgres import answer
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 from privet.tables.scan import Scan
@@ -37,15 +37,6 @@ _KINDS: dict[str, Raw] = {
     "timestamp": "time",
     "timestamp_ntz": "time",
 }
-
-
-def takes(data: Any) -> bool:
-    """Whether this engine reads such data.
-
-    >>> takes({"age": [30]})
-    False
-    """
-    return type(data).__module__.startswith("pyspark.") and hasattr(data, "sparkSession")
 
 
 def raw_kind(type_: str) -> Raw:

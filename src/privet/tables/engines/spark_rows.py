@@ -1,4 +1,7 @@
-"""Rows of a Spark data frame that stay where they are: work is sent to its partitions, and only totals come back."""
+"""Rows of a Spark data frame that stay where they are: work is sent to its partitions, and only totals come back.
+
+The engine stands here, on top of what it is made of.
+"""
 
 import pickle
 from collections.abc import Callable, Iterator
@@ -8,18 +11,17 @@ from uuid import uuid4
 import numpy as np
 
 from privet._numerics import Array
-from privet.tables.bounded import Sources
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.dialect import Spark
 from privet.tables.emit import Emitter
+from privet.tables.engines.engine import Engine, Part, RowsApart, register
 from privet.tables.engines.failing import cancellable, one_failure
-from privet.tables.engines.spark import readings, views
+from privet.tables.engines.spark import check, exact_aggregates, readings, views
 from privet.tables.scan import Scan
-
-Part = Callable[[Iterator[Array]], Any]
 
 
 @final
-class SparkRows:
+class SparkRows(RowsApart):
     """The rows of a scan, kept by Spark: computed once, at the first total, and not again.
 
     Kept without their history: where a partition is lost, the work fails. Computed anew it could be other rows.
@@ -85,3 +87,32 @@ def _blocks(batches: Any, names: list[str], persons: bool) -> Iterator[Array]:
             before, number = who[-1], float(ranks[-1])
             columns.append(ranks)
         yield np.stack(columns, axis=1).astype(np.float64)
+
+
+@final
+@register
+class SparkEngine(Engine):
+    """Data frames of Spark, on any number of machines.
+
+    >>> SparkEngine().takes({"age": [30]})
+    False
+    """
+
+    name = "Spark"
+    reads = "a Spark DataFrame"
+    rows_stay = True
+
+    def takes(self, data: Any) -> bool:
+        return type(data).__module__.startswith("pyspark.") and hasattr(data, "sparkSession")
+
+    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+        check(plan, sources)
+
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+        return exact_aggregates(plan, sources, salts)
+
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> RowsApart:
+        return SparkRows(scan, sources)
+
+    def same_rows(self, one: Any, two: Any) -> bool:
+        return bool(one.sameSemantics(two))

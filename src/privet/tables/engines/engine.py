@@ -1,0 +1,87 @@
+"""The abstract engine: what holds data, reads their schema and adds up exactly what a plan asks for."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._registry import Registry
+from privet.errors import InvalidData, InvalidParameter
+from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
+from privet.tables.keys import plain_key
+from privet.tables.scan import Scan
+
+Part = Callable[[Iterator[Array]], Any]
+
+
+class RowsApart(ABC):
+    """Rows of a scan that stay where they are: work is sent to them, and only totals come back."""
+
+    @abstractmethod
+    def exact_parts(self, part: Part) -> list[Any]:
+        """What `part` makes of the rows of each piece, in blocks as they come: not releasable."""
+
+
+class Engine(ABC):
+    """A kind of place where tables lie. Subclasses have no state, one file each, under `@register`.
+
+    All engines give the same sums, bit for bit: a law compares each with the oracle of the tests over random plans. A
+    failure on the way must say nothing about rows (`failing.one_failure`).
+    """
+
+    name: ClassVar[str]
+    reads: ClassVar[str]  # what it takes, as a list in words: part of the refusal of everything else
+    rows_stay: ClassVar[bool] = False  # whether `exact_rows` are a `RowsApart`: fits then run by totals alone
+
+    @abstractmethod
+    def takes(self, data: Any) -> bool:
+        """Whether this engine reads such data, by their type alone."""
+
+    @abstractmethod
+    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+        """Refuse what the schema of the data does not fit, without a look at a row."""
+
+    @abstractmethod
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+        """The exact sums of every group, bounded for every person: not releasable."""
+
+    @abstractmethod
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array] | RowsApart:
+        """The rows of a scan in blocks, once, in little memory, or where they lie: not releasable."""
+
+    def same_rows(self, one: Any, two: Any) -> bool:
+        """Whether two tables share a row that is held once, as far as that can be told without a look at a value."""
+        return one is two or bool(one == two)
+
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        """Refuse settings that are not known, or that could change an answer."""
+        raise InvalidParameter("settings are those of DuckDB, which reads files and data in memory: give them there")
+
+    def kinds(self, data: Any, *, look: bool) -> Mapping[str, str]:
+        """How each column is held, from the schema; with `look`, texts by their values: for the custodian alone."""
+        raise InvalidData("a schema is drafted from a file or from data in memory; write that of a database by hand")
+
+
+register: Registry[Engine] = Registry("engines")
+
+
+def registered_engines() -> dict[str, type[Engine]]:
+    """All engines by name.
+
+    >>> from privet.tables import engines
+    >>> "DuckDB" in engines.registered_engines()
+    True
+    """
+    return register.members()
+
+
+def answer(plan: Bounded, rows: list[Any]) -> Aggregates:
+    """The rows of an answer to the SQL of a plan, keys first, in the public order."""
+    columns, width = plan.rows.columns, len(plan.names) + 2 + len(plan.cells) + len(plan.signed)
+    listed: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * width
+    keys = [
+        [plain_key(columns[name], value) for value in column] for name, column in zip(plan.names, listed, strict=False)
+    ]
+    return arranged(plan, keys, [np.array(each, dtype=np.int64) for each in listed[len(plan.names) :]])
