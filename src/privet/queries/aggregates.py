@@ -13,7 +13,7 @@ from privet._validate import instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.queries.family import Family, Noisy, Want
 from privet.queries.reading import Read, count_of, deviation_of, mean_of, span_of, sum_of, sum_radius
-from privet.tables.columns import Column
+from privet.tables.columns import Column, known_column
 from privet.tables.expressions import Condition
 
 
@@ -67,9 +67,7 @@ class Aggregate:
         column = getattr(self, "column", None)
         if column is None:  # counts are about rows
             return
-        if column not in columns:
-            raise InvalidParameter(f"there is no column {column!r:.60}; the columns are {', '.join(columns)}")
-        declared = columns[column]
+        declared = known_column(columns, column)
         # Dates have an order, hence quantiles, but no sum.
         if not declared.numeric and not (self.of_dates and declared.kind == "date"):
             raise InvalidParameter(

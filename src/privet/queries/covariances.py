@@ -13,6 +13,7 @@ from privet.queries.covariance_answers import CONFIDENCE, CovarianceAnswers, Des
 from privet.queries.intervals import spread
 from privet.queries.question import TableQuestion
 from privet.tables.bounded import Bounded
+from privet.tables.columns import known_column
 from privet.tables.data import Data
 from privet.tables.plan import Node
 
@@ -37,8 +38,7 @@ class CovarianceQuestion(TableQuestion):
 
     def __post_init__(self) -> None:
         for name in self.names:
-            column = self.rows.columns.get(name)
-            if column is None or not column.numeric:
+            if not known_column(self.rows.columns, name).numeric:
                 raise InvalidParameter(
                     f"covariances are asked of columns of numbers; {name!r:.60} is none of {', '.join(self.rows.columns)}"
                 )

@@ -10,10 +10,10 @@ from privet.mechanisms import Sensitivity, TopK
 from privet.privacy import Promise
 from privet.queries.atoms import possible_patterns
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
-from privet.queries.quantile_part import binned
+from privet.queries.quantile_part import bin_count, binned
 from privet.queries.question import TableQuestion
 from privet.tables.bounded import Bounded
-from privet.tables.columns import Column, Float
+from privet.tables.columns import Float, known_column
 from privet.tables.data import Data
 from privet.tables.expressions import Condition, Pattern
 from privet.tables.keys import KeySet, all_keys
@@ -108,10 +108,10 @@ def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) ->
 
 
 def _over_bins(rows: Node, column: str, bins: int | None) -> tuple[Bounded, int, dict[str, Any]]:
-    kind: Column | None = rows.columns.get(column)
-    if kind is None or not (kind.numeric or kind.kind == "date"):
+    kind = known_column(rows.columns, column)
+    if not (kind.numeric or kind.kind == "date"):
         raise InvalidParameter(f"ranges and quantiles are asked of columns of numbers or days; {column!r:.60} is none")
-    derived, cells, start, width = binned(in_one_group(rows), column, _BINS if bins is None else count("bins", bins, 1))
+    derived, cells, start, width = binned(in_one_group(rows), column, _BINS if bins is None else bin_count(bins))
     name = next(reversed(derived.columns))
     plan = Bounded(derived, (name,), KeySet((name,), tuple((i,) for i in range(cells))))
     facts = {"start": start, "width": width, "whole": not isinstance(kind, Float), "days": kind.kind == "date"}
@@ -136,6 +136,8 @@ def quantile_question(
 def marginal_question(rows: Node, data: Data, names: tuple[str, ...], way: int) -> HistogramQuestion:
     """All tables of `way` columns out of these."""
     keys = all_keys(rows.columns, tuple(names))
+    if len(set(names)) != len(names):
+        raise InvalidParameter("name the columns of a table of counts, each once")
     sizes = tuple(len({row[i] for row in keys.rows}) for i in range(len(names)))
     if not 1 <= count("way", way, 1) <= len(names):
         raise InvalidParameter(f"way must be from 1 to {len(names)}, the number of columns")

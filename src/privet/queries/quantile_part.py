@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from privet._numerics import Array
+from privet.errors import InvalidParameter
 from privet.mechanisms import Exponential
 from privet.queries.aggregates import Quantile
 from privet.tables.bounded import Aggregates, Bounded
@@ -16,6 +17,7 @@ from privet.tables.keys import KeySet
 from privet.tables.plan import Derive, Node, in_groups
 
 MOST_BINS = 4096
+_MOST_ASKED = 2**20  # bins that a caller may ask for: each is a key
 _BIN = "(bin)"
 
 
@@ -73,6 +75,17 @@ def moved_by(request: Quantile, plan: Bounded) -> int:
     """How far one person (added or removed) moves the scores of all groups together."""
     a, b = request.q.numerator, request.q.denominator
     return max(a, b - a) * plan.rows.reach.most_rows
+
+
+def bin_count(bins: object) -> int:
+    """A number of bins that can be held in memory.
+
+    >>> bin_count(12)
+    12
+    """
+    if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= _MOST_ASKED:
+        raise InvalidParameter("bins must be a whole number from 1 to 2^20")
+    return bins
 
 
 def binned(rows: Node, column: str, most: int = MOST_BINS) -> tuple[Node, int, float, float]:

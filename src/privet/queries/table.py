@@ -21,6 +21,7 @@ from privet.queries.histograms import (
     top_question,
 )
 from privet.queries.other_names import no_such_name
+from privet.queries.quantile_part import bin_count
 from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of, plain_number
 from privet.queries.sql import query_of
@@ -178,8 +179,8 @@ class Table:
 
     def join_public(self, rows: Mapping[str, Any], *, on: str | list[str], columns: Mapping[str, Column]) -> "Table":
         """Every row with the public rows that agree on the columns `on`; without one it is left out."""
-        listed = as_columns(dict(columns))
-        names = (on,) if isinstance(on, str) else tuple(on)
+        listed = as_columns(dict(columns) if isinstance(columns, Mapping) else columns)
+        names = (on,) if isinstance(on, str) else items("on", on)
         table = {name: [plain_value(each) for each in items(name, rows[name])] for name, _ in listed if name in rows}
         missing = [name for name, _ in listed if name not in table]
         if missing or len({len(each) for each in table.values()}) != 1:
@@ -197,14 +198,12 @@ class Table:
     @door
     def join(self, other: "Table") -> "Table":
         """Two tables of the same persons, joined on the person."""
-        if not isinstance(other, Table):
-            raise InvalidParameter(
-                "join takes another private table of the same persons; for a public one take join_public"
-            )
+        _private(other)
         return Table._of(PersonJoin(self.rows, other.rows), self.data.joined(other.data))
 
     def linked(self, link: "Table", *, on: str) -> "Table":
         """These rows with the persons that another table names, by a column that both have."""
+        _private(link)
         if not isinstance(self.rows, Source) or not isinstance(link.rows, Source):
             raise InvalidParameter("link tables to persons first: filter and derive after that")
         return Table._of(Linked(self.rows, link.rows, on), self.data.joined(link.data))
@@ -213,6 +212,7 @@ class Table:
         """The rows of several tables with the same columns."""
         data = self.data
         for other in others:
+            _private(other)
             data = data.joined(other.data)
         return Table._of(Union((self.rows, *(other.rows for other in others))), data)
 
@@ -327,6 +327,13 @@ class Groups:
         return Query(self.table.rows, self.names, self.keys, tuple(made.items()), self.table.data)
 
 
+def _private(other: object) -> None:
+    if not isinstance(other, Table):
+        raise InvalidParameter(
+            f"another private table is needed here, got {type(other).__name__}; with a public one take join_public"
+        )
+
+
 def _named(unnamed: tuple[object, ...]) -> None:
     if unnamed:
         raise InvalidParameter("name each aggregate, as in agg(n=pv.count()): the name becomes its column")
@@ -339,8 +346,7 @@ def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None,
     if (width is None) == (bins is None):
         raise InvalidParameter("give either width= or bins=")
     if bins is not None:
-        if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1 or bins > 2**20:
-            raise InvalidParameter("bins must be a whole number from 1 to 2^20")
+        bin_count(bins)
         if floats:
             step = (float(high) - float(low)) / bins or 1.0
             while float(low) + step * bins < float(high):

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, ClassVar, final
@@ -348,6 +349,18 @@ def as_columns(given: object) -> tuple[tuple[str, Column], ...]:
                 f"pv.Text(), pv.Date(lower, upper) and pv.Bool(), got {getattr(column, '__name__', type(column).__name__)}"
             )
     return tuple(given.items())
+
+
+def known_column(columns: Mapping[str, Column], name: object, what_for: str = "") -> Column:
+    """The column of this name, or an error that lists those that there are.
+
+    >>> known_column({"age": Int(0, 110)}, ["age"])
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: there is no column ['age']; the columns are age
+    """
+    if not isinstance(name, str) or name not in columns:
+        raise InvalidParameter(f"there is no column {name!r:.60}{what_for}; the columns are {', '.join(columns)}")
+    return columns[name]
 
 
 def plain_value(value: Any) -> Any:

@@ -23,12 +23,11 @@ class Data:
     <private data: visits>
     """
 
-    __slots__ = ("_fits", "_settings", "_tables")
+    __slots__ = ("_settings", "_tables")
 
     def __init__(self, tables: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> None:
         self._tables = dict(tables)
         self._settings = dict(settings or {})  # of the engine: they change no answer
-        self._fits: list[Bounded] = []  # plans that were compared with the schema just now
 
     def __repr__(self) -> str:
         return f"<private data: {', '.join(self._tables)}>"
@@ -37,10 +36,10 @@ class Data:
         raise InvalidParameter("private data are not pickled: open the table where it is asked")
 
     def check(self, plan: Bounded) -> None:
-        """Refuse, from the schema of the data alone, what the plan cannot be run on."""
-        if not any(each is plan for each in self._fits):  # a ledger asks before it pays, and the mechanism once more
-            check_sources(plan, self._tables)
-            self._fits = [*self._fits[-7:], plan]
+        """Refuse, from the schema of the data alone, what the plan cannot be run on. It is looked at anew each time: a file
+        may be gone, or a connection busy, since the same question was answered before.
+        """
+        check_sources(plan, self._tables)
 
     def exact_aggregates(self, plan: Bounded, salts: Salts) -> Aggregates:
         """Exact sums: not releasable."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, final
 
 from privet._validate import count, finite, items
 from privet.errors import InvalidParameter
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text, known_column
 
 Columns = Mapping[str, Column]
 Operator = Literal["<", "<=", ">", ">=", "=", "!="]
@@ -48,10 +48,7 @@ class Ref(Expression):
     name: str
 
     def column(self, columns: Columns) -> Column:
-        if self.name not in columns:
-            known = ", ".join(columns)
-            raise InvalidParameter(f"there is no column {self.name!r:.60}; the columns are {known}")
-        return columns[self.name]
+        return known_column(columns, self.name)
 
     def names(self) -> frozenset[str]:
         return frozenset({self.name})

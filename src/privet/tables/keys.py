@@ -9,7 +9,19 @@ from typing import Any, final
 
 from privet._validate import items, set_frozen
 from privet.errors import InvalidParameter
-from privet.tables.columns import EPOCH, MOST_KEYS, Bool, Category, Column, Date, Float, Int, key_value, plain_value
+from privet.tables.columns import (
+    EPOCH,
+    MOST_KEYS,
+    Bool,
+    Category,
+    Column,
+    Date,
+    Float,
+    Int,
+    key_value,
+    known_column,
+    plain_value,
+)
 
 
 @final
@@ -37,7 +49,13 @@ class KeySet:
         rows = tuple(tuple(row) for row in items("rows", self.rows))
         if any(len(row) != len(names) for row in rows):
             raise InvalidParameter("every key must have a value for each of its columns")
-        if len(set(rows)) != len(rows):
+        try:
+            differ = len(set(rows)) == len(rows)
+        except TypeError:
+            raise InvalidParameter(
+                "a key is a text, a number, a day, True, False or None, and no list of them"
+            ) from None
+        if not differ:
             raise InvalidParameter("the keys of a set must differ")
         if not rows or len(rows) > MOST_KEYS:
             raise InvalidParameter(f"a set of keys holds from 1 to {MOST_KEYS} keys")
@@ -112,9 +130,7 @@ class KeySet:
 
 def _plain_values(name: str, columns: Mapping[str, Column], given: set[Any]) -> dict[Any, Any]:
     """The values of a column in the form in which engines give them back; empty where they all have it already."""
-    if name not in columns:
-        raise InvalidParameter(f"there is no column {name!r:.60} to group by; the columns are {', '.join(columns)}")
-    column, known = columns[name], given - {None}
+    column, known = known_column(columns, name, " to group by"), given - {None}
     if len(known) < len(given) and not column.null:
         raise InvalidParameter(f"column {name!r} says that missing values are no group: give null=True there")
     if not known or _are_plain(column, known):
@@ -143,9 +159,7 @@ def all_keys(columns: Mapping[str, Column], names: tuple[str, ...]) -> KeySet:
     """
     values: dict[str, tuple[Any, ...]] = {}
     for name in names:
-        if name not in columns:
-            raise InvalidParameter(f"there is no column {name!r:.60} to group by; the columns are {', '.join(columns)}")
-        domain = columns[name].domain
+        domain = known_column(columns, name, " to group by").domain
         if domain is None:
             raise InvalidParameter(
                 f"column {name!r} has no public list of values: give keys=, let keys be discovered (discover=True, which "

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 from privet.errors import InvalidParameter
-from privet.tables.columns import Bool, Category, Column, Float, Int
+from privet.tables.columns import Bool, Category, Column, Float, Int, known_column
 from privet.tables.person import Person
 from privet.tables.plan import Node, in_one_group
 
@@ -31,9 +31,7 @@ class Scan:
         self.rows.sources  # noqa: B018 (two tables of one name are refused)
         columns = self.rows.columns
         for name in self.names:
-            if name not in columns:
-                raise InvalidParameter(f"there is no column {name!r:.60}; there are {', '.join(columns)}")
-            if not isinstance(columns[name], Int | Float | Bool | Category):
+            if not isinstance(known_column(columns, name), Int | Float | Bool | Category):
                 raise InvalidParameter(f"column {name!r:.60} has no numbers: give an Int, Float, Bool or Category")
         if not self.names or len(set(self.names)) != len(self.names):
             raise InvalidParameter("name at least one column, and each once")

@@ -2,10 +2,13 @@
 
 import csv
 import gzip
+import os
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +22,7 @@ from privet.tables.reading import Reading
 
 _LONGEST_HEADER = 2**20
 _LONGEST_TOLD = 200  # letters of the names of columns in a sentence
+_UNPACKED = 2**22  # bytes at a time
 TAB = "\t"
 _TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
@@ -128,6 +132,8 @@ def are_texts(path: str | Path, files: list[str]) -> bool:
 
 def _csv_reading(name: str, source: Source, files: list[str]) -> Reading:
     """Files are put together by the names in their first lines, in whatever order these are."""
+    for each in files:
+        _refuse_damaged(each)
     headers = {each: first_line(each).names for each in files}
     names = _common(headers)
     for column in source.columns:
@@ -230,6 +236,27 @@ class FirstLine(NamedTuple):
 
     names: tuple[str, ...]
     returns: int
+
+
+def _refuse_damaged(path: str) -> None:
+    """Refuse a file that cannot be unpacked. It is unpacked for that, and what is in it is not looked at: whether the
+    packing holds is no fact about a row, and would be found out when it had been paid for."""
+    if path.lower().endswith(".gz"):
+        held = os.stat(path)
+        if not _unpacks(path, held.st_ino, held.st_size, held.st_mtime_ns):
+            raise InvalidData(f"{path!r} is damaged, or was not packed by gzip: it cannot be unpacked")
+
+
+@lru_cache(maxsize=256)
+def _unpacks(path: str, inode: int, size: int, changed: int) -> bool:
+    """Whether a file, as it was when it had this size and was changed then, can be unpacked: asked once."""
+    try:
+        with gzip.open(path, "rb") as file:
+            while file.read(_UNPACKED):
+                pass
+    except (OSError, EOFError, zlib.error):
+        return False
+    return True
 
 
 def _opened(path: str) -> Any:
