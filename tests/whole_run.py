@@ -38,6 +38,7 @@ BUDGET = {
     "oracles": 30,
     "src": 60,
     "queries": 90,
+    "synth": 60,
     "tables": 90,
     "workloads": 90,
 }

@@ -52,6 +52,7 @@ SUB_ROOMS = {
     "privet.learn.problem",
     "privet.learn.search",
     "privet.learn.solvers",
+    "privet.synth.graph",
     "privet.workloads.adaptive",
     "privet.workloads.inference",
     "privet.workloads.strategies",

@@ -1,0 +1,70 @@
+"""A noisy table of counts, and several of one clique as one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from privet._numerics import Array
+from privet._validate import above, set_frozen
+from privet.errors import InvalidParameter
+from privet.synth.graph.junction_tree import Clique
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy counts of a clique's cells, and the standard deviation of their noise; where cells differ in it, their
+    variances. `normal` is False where the noise has Laplace's law, in whole numbers.
+
+    >>> import numpy as np
+    >>> Measurement((0,), np.array([3.0, 4.0]), 2.0).weights.tolist()
+    [0.25, 0.25]
+    """
+
+    clique: Clique
+    values: Array
+    sigma: float
+    cell_variance: Array | None = None
+    normal: bool = True
+
+    def __post_init__(self) -> None:
+        above("sigma", self.sigma, 0.0)
+        set_frozen(self, values=np.asarray(self.values, dtype=np.float64))
+        if self.values.ndim != len(self.clique) or list(self.clique) != sorted(set(self.clique)):
+            raise InvalidParameter("a measurement has one axis for each column of its clique, in their order")
+        if not np.all(np.isfinite(self.values)):
+            raise InvalidParameter("a measurement holds finite numbers")
+        if self.cell_variance is not None:
+            variance = np.broadcast_to(np.asarray(self.cell_variance, dtype=np.float64), self.values.shape)
+            if not np.all(np.isfinite(variance) & (variance > 0.0)):
+                raise InvalidParameter("the variance of a cell must be above 0")
+            set_frozen(self, cell_variance=variance)
+
+    @property
+    def weights(self) -> Array:
+        """1 over the variance of each cell."""
+        if self.cell_variance is not None:
+            return 1.0 / self.cell_variance
+        return np.full(self.values.shape, self.sigma**-2.0)
+
+
+def combined(measurements: Iterable[Measurement]) -> dict[Clique, tuple[Array, Array]]:
+    """For each clique the mean of its measurements, weighted by their precision, and the precision of that mean.
+
+    >>> import numpy as np
+    >>> twice = [Measurement((0,), np.array([4.0]), 1.0), Measurement((0,), np.array([1.0]), 2.0)]
+    >>> [part.tolist() for part in combined(twice)[(0,)]]
+    [[3.4], [1.25]]
+    """
+    found: dict[Clique, tuple[Array, Array]] = {}
+    for each in measurements:
+        weights = each.weights
+        if each.clique in found:
+            mean, known = found[each.clique]
+            whole = known + weights
+            found[each.clique] = (known * mean + weights * each.values) / whole, whole
+        else:
+            found[each.clique] = each.values, weights
+    return found
