@@ -26,6 +26,10 @@ KINDS = {
     "laplace --scale 2 --steps 1e1": privacy.Repeated(privacy.LaplaceLoss(2.0), 10),
     "laplace --scale 2 --relation replace": privacy.LaplaceLoss(2.0, unit=REPLACE),
     "laplace --scale 2 --q 0.25": privacy.PoissonSampled(privacy.LaplaceLoss(2.0), q=0.25),
+    "k-rr --epsilon0 2 --k 10 --shuffled 1e4": privacy.Shuffled(privacy.KRRLoss(10, 2.0), 10_000),
+    "pure --epsilon0 1 --shuffled 100 --steps 3": privacy.Repeated(
+        privacy.Shuffled(privacy.PureLoss(1.0, unit=privacy.Unit("replace")), 100), 3
+    ),
     "laplace --scale 2 --sample-size 3 --population 10": privacy.FixedSampled(
         privacy.LaplaceLoss(2.0, unit=REPLACE), m=3, n=10
     ),

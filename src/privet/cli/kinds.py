@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 # Options that the commands have of their own, for the promise asked about, the repetitions or the sampling. A field of the
 # same name gets a 0 behind it: --epsilon0 is the epsilon of one release, --epsilon that of all together.
-_TAKEN = frozenset({"epsilon", "delta", "steps", "q", "sample_size", "population", "relation", "kind", "at", "part"})
+_TAKEN = frozenset(
+    {"epsilon", "delta", "steps", "q", "sample_size", "population", "shuffled", "relation", "kind", "at", "part"}
+)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ class Release:
     q: float | None = None
     sample_size: int | None = None
     population: int | None = None
+    shuffled: int | None = None
     steps: int | None = None
     relation: str | None = None
 
@@ -81,7 +82,7 @@ class Release:
         return replace(self, parameters={**self.parameters, option: value})
 
     def loss(self) -> "PrivacyLoss":
-        """The loss: the kind, then sampling, then repetition."""
+        """The loss: the kind, then sampling or shuffling, then repetition."""
         from privet import privacy
 
         self._check_sampling()
@@ -90,6 +91,8 @@ class Release:
             loss = privacy.PoissonSampled(loss, q=self.q)
         if self.sample_size is not None:
             loss = privacy.FixedSampled(loss, m=self.sample_size, n=self.population or 0)
+        if self.shuffled is not None:
+            loss = privacy.Shuffled(loss, n=self.shuffled)
         return loss if self.steps is None else privacy.Repeated(loss, self.steps)
 
     def _base(self) -> "PrivacyLoss":
@@ -120,12 +123,12 @@ class Release:
         return loss
 
     def _unit(self) -> "Unit | None":
-        """The relation asked for, replace where a fixed number is drawn, else whatever is usual for the kind."""
+        """The relation asked for, replace for fixed samples and shuffled reports, else what is usual for the kind."""
         from privet.privacy import Unit
 
         if self.relation is not None:
             return Unit(self.relation)  # type: ignore[arg-type]  # Unit checks it
-        return None if self.sample_size is None else Unit("replace")
+        return None if self.sample_size is None and self.shuffled is None else Unit("replace")
 
     def _check_sampling(self) -> None:
         if self.steps is not None and self.steps < 0:
@@ -137,8 +140,16 @@ class Release:
             )
         if (self.sample_size is None) != (self.population is None):
             raise InvalidParameter("--sample-size and --population go together: so many records drawn out of so many")
+        if self.shuffled is not None:
+            self._check_shuffled()
         if self.sample_size is not None and self.relation not in (None, "replace"):
             raise InvalidParameter("a fixed sample size is priced for replacing a record; use --relation replace")
+
+    def _check_shuffled(self) -> None:
+        if self.q is not None or self.sample_size is not None:
+            raise InvalidParameter("--shuffled is about one report of everybody; a sample of people is another price")
+        if self.relation not in (None, "replace"):
+            raise InvalidParameter("shuffled reports are priced for replacing one of them; use --relation replace")
 
 
 def read_loss(path: Path) -> "PrivacyLoss":

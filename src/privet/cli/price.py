@@ -18,6 +18,8 @@ Examples:
 
   privet price laplace --scale 10 --steps 365 --delta 1e-6 --json
 
+  privet price k-rr --epsilon0 2 --k 10 --shuffled 10000 --delta 1e-6
+
   privet price gaussian --noise-multiplier 1.1 --sample-size 256 --population 60000 --steps 14062 --delta 1e-5
 
   privet price k-rr --k 10 --epsilon0 1 --epsilon 0.5

@@ -104,6 +104,9 @@ def _release_options() -> dict[str, Any]:
         "q": _option("q", float, "Poisson sampling: each record takes part with this probability.", _SAMPLING),
         "sample_size": _option("sample_size", int, "Sampling without replacement: so many records ...", _SAMPLING),
         "population": _option("population", int, "... out of so many (priced for replacing a record).", _SAMPLING),
+        "shuffled": _option(
+            "shuffled", int, "Local reports, shuffled: one of each of so many people (replacing one).", _SAMPLING
+        ),
         "steps": _option("steps", int, "How many times (default 1).", _SAMPLING),
         "relation": Annotated[RelationName | None, relation],
     }

@@ -43,6 +43,7 @@ from privet.privacy.serial import (
     registered_kinds as registered_kinds,
     to_json as to_json,
 )
+from privet.privacy.shuffled import Shuffled as Shuffled
 from privet.privacy.skellam import SkellamLoss as SkellamLoss
 from privet.privacy.softmax_perturbation import SoftmaxPerturbationLoss as SoftmaxPerturbationLoss
 from privet.privacy.staircase import StaircaseLoss as StaircaseLoss

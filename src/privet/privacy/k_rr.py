@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet._numerics import exp_capped
+from privet._numerics import Array, exp_capped
 from privet._validate import at_least, count, set_frozen
 from privet.privacy.binary import binary_variable
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy.loss import Blanket, PrivacyLoss
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
@@ -50,6 +50,14 @@ class KRRLoss(PrivacyLoss):
         p = np.array([lie, (self.k - 2) * lie, truth])
         losses = np.array([-self.epsilon, 0.0, self.epsilon])
         return AtomicVariable(losses, p, p[::-1].copy(), 0.0, 0.0, (0.0, self.epsilon))
+
+    def blanket(self, epsilons: Array) -> Blanket:
+        """Exact: the least probability of an output is that of a lie, and only the outputs x and x' tell them apart."""
+        lie = np.full(len(epsilons), 1.0 / (exp_capped(self.epsilon) + self.k - 1))
+        return Blanket(lie, lie, (self.k - 2) * float(lie[0]) if len(lie) else 0.0)
+
+    def response(self) -> tuple[int, float]:
+        return self.k, self.epsilon
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from privet._cache import kept_property
 from privet._markup import facts, formatted
-from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, ndtri, plain, square_up
+from privet._numerics import LARGEST_EXPONENT, UNIT_ROUNDOFF, Array, exp_capped, ndtri, plain, square_up
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee
 from privet.privacy.binary import binary_rdp, binary_variable
 from privet.privacy.renyi import renyi_of_variable
@@ -39,6 +39,18 @@ class ZcdpBound(NamedTuple):
 
     rho: float
     delta0: float
+
+
+class Blanket(NamedTuple):
+    """What reports of others hide, at several epsilons >= 0: a law larger in convex order than (K_x - gamma K_x')/b.
+
+    b is the least probability of an output over all inputs, gamma = e^epsilon and e0 the largest ratio of two inputs. The
+    law has the value e0 - gamma with probability `plus`, 1 - gamma e0 with `minus`, 1 - gamma with `level`, else 0.
+    """
+
+    plus: Array
+    minus: Array
+    level: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +160,23 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         One after the other is a group of twice the size; for a sampled release the pair is another one.
         """
         return self.grouped(2 * size)
+
+    def blanket(self, epsilons: Array) -> Blanket:
+        """How a report with this price hides among shuffled ones of the same randomiser, at epsilons in [0, pure()).
+
+        Default, from the pure statement and the profile: three values, of which the mean, the ends and the mean of the
+        positive part are known. Where the profile is that of all epsilon-DP mechanisms, plus = minus = 1/(e0 + 1).
+        """
+        e0, gamma = exp_capped(self.pure()), np.exp(epsilons)
+        delta = (e0 - gamma) / (e0 + 1.0)
+        if self.known_only_as() is None:
+            pair = [self.variable(direction) for direction in DIRECTIONS]
+            delta = np.minimum(delta, [max(side.enclose(float(at))[1] for side in pair) for at in epsilons])
+        return Blanket(delta / (e0 - gamma), (delta + gamma - 1.0) / (gamma * e0 - 1.0), 0.0)
+
+    def response(self) -> tuple[int, float] | None:
+        """(k, epsilon) of a k-ary randomized response that has this price, if one is known: lower ends speak of it."""
+        return None
 
     def attained(self) -> "PrivacyLoss | None":
         """A loss with an exact pair that some mechanism with this price shows: what a lower end may speak of, if known."""

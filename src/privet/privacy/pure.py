@@ -39,6 +39,9 @@ class PureLoss(PrivacyLoss):
     def known_only_as(self) -> Approximate:
         return self.approximate()
 
+    def response(self) -> tuple[int, float]:
+        return 2, self.epsilon
+
     def grouped(self, size: int) -> PrivacyLoss:
         return PureLoss(product_up(self.epsilon, size), unit=self.unit)
 

@@ -59,6 +59,9 @@ class RandomizedResponseLoss(PrivacyLoss):
     def known_only_as(self) -> Approximate:
         return self.approximate()
 
+    def response(self) -> tuple[int, float]:
+        return 2, self.epsilon
+
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:
         yield cls(1.0986122886681098)

@@ -137,12 +137,24 @@ def _combinators() -> dict[str, tuple[PrivacyLoss, ...]]:
             p.PerPerson(p.GaussianLoss(4.0), 5, "patient_id"),
             p.PerPerson(p.GaussianLoss(4.0, unit=Unit("zero_out")), 1, "customer"),
         ),
+        "shuffled": _shuffled(),
         "selected": (
             p.Selected(p.PureLoss(0.25), mean=10.0),
             p.Selected(p.GaussianLoss(5.0), mean=10.0, eta=0.0),
             p.Selected(p.GaussianLoss(5.0), mean=10.0, poisson=True),
         ),
     }
+
+
+def _shuffled() -> tuple[PrivacyLoss, ...]:
+    p = privacy
+    return (
+        p.Shuffled(p.KRRLoss(4, 1.0), n=200),
+        p.Shuffled(p.RandomizedResponseLoss(2.0), n=1000),
+        p.Shuffled(p.PureLoss(1.0, unit=_REPLACE), n=50, alike=False),
+        p.Shuffled(p.FinitePairLoss((0.5, 0.4, 0.1), (0.1, 0.4, 0.5), unit=_REPLACE), n=30),
+        p.Shuffled(p.KRRLoss(3, 0.5), n=1),
+    )
 
 
 def example_families() -> tuple[Family, ...]:
@@ -154,6 +166,7 @@ def example_families() -> tuple[Family, ...]:
     p = privacy
     gauss = p.PoissonSampled(p.GaussianLoss(1.0), q=0.1)
     base = p.GaussianLoss(1.0, unit=_REPLACE)
+    base_report = p.PureLoss(1.0, unit=_REPLACE)
     return (
         Family("gaussian noise", p.GaussianLoss, (0.5, 1.0, 1.01, 2.0, 50.0, float("inf"))),
         Family("laplace noise", p.LaplaceLoss, (0.5, 1.0, 1.01, 2.0, 50.0, float("inf"))),
@@ -194,6 +207,9 @@ def example_families() -> tuple[Family, ...]:
         Family("smaller m", lambda m: p.FixedSampled(base, m, 100), (100, 99, 50, 1, 0)),
         Family("smaller group", lambda k: p.Grouped(p.LaplaceLoss(8.0), k), (4, 3, 2, 1)),
         Family("smaller sampled group", lambda k: p.Grouped(gauss, k), (3, 2, 1)),
+        Family("larger crowd", lambda n: p.Shuffled(p.KRRLoss(3, 1.0), n), (1, 2, 10, 100, 1000)),
+        Family("larger crowd of unlike reports", lambda n: p.Shuffled(base_report, n, alike=False), (1, 10, 300)),
+        Family("shuffled, more noise", lambda e: p.Shuffled(p.RandomizedResponseLoss(e), 100), (2.0, 1.0, 0.5)),
         Family("fewer expected runs", lambda m: p.Selected(p.GaussianLoss(5.0), m), (100.0, 10.0, 1.0)),
     )
 
