@@ -8,7 +8,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.tables import expressions as tree
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged, join_ticks
-from privet.tables.columns import Column, Float
+from privet.tables.columns import Category, Column, Float
 from privet.tables.dialect import SETTLE
 from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
@@ -294,6 +294,11 @@ def _value(what: tree.Expression, held: Mapping[str, Values], columns: Mapping[s
         return Values(inner.values * int(what.factor) + int(what.shift), inner.missing)
     if isinstance(what, tree.Bin):
         return _bin(what, inner, columns)
+    if isinstance(what, tree.Cut):
+        reached = np.searchsorted(np.array(what.exact_edges(columns)), inner.values, side="right")
+        return Values(reached.astype(np.int64), inner.missing)
+    if isinstance(what, tree.Place):
+        return _place(what.of.column(columns), inner)
     assert isinstance(what, tree.Part)
     if what.part == "weekday":
         return Values((inner.values + 3) % 7, inner.missing)
@@ -301,6 +306,17 @@ def _value(what: tree.Expression, held: Mapping[str, Values], columns: Mapping[s
     if what.part == "year":
         return Values(days.astype("datetime64[Y]").astype(np.int64) + 1970, inner.missing)
     return Values(days.astype("datetime64[M]").astype(np.int64) % 12 + 1, inner.missing)
+
+
+def _place(column: Column, inner: Values) -> Values:
+    listed = list(column.values) if isinstance(column, Category) else range(column.span[0], column.span[1] + 1)
+    known = {each: place for place, each in enumerate(listed)}
+    places = [
+        len(listed) if gone else known[each]
+        for each, gone in zip(inner.values.tolist(), inner.missing.tolist(), strict=True)
+    ]
+    missing = np.zeros_like(inner.missing) if column.null else inner.missing
+    return Values(np.array(places, dtype=np.int64), missing)
 
 
 def _bin(what: tree.Bin, inner: Values, columns: Mapping[str, Column]) -> Values:

@@ -154,6 +154,11 @@ class ColumnOf:
 
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__
 
+    def cut(self, edges: Any) -> "ColumnOf":
+        """The number of the bin between given edges that the value falls in: with [18, 30, 65] it is 0 below 18, 1 from 18
+        to below 30, and 3 from 65 on."""
+        return ColumnOf(tree.Cut(self.expression, tuple(map(plain_number, items("edges", edges)))))
+
     @property
     def year(self) -> "ColumnOf":
         """The year of a day."""

@@ -9,6 +9,8 @@ from privet.tables.bounded import (
     Term as Term,
     Ticks as Ticks,
 )
+from privet.tables.coded import Coded as Coded
+from privet.tables.coding import Coding as Coding
 from privet.tables.columns import (
     Bool as Bool,
     Category as Category,
@@ -40,5 +42,6 @@ from privet.tables.plan import (
 from privet.tables.reach import Reach as Reach
 from privet.tables.scan import Scan as Scan
 from privet.tables.schema import draft as draft, read_schema as read_schema, write_schema as write_schema
+from privet.tables.tally import Tally as Tally
 
 __all__, __dir__ = face(globals())

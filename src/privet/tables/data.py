@@ -10,7 +10,16 @@ from privet import noise
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts
-from privet.tables.engines import Engine, RowsApart, check_sources, engine_of, exact_aggregates, exact_rows
+from privet.tables.coded import Cliques, Coded
+from privet.tables.engines import (
+    Engine,
+    RowsApart,
+    check_sources,
+    engine_of,
+    exact_aggregates,
+    exact_marginals,
+    exact_rows,
+)
 from privet.tables.mix import P
 from privet.tables.scan import Scan
 
@@ -35,7 +44,7 @@ class Data:
     def __reduce__(self) -> Any:
         raise InvalidParameter("private data are not pickled: open the table where it is asked")
 
-    def check(self, plan: Bounded) -> None:
+    def check(self, plan: Bounded | Coded) -> None:
         """Refuse, from the schema of the data alone, what the plan cannot be run on. It is looked at anew each time: a file
         may be gone, or a connection busy, since the same question was answered before.
         """
@@ -44,6 +53,11 @@ class Data:
     def exact_aggregates(self, plan: Bounded, salts: Salts) -> Aggregates:
         """Exact sums: not releasable."""
         return exact_aggregates(plan, self._tables, salts, **self._settings)
+
+    def exact_marginals(self, coded: Coded, cliques: Cliques, salts: Salts) -> list[Array]:
+        """Tables of counts for cliques of columns, given as places in the coding; an axis of codes for each column of a
+        clique, in its order. Not releasable."""
+        return exact_marginals(coded, cliques, self._tables, salts, **self._settings)
 
     def check_rows(self, scan: Scan) -> Engine:
         """Refuse, from the schema of the data alone, rows that cannot be read; else the engine."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from privet.errors import InvalidData
 from privet.tables.bounded import Bounded, Salts, join_ticks
+from privet.tables.coded import Coded
 from privet.tables.columns import Category, Column, Float, Text
 from privet.tables.dialect import Dialect
 from privet.tables.late import only_added_up, only_grouped_by, summed
@@ -180,8 +181,10 @@ class Emitter:
             parts.append(f"SELECT {', '.join(picked) or '1 AS one'} FROM ({each.sql}) AS {self._alias()}")
         return first._replace(sql=" UNION ALL ".join(parts), aliases={name: first.aliases[name] for name in names})
 
-    def text_of(self, plan: Bounded | Scan, salts: Salts) -> str:
+    def text_of(self, plan: Bounded | Scan | Coded, salts: Salts) -> str:
         """The query for a plan, whatever is asked of it."""
+        if isinstance(plan, Coded):
+            return self.codes(plan, salts)
         return self.scan(plan) if isinstance(plan, Scan) else self.query(plan, salts)
 
     def scan(self, scan: Scan, *, ranked: bool = True) -> str:
@@ -200,6 +203,29 @@ class Emitter:
             return f"SELECT {', '.join(picked)}, {inner.person} AS person FROM {known}"
         rank = self.dialect.as_double(f"dense_rank() OVER (ORDER BY {inner.person})")
         return f"SELECT {', '.join(picked)}, {rank} AS person FROM {known} ORDER BY person"
+
+    def codes(self, coded: Coded, salts: Salts) -> str:
+        """The rows of a coded plan: v0, v1, ... and `many`, how many rows of a person have these codes; 0 where one is
+        missing. Such rows are not filtered out: engines would compute every code once more for that, deep in the plan."""
+        plan, d = coded.bounded, self.dialect
+        self._turn = turn_of(salts)
+        rows = self.relation(plan.rows, frozenset(plan.names))
+        keys, person = [rows.aliases[name] for name in plan.names], rows.person
+        gone = " OR ".join(f"{key} IS NULL" for key in keys)
+        codes = ", ".join(f"coalesce({d.whole(key)}, {d.number(0)}) AS v{place}" for place, key in enumerate(keys))
+        if person is None:
+            many = f"CASE WHEN {gone} THEN {d.number(0)} ELSE {d.number(1)} END"
+            return f"SELECT {codes}, {many} AS many FROM ({rows.sql}{d.fence}) AS {self._alias()}{d.fence}"
+        known = f"SELECT * FROM ({rows.sql}{d.fence}) AS {self._alias()} WHERE {person} IS NOT NULL"
+        many = f"CASE WHEN {gone} THEN {d.number(0)} ELSE {d.whole('count(*)')} END"
+        pairs = ", ".join([person, *keys, f"{many} AS k", *self._limbs(plan, person, rows.person_is_text, keys)])
+        steps = [
+            ("the_rows", known + d.together(person)),
+            ("pairs", f"SELECT {pairs} FROM the_rows GROUP BY {', '.join([person, *keys])}"),
+        ]
+        self._rank_and_cut(steps, plan, person, keys, salts)
+        whole = ", ".join(f"{name} AS ({sql}{d.fence})" for name, sql in steps)
+        return f"WITH {whole} SELECT {codes}, k AS many FROM cut WHERE k > 0{d.fence}"
 
     def _as_number(self, column: Column, alias: str) -> str:
         """A value as a double, NaN where it is missing; of a category its place in the list."""

@@ -1,4 +1,4 @@
-"""Expressions over the columns of a row: constants, sums, multiples, bins, parts of dates, and conditions.
+"""Expressions over the columns of a row: constants, sums, multiples, bins, cuts, parts of dates, and conditions.
 
 Row by row and total: each has a value for every row, or is missing, and none can fail while an engine runs. Numbers stay
 within public bounds, which follow from the bounds of the columns.
@@ -7,16 +7,20 @@ within public bounds, which follow from the bounds of the columns.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
 from typing import Any, Literal, final
 
-from privet._validate import count, finite, items
+from privet._validate import count, finite, items, set_frozen
 from privet.errors import InvalidParameter
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text, known_column
+from privet.tables.columns import MOST_KEYS, Bool, Category, Column, Date, Float, Int, Text, known_column
 
 Columns = Mapping[str, Column]
 Operator = Literal["<", "<=", ">", ">=", "=", "!="]
 _LARGEST = 2.0**52
 _FACTORS = 2.0**-100, 2.0**100
+_TINIEST = 2.0**-600
+_BEYOND = 2**60  # an edge that no whole number of a column reaches
 PARTS = ("year", "month", "weekday")
 
 
@@ -134,6 +138,60 @@ class Bin(Expression):
 
     def column(self, columns: Columns) -> Column:
         return Int(0, self.count - 1, null=_spread(self.of.column(columns)).null)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+
+@final
+@dataclass(frozen=True)
+class Cut(Expression):
+    """How many of the given edges a value has reached: 0 below the first one, as many as there are from the last one on.
+
+    >>> Cut(Ref("age"), (18, 30, 65)).column({"age": Int(0, 110)})
+    Int(lower=0, upper=3, null=False)
+    """
+
+    of: Expression
+    edges: tuple[int | float, ...]
+
+    def __post_init__(self) -> None:
+        edges = tuple(items("edges", self.edges))
+        sizes = [abs(finite("an edge", each)) for each in edges]
+        if any(one >= two for one, two in pairwise(edges)):
+            raise InvalidParameter("a column is cut at edges that rise: each lies above the one before it")
+        if any(each > _FACTORS[1] or 0.0 < each < _TINIEST for each in sizes):
+            raise InvalidParameter("an edge must be 0, or from 2^-600 to 2^100 in size")
+        set_frozen(self, edges=edges)
+
+    def column(self, columns: Columns) -> Column:
+        return Int(0, len(self.edges), null=_spread(self.of.column(columns)).null)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names()
+
+    def exact_edges(self, columns: Columns) -> tuple[int | float, ...]:
+        """The edges in the type in which the column is compared: of whole numbers and days the next whole number."""
+        if isinstance(self.of.column(columns), Float):
+            return tuple(map(float, self.edges))
+        return tuple(max(min(ceil(each), _BEYOND), -_BEYOND) for each in self.edges)
+
+
+@final
+@dataclass(frozen=True)
+class Place(Expression):
+    """The place of a value in the public list of its column, from 0 on. Where the column says that a missing value is one
+    of its own (`null=True`), that comes last; else the place of a missing value is missing.
+
+    >>> Place(Ref("ward")).column({"ward": Category(["A", "B"], null=True)})
+    Int(lower=0, upper=2, null=False)
+    """
+
+    of: Expression
+
+    def column(self, columns: Columns) -> Column:
+        inner = self.of.column(columns)
+        return Int(0, listed_values(inner) + inner.null - 1)
 
     def names(self) -> frozenset[str]:
         return self.of.names()
@@ -342,6 +400,19 @@ class Pattern(Expression):
 
     def names(self) -> frozenset[str]:
         return frozenset().union(*(each.names() for each in self.conditions))
+
+
+def listed_values(column: Column) -> int:
+    """How many values a column has by its public description, missing ones not counted.
+
+    >>> listed_values(Int(10, 19)), listed_values(Bool())
+    (10, 2)
+    """
+    if isinstance(column, Category):
+        return len(column.values)
+    if not isinstance(column, Int | Bool | Date) or column.span[1] - column.span[0] >= MOST_KEYS:
+        raise InvalidParameter(f"the values of this column cannot be listed, for it holds {column.describe()}: cut it")
+    return int(column.span[1] - column.span[0]) + 1
 
 
 def _numbers(column: Column) -> Column:

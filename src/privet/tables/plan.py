@@ -147,7 +147,8 @@ class Derive(_Step):
 
     @property
     def columns(self) -> dict[str, Column]:
-        return {**self.input.columns, self.name: self.expression.column(self.input.columns)}
+        held = self.input.columns  # asked once: of a long chain twice at each step would be 2^n times
+        return {**held, self.name: self.expression.column(held)}
 
 
 @final

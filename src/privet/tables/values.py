@@ -39,6 +39,10 @@ class Values:
             return f"({parts[0]} {'+' if what.sign > 0 else '-'} {parts[1]})"
         if isinstance(what, tree.Bin):
             return self._bin(what, columns, aliases)
+        if isinstance(what, tree.Cut):
+            return self._cut(what, columns, aliases)
+        if isinstance(what, tree.Place):
+            return self._place(what, columns, aliases)
         if isinstance(what, tree.Pattern):
             told = [self.condition(each, columns, aliases) for each in what.conditions]
             bits = [f"CASE WHEN {each} THEN {d.number(2**i)} ELSE {d.number(0)} END" for i, each in enumerate(told)]
@@ -64,6 +68,32 @@ class Values:
         last = d.number(what.count - 1)
         inside = f"{x} >= {start} AND {x} <= {stop}"
         return f"CASE WHEN {inside} THEN CASE WHEN {place} > {last} THEN {last} ELSE {place} END END"
+
+    def _cut(self, what: tree.Cut, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        """By halves, so that a row meets few of the edges."""
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        edges = what.exact_edges(columns)
+        x = d.as_double(inner) if isinstance(what.of.column(columns), Float) else inner
+
+        def among(low: int, high: int) -> str:
+            if low == high:
+                return d.number(low)
+            middle = (low + high + 1) // 2
+            above, below = among(middle, high), among(low, middle - 1)
+            return f"CASE WHEN {x} >= {d.number(edges[middle - 1])} THEN {above} ELSE {below} END"
+
+        return f"CASE WHEN {x} IS NOT NULL THEN {among(0, len(edges))} END"
+
+    def _place(self, what: tree.Place, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        column = what.of.column(columns)
+        if isinstance(column, Category):
+            listed = enumerate(column.values)
+            cases = " ".join(f"WHEN {self.constant(column, each)} THEN {d.number(place)}" for place, each in listed)
+            made = f"CASE {inner} {cases} END"
+        else:
+            made = f"({inner} - {d.number(int(column.span[0]))})"
+        return f"coalesce({made}, {d.number(tree.listed_values(column))})" if column.null else made
 
     def constant(self, column: Column, value: Any) -> str:
         """A public value of a column; missing ones have the type of the column too."""

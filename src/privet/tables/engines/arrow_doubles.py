@@ -1,4 +1,4 @@
-"""A stream of Arrow that holds doubles alone, as arrays of numpy, through Arrow's C interface: pyarrow is not needed."""
+"""A stream of Arrow that holds numbers alone, as arrays of numpy, through Arrow's C interface: pyarrow is not needed."""
 
 import ctypes
 from collections.abc import Callable, Iterator
@@ -42,8 +42,16 @@ class _Stream(ctypes.Structure):
 
 
 def exact_doubles(capsule: Any, width: int, call: Callable[[Callable[[], Any]], Any]) -> Iterator[Array]:
-    """The batches of a stream whose columns are `width` doubles without missing values: not releasable. The capsule owns
-    the stream, and lets go of it at its own end. `call` runs the engine's work for one batch."""
+    """The batches of a stream whose columns are `width` doubles without missing values: not releasable."""
+    for columns in exact_numbers(capsule, [np.dtype(np.float64)] * width, call):
+        yield np.stack(columns, axis=1)
+
+
+def exact_numbers(
+    capsule: Any, kinds: list[np.dtype[Any]], call: Callable[[Callable[[], Any]], Any]
+) -> Iterator[list[Array]]:
+    """The batches of a stream whose columns are numbers of these kinds without missing values: not releasable. The capsule
+    owns the stream, and lets go of it at its own end. `call` runs the engine's work for one batch."""
     point = ctypes.pythonapi.PyCapsule_GetPointer
     point.restype, point.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = point(capsule, b"arrow_array_stream")
@@ -55,23 +63,24 @@ def exact_doubles(capsule: Any, width: int, call: Callable[[Callable[[], Any]], 
         if not batch.release:
             return
         try:
-            made = _columns(batch, width)
+            made = _columns(batch, kinds)
         finally:
             batch.release(ctypes.addressof(batch))
-        if len(made):
+        if made and len(made[0]):
             yield made
 
 
-def _columns(batch: _Array, width: int) -> Array:
-    if batch.n_children != width:
+def _columns(batch: _Array, kinds: list[np.dtype[Any]]) -> list[Array]:
+    if batch.n_children != len(kinds):
         raise InvalidData("the engine has sent other columns than it was asked for")
-    made = np.empty((batch.length, width))
-    for place in range(width):
+    made = []
+    for place, kind in enumerate(kinds):
         column = batch.children[place].contents
         if column.null_count > 0 or column.n_buffers != 2:
             raise InvalidData("the engine has sent other columns than it was asked for")
+        held = np.empty(batch.length, dtype=kind)
         if batch.length:
-            start = ctypes.cast(column.buffers[1], ctypes.POINTER(ctypes.c_double))
-            held = np.ctypeslib.as_array(start, (column.offset + batch.offset + batch.length,))
-            made[:, place] = held[column.offset + batch.offset :]
+            start = column.buffers[1] + (column.offset + batch.offset) * kind.itemsize
+            ctypes.memmove(held.ctypes.data, start, batch.length * kind.itemsize)
+        made.append(held)
     return made

@@ -7,6 +7,7 @@ from privet._numerics import Array
 from privet._validate import flag
 from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
+from privet.tables.coded import Cliques, Coded
 from privet.tables.engines.engine import Engine, RowsApart, registered_engines
 from privet.tables.person import Rows
 from privet.tables.scan import Scan
@@ -36,7 +37,7 @@ def check_settings(data: Any, settings: Mapping[str, Any]) -> None:
     engine_of(data).check_settings(settings)
 
 
-def check_sources(plan: Bounded | Scan, sources: Sources) -> None:
+def check_sources(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse data that a plan cannot be run on, from their schema alone: columns that are not there, kinds that do not
     fit, tables that lie in two engines.
 
@@ -76,6 +77,22 @@ def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]
     return _engine(scan, sources).exact_rows(scan, sources, **settings)
 
 
+def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any) -> list[Array]:
+    """The tables of counts of several cliques of codes, bounded for every person, by the engine that holds the data: not
+    releasable.
+
+    >>> from privet.tables.coding import Coding
+    >>> from privet.tables.columns import Int
+    >>> from privet.tables.plan import Source
+    >>> rows = Source("t", (("a", Int(0, 2)),), Rows())
+    >>> found = exact_marginals(Coded(rows, Coding.of(rows.columns)), [(0,)], {"t": {"a": [1, 2, 30]}}, (1, 2, 3, 4, 5))
+    >>> [table.tolist() for table in found]
+    [[0, 1, 2]]
+    """
+    coded.check(cliques)
+    return _engine(coded, sources).exact_marginals(coded, cliques, sources, salts, **settings)
+
+
 def draft_of(data: Any, *, look: bool = False) -> str:
     """A schema with the names and kinds of the columns of a table; bounds are never read from the data. With `look` the
     values of texts, as CSV files have them, are looked at for their kind: a tool of the custodian, who may see the data.
@@ -86,7 +103,7 @@ def draft_of(data: Any, *, look: bool = False) -> str:
     return draft(dict(engine_of(data).kinds(data, look=flag("look", look))))
 
 
-def _engine(plan: Bounded | Scan, sources: Sources) -> Engine:
+def _engine(plan: Bounded | Scan | Coded, sources: Sources) -> Engine:
     names = [source.name for source in plan.rows.sources]
     for name in names:
         if name not in sources:

@@ -15,10 +15,11 @@ from privet._numerics import Array
 from privet._progress import track
 from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
+from privet.tables.coded import Cliques, Coded
 from privet.tables.columns import Column, Text
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
-from privet.tables.engines.arrow_doubles import exact_doubles
+from privet.tables.engines.arrow_doubles import exact_doubles, exact_numbers
 from privet.tables.engines.duckdb_files import are_texts, csv_rows, file_reading, files_of, raw_kind
 from privet.tables.engines.duckdb_relations import is_relation, relation_reading
 from privet.tables.engines.engine import Engine, register
@@ -30,6 +31,7 @@ from privet.tables.person import Person, Rows
 from privet.tables.plan import MOST_ROWS, Source
 from privet.tables.reading import Reading, no_column
 from privet.tables.scan import Scan
+from privet.tables.tally import Tally
 from privet.tables.texts import NO, YES
 
 SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
@@ -44,7 +46,7 @@ _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer
 
 
 @one_failure
-def check(plan: Bounded | Scan, sources: Sources) -> None:
+def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse what the schema of the data does not fit, without a look at a row."""
     with _connected({}) as connection:
         Emitter(DuckDB(), _readings(connection, plan, sources)).text_of(plan, (0, 0, 0, 0, 0))
@@ -95,18 +97,52 @@ def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]
         sql = emitter.scan(scan)
         for source in scan.rows.sources:
             _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name], folder)
-        work = track("table", 100)
+        call = _Watched(connection)
+        yield from exact_doubles(call(lambda: connection.sql(sql).__arrow_c_stream__()), scan.width, call)
+        call.end()
 
-        def call(ask: Any) -> Any:
-            made = cancellable(ask, connection.interrupt, told=False)
-            percent = int(connection.query_progress())
-            if work.done < percent <= 100:
-                work.advance(percent - work.done)
-            return made
 
+@one_failure
+def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any) -> list[Array]:
+    """The tables of counts of several cliques of codes, in one pass over rows of which none are kept: not releasable."""
+    with _connected(settings) as connection, _copies(settings) as folder:
+        readings = _readings(connection, coded, sources)
+        emitter = Emitter(DuckDB(), readings)
+        inner = emitter.codes(coded, salts)
+        for source in coded.rows.sources:
+            _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name], folder)
+        asked = sorted({place for clique in cliques for place in clique})
+        sizes = [coded.coding.sizes[place] for place in asked]
+        names = ["UTINYINT" if size <= 2**8 else "USMALLINT" if size <= 2**16 else "UINTEGER" for size in sizes]
+        kinds = [np.dtype({"UTINYINT": "u1", "USMALLINT": "u2", "UINTEGER": "u4"}[name]) for name in names]
+        picked = [f"CAST(v{place} AS {name})" for place, name in zip(asked, names, strict=True)]
+        sql = f"SELECT {', '.join([*picked, 'CAST(many AS UBIGINT)'])} FROM ({inner}) AS coded"
+        places = {place: i for i, place in enumerate(asked)}
+        tally = Tally(sizes, [tuple(places[place] for place in clique) for clique in cliques])
+        call = _Watched(connection)
         stream = call(lambda: connection.sql(sql).__arrow_c_stream__())
-        yield from exact_doubles(stream, scan.width, call)
-        work.advance(100 - work.done)
+        for *columns, many in exact_numbers(stream, [*kinds, np.dtype("u8")], call):
+            tally.add(columns, many)
+        call.end()
+        return tally.tables()
+
+
+class _Watched:
+    """Calls of an engine that are parts of one answer: interrupts reach it, and how far it has come is told."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self._work = connection, track("table", 100)
+
+    def __call__(self, ask: Any) -> Any:
+        made = cancellable(ask, self._connection.interrupt, told=False)
+        percent = int(self._connection.query_progress())
+        if self._work.done < percent <= 100:
+            self._work.advance(percent - self._work.done)
+        return made
+
+    def end(self) -> None:
+        """Everything has come."""
+        self._work.advance(100 - self._work.done)
 
 
 def _answer(plan: Bounded, fetched: list[Array]) -> Aggregates:
@@ -230,7 +266,7 @@ def _removed(process: int, folder: str) -> None:
 # --- what stands behind a name -----------------------------------------------------------------------------------------
 
 
-def _readings(connection: Any, plan: Bounded | Scan, sources: Sources) -> dict[str, Reading]:
+def _readings(connection: Any, plan: Bounded | Scan | Coded, sources: Sources) -> dict[str, Reading]:
     return {
         source.name: _reading(connection, f"privet_{place}", source, sources[source.name])
         for place, source in enumerate(plan.rows.sources)
@@ -377,7 +413,7 @@ class DuckDBEngine(Engine):
     def takes(self, data: Any) -> bool:
         return isinstance(data, str | Path) or is_relation(data) or is_frame(data)
 
-    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+    def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)
 
     def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
@@ -385,6 +421,11 @@ class DuckDBEngine(Engine):
 
     def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
         return exact_rows(scan, sources, **settings)
+
+    def exact_marginals(
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+    ) -> list[Array]:
+        return exact_marginals(coded, cliques, sources, salts, **settings)
 
     def same_rows(self, one: Any, two: Any) -> bool:
         return same_data(one, two)

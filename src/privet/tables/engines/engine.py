@@ -10,8 +10,10 @@ from privet._numerics import Array
 from privet._registry import Registry
 from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
+from privet.tables.coded import Cliques, Coded
 from privet.tables.keys import plain_key
 from privet.tables.scan import Scan
+from privet.tables.tally import Tally
 
 Part = Callable[[Iterator[Array]], Any]
 
@@ -40,7 +42,7 @@ class Engine(ABC):
         """Whether this engine reads such data, by their type alone."""
 
     @abstractmethod
-    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+    def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         """Refuse what the schema of the data does not fit, without a look at a row."""
 
     @abstractmethod
@@ -50,6 +52,17 @@ class Engine(ABC):
     @abstractmethod
     def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array] | RowsApart:
         """The rows of a scan in blocks, once, in little memory, or where they lie: not releasable."""
+
+    def exact_marginals(
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+    ) -> list[Array]:
+        """The tables of counts of several cliques of codes, bounded for every person: not releasable. Here by every
+        combination of all codes that the data have; an engine that knows a shorter way takes it."""
+        found = self.exact_aggregates(coded.bounded, sources, salts, **settings)
+        tally = Tally(coded.coding.sizes, cliques)
+        codes = np.array(found.found, dtype=np.int64).reshape(-1, len(coded.coding.sizes))
+        tally.add(list(codes.T), found.rows)
+        return tally.tables()
 
     def same_rows(self, one: Any, two: Any) -> bool:
         """Whether two tables share a row that is held once, as far as that can be told without a look at a value."""

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -12,10 +13,12 @@ from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidData, InvalidParameter, MissingExtra
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
+from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import PostgreSQL, Raw
 from privet.tables.emit import Emitter
 from privet.tables.engines.engine import Engine, answer, register
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
+from privet.tables.grouped import batches, grouped, placed
 from privet.tables.person import Rows
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
@@ -118,7 +121,7 @@ def raw_kind(name: str, kind: str, modifier: int, by_bytes: bool = True) -> Raw:
 
 
 @one_failure
-def check(plan: Bounded | Scan, sources: Sources) -> None:
+def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse what the schema of the tables does not fit, without a look at a row."""
     with _transaction(plan, sources) as connection:
         Emitter(PostgreSQL(), _readings(connection, plan, sources)).text_of(plan, (0, 0, 0, 0, 0))
@@ -132,6 +135,20 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
         cancel = getattr(connection, "cancel_safe", connection.cancel)
         rows = cancellable(lambda: connection.execute(sql).fetchall(), cancel)
     return answer(plan, rows)
+
+
+@one_failure
+def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts) -> list[Array]:
+    """The tables of counts of several cliques of codes, of one snapshot: not releasable."""
+    made: list[Array] = []
+    with _transaction(coded, sources) as connection:
+        rows = Emitter(PostgreSQL(), _readings(connection, coded, sources)).codes(coded, salts)
+        cancel = getattr(connection, "cancel_safe", connection.cancel)
+        for some in batches(coded.coding.sizes, cliques):
+            sql = grouped(PostgreSQL(), rows, coded.coding.sizes, some)
+            found = cancellable(partial(_fetched, connection, sql), cancel)
+            made += placed(found, coded.coding.sizes, some)
+    return made
 
 
 @one_failure_on_the_way
@@ -160,6 +177,10 @@ def exact_rows(scan: Scan, sources: Sources) -> Iterator[Array]:
                 yield _doubles(held, many, row, scan.width)
 
 
+def _fetched(connection: Any, sql: str) -> list[Any]:
+    return list(connection.execute(sql).fetchall())
+
+
 def _doubles(held: bytearray, many: int, row: Any, width: int) -> Array:
     read = np.frombuffer(bytes(held[: many * row.itemsize]), dtype=row)
     if not (read["fields"] == width).all() or not all((read[f"size{i}"] == 8).all() for i in range(width)):
@@ -179,7 +200,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @contextmanager
-def _transaction(plan: Bounded | Scan, sources: Sources) -> Iterator[Any]:
+def _transaction(plan: Bounded | Scan | Coded, sources: Sources) -> Iterator[Any]:
     """One snapshot of the server that holds the tables; whatever happens, it is left as it was."""
     tables = [sources[source.name] for source in plan.rows.sources]
     address = tables[0].address
@@ -212,7 +233,7 @@ def _begun(connection: Any) -> Iterator[Any]:
             connection.execute("ROLLBACK")
 
 
-def _readings(connection: Any, plan: Bounded | Scan, sources: Sources) -> dict[str, Reading]:
+def _readings(connection: Any, plan: Bounded | Scan | Coded, sources: Sources) -> dict[str, Reading]:
     made = {source.name: _reading(connection, source, sources[source.name]) for source in plan.rows.sources}
     if isinstance(plan.rows.unit, Rows):  # one row under two names would count as two: "visits" and "public.visits"
         places: dict[Any, str] = {}
@@ -252,7 +273,7 @@ class PostgresEngine(Engine):
     def takes(self, data: Any) -> bool:
         return isinstance(data, PostgresTable)
 
-    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+    def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)
 
     def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
@@ -260,3 +281,8 @@ class PostgresEngine(Engine):
 
     def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
         return exact_rows(scan, sources)
+
+    def exact_marginals(
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+    ) -> list[Array]:
+        return exact_marginals(coded, cliques, sources, salts)

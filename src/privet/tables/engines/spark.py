@@ -1,16 +1,20 @@
 """Spark: a DataFrame of any size. Plain SQL alone: no Python workers, and no random numbers that a retry would redraw."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from privet._numerics import Array
 from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
+from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import Raw, Spark
 from privet.tables.emit import Emitter
 from privet.tables.engines.engine import answer
 from privet.tables.engines.failing import cancellable, one_failure
+from privet.tables.grouped import batches, grouped, placed
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 from privet.tables.scan import Scan
@@ -56,7 +60,7 @@ def raw_kind(type_: str) -> Raw:
 
 
 @one_failure
-def check(plan: Bounded | Scan, sources: Sources) -> None:
+def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse what the schema of the frames does not fit, without a look at a row."""
     Emitter(Spark(), readings(plan, sources, "")).text_of(plan, (0, 0, 0, 0, 0))
 
@@ -66,21 +70,49 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
     """The exact sums of every group, bounded for every person: not releasable."""
     with views(plan, sources) as (session, prefix):
         sql = Emitter(Spark(), readings(plan, sources, prefix)).query(plan, salts)
-        tag = f"privet-{uuid4().hex}"
-
-        def ask() -> list[Any]:
-            session.addTag(tag)  # of this thread: what it starts can be found and stopped
-            try:
-                return [tuple(row) for row in session.sql(sql).collect()]
-            finally:
-                session.removeTag(tag)
-
-        rows = cancellable(ask, lambda: session.interruptTag(tag))
+        rows = _asked(session, partial(_collected, session, sql))
     return answer(plan, rows)
 
 
+@one_failure
+def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts) -> list[Array]:
+    """The tables of counts of several cliques of codes: not releasable. The codes are computed once and kept without their
+    history: computed anew, for the next cliques, they could be of other rows."""
+    made: list[Array] = []
+    with views(coded, sources) as (session, prefix):
+        rows = Emitter(Spark(), readings(coded, sources, prefix)).codes(coded, salts)
+        kept = f"privet_codes_{uuid4().hex}"
+        _asked(session, lambda: session.sql(rows).localCheckpoint().createTempView(kept))
+        try:
+            for some in batches(coded.coding.sizes, cliques):
+                sql = grouped(Spark(), f"SELECT * FROM {kept}", coded.coding.sizes, some)
+                found = _asked(session, partial(_collected, session, sql))
+                made += placed(found, coded.coding.sizes, some)
+        finally:
+            session.catalog.dropTempView(kept)
+    return made
+
+
+def _collected(session: Any, sql: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in session.sql(sql).collect()]
+
+
+def _asked(session: Any, ask: Callable[[], Any]) -> Any:
+    """What Spark says; an interrupt stops what it was asked, and that alone."""
+    tag = f"privet-{uuid4().hex}"
+
+    def tagged() -> Any:
+        session.addTag(tag)  # of this thread: what it starts can be found and stopped
+        try:
+            return ask()
+        finally:
+            session.removeTag(tag)
+
+    return cancellable(tagged, lambda: session.interruptTag(tag))
+
+
 @contextmanager
-def views(plan: Bounded | Scan, sources: Sources) -> Iterator[tuple[Any, str]]:
+def views(plan: Bounded | Scan | Coded, sources: Sources) -> Iterator[tuple[Any, str]]:
     """A session of our own in the same application, with settings that are ours, and the frames as views in it."""
     frames = {source.name: sources[source.name] for source in plan.rows.sources}
     parents = {id(frame.sparkSession): frame.sparkSession for frame in frames.values()}
@@ -103,7 +135,7 @@ def views(plan: Bounded | Scan, sources: Sources) -> Iterator[tuple[Any, str]]:
             parent.catalog.dropGlobalTempView(name)
 
 
-def readings(plan: Bounded | Scan, sources: Sources, prefix: str) -> dict[str, Reading]:
+def readings(plan: Bounded | Scan | Coded, sources: Sources, prefix: str) -> dict[str, Reading]:
     return {
         source.name: _reading(source, sources[source.name], f"{prefix}{place}")
         for place, source in enumerate(plan.rows.sources)

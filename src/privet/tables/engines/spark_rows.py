@@ -12,11 +12,12 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
+from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import Spark
 from privet.tables.emit import Emitter
 from privet.tables.engines.engine import Engine, Part, RowsApart, register
 from privet.tables.engines.failing import cancellable, one_failure
-from privet.tables.engines.spark import check, exact_aggregates, readings, views
+from privet.tables.engines.spark import check, exact_aggregates, exact_marginals, readings, views
 from privet.tables.scan import Scan
 
 
@@ -105,7 +106,7 @@ class SparkEngine(Engine):
     def takes(self, data: Any) -> bool:
         return type(data).__module__.startswith("pyspark.") and hasattr(data, "sparkSession")
 
-    def check(self, plan: Bounded | Scan, sources: Sources) -> None:
+    def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)
 
     def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
@@ -113,6 +114,11 @@ class SparkEngine(Engine):
 
     def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> RowsApart:
         return SparkRows(scan, sources)
+
+    def exact_marginals(
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+    ) -> list[Array]:
+        return exact_marginals(coded, cliques, sources, salts)
 
     def same_rows(self, one: Any, two: Any) -> bool:
         return bool(one.sameSemantics(two))
