@@ -1,6 +1,13 @@
 """Queries: counts, sums, means, quantiles and group-bys, with a preview of cost and error."""
 
 from privet._face import face
+from privet.queries.aggregate import (
+    Aggregate as Aggregate,
+    AggregateExample as AggregateExample,
+    register as register,
+    registered_aggregates as registered_aggregates,
+    spelt as spelt,
+)
 from privet.queries.aggregates import (
     count as count,
     count_persons as count_persons,

@@ -3,80 +3,26 @@
 The functions are what users write, as `pv.sum("cost")`; `sum`, `min` and `max` hide Python's own in this file.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, final
+from statistics import fmean, median_low, pstdev, pvariance
+from typing import Any, final
 
 from privet._calls import door
 from privet._numerics import exact
-from privet._validate import instance, set_frozen
+from privet._validate import set_frozen
 from privet.errors import InvalidParameter
+from privet.queries.aggregate import Aggregate, AggregateExample, column_name, register, spelt
 from privet.queries.family import Family, Noisy, Want
 from privet.queries.reading import Read, count_of, deviation_of, mean_of, span_of, sum_of, sum_radius
-from privet.tables.columns import Column, known_column
+from privet.tables.columns import Column
 from privet.tables.expressions import Condition
 
 
-class Aggregate:
-    """A request; one about a column has its name in a field `column`.
-
-    It says what it needs measured (`wants`), which noisy vectors it can be read off (`read_off`) and how (`read`), and what
-    it is where nothing needs to be measured (`constant`).
-
-    >>> Mean("cost").column
-    'cost'
-    """
-
-    of_dates: ClassVar[bool] = False  # whether a column of dates has it
-    by_rows: ClassVar[bool] = False  # whether its error depends on how many rows a group has
-    by_selection: ClassVar[bool] = False  # whether the noisy count by which a key was discovered is its answer
-
-    def wants(self) -> Want | None:
-        """What it needs measured; None for one that is chosen by scores of its own instead of added up.
-
-        >>> Mean("cost").wants()
-        Want(kind='moments', column='cost', degree=1)
-        """
-        return None
-
-    def read_off(self, family: Family) -> bool:
-        """Whether a family holds what it needs.
-
-        >>> Count().read_off(Family("rows"))
-        True
-        """
-        want = self.wants()
-        return want is not None and (family.kind, family.column) == (want.kind, want.column)
-
-    def read(self, noisy: Noisy, columns: dict[str, Column], confidence: float) -> Read:
-        """The answers and both ends of their intervals, off the noisy vector of a family that `read_off` takes."""
-        raise InvalidParameter(f"{type(self).__name__} is chosen, not read off a noisy vector")
-
-    def constant(self, columns: dict[str, Column]) -> Read:
-        """What it is where no family is needed, since its column is a single step wide or its sum always 0: no noise, and
-        what the step hides."""
-        raise InvalidParameter(f"{type(self).__name__} is not known without data")
-
-    def half_width(self, even: Noisy, columns: dict[str, Column], confidence: float) -> float:
-        """How far the interval reaches to its farther side, for a preview: `even` is a vector without noise, of values that
-        lie evenly between the bounds."""
-        return self.read(even, columns, confidence).farther()
-
-    def check(self, columns: dict[str, Column]) -> None:
-        """Refuse what the columns cannot answer, from the schema alone."""
-        column = getattr(self, "column", None)
-        if column is None:  # counts are about rows
-            return
-        declared = known_column(columns, column)
-        # Dates have an order, hence quantiles, but no sum.
-        if not declared.numeric and not (self.of_dates and declared.kind == "date"):
-            raise InvalidParameter(
-                f"column {column!r} holds {declared.describe()}, which cannot be added up: count its values with "
-                f"group_by({column!r}).agg(n=pv.count())"
-            )
-
-
 @final
+@register
 @dataclass(frozen=True)
 class Count(Aggregate):
     """How many rows; with a condition, how many on which it holds."""
@@ -93,8 +39,13 @@ class Count(Aggregate):
     def read(self, noisy: Noisy, columns: dict[str, Column], confidence: float) -> Read:
         return count_of(noisy, confidence)
 
+    @classmethod
+    def examples(cls) -> Iterable[AggregateExample]:
+        yield AggregateExample("count", cls(), len)
+
 
 @final
+@register
 @dataclass(frozen=True)
 class CountPersons(Aggregate):
     """How many persons."""
@@ -107,8 +58,13 @@ class CountPersons(Aggregate):
     def read(self, noisy: Noisy, columns: dict[str, Column], confidence: float) -> Read:
         return count_of(noisy, confidence)
 
+    @classmethod
+    def examples(cls) -> Iterable[AggregateExample]:
+        yield AggregateExample("count of persons", cls(), len)  # of rows about nobody else
+
 
 @final
+@register
 @dataclass(frozen=True)
 class Sum(Aggregate):
     """The sum of a column."""
@@ -130,8 +86,13 @@ class Sum(Aggregate):
     def half_width(self, even: Noisy, columns: dict[str, Column], confidence: float) -> float:
         return sum_radius(even, confidence)  # whatever the rows are
 
+    @classmethod
+    def examples(cls) -> Iterable[AggregateExample]:
+        yield AggregateExample("sum", cls("x"), lambda rows: math.fsum(each for each in rows if each is not None))
+
 
 @final
+@register
 @dataclass(frozen=True)
 class Mean(Aggregate):
     """The mean of a column."""
@@ -150,8 +111,13 @@ class Mean(Aggregate):
         low, high = span_of(columns[self.column])
         return Read((low + high) / 2.0, low, high)
 
+    @classmethod
+    def examples(cls) -> Iterable[AggregateExample]:
+        yield AggregateExample("mean", cls("x"), lambda rows: fmean(each for each in rows if each is not None))
+
 
 @final
+@register
 @dataclass(frozen=True)
 class Variance(Aggregate):
     """The variance of a column (divided by the number of rows, not by one less); with `root` the standard deviation."""
@@ -174,8 +140,18 @@ class Variance(Aggregate):
     def _of_deviation(self, read: Read) -> Read:
         return read if self.root else Read(*(each**2 for each in read))
 
+    @classmethod
+    def examples(cls) -> Iterable[AggregateExample]:
+        yield AggregateExample(
+            "variance", cls("x"), lambda rows: pvariance([each for each in rows if each is not None])
+        )
+        yield AggregateExample(
+            "deviation", cls("x", True), lambda rows: pstdev([each for each in rows if each is not None])
+        )
+
 
 @final
+@register
 @dataclass(frozen=True)
 class Quantile(Aggregate):
     """A value below which the share q of the rows lies."""
@@ -192,7 +168,15 @@ class Quantile(Aggregate):
             raise InvalidParameter(f"q must lie strictly between 0 and 1, got {float(share):g}")
         set_frozen(self, q=share)
 
+    @classmethod
+    def examples(cls) -> Iterable[AggregateExample]:
+        middle = Fraction(1, 2)
+        yield AggregateExample(
+            "median", cls("x", middle), lambda rows: median_low(each for each in rows if each is not None)
+        )
 
+
+@spelt()
 @door
 def count(where: object = None) -> Count:
     """How many rows a group has; with a condition, on how many of them it holds.
@@ -208,6 +192,7 @@ def count(where: object = None) -> Count:
     return Count(condition)
 
 
+@spelt()
 @door
 def count_persons() -> CountPersons:
     """How many persons a group has.
@@ -218,6 +203,7 @@ def count_persons() -> CountPersons:
     return CountPersons()
 
 
+@spelt(sql=("SUM",))
 @door
 def sum(column: str) -> Sum:
     """The sum of a column in every group.
@@ -225,9 +211,10 @@ def sum(column: str) -> Sum:
     >>> sum("cost")
     Sum(column='cost')
     """
-    return Sum(_name(column))
+    return Sum(column_name(column))
 
 
+@spelt(sql=("AVG", "MEAN"), alike=("avg", "average"))
 @door
 def mean(column: str) -> Mean:
     """The mean of a column in every group.
@@ -235,9 +222,10 @@ def mean(column: str) -> Mean:
     >>> mean("cost")
     Mean(column='cost')
     """
-    return Mean(_name(column))
+    return Mean(column_name(column))
 
 
+@spelt(sql=("VARIANCE", "VAR_POP"), alike=("var",))
 @door
 def variance(column: str) -> Variance:
     """The variance of a column in every group.
@@ -245,9 +233,10 @@ def variance(column: str) -> Variance:
     >>> variance("cost")
     Variance(column='cost', root=False)
     """
-    return Variance(_name(column))
+    return Variance(column_name(column))
 
 
+@spelt(sql=("STDDEV", "STDDEV_POP", "STD"), alike=("stddev",))
 @door
 def std(column: str) -> Variance:
     """The standard deviation of a column in every group.
@@ -255,9 +244,10 @@ def std(column: str) -> Variance:
     >>> std("cost").root
     True
     """
-    return Variance(_name(column), True)
+    return Variance(column_name(column), True)
 
 
+@spelt(sql=("QUANTILE", "PERCENTILE"))
 @door
 def quantile(column: str, q: Any) -> Quantile:
     """One quantile of a column in every group. For several of one column, `table.quantiles` costs less.
@@ -270,9 +260,10 @@ def quantile(column: str, q: Any) -> Quantile:
     """
     if isinstance(q, list | tuple):
         raise InvalidParameter(f"one quantile at a time here; for several ask table.quantiles({column!r}, [...])")
-    return Quantile(_name(column), q)
+    return Quantile(column_name(column), q)
 
 
+@spelt(sql=("MEDIAN",))
 @door
 def median(column: str) -> Quantile:
     """The median of a column in every group.
@@ -280,9 +271,10 @@ def median(column: str) -> Quantile:
     >>> median("cost").q
     Fraction(1, 2)
     """
-    return Quantile(_name(column), Fraction(1, 2))
+    return Quantile(column_name(column), Fraction(1, 2))
 
 
+@spelt(sql=("MIN",))
 @door
 def min(column: str, *, q: float = 0.01) -> Quantile:
     """A small quantile of a column, the 1% one unless `q` says otherwise: the very smallest value belongs to one person.
@@ -290,9 +282,10 @@ def min(column: str, *, q: float = 0.01) -> Quantile:
     >>> min("cost").q
     Fraction(1, 100)
     """
-    return Quantile(_name(column), q)  # type: ignore[arg-type]
+    return Quantile(column_name(column), q)  # type: ignore[arg-type]
 
 
+@spelt(sql=("MAX",))
 @door
 def max(column: str, *, q: float = 0.99) -> Quantile:
     """A large quantile of a column, the 99% one unless `q` says otherwise: the very largest value belongs to one person.
@@ -300,10 +293,4 @@ def max(column: str, *, q: float = 0.99) -> Quantile:
     >>> max("cost").q
     Fraction(99, 100)
     """
-    return Quantile(_name(column), q)  # type: ignore[arg-type]
-
-
-def _name(column: object) -> str:
-    """The name of a column, which may be given by its name or as visits["cost"]."""
-    name: Any = getattr(column, "name", column)
-    return str(instance("column", name, str))
+    return Quantile(column_name(column), q)  # type: ignore[arg-type]

@@ -39,7 +39,9 @@ def radius(kind: Kind, scale: float, coefficients: tuple[float, ...], confidence
     >>> radius("laplace", 1.0, (1.0,), 0.95), radius("laplace", 10.0, (2.0,), 0.95)
     (3.0, 60.0)
     """
-    some = tuple(abs(each) for each in coefficients if each)
+    some = tuple(
+        abs(float(each)) for each in coefficients if each
+    )  # what is kept must not be of the first asker's type
     if not some:
         return 0.0
     if kind == "laplace" and len(some) == 1:  # the quantile of the integers themselves

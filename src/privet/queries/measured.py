@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from privet.errors import InvalidParameter
-from privet.queries.aggregates import Aggregate
+from privet.queries.aggregate import Aggregate
 from privet.queries.family import Family
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Column, Float

@@ -1,9 +1,11 @@
 """What people who know data frames call things, and what a private table has instead."""
 
 from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 from privet.errors import UnknownName
+from privet.queries.aggregate import spellings
 
 _PRIVATE = "rows are private, and so is their number: ask for aggregates, as in table.agg(n=pv.count())"
 _WHERE = 'keep rows with table.where(table["age"] >= 65)'
@@ -27,8 +29,6 @@ _INSTEAD = {
     "corr": 'ask table.correlation("age", "cost")',
     "cov": 'ask table.covariance("age", "cost")',
 }
-_AGGREGATES = ("count", "sum", "mean", "median", "quantile", "std", "variance", "min", "max")
-_ALIKE = {"avg": "mean", "average": "mean", "var": "variance", "stddev": "std"}
 
 
 def no_such_name(asked: Any, name: str, column: str | None = None) -> UnknownName:
@@ -39,10 +39,11 @@ def no_such_name(asked: Any, name: str, column: str | None = None) -> UnknownNam
     >>> print(no_such_name(3, "avg", "age"))
     int has no 'avg': ask the table, as in table.agg(answer=pv.mean("age"))
     """
-    aggregate = _ALIKE.get(name, name)
+    known = spellings()
+    aggregate = next((each for each, spelling in known.items() if name in spelling.alike), name)
     near = get_close_matches(name, [each for each in dir(type(asked)) if not each.startswith("_")], 1, 0.75)
-    if aggregate in _AGGREGATES:
-        what = "" if aggregate == "count" else f'"{column or "cost"}"'
+    if aggregate in known:
+        what = f'"{column or "cost"}"' if "column" in signature(known[aggregate].make).parameters else ""
         meant = f"ask the table, as in table.agg(answer=pv.{aggregate}({what}))"
     elif name in _INSTEAD:
         meant = _INSTEAD[name]

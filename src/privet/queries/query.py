@@ -15,7 +15,8 @@ from privet.errors import InvalidParameter, NoGuarantee, PrivetError
 from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Sensitivity
 from privet.mechanisms.mechanism import Mechanism
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
-from privet.queries.aggregates import Aggregate, Count, Quantile
+from privet.queries.aggregate import Aggregate
+from privet.queries.aggregates import Count, Quantile
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.explain import explained
 from privet.queries.family import Family, Noisy

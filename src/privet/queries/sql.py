@@ -5,14 +5,15 @@
 Everything else is refused, with the place where it stands. Nothing of the text ever reaches an engine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
+from inspect import signature
 from typing import Any, NamedTuple
 
 from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.queries import aggregates as ask
-from privet.queries.aggregates import Aggregate
+from privet.queries.aggregate import Aggregate, spellings
 from privet.queries.public_rows import public_column, public_rows
 from privet.queries.sql_words import KEYWORDS, REMEDIES, Token, Words
 from privet.tables.columns import Bool, Column
@@ -22,17 +23,6 @@ from privet.tables.person import Person
 _DEEPEST, _MOST_CONDITIONS, _MOST_VALUES = 40, 200, 1_000
 _COMPARED: dict[str, Any] = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_AGGREGATES: dict[str, Any] = {
-    "SUM": ask.sum,
-    "AVG": ask.mean,
-    "MEAN": ask.mean,
-    "MEDIAN": ask.median,
-    "MIN": ask.min,
-    "MAX": ask.max,
-    **dict.fromkeys(("VARIANCE", "VAR_POP"), ask.variance),
-    **dict.fromkeys(("STDDEV", "STDDEV_POP", "STD"), ask.std),
-    **dict.fromkeys(("QUANTILE", "PERCENTILE"), ask.quantile),
-}
 
 
 class Item(NamedTuple):
@@ -341,15 +331,16 @@ class _Reader:
         star = about[0].is_("*")
         if word == "COUNT":
             return self.counted(item, star)
-        make = _AGGREGATES.get(word)
+        known = {each: spelling.make for spelling in spellings().values() for each in spelling.sql}
+        make = known.get(word)
         if make is None:
-            known = ", ".join(["COUNT", *_AGGREGATES])
+            listed = ", ".join(["COUNT", *known])
             ways = " (the variance of the rows themselves: VAR_POP)" if word.endswith("_SAMP") else ""
-            self.words.refuse(function.at, f"there is no aggregate {word[:40]}{ways}; there are {known}")
+            self.words.refuse(function.at, f"there is no aggregate {word[:40]}{ways}; there are {listed}")
         if item.distinct or star:
             self.words.refuse(about[0].at, f"{word} is about the values of one column")
         name, _ = self.column(about)
-        with_share = make is _AGGREGATES["QUANTILE"]
+        with_share = _takes_a_number(make)
         if with_share != (item.share is not None):
             self.words.refuse(
                 function.at, f"{word} takes " + ("a column and a share" if with_share else "a column alone")
@@ -375,3 +366,9 @@ class _Reader:
         if self.within(item.about, [unit.column]) is None:
             self.words.refuse(item.about[-1].at, f"only persons are counted once: COUNT(DISTINCT {unit.column})")
         return ask.count_persons(), called or f"count_{unit.column}"
+
+
+def _takes_a_number(make: Callable[..., Aggregate]) -> bool:
+    """Whether an aggregate is of a column and a number, as a quantile is."""
+    _, *more = signature(make).parameters.values()
+    return any(each.default is each.empty for each in more)

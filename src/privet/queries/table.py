@@ -9,7 +9,8 @@ from privet._calls import door
 from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
 from privet.privacy import Unit
-from privet.queries.aggregates import Aggregate, Count
+from privet.queries.aggregate import Aggregate
+from privet.queries.aggregates import Count
 from privet.queries.covariances import CovarianceQuestion
 from privet.queries.histograms import (
     HistogramQuestion,

@@ -14,7 +14,8 @@ from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gau
 from privet.mechanisms.form import Form, Kept
 from privet.mechanisms.mechanism import Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
-from privet.queries.aggregates import Aggregate, Count, CountPersons, Mean
+from privet.queries.aggregate import Aggregate
+from privet.queries.aggregates import Count, CountPersons, Mean
 from privet.queries.answer import Answer
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.family import Family, Noisy

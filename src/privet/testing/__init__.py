@@ -35,6 +35,12 @@ from privet.testing.conduct import (
 from privet.testing.flows import check_exact_numbers_stay_inside as check_exact_numbers_stay_inside
 from privet.testing.labelled import Labelled as Labelled
 from privet.testing.law import law_of as law_of, laws_of as laws_of, laws_run as laws_run
+from privet.testing.laws.aggregates import (
+    check_empty_data_are_answered as check_empty_data_are_answered,
+    check_is_what_it_says as check_is_what_it_says,
+    check_moves_as_priced as check_moves_as_priced,
+    check_preview_is_what_is_read as check_preview_is_what_is_read,
+)
 from privet.testing.laws.combinators import (
     check_fixed_amplification as check_fixed_amplification,
     check_fixed_needs_replace as check_fixed_needs_replace,
