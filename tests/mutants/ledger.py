@@ -419,3 +419,29 @@ plant(
     "False",
     *_RUNS,
 )
+
+# --- algorithms in blocks --------------------------------------------------------------------------------------------
+_BLOCKS = quick("test_blocks")
+plant("lost blocks run again for nothing", "ledger:go_on", "behind = run.position - done", "behind = 0", *_BLOCKS)
+plant(
+    "a block fails aloud",
+    "ledger:Slice.draw",
+    "return run_unwritten(mechanism, data, ",
+    "return (lambda m, d, _: m.release(d))(mechanism, data, ",
+    *_BLOCKS,
+)
+plant(
+    "a slice fails aloud",
+    "ledger:Slice.pay_for",
+    "else run_unwritten(within, value, paid)",
+    "else within.release(value)",
+    *_BLOCKS,
+)
+plant("a foreign state is gone on with", "ledger:go_on", "if behind < 0:", "if False:", *_BLOCKS)
+plant(
+    "another algorithm goes on under the key",
+    "ledger:start_in",
+    '["run", listed] if asked.what is None else ["run", listed, asked.what]',
+    '["run", listed]',
+    *_BLOCKS,
+)

@@ -65,26 +65,37 @@ _TOLD: dict[type[BaseException], tuple[int, ...]] = {SystemExit: (1,)}  # whatev
 
 
 def run(mechanism: Any, data: Any, reservation: "Reservation") -> "tuple[Release[Any], str, bytes | None]":
-    """Run a mechanism that is paid for. Whatever goes wrong in it, the caller sees one constant error, no trace of where
-    it came from, and no frame that holds the data. An interruption is passed on, but without its text.
+    """Run a mechanism that is paid for, and write out what it made. Whatever goes wrong in it, the caller sees one constant
+    error, no trace of where it came from, and no frame that holds the data.
     """
+    made, kept = _attempt(mechanism, data, reservation, written=True)
+    return made, *kept
+
+
+def run_unwritten(mechanism: Any, data: Any, reservation: "Reservation") -> "Release[Any]":
+    """The same for what no ledger stores: a block of a run, whose state its owner keeps."""
+    return _attempt(mechanism, data, reservation, written=False)[0]
+
+
+def _attempt(mechanism: Any, data: Any, reservation: "Reservation", *, written: bool) -> tuple[Any, Any]:
+    """The release and its texts. An interruption is passed on, but without its text."""
     made: Any = None
-    text = raw = stop = None
+    kept = stop = None
     try:
         with quiet():
             made = drawn(mechanism, data, reservation)
             if isinstance(made, Release) and made.loss == reservation.loss:
-                text, raw = made.kept()
+                kept = made.kept() if written else ()
     except BaseException as error:
-        text, raw, stop = None, None, _stop_of(error)
+        kept, stop = None, _stop_of(error)
     del mechanism, data
     if stop is not None:  # outside the handler, so that the error carries no context
         made = None
         raise stop(*_TOLD.get(stop, ()))
-    if text is None:
+    if kept is None:
         made = None
         raise ReleaseFailed(_FAILED, seq=reservation.seq)
-    return made, text, raw
+    return made, kept
 
 
 def _stop_of(error: BaseException) -> type[BaseException] | None:

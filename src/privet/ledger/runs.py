@@ -13,17 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from privet._validate import count
-from privet.errors import InvalidParameter, KeyConflict, LedgerError
+from privet.errors import InvalidParameter, KeyConflict, LedgerError, PrivetError
 from privet.ledger.charging import charge
 from privet.ledger.entry import Entry, canonical
 from privet.ledger.policy import Policy
 from privet.ledger.requests import Asked, Reservation, priced, same_request, stored_release
-from privet.ledger.running import check_input, payment_of, run as run_paid
+from privet.ledger.running import Within, check_input, opened_stream, payment_of, run as run_paid, run_unwritten
 from privet.ledger.session import SOFTWARE, Said, Session, check_hash
-from privet.ledger.slices import Mark, Slices, composed, slice_key, written_slices
+from privet.ledger.slices import Mark, Slices, slice_key, written_slices
 from privet.mechanisms import Release
+from privet.mechanisms.blocks import composed
 from privet.mechanisms.mechanism import STREAM
-from privet.mechanisms.payment import Payer, paid_for
+from privet.mechanisms.payment import Payer
 from privet.privacy import PrivacyLoss, to_json
 
 
@@ -91,6 +92,15 @@ class Slice(Payer):
         finally:
             del mechanism, data
 
+    def draw(self, mechanism: Any, data: Any) -> "Release[Any]":
+        """Draw the whole of the slice with one mechanism and return it. Nothing is recorded: its owner keeps it."""
+        try:
+            check_input(mechanism, data)
+            self._take(mechanism.loss, all_of_it=True)
+            return run_unwritten(mechanism, data, self._reservation(mechanism.loss))
+        finally:
+            del mechanism, data
+
     def record(self, release: "Release[Any]") -> "Release[Any]":
         """Keep a release that was made inside of `with slice:`, or by hand, for the whole of the slice. The first wins."""
         if not isinstance(release, Release) or release.loss.parts() != self.loss.parts():
@@ -115,9 +125,9 @@ class Slice(Payer):
             if ledger._store.durable and source is not None and bool(getattr(source, "insecure", True)):
                 raise LedgerError("seeded noise protects nobody: a slice of a durable run does not pay for it")
             self._take(mechanism.loss)
-            with paid_for():
-                made: Release[Any] = run()
-            return replace(made, paid=payment_of(self._reservation(mechanism.loss)))
+            paid = self._reservation(mechanism.loss)
+            within = Within(mechanism, run, source)
+            return opened_stream(within, paid) if value is STREAM else run_unwritten(within, value, paid)
         finally:
             del value, run
 
@@ -152,6 +162,7 @@ class Run:
     part: Any = None
     about: str | None = None
     release: "Release[Any] | None" = None
+    hint: float | None = None
 
     def begin(self) -> Slice:
         """Mark the next slice as begun, durably, and return it. Where none is left, or the run has ended, this raises."""
@@ -192,6 +203,7 @@ class Run:
         """
         times = count("times", times, 1)
         asked = Asked.of(self.analyst, self.purpose, self.key, self.part, at=self.at, about=self.about)
+        asked = asked._replace(hint=self.hint)
         with self.ledger._writing() as session:
             policy, mark = self._mark(session)
             if times > mark.next:
@@ -206,7 +218,8 @@ class Run:
             raise LedgerError("a run records a Release whose loss is the composition of its slices")
         paid = Reservation(self.seq, release.loss, self.analyst, self.key, None, None, self.request, self.ledger)
         check_paid(self, self.seq, "reserve")
-        kept: Release[Any] = self.ledger._record(paid, release, *release.kept(), known=True)
+        stamped = replace(release, paid=payment_of(paid))
+        kept: Release[Any] = self.ledger._record(paid, stamped, *stamped.kept(), known=True)
         return kept
 
     def _state(self, session: Session) -> Mark:
@@ -255,24 +268,28 @@ def mark_of(entry: Entry, request: str) -> Mark:
     return Mark.read(facts["run"])
 
 
-def start_in(session: Session, slices: Slices, asked: Asked, ledger: Any) -> Run:
-    """Within a transaction: go on with the run under this key, or pay for a new one."""
+def start_in(session: Session, slices: Slices, asked: Asked, ledger: Any, problem: PrivetError | None = None) -> Run:
+    """Within a transaction: go on with the run under this key, or pay for a new one. `problem`: data that cannot be taken,
+    which no longer matter where the result is stored.
+    """
     policy = session.policy
     key = asked.key
     assert policy is not None
     assert key is not None
     listed = written_slices(slices)
     whole = composed(slices)
-    asked = asked._replace(what=["run", listed])
+    asked = asked._replace(what=["run", listed] if asked.what is None else ["run", listed, asked.what])
     part = policy.part(asked.part)
     request = asked.digest(whole, part)
     found = session.txn.find(asked.analyst, key)
     who = asked.analyst or None
-    run = Run(ledger, slices, key, 0, request, who, asked.at, asked.purpose, part, asked.about)
+    run = Run(ledger, slices, key, 0, request, who, asked.at, asked.purpose, part, asked.about, hint=asked.hint)
     if found is not None and found.kind == "release":
         check_hash(found)
         same_request(found.facts, request, asked)
         return replace(run, seq=int(found.facts["reserve"]), release=stored_release(found))
+    if problem is not None:
+        raise problem
     if found is not None:
         same_request(found.facts, request, asked)
         refuse_restored(policy, found)

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from privet.errors import InvalidParameter, LedgerTampered
-from privet.privacy import Composed, PrivacyLoss, Repeated, from_json, to_json
+from privet.privacy import PrivacyLoss, from_json, to_json
 
 Slices = tuple[PrivacyLoss, ...]
 
@@ -77,16 +77,6 @@ def slices_of(losses: Any) -> Slices:
 def written_slices(slices: Slices) -> list[list[str]]:
     """Equal neighbours once, with their number."""
     return [[str(len(list(same))), to_json(loss)] for loss, same in groupby(slices)]
-
-
-def composed(slices: Slices) -> PrivacyLoss:
-    """What slices cost together. Equal neighbours are counted first: a run may have a million of them.
-
-    >>> from privet.privacy import PureLoss
-    >>> composed((PureLoss(0.25), PureLoss(0.25))).pure()
-    0.5
-    """
-    return Composed([Repeated(loss, len(list(same))) for loss, same in groupby(slices)])
 
 
 def read_slices(listed: Any) -> Slices:

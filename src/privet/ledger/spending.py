@@ -11,6 +11,7 @@ from privet._calls import door
 from privet.errors import (
     PrivetError,
 )
+from privet.ledger.blocks import Load, Save, go_on, refuse_other_algorithms
 from privet.ledger.questions import MISSING, made_for
 from privet.ledger.requests import (
     Asked,
@@ -25,10 +26,11 @@ from privet.ledger.requests import (
 from privet.ledger.running import Within, check_input, opened_stream, problem_with, run
 from privet.ledger.runs import Run, fresh_key, start_in
 from privet.ledger.session import Tip, Writing
-from privet.ledger.slices import composed, slices_of
+from privet.ledger.slices import slices_of
 from privet.ledger.store import Store
 from privet.ledger.values import loaded
-from privet.mechanisms import Outside, Release
+from privet.mechanisms import BlockAlgorithm, Outside, Release
+from privet.mechanisms.blocks import composed
 from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import Payer
 from privet.mechanisms.stored import unpack
@@ -176,6 +178,44 @@ class Spending(Payer):
         with self._writing() as session:
             run = start_in(session, slices, asked, self)
         return run if run.release is None else replace(run, release=self._whole(run.release, run.seq))
+
+    @door
+    def run_blocks(
+        self,
+        algorithm: "BlockAlgorithm[Any, Any]",
+        data: Any,
+        *,
+        key: str,
+        load: Load = None,
+        save: Save = None,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        part: Any = None,
+        at: float | None = None,
+        about: str | None = None,
+    ) -> "Release[Any]":
+        """Pay once for an algorithm in blocks, run them as slices, record the result, return it. After a stop the same
+        call goes on; once it is done, the same key is answered with the stored result.
+
+        `save(blocks done, state)` is called after every block, `load()` at the beginning: it returns the last such pair,
+        or None. Blocks that were begun and are not in the state have to run again, and are paid again.
+
+        **Guarantee:** that of `start`: no block runs twice on one payment. An error in a block says nothing about the data.
+        **Reference:** docs/proofs/ledger/runs.
+        """
+        try:
+            refuse_other_algorithms(algorithm)
+            problem = problem_with(algorithm, data)
+            asked = Asked.of(analyst, purpose, key, part, algorithm, at=at, about=about, of=question_of(data))
+            priced(algorithm, durable=self._store.durable)
+            self._foresee(algorithm.loss, asked)
+            with self._writing() as session:
+                run = start_in(session, algorithm.blocks, asked, self, problem)
+            if run.release is not None:
+                return self._whole(run.release, run.seq)
+            return go_on(run, algorithm, data, load, save)
+        finally:
+            del algorithm, data
 
     def _unit_for(self, promise: Any) -> Unit | None:
         policy = self._look().policy if promise else None

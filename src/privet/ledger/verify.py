@@ -13,9 +13,10 @@ from privet.ledger.entry import ADMIN, DATASET, GENESIS, KINDS, Entry, canonical
 from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
 from privet.ledger.reading import Verified
-from privet.ledger.slices import Mark, Slices, composed, read_slices, slice_key
+from privet.ledger.slices import Mark, Slices, read_slices, slice_key
 from privet.ledger.store import Store
 from privet.ledger.values import check_values
+from privet.mechanisms.blocks import composed
 from privet.privacy import PrivacyLoss, from_json
 
 _MOST = 4096  # texts remembered at once

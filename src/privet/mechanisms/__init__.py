@@ -4,6 +4,7 @@ from privet._face import face
 from privet.mechanisms.above_threshold import AboveThreshold as AboveThreshold, ThresholdStream as ThresholdStream
 from privet.mechanisms.algorithm import Algorithm as Algorithm
 from privet.mechanisms.ball import Ball as Ball
+from privet.mechanisms.blocks import BlockAlgorithm as BlockAlgorithm
 from privet.mechanisms.bounded_mean import BoundedMean as BoundedMean
 from privet.mechanisms.bounded_sum import BoundedSum as BoundedSum
 from privet.mechanisms.bounded_variance import BoundedVariance as BoundedVariance

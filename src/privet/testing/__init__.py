@@ -15,10 +15,12 @@ Every law is a function that raises AssertionError with the loss and the numbers
 from privet._face import face
 from privet.testing.alarms import AUDIT_ALARMS as AUDIT_ALARMS, AUDIT_SHARES as AUDIT_SHARES, alarm_level as alarm_level
 from privet.testing.algorithms import (
+    check_blocks_are_their_prices as check_blocks_are_their_prices,
     check_no_coin_of_its_own as check_no_coin_of_its_own,
     check_paid_once as check_paid_once,
     check_parts_are_the_price as check_parts_are_the_price,
     check_replay_sees_nothing as check_replay_sees_nothing,
+    check_states_are_left_alone as check_states_are_left_alone,
 )
 from privet.testing.ask import accountants as accountants
 from privet.testing.audits import (

@@ -6,6 +6,7 @@ For a mechanism that is no `Algorithm` each of them holds without a look.
 >>> testing.check_parts_are_the_price(next(iter(mechanisms.Laplace.examples())))
 """
 
+import copy
 import math
 import threading
 from collections import Counter
@@ -21,6 +22,7 @@ from privet.errors import PrivetError
 from privet.ledger.budget import Budget
 from privet.ledger.ledger import Ledger
 from privet.mechanisms.algorithm import Algorithm
+from privet.mechanisms.blocks import BlockAlgorithm
 from privet.mechanisms.mechanism import Example
 from privet.mechanisms.payment import observed
 from privet.mechanisms.release import Release
@@ -32,6 +34,7 @@ from privet.privacy.loss import PrivacyLoss
 from privet.privacy.pure import PureLoss
 from privet.privacy.zcdp import ZcdpLoss
 from privet.testing.law import law_of
+from privet.testing.same import same_value
 
 _SLACK = 2e-3  # of a delta: two ways to add up one price
 _TINY = 1e-14
@@ -120,6 +123,46 @@ def _named(rest: "Counter[PrivacyLoss]") -> str:
     return " and ".join(f"{times} x {loss.describe()}" for loss, times in rest.items()) or "nothing"
 
 
+@law_of("mechanism")
+def check_blocks_are_their_prices(example: Example) -> None:
+    """Each block of a `BlockAlgorithm` releases what the list of its blocks says: slices of a run are paid one by one, and
+    a block that borrows from the next would be drawn unpaid where the run stops in between.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_blocks_are_their_prices(next(iter(Laplace.examples())))
+    """
+    algorithm: Any = example.mechanism
+    if not isinstance(algorithm, BlockAlgorithm):
+        return
+    state = algorithm._first()
+    for index in range(len(algorithm.blocks)):
+        block, parts = algorithm.block(index, state), []
+        state = _watched(block, example.left, parts).value
+        _compare(block, _folded(parts, ()))
+
+
+@law_of("mechanism")
+def check_states_are_left_alone(example: Example) -> None:
+    """A block of a `BlockAlgorithm` changes no state in place and remembers nothing beside it: from a state that was kept
+    it goes on as it did the first time, given the same coins.
+
+    >>> from privet.mechanisms import Laplace
+    >>> check_states_are_left_alone(next(iter(Laplace.examples())))
+    """
+    algorithm: Any = example.mechanism
+    if not isinstance(algorithm, BlockAlgorithm):
+        return
+    states = [algorithm._first()]
+    kept = copy.deepcopy(states)
+    for index in range(len(algorithm.blocks)):
+        states.append(algorithm.block(index, states[-1]).release(example.left, source=Seeded(index)).value)
+        kept.append(copy.deepcopy(states[-1]))
+    for index in reversed(range(len(algorithm.blocks))):
+        again = algorithm.block(index, kept[index]).release(example.left, source=Seeded(index)).value
+        assert same_value(states[index], kept[index]), f"{algorithm.name}: a block changes the state that it is given"
+        assert same_value(again, kept[index + 1]), f"{algorithm.name}: block {index} depends on more than its state"
+
+
 # --- coins -------------------------------------------------------------------------------------------------------------
 
 _INSIDE: ContextVar[bool] = ContextVar("privet_inside", default=False)
@@ -191,9 +234,12 @@ def _inside() -> Iterator[None]:
         _INSIDE.reset(token)
 
 
-def _watched(algorithm: Any, value: Any, parts: list[tuple[PrivacyLoss, Path]], source: Source | None = None) -> None:
+def _watched(
+    algorithm: Any, value: Any, parts: list[tuple[PrivacyLoss, Path]], source: Source | None = None
+) -> Release[Any]:
     with observed(_Door(parts)):
-        algorithm.release(value, source=source)
+        made: Release[Any] = algorithm.release(value, source=source)
+    return made
 
 
 # --- payment and replay ------------------------------------------------------------------------------------------------

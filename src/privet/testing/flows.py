@@ -197,8 +197,9 @@ class _Body:
         elif isinstance(node, ast.Attribute):  # of the algorithm itself, or of another one of its kind
             found = inspect.getattr_static(type(self.reader.algorithm), node.attr, None)
         found = inspect.unwrap(found) if callable(found) else None
-        mine = getattr(found, "__module__", "") or ""
-        return found if inspect.isfunction(found) and mine.startswith(("privet.", "tests.")) else None
+        where = getattr(found, "__module__", "") or ""
+        mine = where == type(self.reader.algorithm).__module__  # an author's own, wherever it stands
+        return found if inspect.isfunction(found) and (mine or where.startswith(("privet.", "tests."))) else None
 
 
 def _bound(function: Callable[..., Any], node: ast.Call, marks: list[bool]) -> Taint:

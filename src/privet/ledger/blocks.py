@@ -1,0 +1,68 @@
+"""Algorithms in blocks as runs of a ledger: each block a slice, gone on with from the last state that was kept."""
+
+from collections.abc import Callable
+from typing import Any
+
+from privet.errors import InvalidParameter, LedgerError
+from privet.ledger.runs import Run
+from privet.mechanisms import BlockAlgorithm, Release
+
+Load = Callable[[], tuple[int, Any] | None] | None  # how many blocks are done, and the state after them
+Save = Callable[[int, Any], object] | None
+
+
+def refuse_other_algorithms(algorithm: Any) -> None:
+    """Only what runs in blocks can be gone on with.
+
+    >>> refuse_other_algorithms(42)
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: int has no blocks: run_blocks takes a BlockAlgorithm; release takes every mechanism
+    """
+    if not isinstance(algorithm, BlockAlgorithm):
+        kind = type(algorithm).__name__
+        raise InvalidParameter(
+            f"{kind} has no blocks: run_blocks takes a BlockAlgorithm; release takes every mechanism"
+        )
+
+
+def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: Any, load: Load, save: Save) -> Release[Any]:
+    """All blocks that are left, and the result. A block is marked as begun before it looks at data, and its state is kept
+    before the next one is begun: at most one block is paid twice after a stop.
+    """
+    try:
+        done, state = _restored(algorithm, load)
+        behind = run.position - done
+        if behind < 0:
+            raise LedgerError(
+                f"the state that was loaded has {done} blocks, and this run has begun {run.position}: it belongs to another"
+                " run; nothing was drawn"
+            )
+        if behind:
+            run.repeat(behind)
+        for index in range(done, len(algorithm.blocks)):
+            slice = run.begin()
+            if slice.index != index:
+                raise LedgerError(
+                    "another process goes on with this run; what it began is its own; this one stops here"
+                )
+            state = slice.draw(algorithm.block(index, state), data).value
+            if save is not None:
+                save(index + 1, state)
+        return run.record(algorithm.finished(state))
+    finally:
+        del data
+
+
+def _restored(algorithm: "BlockAlgorithm[Any, Any]", load: Load) -> tuple[int, Any]:
+    found = None if load is None else load()
+    if found is None:
+        return 0, algorithm._first()
+    try:
+        done, state = found
+    except (TypeError, ValueError):
+        raise InvalidParameter("load must return (blocks done, state), as save was given them, or None") from None
+    if isinstance(done, bool) or not isinstance(done, int) or not 0 <= done <= len(algorithm.blocks):
+        raise InvalidParameter(
+            f"load must return how many blocks are done, 0 to {len(algorithm.blocks)}, and the state"
+        )
+    return done, state
