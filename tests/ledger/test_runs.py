@@ -11,8 +11,8 @@ import privet as pv
 from privet import noise
 from privet.errors import BudgetExceeded, InvalidParameter, KeyConflict, LedgerError, NotPrivate
 from privet.ledger import AnchorFile
-from privet.ledger.slices import composed
 from privet.mechanisms import Laplace, Release
+from privet.mechanisms.blocks import composed
 from privet.privacy import PureLoss
 
 UNEQUAL = [PureLoss(share / 64.0) for share in (1, 2, 4, 8)]  # every sum of some of them is another number

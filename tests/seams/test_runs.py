@@ -23,9 +23,9 @@ from privet.errors import BudgetExceeded, InvalidParameter, KeyConflict, LedgerE
 from privet.ledger import AnchorFile, runs, verify_export
 from privet.ledger.entry import canonical, linked
 from privet.ledger.runs import Run
-from privet.ledger.slices import composed
 from privet.ledger.stores.postgres import PostgresStore
 from privet.mechanisms import AboveThreshold, Laplace, Release
+from privet.mechanisms.blocks import composed
 from privet.privacy import Composed, GaussianLoss, PoissonSampled, PureLoss, Repeated
 from tests.seams.runs import SLICES
 

@@ -136,7 +136,8 @@ def check_blocks_are_their_prices(example: Example) -> None:
         return
     state = algorithm._first()
     for index in range(len(algorithm.blocks)):
-        block, parts = algorithm.block(index, state), []
+        block = algorithm.block(index, state)
+        parts: list[tuple[PrivacyLoss, Path]] = []
         state = _watched(block, example.left, parts).value
         _compare(block, _folded(parts, ()))
 
