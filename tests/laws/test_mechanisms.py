@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,8 +35,31 @@ def _ids(examples: list[Example]) -> list[str]:
 IDS = _ids(EXAMPLES)
 
 
-@pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
-@pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
+# Laws that draw thousands of times or try hundreds of arguments: a first example of each mechanism meets them in every
+# run, further ones in `make test-slow`. Laws about neighbours meet all examples always: only some of them strain a branch.
+_MANY_DRAWS = (
+    testing.check_simulation_is_the_release,
+    testing.check_error_bars_cover,
+    testing.check_every_coin_is_from_noise,
+    testing.check_refuses_nonsense,
+)
+
+
+def _cases() -> list[Any]:
+    """Every law with every example."""
+    return [
+        pytest.param(
+            law,
+            example,
+            id=f"{name}-{law.__name__}",
+            marks=[pytest.mark.slow] if law in _MANY_DRAWS and not name.endswith("-0") else [],
+        )
+        for example, name in zip(EXAMPLES, IDS, strict=True)
+        for law in testing.MECHANISM_LAWS
+    ]
+
+
+@pytest.mark.parametrize(("check_law", "example"), _cases())
 def test_law(check_law: Callable[[Example], None], example: Example):
     check_law(example)
 
