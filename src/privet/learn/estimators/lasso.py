@@ -22,7 +22,8 @@ class Lasso(PenalisedRegressor, LinearModel):
 
     Minimises mean (y - Xw)^2/2 + alpha |w|_1, as scikit-learn does; the residual is clipped at the width of `bounds_y`.
     Public facts: `bounds_y`, and `row_norm` or `bounds`. From 50 columns on, and unless `solver` says otherwise, steps go
-    along privately chosen coordinates, else along random ones.
+    along privately chosen coordinates, else along random ones; for a pure epsilon (delta = 0) it is fitted from one noisy
+    Gram, `SufficientStatistics`.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Mangold, Bellet, Salmon & Tommasi 2022 and 2023.

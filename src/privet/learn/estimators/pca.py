@@ -31,7 +31,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     Public facts: `row_norm`, or `bounds` (the middle of the box is the centre of clipping, its half diagonal the norm). The
     mean is part of the release. Noise alone has eigenvalues up to about `noise_edge_` (in the units of
     `explained_variance_`): `above_noise_` says which components stand out of it. Signs are such that the largest entry of a
-    component is positive.
+    component is positive. A pure epsilon (delta = 0) has far more noise, whose length grows with the number of entries.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Dwork, Talwar, Thakurta & Zhang 2014.
@@ -50,8 +50,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
 
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
         self._kept(columns)
-        if promise.epsilon is not None and promise.delta == 0.0:
-            raise InvalidParameter("PCA has normal noise: give a delta > 0, rho or mu")
         return NoisyGram.planned(row_task(self.row_norm, self.bounds, columns, unit, intercept=True), promise)
 
     def _kept(self, columns: int) -> int:
@@ -74,7 +72,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         self.explained_variance_ = np.maximum(values[places], 0.0)
         self.explained_variance_ratio_ = self.explained_variance_ / total
         self.mean_ = mean + (np.zeros(columns) if task.centers is None else np.array(task.centers))
-        self.noise_edge_ = plan.noise.edge * length**2 / many
+        self.noise_edge_ = plan.edge * length**2 / many
         self.above_noise_ = self.explained_variance_ > self.noise_edge_
         self.n_components_ = len(places)
 

@@ -4,11 +4,20 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from privet.errors import InvalidParameter
 from privet.learn.estimators.regressor import LinearRegressor
-from privet.learn.losses import Huber, Loss
+from privet.learn.losses import Huber, Loss, Squared
 from privet.learn.problem import Records, Task
-from privet.learn.solvers import CoordinateDescent, FrankWolfe, GreedyCoordinateDescent, Penalty, Solver
+from privet.learn.solvers import (
+    CoordinateDescent,
+    FrankWolfe,
+    GreedyCoordinateDescent,
+    Penalty,
+    Solver,
+    SufficientStatistics,
+)
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
 
@@ -34,12 +43,18 @@ class PenalisedRegressor(LinearRegressor):
         return clipped_squares()
 
     def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
+        if promise.epsilon is not None and promise.delta == 0.0:
+            return SufficientStatistics(), "a pure epsilon: one noisy Gram says everything about squares and a penalty"
         return proximal_solver(task, promise), "a penalty with a corner: proximal steps by coordinates"
 
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
         task = self._task(columns, unit)
         solver = self._default_solver(task, promise)[0] if self.solver is None else self.solver
         return penalised_plan(solver, self._penalty(), task, promise)
+
+    def _set(self, value: Any, plan: Any) -> None:
+        found = np.asarray(value["coefficients"] if isinstance(value, dict) else value)
+        self.coef_, self.intercept_ = plan.task.raw(found)
 
 
 def clipped_squares() -> Loss:
@@ -66,9 +81,11 @@ def penalised_plan(solver: Solver, penalty: Penalty, task: Task, promise: Guaran
     """The plan of a solver for this penalty; solvers that need gradients are refused."""
     if isinstance(solver, CoordinateDescent | GreedyCoordinateDescent):
         return replace(solver, penalty=penalty).plan(task, clipped_squares(), promise)
+    if isinstance(solver, SufficientStatistics):
+        return replace(solver, penalty=penalty).plan(task, Squared(), promise)
     if isinstance(solver, FrankWolfe):
         return solver.plan(task, clipped_squares(), promise)
     raise InvalidParameter(
-        "an l1 penalty has no gradient: take learn.solvers.CoordinateDescent(), GreedyCoordinateDescent() or "
-        "FrankWolfe(), whose radius stands for the penalty"
+        "an l1 penalty has no gradient: take learn.solvers.CoordinateDescent(), GreedyCoordinateDescent(), "
+        "SufficientStatistics() or FrankWolfe(), whose radius stands for the penalty"
     )

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 
-from privet._numerics import Array, root_up
+from privet._numerics import Array
 from privet._validate import at_least, flag, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.equations import FORM, check_squared, reach, solved
-from privet.learn.solvers.exact_totals import GRID, exact_gram, exact_person_gram
+from privet.learn.solvers.exact_totals import exact_gram, exact_person_gram
+from privet.learn.solvers.half_matrix import from_half, half, needed_for_half, sigma_of, symmetric_noise
 from privet.learn.solvers.on_records import OnRecords, check_reach
+from privet.learn.solvers.penalty import NO_PENALTY, Penalty, least_penalised
 from privet.learn.solvers.shrinkage import Noise
 from privet.learn.solvers.solver import Solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
@@ -23,7 +24,6 @@ from privet.mechanisms.form import Form
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
-_ROOT2 = Fraction(root_up(2))  # sqrt2, rounded up to a double
 _LONGEST = 2  # the Gram of one record in Frobenius norm
 _SQUARED_REACH = (4, 8)  # the squared sensitivity of the Gram under add/remove and under replace: see `StatisticsFit`
 
@@ -38,7 +38,8 @@ class SufficientStatistics(Solver):
     `by_person` is for tables about persons with several records: the Grams of a person's records are added up, and clipped
     as one to what a single record may have, so that a person counts for no more than that.
 
-    The answer is (G + ridge I)^-1 b, shrunk where noise is as large as G: (G, b) is the noisy Gram of (x, y).
+    The answer is (G + ridge I)^-1 b, shrunk where noise is as large as G: (G, b) is the noisy Gram of (x, y). A `penalty`
+    is that of `Lasso` and `ElasticNet`, which hand it in: what it makes of the answer is computed from the same release.
 
     >>> task = Task(features=2, row_norm=1.0, target=Interval(0.0, 1.0))
     >>> plan = SufficientStatistics().plan(task, Squared(), Guarantee(1.0, 1e-6))
@@ -48,24 +49,20 @@ class SufficientStatistics(Solver):
 
     ridge: float = 0.0
     by_person: bool = False
+    penalty: Penalty = NO_PENALTY
 
     def __post_init__(self) -> None:
         set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         flag("by_person", self.by_person)
+        instance("penalty", self.penalty, Penalty)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
         check_squared(task, loss)
         if self.by_person:  # however many records a person has, they are one sum
             task = replace(task, unit=replace(task.unit, group_size=1))
-        bound, size = reach(*_SQUARED_REACH, task.unit), task.dimension + 1
-        made: SymmetricGaussian | Ball
-        if target.epsilon is not None and target.delta == 0.0:
-            made = Ball.for_budget(epsilon=target.epsilon, sensitivity=bound.times(_slack()))
-        else:
-            made = SymmetricGaussian.for_budget(
-                size=size, sensitivity=bound, epsilon=target.epsilon, delta=target.delta, rho=target.rho, mu=target.mu
-            )
-        return StatisticsFit(task=task, ridge=self.ridge, noise=made, at=made.at, by_person=self.by_person)
+        made = symmetric_noise(task.dimension + 1, reach(*_SQUARED_REACH, task.unit), target)
+        facts: Any = {"ridge": self.ridge, "by_person": self.by_person, "penalty": self.penalty}
+        return StatisticsFit(task=task, noise=made, at=made.at, **facts)
 
 
 @final
@@ -89,10 +86,12 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
     noise: SymmetricGaussian | Ball
     at: float | None = field(default=None, repr=False)
     by_person: bool = False
+    penalty: Penalty = NO_PENALTY
 
     def __post_init__(self) -> None:
         super().__post_init__()
         instance("task", self.task, Task)
+        instance("penalty", self.penalty, Penalty)
         flag("by_person", self.by_person)
         if self.by_person and self.task.unit.group_size != 1:
             raise InvalidParameter("the sum of a person is one, however many records it is of: plan it for one")
@@ -100,7 +99,7 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         instance("noise", self.noise, SymmetricGaussian, Ball)
         needed = reach(*_SQUARED_REACH, self.task.unit)
         if isinstance(self.noise, Ball):
-            needed = needed.times(_slack())
+            needed = needed_for_half(needed)
         elif self.noise.size != self.task.dimension + 1:
             raise InvalidParameter("the noise was made for a matrix of another size")
         check_reach("noise", self.noise.sensitivity, needed)
@@ -127,7 +126,7 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         size = self.task.dimension
         moments = self._released(self._exact_gram(prepared), source)
         gram, cross = moments[:size, :size], moments[:size, size]
-        sigma = self.noise.sigma if isinstance(self.noise, SymmetricGaussian) else _sigma(self.noise, size + 1)
+        sigma = sigma_of(self.noise, size + 1)
         off_diagonal = sigma * 0.5**0.5  # the standard deviation there, as in `cross`; on the diagonal it is sigma
         edge = sigma * (2.0 * size) ** 0.5  # how large the noise's own eigenvalues are: smaller ones say nothing
         # Twice: how trustworthy the equations are depends on the residuals, and those on the coefficients. The variance
@@ -137,13 +136,17 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         squares = float(moments[size, size] - 2.0 * w @ cross + w @ gram @ w)
         residual = min(1.0, max(squares, 0.0) / max(many, 1.0))
         noise = Noise(gram=sigma, cross=off_diagonal, residual=residual)
-        return solved(self.task, gram, cross, np.zeros(size), noise, edge, self.ridge)
+        made = solved(self.task, gram, cross, np.zeros(size), noise, edge, self.ridge)
+        if self.penalty != NO_PENALTY:
+            about = self.penalty.on_unit_rows(self.task, max(many, 1.0))
+            made["coefficients"] = least_penalised(made["coefficients"], gram, about)
+        return made
 
     def _released(self, gram: Any, source: Source) -> Array:
-        """The noisy matrix: `SymmetricGaussian` takes it as it is, `Ball` as a vector of its upper half."""
+        """The noisy matrix: `SymmetricGaussian` takes it as it is, `Ball` as a vector of its half."""
         if isinstance(self.noise, SymmetricGaussian):
             return np.asarray(self.noise.release(gram, source=source).value)
-        return _from_half(self.noise.release(_half(gram), source=source).value, self.task.dimension + 1)
+        return from_half(self.noise.release(half(gram), source=source).value, self.task.dimension + 1)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -159,31 +162,10 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
         yield Example(
             pure, ArrayRecords(one, np.ones(1)), ArrayRecords(one, -np.ones(1)), Guarantee(1.0), cost="costly"
         )
-
-
-def _slack() -> Fraction:
-    """A factor for the sensitivity of `_half`, which multiplies by a double r above sqrt2: r^2/2, at least r/sqrt2."""
-    return _ROOT2 * _ROOT2 / 2
-
-
-def _half(gram: Any) -> list[Fraction]:
-    """The upper half as a vector whose length is the Frobenius norm: entries off the diagonal times sqrt2 (rounded up)."""
-    step = Fraction(2) ** GRID.exponent  # the exact Gram comes in whole numbers of steps
-    size = len(gram)
-    return [int(gram[i, j]) * step * (1 if i == j else _ROOT2) for i in range(size) for j in range(i, size)]
-
-
-def _from_half(vector: Any, size: int) -> Array:
-    """The symmetric matrix back from `_half`."""
-    made, root = np.zeros((size, size)), float(_ROOT2)
-    upper = np.triu_indices(size)
-    made[upper] = np.where(upper[0] == upper[1], vector, np.asarray(vector) / root)
-    return np.asarray(np.triu(made) + np.triu(made, 1).T)
-
-
-def _sigma(noise: Ball, size: int) -> float:
-    """The standard deviation of a coordinate of the noise on K = size (size + 1)/2 of them: scale sqrt(K + 1)."""
-    return float(noise.scale * (size * (size + 1) / 2.0 + 1.0) ** 0.5)
+        corner = SufficientStatistics(penalty=Penalty(l1=0.1, l2=0.1)).plan(task, Squared(), Guarantee(1.0))
+        yield Example(
+            corner, ArrayRecords(rows, goals), ArrayRecords(rows[:2], goals[:2]), Guarantee(1.0), cost="costly"
+        )
 
 
 def _records(task: Task, gram: Array) -> float:
