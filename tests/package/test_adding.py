@@ -73,22 +73,22 @@ def of_the_page(start: str) -> tuple[str, str]:
     return shown[place].code, export
 
 
-PRICE = of_the_page('"""The price of unary encoding."""')
-MECHANISM = of_the_page('"""Unary encoding of one categorical value."""')
+PRICE = of_the_page('"""The price of a shy response."""')
+MECHANISM = of_the_page('"""A shy response to a yes-or-no question."""')
 
 
 def mechanism_file() -> str:
     """Where the price has a file of its own, it is imported from there; the page has defined it further up."""
-    line, note = "from privet.privacy import Guarantee", "  # in the file: Guarantee, UnaryEncodingLoss"
+    line, note = "from privet.privacy import Guarantee", "  # in the file: Guarantee, ShyResponseLoss"
     assert MECHANISM[0].count(line + note) == 1
-    return MECHANISM[0].replace(line + note, line + ", UnaryEncodingLoss")
+    return MECHANISM[0].replace(line + note, line + ", ShyResponseLoss")
 
 
 def three_files(room: str) -> set[str]:
     return {
-        f"src/privet/{room}/unary_encoding.py",
+        f"src/privet/{room}/shy_response.py",
         f"src/privet/{room}/__init__.py",
-        f"docs/proofs/{room}/unary_encoding.md",
+        f"docs/proofs/{room}/shy_response.md",
     }
 
 
@@ -97,9 +97,9 @@ def grown(tmp_path_factory):
     """The copy with the price and the mechanism of the page, and what each of them touched."""
     copy = Copy.into(tmp_path_factory.mktemp("copy"))
     before = copy.touched()
-    copy.add("privacy", "unary_encoding", *PRICE)
+    copy.add("privacy", "shy_response", *PRICE)
     price = copy.touched()
-    copy.add("mechanisms", "unary_encoding", mechanism_file(), MECHANISM[1])
+    copy.add("mechanisms", "shy_response", mechanism_file(), MECHANISM[1])
     return copy, price - before, copy.touched() - price
 
 
@@ -114,18 +114,18 @@ def test_the_mechanism_is_found_by_name_and_documented(grown):
     found = copy.run(
         "-c",
         "from tools.site import reference; from privet import mechanisms, privacy;"
-        "assert mechanisms.registered_mechanisms()['example_unary_encoding'] is mechanisms.UnaryEncoding;"
+        "assert mechanisms.registered_mechanisms()['example_shy_response'] is mechanisms.ShyResponse;"
         "print(privacy.__file__, reference.public('privet.mechanisms'))",
     )
     assert str(copy.root) in found
-    assert "'UnaryEncoding'" in found
+    assert "'ShyResponse'" in found
 
 
 def test_the_command_line_finds_the_price_and_its_json(grown, tmp_path):
     copy, _, _ = grown
-    kind = "example-unary-encoding"
+    kind = "example-shy-response"
     priced = copy.run("-m", "privet", "price", kind, "--epsilon0", "0.5", "--steps", "10", "--delta", "1e-6", "--json")
-    assert json.loads(priced)["loss"]["of"]["kind"] == "example_unary_encoding"
+    assert json.loads(priced)["loss"]["of"]["kind"] == "example_shy_response"
     file = tmp_path / "price.json"
     file.write_text(priced, encoding="utf-8")
     again = copy.run("-m", "privet", "price", "--json-loss", str(file), "--delta", "1e-6", "--json")
@@ -142,11 +142,11 @@ def test_style_architecture_laws_and_audit_agree(grown):
     chosen = ["architecture/test_imports", "architecture/test_public_names"]
     chosen += ["laws/test_losses", "laws/test_mechanisms", "audit/test_every_mechanism"]
     files = [f"tests/{name}.py" for name in chosen]
-    files += [f"src/privet/{room}/unary_encoding.py" for room in ("privacy", "mechanisms")]
+    files += [f"src/privet/{room}/shy_response.py" for room in ("privacy", "mechanisms")]
     told = copy.run(
-        "-m", "pytest", "-p", "no:cacheprovider", "-v", *files, "-k", "unary or test_imports or public_names"
+        "-m", "pytest", "-p", "no:cacheprovider", "-v", *files, "-k", "shy_response or test_imports or public_names"
     )
-    seen = [line for line in told.splitlines() if "unary" in line and "PASSED" in line]
+    seen = [line for line in told.splitlines() if "shy_response" in line and "PASSED" in line]
     for name in files[2:]:
         assert any(line.startswith(name) for line in seen), f"{name} did not look at it"
 

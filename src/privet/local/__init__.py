@@ -13,9 +13,15 @@ server makes of many reports.
 from privet._face import face
 from privet.local.channels import delta_of as delta_of, epsilon_of as epsilon_of
 from privet.local.families.frequency import FrequencyProtocol as FrequencyProtocol
+from privet.local.hadamard import HadamardResponse as HadamardResponse
+from privet.local.hashing import FLH as FLH, OLH as OLH
 from privet.local.krr import KRR as KRR
 from privet.local.protocol import Protocol as Protocol, from_json as from_json
+from privet.local.rappor import RAPPOR as RAPPOR
+from privet.local.sketch import CountMeanSketch as CountMeanSketch, HadamardSketch as HadamardSketch
 from privet.local.state import State as State
+from privet.local.subset import SubsetSelection as SubsetSelection
+from privet.local.unary import UnaryEncoding as UnaryEncoding
 from privet.local.warner import Warner as Warner
 
 __all__, __dir__ = face(globals())

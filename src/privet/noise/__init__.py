@@ -17,6 +17,7 @@ from privet.noise.argmax import (
 from privet.noise.ball import ball as ball
 from privet.noise.bernoulli import bernoulli as bernoulli
 from privet.noise.bernoulli_exp import bernoulli_exp as bernoulli_exp
+from privet.noise.bernoulli_words import bernoulli_words as bernoulli_words
 from privet.noise.binomial import binomial as binomial
 from privet.noise.choice import choice_log as choice_log
 from privet.noise.choice_exp import choice_exp as choice_exp

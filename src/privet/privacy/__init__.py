@@ -28,6 +28,7 @@ from privet.privacy.loss import (
 from privet.privacy.mixture_of_gaussians import MixtureOfGaussiansLoss as MixtureOfGaussiansLoss
 from privet.privacy.objective_perturbation import ObjectivePerturbationLoss as ObjectivePerturbationLoss
 from privet.privacy.parallel import Parallel as Parallel
+from privet.privacy.partial_response import PartialResponseLoss as PartialResponseLoss
 from privet.privacy.per_person import PerPerson as PerPerson, per_person as per_person
 from privet.privacy.permute_and_flip import PermuteAndFlipLoss as PermuteAndFlipLoss
 from privet.privacy.poisson_sampled import PoissonSampled as PoissonSampled
