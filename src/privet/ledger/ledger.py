@@ -1,7 +1,7 @@
 """`Ledger`: pay, then look. The only state in privet, and the only place where a charge is decided."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from privet._calls import door
 from privet._markup import Shown, facts
@@ -18,8 +18,9 @@ from privet.ledger.budget import Budget
 from privet.ledger.custody import Custody, adopt
 from privet.ledger.entry import Entry, clean_name
 from privet.ledger.history import Event, explain, export, history
-from privet.ledger.places import Terms, backed_up, begin, moved, restored
+from privet.ledger.places import Terms, backed_up, begin, moved, nothing_at, restored
 from privet.ledger.policy import Policy
+from privet.ledger.questions import MISSING, made_for
 from privet.ledger.reading import Explanation, Preview, Standing, Totals, Verified, standing, standings
 from privet.ledger.requests import Asked, preview, priced
 from privet.ledger.session import Tip, Writing, anchor_of, check_seen, load_policy, now, read_tip
@@ -28,7 +29,7 @@ from privet.ledger.store import Store
 from privet.ledger.stores import connect
 from privet.ledger.url import parse_url
 from privet.ledger.verify import verify_store
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import PrivacyLoss, Promise, Unit
 
 
 class Ledger(Spending, Custody, Shown):
@@ -133,6 +134,46 @@ class Ledger(Spending, Custody, Shown):
 
     @classmethod
     @door
+    def open_or_create(
+        cls,
+        url: Any,
+        *,
+        budget: Budget | None = None,
+        unit: Unit | None = None,
+        dataset: str = "default",
+        odometer: Odometer | None = None,
+        schedule: Sequence[Budget] = (),
+        anchor: Any = None,
+        timeout: float = 60.0,
+    ) -> "Ledger":
+        """Open the ledger at `url`, or begin it where there is none: for a script that runs every day.
+
+        A ledger that was lost is begun anew by this, with nothing spent. An `anchor` that has seen one refuses that.
+
+        >>> import privet as pv
+        >>> pv.Ledger.open_or_create("memory:", budget=pv.Budget(epsilon=1.0)).remaining["basic epsilon"]
+        1.0
+        """
+        terms: dict[str, Any] = {"budget": budget, "unit": unit, "dataset": dataset, "odometer": odometer}
+        terms |= {"anchor": anchor, "timeout": timeout}
+        address, seconds = parse_url(url), above("timeout", timeout, 0.0)
+        if address.store != "memory" and not nothing_at(address.url, seconds):
+            return cls.open(url, **terms)
+        kept = AnchorFile.of(anchor)
+        if kept is not None and kept.read() is not None:
+            raise LedgerError(
+                "there is no ledger here, and its anchor has seen one: it was lost or moved, and a new one would forget "
+                "what was spent. Put it back, or a backup of it: Ledger.restore(url, source=..., anchor=..., reason=...)"
+            )
+        try:
+            return cls.create(url, schedule=schedule, **terms)
+        except LedgerError:
+            if nothing_at(address.url, seconds):
+                raise
+            return cls.open(url, **terms)  # another process was quicker
+
+    @classmethod
+    @door
     def restore(
         cls,
         url: Any,
@@ -217,10 +258,20 @@ class Ledger(Spending, Custody, Shown):
         return None if self._anchor is None else self._anchor.read()
 
     @door
-    def preview(self, loss: Any, *, analyst: str | None = None, part: Any = None, at: float | None = None) -> Preview:
+    def preview(
+        self,
+        loss: Any,
+        *,
+        analyst: str | None = None,
+        part: Any = None,
+        at: float | None = None,
+        **promise: Unpack[Promise],
+    ) -> Preview:
         """What a request would cost: whether it would be granted, what would be left, how many such fit, which rules it
-        would end. Takes a loss or a mechanism; pays nothing.
+        would end. Takes a loss, a mechanism, or a question with what it may cost: `epsilon=0.5`. Pays nothing.
         """
+        if promise:
+            loss, _ = made_for(loss, MISSING, dict(promise), self._unit_for(promise))
         mechanism = None if isinstance(loss, PrivacyLoss) else loss
         wanted = loss if mechanism is None else priced(mechanism, durable=self._store.durable)
         asked = Asked.of(analyst, None, None, part, mechanism, at=at)

@@ -228,10 +228,14 @@ def _arrived(ledger: Any, to_url: object, timeout: float) -> bool:
 
 def _empty(shown: str, timeout: float) -> bool:
     """Is it certain that the place of an earlier attempt never received the entries?"""
-    if parse_url(shown).store != "sqlite":
-        return False  # the address is shown without its password, so nobody can look
+    # the address of a server is shown without its password, so nobody can look
+    return parse_url(shown).store == "sqlite" and nothing_at(shown, timeout)
+
+
+def nothing_at(url: str, timeout: float) -> bool:
+    """Whether an address can be reached and holds no ledger."""
     try:
-        connect(shown, timeout=timeout, read_only=True).close()
+        connect(url, timeout=timeout, read_only=True).close()
     except LedgerError as problem:
         return "there is no ledger" in str(problem)
     return False
