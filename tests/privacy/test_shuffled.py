@@ -2,6 +2,8 @@
 
 import math
 from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +46,7 @@ def test_never_below_any_data_set_of_up_to_four_people(k, e0):
             exact = shuffled_delta(k_rr(k, e0), n, gamma)
             blanket = upper(privacy.Shuffled(reports(k, e0), n), gamma)
             generic = upper(privacy.Shuffled(privacy.PureLoss(math.log(e0), unit=REPLACE), n), gamma)
-            unlike = upper(privacy.Shuffled(reports(k, e0), n, alike=False), gamma)
+            unlike = upper(privacy.Shuffled(reports(k, e0), n, dealt=True), gamma)
             assert exact <= blanket + 1e-12
             assert blanket <= generic * (1.0 + 1e-8) + 1e-12
             assert generic <= unlike * (1.0 + 1e-8) + 1e-12
@@ -106,7 +108,7 @@ TABLE = [  # n, epsilon0, delta, unlike, generic, k-RR k = 10, lower of it, lowe
 @pytest.mark.parametrize(("n", "epsilon0", "delta", "unlike", "generic", "blanket", "lower", "binary"), TABLE)
 def test_the_table_to_five_digits(n, epsilon0, delta, unlike, generic, blanket, lower, binary):
     answers = privacy.RandomizedResponseLoss(epsilon0)
-    assert accounting.epsilon(privacy.Shuffled(answers, n, alike=False), delta=delta).upper == pytest.approx(
+    assert accounting.epsilon(privacy.Shuffled(answers, n, dealt=True), delta=delta).upper == pytest.approx(
         unlike, rel=2e-5, abs=5e-7
     )
     bound = accounting.epsilon(privacy.Shuffled(answers, n), delta=delta)
@@ -220,9 +222,35 @@ def test_one_person_and_no_noise_to_hide_in():
         (lambda: privacy.Shuffled(privacy.KRRLoss(3, 1.0), 10**10), InvalidParameter),
         (lambda: privacy.Shuffled(privacy.Shuffled(privacy.KRRLoss(3, 1.0), 10), 10), InvalidParameter),
         (lambda: privacy.Shuffled(privacy.FixedSampled(privacy.KRRLoss(3, 1.0), 2, 5), 10), InvalidParameter),
-        (lambda: privacy.Shuffled(privacy.KRRLoss(3, 1.0), 10, alike="no"), InvalidParameter),
+        (lambda: privacy.Shuffled(privacy.KRRLoss(3, 1.0), 10, dealt="no"), InvalidParameter),
     ],
 )
 def test_what_is_refused(build, told):
     with pytest.raises(told):
         build()
+
+
+def test_people_who_keep_randomisers_of_their_own_are_not_hidden():
+    """Two who answer in words of their own: the multiset of the reports is the reports. Dealt out, they share the words."""
+    e, n = math.exp(2.0), 3
+    own: dict[int, dict[Any, float]] = {0: {}, 1: {}}
+    dealt: dict[int, dict[Any, float]] = {0: {}, 1: {}}
+    for value, laws in ((value, (own[value], dealt[value])) for value in (0, 1)):
+        people = (value, *(0,) * (n - 1))
+        for bits in product((0, 1), repeat=n):
+            mass = math.prod((e if bit == held else 1.0) / (e + 1.0) for bit, held in zip(bits, people, strict=True))
+            seen = tuple((slot, bit) for slot, bit in enumerate(bits))
+            laws[0][seen] = laws[0].get(seen, 0.0) + mass
+            for order in permutations(range(n)):  # slot i is dealt to the person order[i]
+                shown = tuple((slot, bits[person]) for slot, person in enumerate(order))
+                laws[1][shown] = laws[1].get(shown, 0.0) + mass / math.factorial(n)
+
+    def delta(laws: dict[int, dict[Any, float]], epsilon: float) -> float:
+        return sum(max(0.0, mass - math.exp(epsilon) * laws[1].get(seen, 0.0)) for seen, mass in laws[0].items())
+
+    price = privacy.Shuffled(privacy.PureLoss(2.0, unit=privacy.Unit("replace")), n, dealt=True)
+    for epsilon in (0.5, 1.0, 1.5):
+        bound = float(price.variable("remove").delta(epsilon))
+        assert delta(dealt, epsilon) <= bound * (1.0 + 1e-9)
+        assert delta(own, epsilon) == pytest.approx((e - math.exp(epsilon)) / (e + 1.0))
+        assert bound < delta(own, epsilon)  # which is why own randomisers have no price here

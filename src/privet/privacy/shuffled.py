@@ -29,12 +29,14 @@ _OF_MANY = ("parallel", "fixed_sampled", "with_replacement_sampled", "shuffled")
 class Shuffled(PrivacyLoss):
     """n people send one report each, of price `of`, and only the reports without their order are seen.
 
-    All use the same randomiser; where they do not, say `alike=False`. `of` is the price of one report as it leaves a
-    device; whoever sees reports before they are shuffled (the shuffler itself) is covered by that price, not by this.
+    All use the same randomiser. Randomisers that differ hide nobody where everybody keeps an own one: a report then says
+    whose it is, and its price stays `of`. `dealt=True` prices the one way that works: the n randomisers are dealt out at
+    random, and nobody sees who got which. `of` is the price of one report as it leaves a device; whoever sees reports
+    before they are shuffled (the shuffler itself) is covered by that price, not by this.
 
     **Guarantee:** E[(zeta_1 + ... + zeta_n)_+]/n at every epsilon, zeta the `blanket` of `of`: for a report that is only
     known to be epsilon0-DP the stronger clone bound with 2/(e^epsilon0 + 1); for k-ary randomized response the privacy
-    blanket itself. Unlike randomisers: the clone bound with e^-epsilon0. **Sensitivity:** relation replace; n is public.
+    blanket itself. Randomisers dealt out: the clone bound with e^-epsilon0. **Sensitivity:** relation replace; n is public.
     **Error:** the lower end (`attained`) is the exact law of one data set.
     **Reference:** Balle, Bell, Gascón & Nissim 2019; Feldman, McMillan & Talwar 2021 and 2023.
     **Proof:** docs/proofs/privacy/shuffled.md.
@@ -49,18 +51,18 @@ class Shuffled(PrivacyLoss):
 
     @property
     def silent_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Where nobody hides among others it does not matter whether they are alike."""
-        return () if self._hides else ("alike",)
+        """Where nobody hides among others it does not matter how randomisers are dealt out."""
+        return () if self._hides else ("dealt",)
 
     of: PrivacyLoss
     n: int
-    alike: bool = True
+    dealt: bool = False
     coin: Coin = field(default="record", kw_only=True, metadata=OF_COIN)
     unit: Unit = field(default=None, kw_only=True)  # type: ignore[assignment]  # that of the report
 
     def _words(self) -> str:
-        unlike = "" if self.alike else ", each with a randomiser of its own"
-        return f"{self.of._as_a_whole()}, shuffled among {self.n:,} reports{unlike}"
+        dealt = " of randomisers that are dealt out at random" if self.dealt else ""
+        return f"{self.of._as_a_whole()}, shuffled among {self.n:,} reports{dealt}"
 
     def __post_init__(self) -> None:
         inner = of_one_record(self.of, relation="replace", name="shuffling", coin=self.coin)
@@ -76,7 +78,7 @@ class Shuffled(PrivacyLoss):
                 "shuffling is priced for reports with a pure epsilon; this price has none. A local report with a delta "
                 "fails for somebody among n people n times as often: price the report without it"
             )
-        set_frozen(self, of=inner, n=people, alike=flag("alike", self.alike), unit=self._about(inner.unit))
+        set_frozen(self, of=inner, n=people, dealt=flag("dealt", self.dealt), unit=self._about(inner.unit))
 
     def parts(self) -> tuple[tuple[PrivacyLoss, int], ...]:
         return self.of.parts() if self.n == 1 or not self.of.parts() else ((self, 1),)
@@ -102,7 +104,7 @@ class Shuffled(PrivacyLoss):
         """The bound on delta at each epsilon in [0, pure()), rounded up."""
         e0, gamma = exp_capped(self.of.pure()) * (1.0 + 1e-15), np.exp(epsilons)
         up, down = e0 - gamma, gamma * e0 - 1.0
-        if not self.alike:
+        if self.dealt:
             each = np.full(len(gamma), 1.0 / (e0 + 1.0))
             return Crowd(self.n - 1, 1.0 / e0).mean_excess(Laws(up, down, each, each, 1.0 / e0))
         found = self.of.blanket(epsilons)
