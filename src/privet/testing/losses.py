@@ -151,7 +151,7 @@ def _shuffled() -> tuple[PrivacyLoss, ...]:
     return (
         p.Shuffled(p.KRRLoss(4, 1.0), n=200),
         p.Shuffled(p.RandomizedResponseLoss(2.0), n=1000),
-        p.Shuffled(p.PureLoss(1.0, unit=_REPLACE), n=50, alike=False),
+        p.Shuffled(p.PureLoss(1.0, unit=_REPLACE), n=50, dealt=True),
         p.Shuffled(p.FinitePairLoss((0.5, 0.4, 0.1), (0.1, 0.4, 0.5), unit=_REPLACE), n=30),
         p.Shuffled(p.KRRLoss(3, 0.5), n=1),
     )
@@ -209,7 +209,7 @@ def example_families() -> tuple[Family, ...]:
         Family("smaller group", lambda k: p.Grouped(p.LaplaceLoss(8.0), k), (4, 3, 2, 1)),
         Family("smaller sampled group", lambda k: p.Grouped(gauss, k), (3, 2, 1)),
         Family("larger crowd", lambda n: p.Shuffled(p.KRRLoss(3, 1.0), n), (1, 2, 10, 100, 1000)),
-        Family("larger crowd of unlike reports", lambda n: p.Shuffled(base_report, n, alike=False), (1, 10, 300)),
+        Family("larger crowd of dealt randomisers", lambda n: p.Shuffled(base_report, n, dealt=True), (1, 10, 300)),
         Family("shuffled, more noise", lambda e: p.Shuffled(p.RandomizedResponseLoss(e), 100), (2.0, 1.0, 0.5)),
         Family("fewer expected runs", lambda m: p.Selected(p.GaussianLoss(5.0), m), (100.0, 10.0, 1.0)),
     )
