@@ -55,7 +55,7 @@ def registered_members() -> "dict[Subject, list[str]]":
     """The members of every kind that has laws, by name; engines that cannot run here are left out, for the reason with
     which their tests are skipped."""
     from privet import mechanisms, privacy, queries, testing, workloads
-    from privet.learn import estimators, losses
+    from privet.learn import estimators, losses, solvers
     from privet.tables import engines
     from tests.tables.conftest import absent
 
@@ -67,6 +67,7 @@ def registered_members() -> "dict[Subject, list[str]]":
         "training loss": list(losses.registered_losses()),
         "estimator": list(estimators.registered_estimators()),
         "strategy": list(workloads.registered_strategies()),
+        "solver": list(solvers.registered_solvers()),
         "aggregate": list(queries.registered_aggregates()),
         "engine": [name for name in engines.registered_engines() if absent(name) is None],
     }

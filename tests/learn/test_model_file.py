@@ -11,6 +11,7 @@ import privet as pv
 from privet import learn
 from privet.cli import app
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
+from privet.learn.estimators import registered_estimators
 
 RNG = np.random.default_rng(3)
 ROWS = RNG.normal(size=(400, 3))
@@ -171,3 +172,13 @@ def test_the_command_answers_mistakes_in_one_sentence(more, word, tmp_path):
     told = CliRunner().invoke(app, [*call, *more])
     assert told.exit_code != 0
     assert word in told.output + str(told.exception)
+
+
+def test_the_command_knows_every_estimator_that_predicts_a_column(tmp_path):
+    """A list kept by hand had forgotten one."""
+    words = {kind.called: kind for kind in registered_estimators().values() if kind.called is not None}
+    predicting = {kind for kind in registered_estimators().values() if kind._has_targets}
+    assert set(words.values()) == predicting - {learn.PrivateSearchCV}  # which needs a model to search for
+    call = ["fit", "v.csv", "--schema", "s.toml", "--target", "ill", "--ledger", "l.ledger", "--model", "?"]
+    told = CliRunner().invoke(app, call)
+    assert all(each in told.output + str(told.exception) for each in words)

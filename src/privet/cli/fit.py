@@ -20,17 +20,6 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
   privet fit visits.parquet --schema visits.toml --target cost --model linear --epsilon 0.5 --delta 1e-6 --ledger
   visits.ledger --json
 """
-_MODELS = {
-    "logistic": "LogisticRegression",
-    "svm": "LinearSVC",
-    "bayes": "GaussianNB",
-    "linear": "LinearRegression",
-    "ridge": "Ridge",
-    "huber": "HuberRegressor",
-    "lasso": "Lasso",
-    "quantile": "QuantileRegressor",
-    "poisson": "PoissonRegressor",
-}
 _PAYING = "What it may cost, and who pays"
 
 
@@ -43,7 +32,9 @@ def fit(
         list[str] | None,
         typer.Option(help="A column to predict from, such as age; repeat it. All others, if none is named."),
     ] = None,
-    model: Annotated[str, typer.Option(help=f"One of {', '.join(_MODELS)}, such as logistic.")] = "logistic",
+    model: Annotated[
+        str, typer.Option(help="A kind of model, such as logistic or ridge; with any other word all are listed.")
+    ] = "logistic",
     epsilon: Annotated[
         float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
     ] = None,
@@ -76,15 +67,17 @@ def fit(
 ) -> None:
     """A model of a table, trained privately and paid from a ledger. Columns are encoded by the schema alone."""
     from privet import learn
+    from privet.learn.estimators import registered_estimators
     from privet.queries import Table
 
-    if model not in _MODELS:
-        raise InvalidParameter(f"--model must be one of {', '.join(_MODELS)}")
+    models = {kind.called: kind for kind in registered_estimators().values() if kind.called is not None}
+    if model not in models:
+        raise InvalidParameter(f"--model must be one of {', '.join(sorted(models))}")
     if ledger is None:
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
     _refuse_unwritable(out)
     table = Table(file, schema=schema)
-    made = getattr(learn, _MODELS[model])(epsilon=epsilon, delta=delta, ledger=open_ledger(ledger))
+    made = models[model](epsilon=epsilon, delta=delta, ledger=open_ledger(ledger))
     with stoppable(), progress():
         made.fit(table, target=target, features=feature or None, key=key, about=about)
     if out is not None:

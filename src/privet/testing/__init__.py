@@ -107,6 +107,11 @@ from privet.testing.laws.numbers import (
     check_sound as check_sound,
     check_targets_monotone as check_targets_monotone,
 )
+from privet.testing.laws.solvers import (
+    check_plan_keeps_the_promise as check_plan_keeps_the_promise,
+    check_price_is_that_of_the_parts as check_price_is_that_of_the_parts,
+    check_records_that_do_not_fit_are_unpaid as check_records_that_do_not_fit_are_unpaid,
+)
 from privet.testing.laws.strategies import (
     StrategyExample as StrategyExample,
     check_answers_come_back as check_answers_come_back,

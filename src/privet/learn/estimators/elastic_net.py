@@ -34,6 +34,8 @@ class ElasticNet(PenalisedRegressor, LinearModel):
     True
     """
 
+    called = "elastic-net"
+
     l1_ratio: float = 0.5
 
     def _penalty(self) -> Penalty:

@@ -88,6 +88,9 @@ class PrivateEstimator(BaseEstimator):
     def examples(cls) -> "Iterable[EstimatorExample]":
         """Estimators of this kind with public facts and without a promise, each with records to fit: what laws run over."""
 
+    called: ClassVar[str | None] = (
+        None  # what `privet fit --model` calls it; None where it predicts no column of a table
+    )
     _has_targets = True
     _without_privacy: ClassVar[tuple[str, ...]] = ()  # parameters that count at epsilon=inf only
     _cloned: ClassVar[bool] = False  # of the copies that scikit-learn makes: True

@@ -41,6 +41,8 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
     True
     """
 
+    called = "bayes"
+
     classes: Any = None
     bounds: Any = None
     var_smoothing: float = 1e-4

@@ -34,6 +34,8 @@ class HuberRegressor(LinearRegressor, LinearModel):
     True
     """
 
+    called = "huber"
+
     bend: float = 0.2
     alpha: float = 0.0001
 

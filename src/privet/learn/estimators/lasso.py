@@ -36,6 +36,8 @@ class Lasso(PenalisedRegressor, LinearModel):
     ((3,), True)
     """
 
+    called = "lasso"
+
     def _penalty(self) -> Penalty:
         return Penalty(l1=at_least("alpha", self.alpha, 0.0))
 

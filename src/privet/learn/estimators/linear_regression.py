@@ -35,6 +35,8 @@ class LinearRegression(SquaresRegressor, LinearModel):
     True
     """
 
+    called = "linear"
+
     def _fit_exactly(self, rows: Any, targets: Any) -> None:
         from sklearn.linear_model import LinearRegression as Plain
 

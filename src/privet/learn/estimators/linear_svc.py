@@ -35,6 +35,8 @@ class LinearSVC(LinearClassifier, LinearModel):
     True
     """
 
+    called = "svm"
+
     half_width: float = 0.5
 
     def _target(self) -> Target:

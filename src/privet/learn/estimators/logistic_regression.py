@@ -47,6 +47,8 @@ class LogisticRegression(LinearClassifier, LinearModel):
     True
     """
 
+    called = "logistic"
+
     intervals: bool = False
 
     def _loss(self) -> Loss:

@@ -40,6 +40,8 @@ class PoissonRegressor(LinearRegressor, LinearModel):
     True
     """
 
+    called = "poisson"
+
     bend: float | None = None
     alpha: float = 1.0
 

@@ -33,6 +33,8 @@ class QuantileRegressor(LinearRegressor, LinearModel):
     True
     """
 
+    called = "quantile"
+
     quantile: float = 0.5
     half_width: float = 0.1
     alpha: float = 1.0

@@ -32,6 +32,8 @@ class Ridge(SquaresRegressor, LinearModel):
     True
     """
 
+    called = "ridge"
+
     alpha: float = 1.0
 
     def _ridge(self) -> float:

@@ -33,7 +33,12 @@ from privet.learn.solvers.penalty import Penalty as Penalty
 from privet.learn.solvers.person_fit import PersonFit as PersonFit
 from privet.learn.solvers.preconditioned import Preconditioned as Preconditioned, PreconditionedFit as PreconditionedFit
 from privet.learn.solvers.projected_sgd import ProjectedSGD as ProjectedSGD, ProjectedSGDFit as ProjectedSGDFit
-from privet.learn.solvers.solver import Solver as Solver
+from privet.learn.solvers.solver import (
+    Solver as Solver,
+    SolverExample as SolverExample,
+    register_solver as register_solver,
+    registered_solvers as registered_solvers,
+)
 from privet.learn.solvers.sufficient_statistics import (
     StatisticsFit as StatisticsFit,
     SufficientStatistics as SufficientStatistics,

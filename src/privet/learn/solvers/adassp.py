@@ -17,7 +17,7 @@ from privet.learn.solvers.equations import check_squared, reach
 from privet.learn.solvers.exact_totals import STEPS, exact_gram
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.smallest_eigenvalue import smallest_eigenvalue
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -29,6 +29,7 @@ _COLUMNS = 2_000
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class AdaSSP(Solver):
     """Adaptive sufficient statistics (Wang 2018): thirds of the budget for the smallest eigenvalue, the Gram and its
@@ -62,6 +63,10 @@ class AdaSSP(Solver):
             cross=Gaussian.for_budget(mu=third, sensitivity=reach(1, 4, unit)),
             at=target.delta or None,
         )
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(), NUMBERS, Squared(), Guarantee(1.0, 1e-5))
 
 
 def _eigen_reach(unit: Unit) -> Sensitivity:

@@ -16,7 +16,7 @@ from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.problem.array_records import dense
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Ball, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
@@ -26,6 +26,7 @@ _ROUNDING = 2.0**-50  # eight units of rounding in a double
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class BoltOn(Solver):
     """Stochastic gradient descent in a random order of the records, without noise; then noise on what comes out.
@@ -87,6 +88,10 @@ class BoltOn(Solver):
             size = min(1.0 / loss.smoothness, self.radius / (loss.lipschitz * math.sqrt(self.passes * self.rows)))
         facts = Facts(self.rows, float(strength), self.radius, self.passes, self.batch, size)
         return BoltOnFit(task=task, model=loss, facts=facts, noise=noise_for(last_reach(task, loss, facts)))
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(rows=6, strength=4.0, passes=2, batch=1), TWO_CLASSES, Logistic(), Guarantee(1.0))
 
 
 @dataclass(frozen=True)

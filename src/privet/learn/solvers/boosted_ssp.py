@@ -30,7 +30,7 @@ from privet.learn.solvers.level import (
 )
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.shrinkage import Noise, shrunk
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.form import Form
@@ -46,6 +46,7 @@ _CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # one of them, which the s
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class BoostedSSP(Solver):
     """Linear regression from one noisy Gram and two noisy products: with the targets, then with clipped residuals.
@@ -88,6 +89,10 @@ class BoostedSSP(Solver):
             second=Gaussian.for_budget(mu=share["second"], sensitivity=reach(1, 4, unit)),
             at=target.delta or None,
         )
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(), NUMBERS, Squared(), Guarantee(1.0, 1e-5))
 
 
 @final

@@ -33,7 +33,7 @@ from privet.learn.solvers.curvatures import (
 )
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
@@ -46,6 +46,7 @@ _QUANTILE = 0.9  # of records, whose contributions adaptive clipping leaves abou
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class CoordinateDescent(Solver):
     """Private coordinate descent: noisy steps along one coordinate after another, each with its own clipping and length.
@@ -119,6 +120,10 @@ class CoordinateDescent(Solver):
             else None,
             at=target.delta or None,
         )
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(rounds=2, steps=3), NUMBERS, Huber(1.0), Guarantee(1.0, 1e-5))
 
 
 def sizes_reach(task: Task) -> Sensitivity:

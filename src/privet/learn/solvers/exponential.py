@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, final
 
@@ -15,7 +15,7 @@ from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.problem.array_records import dense
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Exponential, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
@@ -27,6 +27,7 @@ _MOST = 2**62
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class GridExponential(Solver):
     """A point of a grid in a ball, drawn with probability proportional to exp(-epsilon loss/(2 sensitivity)).
@@ -55,6 +56,10 @@ class GridExponential(Solver):
             epsilon=target.epsilon, delta=target.delta, rho=target.rho, sensitivity=score_reach(task, loss, self.radius)
         )
         return GridExponentialFit(task=task, model=loss, radius=self.radius, points=self.points, choice=choice)
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(radius=3.0, points=5), replace(TWO_CLASSES, features=1), Logistic(), Guarantee(1.0))
 
 
 def score_reach(task: Task, loss: Loss, radius: float) -> Sensitivity:

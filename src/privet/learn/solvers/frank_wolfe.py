@@ -15,13 +15,14 @@ from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.columns import Columns, largest_entries, sum_reach
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Exponential, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe(Solver):
     """Private Frank-Wolfe: coefficients of an l1 norm of at most `radius` on unit rows, a corner of the ball in each step.
@@ -60,6 +61,10 @@ class FrankWolfe(Solver):
             best=Exponential.for_budget(epsilon=each, sensitivity=sum_reach(task, "score")),
             at=target.delta or None,
         )
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(steps=4), NUMBERS, Huber(1.0), Guarantee(2.0))
 
 
 @lru_cache(maxsize=64)

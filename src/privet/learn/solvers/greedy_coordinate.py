@@ -26,7 +26,7 @@ from privet.learn.solvers.curvatures import (
 )
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty, UnitPenalty
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Exponential, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
@@ -37,6 +37,7 @@ _FARTHEST = 2.0**30  # sums and coefficients, in the units of a clipped contribu
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class GreedyCoordinateDescent(Solver):
     """Private greedy coordinate descent: each step along the coordinate that promises most, chosen privately.
@@ -88,6 +89,10 @@ class GreedyCoordinateDescent(Solver):
             step=Gaussian.for_budget(rho=half / self.steps, sensitivity=sum_reach(task)),
             at=target.delta or None,
         )
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(steps=3), NUMBERS, Huber(1.0), Guarantee(rho=0.5))
 
 
 def score_reach(task: Task) -> Sensitivity:

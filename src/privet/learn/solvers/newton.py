@@ -15,7 +15,7 @@ from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
 from privet.learn.solvers.budget import gradient_noise, in_units, kept, whole_mu
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
@@ -25,6 +25,7 @@ _ALLOWED = Fraction(1, 100)  # of the direction's sensitivity, for what the solu
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class Newton(Solver):
     """Noisy Newton steps: noise on the clipped gradient, then noise on the direction (H + damping)^-1 gradient.
@@ -86,6 +87,10 @@ class Newton(Solver):
         a = 2.0 * loss.smoothness * math.sqrt(task.dimension * self.steps / self.share) / mu
         h = 100.0 * a if self.rows is None else self.rows * loss.smoothness / task.dimension
         return (a + math.sqrt(a * a + 4.0 * a * h)) / 2.0
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(steps=2), TWO_CLASSES, Logistic(), Guarantee(1.0, 1e-5))
 
 
 def direction_reach(unit: Unit) -> Sensitivity:

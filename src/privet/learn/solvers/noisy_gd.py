@@ -24,7 +24,7 @@ from privet.learn.solvers.budget import (
     whole_mu,
 )
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
@@ -37,6 +37,7 @@ _CARRY = 0.9  # the most of the last move that a step repeats
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class NoisyGD(Solver):
     """Gradient descent on all records, each gradient clipped to `clip_norm`, with normal noise on every sum.
@@ -110,6 +111,10 @@ class NoisyGD(Solver):
         if self.rows is None or math.isinf(time):
             return _UNKNOWN
         return int(min(_MOST, max(_FEWEST, math.ceil(time * self.rows / longest))))
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(steps=2), TWO_CLASSES, Logistic(), Guarantee(1.0, 1e-5))
 
 
 @final

@@ -16,7 +16,7 @@ from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
 from privet.learn.solvers.budget import in_units, shape_of
 from privet.learn.solvers.on_records import OnRecords
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Composed, GaussianLoss, Grouped, Guarantee, PoissonSampled, PrivacyLoss, Repeated, Unit
@@ -25,6 +25,7 @@ _CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few grad
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class NoisySGD(Solver):
     """Gradient descent on Poisson samples, each gradient clipped to `clip_norm`, with normal noise on every sum.
@@ -75,6 +76,10 @@ class NoisySGD(Solver):
             noise=Gaussian(scale=multiplier * float(one) * (1.0 + 2.0**-40), sensitivity=one),
             at=target.delta or None,
         )
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(rows=6, q=0.5, steps=2), TWO_CLASSES, Logistic(), Guarantee(1.0, 1e-5))
 
 
 @lru_cache(maxsize=256)

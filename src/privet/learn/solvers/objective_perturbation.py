@@ -31,7 +31,7 @@ from privet.learn.solvers.analyses import (
 from privet.learn.solvers.budget import shape_of
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.learn.solvers.tolerance import chosen_tolerance, least_tolerance, linear_grid
 from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -54,6 +54,7 @@ _STRENGTH_OF_CLASSES = 8.0  # times 1/epsilon: with less, determinants cost more
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class ObjectivePerturbation(Solver):
     """Minimise the loss plus a regulariser plus a random linear term; then a little noise on the minimum.
@@ -119,6 +120,11 @@ class ObjectivePerturbation(Solver):
         if self.strength < least:
             raise InvalidParameter(f"this analysis needs a strength of at least {least:.6g} here")
         return self.strength
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(strength=1.0), TWO_CLASSES, Logistic(), Guarantee(2.0, 1e-5))
+        yield SolverExample(cls(strength=1.0), TWO_CLASSES, Logistic(), Guarantee(2.0))
 
 
 def default_strength(epsilon: float) -> float:

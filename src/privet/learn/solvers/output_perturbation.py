@@ -15,7 +15,7 @@ from privet.learn.losses import HuberHinge, Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.learn.solvers.tolerance import chosen_tolerance, least_tolerance
 from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
@@ -24,6 +24,7 @@ from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class OutputPerturbation(Solver):
     """Minimise the loss plus a regulariser, then add noise to the minimum.
@@ -81,6 +82,11 @@ class OutputPerturbation(Solver):
         )
         length = made.scale * (task.dimension if pure else math.sqrt(task.dimension))
         return math.sqrt(2.0 * loss.lipschitz * length * self.rows) / self.radius
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(strength=10.0), TWO_CLASSES, Logistic(), Guarantee(1.0, 1e-5))
+        yield SolverExample(cls(strength=10.0), TWO_CLASSES, Logistic(), Guarantee(1.0))
 
 
 def minimum_reach(loss: Loss, strength: float, tolerance: float, unit: Unit) -> Sensitivity:

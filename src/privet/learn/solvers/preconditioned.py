@@ -24,7 +24,7 @@ from privet.learn.problem import (
 from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.budget import gradient_noise, in_units, kept, shape_of, whole_mu
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
@@ -33,6 +33,7 @@ _CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few grad
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class Preconditioned(Solver):
     """A noisy Gram matrix of the rows, then noisy gradient steps that are scaled by its inverse.
@@ -82,6 +83,10 @@ class Preconditioned(Solver):
             )
 
         return kept(made, target, mu)
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(steps=2), TWO_CLASSES, Logistic(), Guarantee(1.0, 1e-5))
 
 
 @final

@@ -17,7 +17,7 @@ from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
 from privet.learn.solvers.budget import in_units, shape_of
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Composed, FixedSampled, GaussianLoss, Guarantee, PrivacyLoss, Repeated, Unit
@@ -26,6 +26,7 @@ _MOST = 20_000  # steps: n^2 of the lecture beyond it only where it is asked for
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class ProjectedSGD(Solver):
     """Steps on one record each, drawn uniformly, with noise, and projected to a ball: PN-SGD of the lectures.
@@ -83,6 +84,10 @@ class ProjectedSGD(Solver):
             noise=Gaussian(scale=multiplier * float(reach) * (1.0 + 2.0**-40), sensitivity=reach),
             at=target.delta or None,
         )
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(rows=6, steps=3), TWO_CLASSES, Logistic(), Guarantee(1.0, 1e-5))
 
 
 def lecture_multiplier(target: Guarantee, rows: int) -> float:

@@ -17,7 +17,7 @@ from privet.learn.solvers.half_matrix import from_half, half, needed_for_half, s
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty, least_penalised
 from privet.learn.solvers.shrinkage import Noise
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Ball, Mechanism
 from privet.mechanisms.form import Form
@@ -29,6 +29,7 @@ _SQUARED_REACH = (4, 8)  # the squared sensitivity of the Gram under add/remove 
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class SufficientStatistics(Solver):
     """Linear regression from the Gram of (x, y), released once with noise that is the same in all directions.
@@ -63,6 +64,11 @@ class SufficientStatistics(Solver):
         made = symmetric_noise(task.dimension + 1, reach(*_SQUARED_REACH, task.unit), target)
         facts: Any = {"ridge": self.ridge, "by_person": self.by_person, "penalty": self.penalty}
         return StatisticsFit(task=task, noise=made, at=made.at, **facts)
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(), NUMBERS, Squared(), Guarantee(1.0, 1e-5))
+        yield SolverExample(cls(), NUMBERS, Squared(), Guarantee(1.0))
 
 
 @final

@@ -18,7 +18,7 @@ from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.problem.array_records import dense
 from privet.learn.solvers.equations import check_squared
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.solver import Solver
+from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.mechanisms import Laplace, Mechanism
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
@@ -37,6 +37,7 @@ _MOST_MODELS = 20_000
 
 
 @final
+@register_solver
 @dataclass(frozen=True, kw_only=True)
 class TukeyEM(Solver):
     """Least squares on disjoint parts of the data, and a point that lies deep among these models, coordinate by coordinate.
@@ -90,6 +91,10 @@ class TukeyEM(Solver):
         if self.rows is not None and self.rows < made.needed:
             raise InvalidParameter(_too_few(made.needed))
         return made
+
+    @classmethod
+    def examples(cls) -> Iterable[SolverExample]:
+        yield SolverExample(cls(models=16, least=4), NUMBERS, Squared(), Guarantee(4.0, 0.01), rows=64)
 
 
 def _models_reach(unit: Unit) -> Sensitivity:
