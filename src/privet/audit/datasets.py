@@ -1,4 +1,4 @@
-"""Records put into data sets of whatever kind: lists, arrays, dicts of columns, frames."""
+"""Records put into data sets of whatever kind: lists, arrays, dicts of columns, frames, and inputs of our own."""
 
 from typing import Any
 
@@ -29,17 +29,21 @@ def selected(canaries: Any, many: int) -> list[Any]:
 
 
 def extended(data: Any, records: list[Any]) -> Any:
-    """A new data set of the same kind with the records at its end; the old one is left alone.
+    """A new data set of the same kind with the records at its end; the old one is left alone. An input with a method
+    `extended(records, put)` says itself where they go; `put` is this function, for what it holds.
 
     >>> extended([1], [2, 3])
     [1, 2, 3]
     >>> extended({"a": [1]}, [{"a": 2}])
     {'a': [1, 2]}
     """
+    if hasattr(data, "extended"):
+        return data.extended(records, extended)
     if data is None or isinstance(data, list | tuple):
         return [*(data or ()), *records]
     if isinstance(data, np.ndarray):
-        return np.concatenate((data, np.asarray(records, dtype=data.dtype).reshape(-1, *data.shape[1:])))
+        joined = np.ma.concatenate if isinstance(data, np.ma.MaskedArray) else np.concatenate
+        return joined((data, np.asarray(records, dtype=data.dtype).reshape(-1, *data.shape[1:])))
     if isinstance(data, dict):
         return {name: extended(column, [record[name] for record in records]) for name, column in data.items()}
     if hasattr(data, "columns"):

@@ -1,6 +1,6 @@
 """The data behind a query: what its tables are, hidden, and the one door to exact aggregates of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet.errors import InvalidParameter
+from privet.errors import InvalidData, InvalidParameter
 from privet.tables.bounded import Aggregates, Bounded, Salts
 from privet.tables.coded import Cliques, Coded
 from privet.tables.engines import (
@@ -20,6 +20,7 @@ from privet.tables.engines import (
     exact_marginals,
     exact_rows,
 )
+from privet.tables.frames import is_frame
 from privet.tables.mix import P
 from privet.tables.scan import Scan
 
@@ -71,6 +72,18 @@ class Data:
     def exact_content(self) -> Any:
         """The tables themselves, for tests that tell two made-up inputs apart: not releasable."""
         return self._tables
+
+    def extended(self, records: list[Any], put: Callable[[Any, list[Any]], Any]) -> "Data":
+        """The same data with more rows, each a mapping by column, at the end of a table in memory: for audits, which put
+        canaries into made-up inputs."""
+        if len(self._tables) != 1:
+            raise InvalidData(
+                "records go into data of one table; of several, put them into the one that is meant by hand"
+            )
+        ((name, table),) = self._tables.items()
+        if not isinstance(table, Mapping) and not (is_frame(table) and hasattr(table, "columns")):
+            raise InvalidData("records go into tables in memory: a mapping of arrays or a data frame")
+        return Data({name: put(dict(table) if isinstance(table, Mapping) else table, records)}, self._settings)
 
     def joined(self, other: "Data") -> "Data":
         """Both; one name stands for one table."""

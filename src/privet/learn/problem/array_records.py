@@ -1,6 +1,6 @@
 """Private records in memory: arrays and CSR matrices."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, final
 
 import numpy as np
@@ -55,6 +55,19 @@ class ArrayRecords(Records):
         for start in range(0, self._rows.shape[0], CHUNK):
             piece = slice(start, start + CHUNK)
             yield Chunk(self._rows[piece], None if self._targets is None else self._targets[piece])
+
+    def extended(self, records: list[Any], put: Callable[[Any, list[Any]], Any]) -> "ArrayRecords":
+        """The same records and more at their end: rows, or pairs of a row and its target. For audits, which put canaries
+        into made-up inputs."""
+        if self.sparse:
+            raise InvalidData("records go into arrays; put them into a sparse matrix by hand")
+        if self._targets is None:
+            return ArrayRecords(put(self._rows, records))
+        pairs = [each if isinstance(each, tuple) and len(each) == 2 else None for each in records]
+        if None in pairs:
+            raise InvalidData("records of a fit with targets are pairs: a row and its target")
+        rows, targets = ([each[i] for each in pairs if each is not None] for i in range(2))
+        return ArrayRecords(put(self._rows, rows), put(self._targets, targets))
 
     def exact_content(self) -> Any:
         """What tells two inputs of an example apart: not releasable."""
