@@ -17,6 +17,7 @@ from privet.tables.engines import (
     check_sources,
     engine_of,
     exact_aggregates,
+    exact_codes,
     exact_marginals,
     exact_rows,
 )
@@ -59,6 +60,10 @@ class Data:
         """Tables of counts for cliques of columns, given as places in the coding; an axis of codes for each column of a
         clique, in its order. Not releasable."""
         return exact_marginals(coded, cliques, self._tables, salts, **self._settings)
+
+    def exact_codes(self, coded: Coded, salts: Salts) -> Array:
+        """The codes of every row that counts, a row each, in no order: not releasable. For holdouts and public tables."""
+        return exact_codes(coded, self._tables, salts, **self._settings)
 
     def check_rows(self, scan: Scan) -> Engine:
         """Refuse, from the schema of the data alone, rows that cannot be read; else the engine."""

@@ -6,6 +6,7 @@ from privet.tables.engines.choose import (
     draft_of as draft_of,
     engine_of as engine_of,
     exact_aggregates as exact_aggregates,
+    exact_codes as exact_codes,
     exact_marginals as exact_marginals,
     exact_rows as exact_rows,
 )

@@ -93,6 +93,19 @@ def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Sal
     return _engine(coded, sources).exact_marginals(coded, cliques, sources, salts, **settings)
 
 
+def exact_codes(coded: Coded, sources: Sources, salts: Salts, **settings: Any) -> Array:
+    """The codes of every row that counts, a row each, in no order: not releasable.
+
+    >>> from privet.tables.coding import Coding
+    >>> from privet.tables.columns import Int
+    >>> from privet.tables.plan import Source
+    >>> rows = Source("t", (("a", Int(1, 3)),), Rows())
+    >>> exact_codes(Coded(rows, Coding.of(rows.columns)), {"t": {"a": [2, 30]}}, (1, 2, 3, 4, 5)).tolist()
+    [[1], [2]]
+    """
+    return _engine(coded, sources).exact_codes(coded, sources, salts, **settings)
+
+
 def draft_of(data: Any, *, look: bool = False) -> str:
     """A schema with the names and kinds of the columns of a table; bounds are never read from the data. With `look` the
     values of texts, as CSV files have them, are looked at for their kind: a tool of the custodian, who may see the data.

@@ -105,26 +105,43 @@ def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]
 @one_failure
 def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any) -> list[Array]:
     """The tables of counts of several cliques of codes, in one pass over rows of which none are kept: not releasable."""
+    asked = sorted({place for clique in cliques for place in clique})
+    places = {place: i for i, place in enumerate(asked)}
+    sizes = [coded.coding.sizes[place] for place in asked]
+    tally = Tally(sizes, [tuple(places[place] for place in clique) for clique in cliques])
+    for *columns, many in _code_blocks(coded, asked, sources, salts, settings):
+        tally.add(columns, many)
+    return tally.tables()
+
+
+@one_failure
+def exact_codes(coded: Coded, sources: Sources, salts: Salts, **settings: Any) -> Array:
+    """The codes of every row that counts, in no order: not releasable, and for data that fit into memory."""
+    width = len(coded.coding.names)
+    held = [np.zeros((0, width), dtype=np.int64)]
+    for *columns, many in _code_blocks(coded, list(range(width)), sources, salts, settings):
+        held.append(np.repeat(np.stack(columns, axis=1).astype(np.int64), many.astype(np.int64), axis=0))
+    return np.concatenate(held)
+
+
+def _code_blocks(
+    coded: Coded, asked: list[int], sources: Sources, salts: Salts, settings: Mapping[str, Any]
+) -> Iterator[list[Array]]:
+    """Columns of codes, and how often each row counts, block by block."""
     with _connected(settings) as connection, _copies(settings) as folder:
         readings = _readings(connection, coded, sources)
         emitter = Emitter(DuckDB(), readings)
         inner = emitter.codes(coded, salts)
         for source in coded.rows.sources:
             _provide(connection, readings[source.name], source, sources[source.name], emitter.used[source.name], folder)
-        asked = sorted({place for clique in cliques for place in clique})
         sizes = [coded.coding.sizes[place] for place in asked]
         names = ["UTINYINT" if size <= 2**8 else "USMALLINT" if size <= 2**16 else "UINTEGER" for size in sizes]
         kinds = [np.dtype({"UTINYINT": "u1", "USMALLINT": "u2", "UINTEGER": "u4"}[name]) for name in names]
         picked = [f"CAST(v{place} AS {name})" for place, name in zip(asked, names, strict=True)]
         sql = f"SELECT {', '.join([*picked, 'CAST(many AS UBIGINT)'])} FROM ({inner}) AS coded"
-        places = {place: i for i, place in enumerate(asked)}
-        tally = Tally(sizes, [tuple(places[place] for place in clique) for clique in cliques])
         call = _Watched(connection)
-        stream = call(lambda: connection.sql(sql).__arrow_c_stream__())
-        for *columns, many in exact_numbers(stream, [*kinds, np.dtype("u8")], call):
-            tally.add(columns, many)
+        yield from exact_numbers(call(lambda: connection.sql(sql).__arrow_c_stream__()), [*kinds, np.dtype("u8")], call)
         call.end()
-        return tally.tables()
 
 
 class _Watched:
@@ -426,6 +443,9 @@ class DuckDBEngine(Engine):
         self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
     ) -> list[Array]:
         return exact_marginals(coded, cliques, sources, salts, **settings)
+
+    def exact_codes(self, coded: Coded, sources: Sources, salts: Salts, **settings: Any) -> Array:
+        return exact_codes(coded, sources, salts, **settings)
 
     def same_rows(self, one: Any, two: Any) -> bool:
         return same_data(one, two)
