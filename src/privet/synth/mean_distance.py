@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import Any, Unpack, final
 
@@ -50,19 +51,23 @@ class MeanDistance(Algorithm[Data, float]):
 
     def __post_init__(self) -> None:
         instance("coded", self.coded, Coded)
-        set_frozen(self, cliques=tuple(map(tuple, items("cliques", self.cliques))), rows=count("rows", self.rows, 1))
-        set_frozen(self, expected=tuple(tuple(map(int, each)) for each in items("expected", self.expected)))
+        set_frozen(self, cliques=_whole("cliques", self.cliques), rows=count("rows", self.rows, 1))
+        set_frozen(self, expected=_whole("expected", self.expected))
+        if not isinstance(self.part, DiscreteLaplace | Gaussian):
+            raise InvalidParameter("part must be discrete Laplace or Gaussian noise, such as least_noise gives")
         if not 1 <= len(self.cliques) <= _MOST_TABLES or len(self.cliques) != len(self.expected):
-            raise InvalidParameter("a distance is about one table or more, each with its expected counts")
+            raise InvalidParameter(
+                "cliques must be one or more and expected their counts: a distance is about one table or more"
+            )
         self.coded.check(self.cliques)
         sizes = self.coded.coding.sizes
         for clique, cells in zip(self.cliques, self.expected, strict=True):
             if len(cells) != prod(sizes[place] for place in clique) or sum(map(abs, cells)) > 2**43:
-                raise InvalidParameter("expected counts are one for each cell of their table")
+                raise InvalidParameter("expected must hold counts, one for each cell of every table of cliques")
         if self.part.sensitivity.value < _moved(self.coded, len(self.cliques)).value:
-            raise InvalidParameter("the noise must be priced for all rows of a unit in every table")
+            raise InvalidParameter("part must be priced for all rows of a unit in every table")
         if self.part.sensitivity.unit != self.coded.rows.unit.unit:
-            raise InvalidParameter("the noise must be priced for the unit of the table")
+            raise InvalidParameter("part must be priced for the unit of the table")
         if self.at is not None:
             set_frozen(self, at=open_fraction("at", self.at))
 
@@ -135,9 +140,20 @@ def exact_steps(tables: Iterable[Array], expected: Iterable[tuple[int, ...]]) ->
     return total
 
 
+def _whole(name: str, rows: Any) -> tuple[tuple[int, ...], ...]:
+    """Tuples of whole numbers that are not negative."""
+    made = []
+    for row in items(name, rows):
+        listed = items(name, row)
+        if not set(map(type, listed)) <= {int} or min(listed, default=0) < 0:
+            raise InvalidParameter(f"{name} must be tuples of whole numbers, none of them negative")
+        made.append(tuple(listed))
+    return tuple(made)
+
+
 def _moved(coded: Coded, tables: int) -> Sensitivity:
     unit = coded.rows.unit.unit
-    return Sensitivity(tables * STEPS * coded.reach.l1(unit), norm="l1", unit=unit)
+    return Sensitivity(Fraction(tables * STEPS * coded.reach.l1(unit)), norm="l1", unit=unit)
 
 
 def _as_l2(moved: Sensitivity) -> Sensitivity:

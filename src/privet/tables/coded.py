@@ -68,7 +68,7 @@ class Coded:
         sizes = self.coding.sizes
         for clique in cliques:
             if len(set(clique)) != len(clique) or not all(0 <= place < len(sizes) for place in clique):
-                raise InvalidParameter("a clique names places of columns in the coding, each once")
+                raise InvalidParameter("cliques must name places of columns in the coding, each once")
             if prod(sizes[place] for place in clique) > MOST_CELLS:
                 told = ", ".join(self.coding.names[place] for place in clique)
-                raise InvalidParameter(f"a table of counts has at most {MOST_CELLS} cells, and that of {told} has more")
+                raise InvalidParameter(f"cliques must have at most {MOST_CELLS} cells, and {told} has more")
