@@ -152,6 +152,6 @@ def _read(item: Any, kind: Any) -> Any:
         return from_json(dumps(item))
     if isinstance(item, list):
         return tuple(_read(each, kind) for each in item)
-    if isinstance(item, str) and kind in (float, float | None):
+    if isinstance(item, str) and kind in (float, float | None, tuple[float, float]):
         return float(item)
     return Fraction(item) if isinstance(item, str) and kind in (Fraction, Fraction | None) else item
