@@ -101,7 +101,9 @@ def _outputs(protocol: Protocol) -> int:
 
 
 def _counts_values(protocol: Protocol) -> bool:
-    return protocol.report_shape == () and _outputs(protocol) <= _MOST
+    """Is a report one number, and the state's table how often each was sent (or made of it)?"""
+    listed = isinstance(protocol, NumberProtocol) or len(protocol.table_shape(None)) == 1
+    return protocol.report_shape == () and listed and _outputs(protocol) <= _MOST
 
 
 def _refuse_unless_bits(protocol: Protocol) -> None:
