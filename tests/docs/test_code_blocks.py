@@ -13,6 +13,8 @@ import pytest
 
 from privet.mechanisms import mechanism
 from privet.privacy import serial
+from privet.queries import aggregate
+from privet.tables.engines import engine
 from tests.docs.markdown import ROOT, Block, blocks, pages
 from tests.docs.outputs import EXACT, NOISY, agree, rewritten, run_page, run_python
 
@@ -25,6 +27,8 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     # What a page registers is forgotten at its end.
     monkeypatch.setattr(serial, "_KINDS", dict(serial._KINDS))
     monkeypatch.setattr(mechanism, "_REGISTRY", dict(mechanism._REGISTRY))
+    monkeypatch.setattr(aggregate, "_SPELLINGS", aggregate.spellings())
+    monkeypatch.setattr(engine.register, "_members", engine.registered_engines())
     printed = ""
     for block, seen in run_page(page):
         where = f"{page.name}:{block.line}"
