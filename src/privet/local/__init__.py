@@ -12,6 +12,7 @@ server makes of many reports.
 
 from privet._face import face
 from privet.local.channels import delta_of as delta_of, epsilon_of as epsilon_of
+from privet.local.consistency import EM as EM, Consistency as Consistency, NormSub as NormSub
 from privet.local.counting import (
     counting_sql as counting_sql,
     engine_columns as engine_columns,
@@ -25,6 +26,7 @@ from privet.local.hashing import FLH as FLH, OLH as OLH
 from privet.local.hybrid import Hybrid as Hybrid
 from privet.local.krr import KRR as KRR
 from privet.local.piecewise import Piecewise as Piecewise
+from privet.local.planning import Offer as Offer, best as best, offers as offers, required_n as required_n
 from privet.local.protocol import Protocol as Protocol, from_json as from_json
 from privet.local.rappor import RAPPOR as RAPPOR
 from privet.local.sketch import CountMeanSketch as CountMeanSketch, HadamardSketch as HadamardSketch

@@ -16,13 +16,13 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.population import two_binomials
-from privet.local.families.words import bit_sums, in_range, packed, widths_of, words_for
+from privet.local.families.words import bit_sums, cut, in_range, packed, put, widths_of, words_for
 from privet.local.state import State
 from privet.mechanisms.families.odds import chance_for, epsilon_of_odds, odds_of
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
-_CHUNK = 1 << 12  # people drawn together
+_CHUNK = 1 << 14  # people drawn together
 _LISTED = 5000  # subsets
 
 
@@ -102,16 +102,23 @@ class SubsetSelection(FrequencyProtocol):
         return drawn.reshape(*shape, words_for(self.size))
 
     def _subsets(self, values: Array, inside: Array, source: Source) -> Array:
-        """Even subsets of the others, one value after the other: taken with probability (still needed)/(still left)."""
-        k, needed = self.size, self._w - inside.astype(np.int64)
-        taken = np.zeros((k - 1, len(values)), dtype=np.bool_)
-        for j in range(k - 1):
-            taken[j] = noise.uniform_int(bound=k - 1 - j, size=len(values), source=source) < needed
-            needed = needed - taken[j]
-        place = np.arange(k)[None, :] - (np.arange(k)[None, :] > values[:, None])  # the others, without a gap
-        bits = np.take_along_axis(taken.T, np.minimum(place, k - 2), axis=1)
-        bits[np.arange(len(values)), values] = inside
-        return packed(bits)
+        """Even subsets of the others: coins that take a little less than is needed, then even values, until it is right."""
+        k, w, first = self.size, self._w, Fraction(max(0, self._w - 3 * math.isqrt(self._w)), self.size)
+        words = np.asarray(noise.bernoulli_words(p=first, size=(len(values), words_for(k)), source=source))
+        cut(words, k)
+        put(words, values, np.zeros(len(values), dtype=np.bool_))
+        missing = w - inside.astype(np.int64) - np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        live = np.flatnonzero(missing)
+        while len(live):
+            place = noise.uniform_int(bound=k, size=len(live), source=source)
+            bit = np.uint64(1) << (place & 63).astype(np.uint64)
+            absent = words[live, place >> 6] & bit == 0
+            turn = (absent == (missing[live] > 0)) & (place != values[live])
+            words[live[turn], place[turn] >> 6] ^= bit[turn]
+            missing[live[turn]] -= np.sign(missing[live[turn]])
+            live = live[missing[live] != 0]
+        put(words, values, inside)
+        return words
 
     def valid(self, reports: Array) -> Array:
         ones = np.bitwise_count(reports.astype(np.uint64)).sum(axis=1)

@@ -47,10 +47,13 @@ def binomial(*, n: Any, p: int | float | Fraction, source: Source | None = None)
 
 def _heads(stream: Stream, coins: NDArray[np.int64], p: Fraction) -> NDArray[np.int64]:
     heads = np.zeros(len(coins), dtype=np.int64)
-    for power in range(_LARGEST):
+    most = int(coins.max()) if len(coins) else 0
+    for power in range(min(_LARGEST, most.bit_length())):
         place = np.flatnonzero(coins >> power & 1)
         if len(place):
             heads[place] += _draw(stream, len(place), BinomialTails(1 << power, p))
+    if most < 1 << _LARGEST:
+        return heads
     times = coins >> _LARGEST
     for part in pieces(len(coins)):
         whole = np.repeat(np.arange(part.start, part.stop), times[part])

@@ -1,0 +1,138 @@
+"""Local protocols: users per CPU second of perturbing and aggregating, with secure coins; peers in one run if asked for.
+
+`python benchmarks/local.py [--peers PYTHON] [--n 1000000]`, where PYTHON is an interpreter with multi-freq-ldpy, pure-ldp
+and xxhash < 4. Time is that of the processor, the best of `--repeats`.
+"""
+
+import argparse
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from privet import local
+
+K, EPSILON = 1024, 2.0
+TARGETS = {
+    "k-RR": 10e6, "Hadamard": 10e6, "optimised unary, packed": 300e3, "fast local hashing": 1e6,
+    "optimised local hashing, aggregation": 80e3, "subset selection": 0.0, "simulator, k-RR": 100e6,
+    "simulator, unary": 100e6,
+}  # fmt: skip
+
+
+def per_second(work: Callable[[], object], users: int, repeats: int) -> float:
+    """Users per second of the processor, the best of several runs."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return users / best
+
+
+def both(protocol: local.FrequencyProtocol, values: np.ndarray) -> Callable[[], object]:
+    return lambda: protocol.estimate(protocol.new_state().add(protocol.privatize(values)))
+
+
+def numpy_krr(values: np.ndarray) -> None:
+    """The same work in plain numpy with PCG64, which protects nobody."""
+    rng, e = np.random.default_rng(), np.exp(EPSILON)
+    other = rng.integers(0, K - 1, len(values), dtype=np.uint16)
+    other += other >= values
+    keep = rng.random(len(values), dtype=np.float32) < e / (e + K - 1)
+    np.bincount(np.where(keep, values, other), minlength=K)
+
+
+def ours(n: int, repeats: int) -> dict[str, float]:
+    rng = np.random.default_rng(1)
+    values = (rng.zipf(1.5, n) % K).astype(np.int64)
+    counts, few = np.bincount(values, minlength=K), values[: n // 10]
+    olh = local.OLH(k=K, epsilon=EPSILON)
+    reports = olh.privatize(few)
+    krr, unary = local.KRR(k=K, epsilon=EPSILON), local.UnaryEncoding(k=K, epsilon=EPSILON)
+    subset = local.SubsetSelection(k=K, epsilon=EPSILON)
+    for protocol in (krr, unary):
+        protocol.simulate_counts(counts)  # tables of the binomial law are made once
+    work = {
+        "k-RR": (both(krr, values), n),
+        "k-RR, plain numpy": (lambda: numpy_krr(values.astype(np.uint16)), n),
+        "Hadamard": (both(local.HadamardResponse(k=K, epsilon=EPSILON), values), n),
+        "optimised unary, packed": (both(unary, few), len(few)),
+        "fast local hashing": (both(local.FLH(k=K, epsilon=EPSILON), values), n),
+        "optimised local hashing, aggregation": (lambda: olh.new_state().add(reports), len(few)),
+        "subset selection": (both(subset, few[: n // 100]), n // 100),
+        "simulator, k-RR": (lambda: krr.simulate_counts(counts), n),
+        "simulator, unary": (lambda: unary.simulate_counts(counts), n),
+    }
+    return {name: per_second(run, users, repeats) for name, (run, users) in work.items()}
+
+
+PEER = """
+import json, time, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+K, E, N = 1024, 2.0, {n}
+values = np.random.default_rng(1).integers(0, K, N)
+def rate(run, users):
+    start = time.process_time(); run(); return users / (time.process_time() - start)
+found = {{}}
+try:
+    from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client, GRR_Aggregator_MI
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client, UE_Aggregator_MI
+    from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Client, LH_Aggregator_MI
+    found["k-RR, multi-freq-ldpy"] = rate(lambda: GRR_Aggregator_MI([GRR_Client(v, K, E) for v in values], K, E), N)
+    some = values[: N // 10]
+    work = lambda: UE_Aggregator_MI([UE_Client(v, K, E, True) for v in some], E, True)
+    found["optimised unary, multi-freq-ldpy"] = rate(work, len(some))
+    few = values[:300]
+    work = lambda: LH_Aggregator_MI([LH_Client(v, K, E, True) for v in few], K, E, True)
+    found["optimised local hashing, multi-freq-ldpy"] = rate(work, len(few))
+except Exception as problem:
+    found["multi-freq-ldpy"] = repr(problem)
+try:
+    from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
+    from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer
+    from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
+    def run(client, server, data):
+        for v in data: server.aggregate(client.privatise(int(v) + 1))
+        return server.estimate_all(range(1, K + 1), suppress_warnings=True)
+    found["k-RR, pure-ldp"] = rate(lambda: run(DEClient(E, K), DEServer(E, K), values), N)
+    some = values[: N // 10]
+    server = HadamardResponseServer(E, K)
+    work = lambda: run(HadamardResponseClient(E, K, server.get_hash_funcs()), server, some)
+    found["Hadamard, pure-ldp"] = rate(work, len(some))
+    work = lambda: run(UEClient(E, K, use_oue=True), UEServer(E, K, use_oue=True), some)
+    found["optimised unary, pure-ldp"] = rate(work, len(some))
+except Exception as problem:
+    found["pure-ldp"] = repr(problem)
+print(json.dumps(found))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--peers", type=Path, help="an interpreter with multi-freq-ldpy, pure-ldp and xxhash < 4")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found: dict[str, float] = ours(options.n, options.repeats)
+    if options.peers:
+        code = PEER.format(n=min(options.n, 100_000))
+        done = subprocess.run([options.peers, "-c", code], capture_output=True, text=True, check=True)
+        found |= json.loads(done.stdout.strip().splitlines()[-1])
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return
+    print(f"k = {K}, epsilon = {EPSILON}, n = {options.n}: users per second of the processor")
+    for name, rate in found.items():
+        told = f"{rate:14,.0f}" if isinstance(rate, float) else f"  {rate}"
+        target = TARGETS.get(name, 0.0)
+        print(f"{name:45}{told}{f'   (target {target:,.0f})' if target else ''}")
+
+
+if __name__ == "__main__":
+    main()
