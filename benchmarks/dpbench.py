@@ -16,10 +16,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402
+from rivals.efpa import EFPA  # noqa: E402
 
 from privet.workloads import (  # noqa: E402
     DAWA,
-    EFPA,
     MWEM,
     Automatic,
     Buckets,

@@ -1,4 +1,4 @@
-"""Two published searches for violations of differential privacy, written anew from their papers."""
+"""Published searches for violations of differential privacy, and solvers, written anew from their papers."""
 
 from rivals.table import OF, smallest_runs
 

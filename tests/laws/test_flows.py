@@ -6,14 +6,14 @@ import textwrap
 import pytest
 
 from privet import testing
-from privet.learn.solvers import adassp, boosted_ssp, coordinate
+from privet.learn.solvers import boosted_ssp, coordinate
 from privet.mechanisms import registered_mechanisms
 from privet.testing.flows import TRUSTED, exact_flows
-from privet.workloads import DAWA, EFPA, MWEM, Automatic
+from privet.workloads import DAWA, MWEM, Automatic
 from privet.workloads.adaptive import AdaptiveStrategy
 from tests.seams import toy
 
-STRATEGIES = [DAWA(), EFPA(), MWEM(), Automatic()]
+STRATEGIES = [DAWA(), MWEM(), Automatic()]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda each: each.name)
@@ -40,12 +40,6 @@ def twin(kind, method, old, new):
 
 
 PLANTED = {
-    "adassp: the ridge follows the exact eigenvalue": (
-        adassp.AdaSSPFit,
-        "_run",
-        "ridge = self._ridge(seen)",
-        "ridge = self._ridge(seen * 0.0 + low)",
-    ),
     "boosted: the clip follows the exact spread": (
         boosted_ssp.BoostedFit,
         "_with_slopes",

@@ -11,7 +11,6 @@ from privet.errors import InvalidData, PrivetError
 from privet.mechanisms import Mechanism, Release
 from privet.workloads import (
     DAWA,
-    EFPA,
     MWEM,
     AllRanges,
     Automatic,
@@ -110,7 +109,6 @@ BY = [
     Wavelet(),
     DAWA(),
     DAWA(inner=EveryQuery()),
-    EFPA(),
     MWEM(rounds=2),
     Automatic(),
     Buckets((2, 6)),

@@ -11,8 +11,7 @@ from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.learn import LogisticRegression
 from privet.learn.losses import ClippedPoisson, Huber, HuberHinge, Logistic, Loss, Pinball
 from privet.learn.problem import Classes, Task
-from privet.learn.solvers import BoltOn, ObjectivePerturbation, OutputPerturbation
-from privet.learn.solvers.bolt_on import Facts, exact_last, last_reach
+from privet.learn.solvers import ObjectivePerturbation, OutputPerturbation
 from privet.learn.solvers.objective_perturbation import PureObjectiveFit, pure_price
 from privet.privacy import Guarantee, Unit
 from tests.learn.densities import (
@@ -237,16 +236,3 @@ def test_what_a_model_shows_is_the_same_for_any_data():
         model = LogisticRegression(epsilon=1.0, delta=1e-6, **FACTS).fit(rows, labels)
         shown.append((str(model.privacy_), model.privacy_.to_dict(), sorted(vars(model)), model.classes_.tolist()))
     assert shown[0] == shown[1] == shown[2]
-
-
-@pytest.mark.parametrize("strength", [-20.0, float("nan"), float("-inf")])
-def test_a_regulariser_below_zero_pushes_apart_and_is_refused(strength):
-    with pytest.raises(InvalidParameter):
-        BoltOn(rows=1, strength=strength, step_size=0.1)
-    with pytest.raises(InvalidParameter):
-        Facts(1, strength, 100.0, 20, 1, 0.1)
-    free = Facts(1, 0.0, 100.0, 20, 1, 0.1)
-    object.__setattr__(free, "strength", -20.0)  # what was accepted: the last iterates run to both ends of the ball
-    ends = [exact_last(np.array([[x]]), np.ones(1), Logistic(), free)[0] for x in (1.0, -1.0)]
-    task = Task(features=1, row_norm=1.0, intercept=False, target=Classes((0, 1)), unit=Unit("replace"))
-    assert abs(ends[0] - ends[1]) > 10.0 * float(last_reach(task, Logistic(), Facts(1, 0.0, 100.0, 20, 1, 0.1)))

@@ -18,8 +18,6 @@ from privet.learn.losses import Huber, HuberHinge, Logistic, Softmax, Squared
 from privet.learn.problem import ArrayRecords, Classes, Interval, Task
 from privet.learn.search import SearchFit
 from privet.learn.solvers import (
-    AdaSSP,
-    BoltOn,
     BoostedSSP,
     BoughtNorm,
     ColumnMoments,
@@ -29,7 +27,6 @@ from privet.learn.solvers import (
     FrankWolfe,
     GreedyCoordinateDescent,
     GridExponential,
-    Newton,
     NoisyGD,
     NoisyGram,
     NoisyLloyd,
@@ -129,14 +126,12 @@ def canaries() -> dict[str, Canary]:
             one_step(ObjectivePerturbation(strength=1e3), promise=PURE), ONE, OPPOSITE, runs=400
         ),
         "output_fit": Canary(one_step(OutputPerturbation(strength=10.0)), ONE, OPPOSITE),
-        "bolt_on_fit": Canary(one_step(BoltOn(rows=1, strength=10.0, passes=3, batch=1)), ONE, OPPOSITE),
         "noisy_gd_fit": Canary(one_step(NoisyGD(rows=1, steps=1, clip_norm=1.0)), ONE, OPPOSITE),
         "noisy_sgd_fit": Canary(
             one_step(NoisySGD(rows=1, q=1.0, steps=1, clip_norm=1.0), Unit(), promise=LIKE_MU), ONE, NOBODY
         ),
         "projected_sgd_fit": Canary(one_step(ProjectedSGD(rows=1, steps=1), promise=LIKE_MU), ONE, OPPOSITE),
         "preconditioned_fit": Canary(one_step(Preconditioned(steps=1, share=0.05, clip_norm=1.0)), ONE, OPPOSITE),
-        "newton_fit": Canary(one_step(Newton(steps=1, share=0.05, clip_norm=1.0, damping=100.0)), ONE, OPPOSITE),
         "grid_exponential_fit": Canary(
             one_step(GridExponential(radius=9.0, points=2), loss=Logistic(), promise=Guarantee(16.0)),
             ONE,
@@ -151,9 +146,6 @@ def canaries() -> dict[str, Canary]:
         "bought_norm": Canary(bought, records([1e12], [1]), records([-1e12], [1])),
         "column_ranges": Canary(ranges, records([-1.0, 0.0, 0.0, 0.0], None), records([1.0, 0.0, 0.0, 0.0], None), 4.0),
         "sufficient_statistics_fit": Canary(one_step(SufficientStatistics(), loss=Squared(), target=NUMBERS), *LIFTED),
-        "adassp_fit": Canary(
-            louder(one_step(AdaSSP(), loss=Squared(), target=NUMBERS), 20.0, "smallest", "gram"), *LIFTED
-        ),
         "boosted_ssp_fit": Canary(
             louder(one_step(BoostedSSP(), loss=Squared(), target=NUMBERS), 20.0, "gram", "spread", "second"), *LIFTED
         ),

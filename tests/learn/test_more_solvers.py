@@ -1,6 +1,5 @@
-"""One record a step, bolt-on noise, Newton with noise twice, a grid of coefficients: reaches, prices and broken twins."""
+"""One record a step, a grid of coefficients: reaches, prices and broken twins."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,13 +7,12 @@ import pytest
 
 from privet import audit, noise
 from privet.accounting import epsilon
-from privet.errors import InvalidData, InvalidParameter, PrivetError, ReleaseFailed
+from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.learn import LogisticRegression
 from privet.learn.estimators.ladder import ladder
-from privet.learn.losses import HuberHinge, Logistic, Softmax
+from privet.learn.losses import HuberHinge, Logistic
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Task
-from privet.learn.solvers import BoltOn, GridExponential, Newton, NoisyGD, NoisySGD, ProjectedSGD
-from privet.learn.solvers.bolt_on import Facts, exact_last, last_reach
+from privet.learn.solvers import GridExponential, NoisyGD, NoisySGD, ProjectedSGD
 from privet.learn.solvers.exponential import score_reach
 from privet.learn.solvers.projected_sgd import exact_multiplier, lecture_multiplier
 from privet.mechanisms import Gaussian
@@ -58,97 +56,6 @@ def test_the_answer_stays_in_the_ball():
     plan = ProjectedSGD(rows=3, noise="lecture", radius=0.5).plan(TASK, Logistic(), Guarantee(1.0, 1e-6))
     made = plan.release(ArrayRecords(np.eye(3)[:, :2], np.array([0, 1, 1])), source=noise.Seeded(1)).value
     assert float(np.linalg.norm(made)) <= 0.5 * (1.0 + 1e-12)
-
-
-# --- bolt-on ------------------------------------------------------------------------------------------------------------
-
-
-def largest_move(facts: Facts, loss: object, seeds: int = 12) -> float:
-    """Over random records, orders and exchanged records; the last seeds exchange a long row for its opposite."""
-    largest = 0.0
-    for seed in range(seeds):
-        random = np.random.default_rng(seed)
-        rows = random.normal(size=(facts.rows, 2))
-        rows /= np.maximum(1.0, np.linalg.norm(rows, axis=1))[:, None] * 1.0000001
-        rows *= 1e-3 if seed % 2 else 1.0
-        targets = random.choice([-1.0, 1.0], facts.rows)
-        other, place = rows.copy(), int(random.integers(facts.rows))
-        rows[place], other[place] = [0.99999, 0.0], [-0.99999, 0.0]
-        left, right = (exact_last(each, targets, loss, facts) for each in (rows, other))
-        largest = max(largest, float(np.linalg.norm(left - right)))
-    return largest
-
-
-@pytest.mark.parametrize("batch", [1, 3, 10])
-@pytest.mark.parametrize("strength", [0.0, 0.5, 5.0, 100.0])
-def test_bolt_on_moves_no_farther_than_its_reach(batch, strength):
-    facts = Facts(20, strength, 50.0, 3, batch, 0.2 if strength == 0.0 else None)
-    for loss in (Logistic(), HuberHinge()):
-        assert largest_move(facts, loss) <= float(last_reach(TASK, loss, facts))
-
-
-def test_bolt_on_reach_is_nearly_attained_and_a_twin_that_divides_by_the_batch_is_caught():
-    """A hinge far from its corner is linear: the bound is met, and a tenth of it, as one library has it, is not."""
-    facts = Facts(20, 2_000.0, 50.0, 3, 10, None)
-    moved, reach = largest_move(facts, HuberHinge()), float(last_reach(TASK, HuberHinge(), facts))
-    assert 0.9 * reach < moved <= reach
-    assert moved > reach / facts.batch
-
-
-def test_bolt_on_noise_is_that_of_its_reach_and_independent_of_the_batch():
-    scales = {
-        BoltOn(rows=1_000, strength=10.0, batch=b, passes=k).plan(TASK, Logistic(), Guarantee(1.0)).noise.scale
-        for b, k in ((1, 1), (10, 3), (1_000, 20))
-    }
-    assert max(scales) / min(scales) < 1.0 + 1e-6
-    assert max(scales) == pytest.approx(0.2, rel=1e-6)
-    plan = BoltOn(rows=1_000).plan(TASK, Logistic(), Guarantee(1.0, 1e-6))
-    with pytest.raises(InvalidParameter, match="smaller reach"):
-        replace(plan, facts=replace(plan.facts, strength=plan.facts.strength / 2.0))
-    with pytest.raises(InvalidParameter, match="replace"):
-        BoltOn(rows=9, batch=3).plan(replace(TASK, unit=Unit()), Logistic(), Guarantee(1.0))
-    with pytest.raises(InvalidParameter, match="one margin"):
-        BoltOn(rows=9, batch=3).plan(TASK, Softmax(3), Guarantee(1.0))
-
-
-# --- Newton -------------------------------------------------------------------------------------------------------------
-
-
-def direction_move(damping: float, beta: float, seeds: int = 200) -> float:
-    """The largest move of (H + damping)^-1 g over random H and a record more, as a share of the bound."""
-    largest = 0.0
-    for seed in range(seeds):
-        random = np.random.default_rng(seed)
-        rows = random.normal(size=(int(random.integers(0, 4)), 3)) * random.uniform(0.0, 0.5)
-        x = random.normal(size=3)
-        x /= np.linalg.norm(x)
-        g = x if seed % 2 else random.normal(size=3)
-        whole = damping * np.eye(3) + beta * rows.T @ rows
-        moved = np.linalg.solve(whole, g) - np.linalg.solve(whole + beta * np.outer(x, x), g)
-        bound = beta * np.linalg.norm(g) / (damping * (damping + beta))
-        largest = max(largest, float(np.linalg.norm(moved) / bound))
-    return largest
-
-
-def test_a_newton_direction_moves_by_its_bound():
-    for damping in (0.1, 1.0, 30.0):
-        assert 0.99 < direction_move(damping, 0.25) <= 1.0 + 1e-9  # the twin with half of it is caught by the first
-
-
-def test_a_newton_step_on_neighbours_moves_by_what_its_noise_is_for():
-    """One record along the gradient: the bound is attained, so a smaller one would be refuted."""
-    task = replace(TASK, features=1, intercept=False, unit=Unit())
-    plan = Newton(steps=1, damping=0.1).plan(task, Logistic(), Guarantee(mu=1.0))
-    pair = ArrayRecords([[10.0]], [1]), ArrayRecords(np.zeros((0, 1)), np.zeros(0, dtype=int))
-    assert audit.replay(plan.release, *pair).verdict == "not refuted"
-
-
-def test_newton_refuses_a_direction_that_it_cannot_certify():
-    plan = Newton(damping=1e15).plan(replace(TASK, unit=Unit()), Logistic(), Guarantee(1.0, 1e-6))
-    gradient, unit = np.ones(3), 0.25 * math.sqrt(3.0) / (1e15 * (1e15 + 0.25))
-    with pytest.raises(ReleaseFailed, match="charge"):
-        plan._solved(1e22 * np.eye(3), gradient, unit)
-    assert np.allclose(plan._solved(np.eye(3), gradient, unit * 1e15), 1e-15)
 
 
 def test_hessians_are_exact_sums():
@@ -242,7 +149,7 @@ def test_the_ladder_of_a_plan():
 def test_few_records_are_fitted_without_complaint(n):
     task = replace(TASK, unit=Unit())
     rows, labels = np.full((n, 2), np.nan), np.zeros(n, dtype=int)
-    for solver in (NoisyGD(), NoisySGD(rows=60, q=0.2, steps=5), Newton(steps=2)):
+    for solver in (NoisyGD(), NoisySGD(rows=60, q=0.2, steps=5)):
         made = solver.plan(task, Logistic(), Guarantee(1.0, 1e-6)).release(ArrayRecords(rows, labels)).value
         assert np.isfinite(made).all()
 
@@ -253,10 +160,7 @@ def test_wrong_parameters_are_refused():
         lambda: NoisySGD(rows=0),
         lambda: NoisySGD(rows=5, q=0.0),
         lambda: ProjectedSGD(rows=5, noise="none"),
-        lambda: BoltOn(rows=5, batch=6),
-        lambda: Newton(share=1.0),
         lambda: GridExponential(points=1),
-        lambda: BoltOn(rows=9, strength=0.0, step_size=math.inf, batch=1).plan(TASK, Logistic(), Guarantee(1.0)),
     ):
         with pytest.raises(PrivetError):
             wrong()

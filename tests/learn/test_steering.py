@@ -7,11 +7,10 @@ would stand at an end of its range in both worlds, and nothing would show.
 import pytest
 
 from privet import testing
-from privet.learn.solvers import adassp, boosted_ssp, coordinate
+from privet.learn.solvers import boosted_ssp, coordinate
 from privet.mechanisms import Example
 
 FITS = {
-    "adassp": adassp.AdaSSPFit,
     "boosted": boosted_ssp.BoostedFit,
     "coordinate": coordinate.CoordinateFit,
 }
@@ -24,18 +23,6 @@ def records_of(example: Example) -> int:
 def steered(name: str) -> Example:
     """The first example of hundreds of records."""
     return next(each for each in FITS[name].examples() if records_of(each) >= 200)
-
-
-def exact_eigenvalue(patch: pytest.MonkeyPatch) -> None:
-    """The ridge of AdaSSP follows the exact smallest eigenvalue."""
-    seen, certified, ridge = [], adassp._certified, adassp.AdaSSPFit._ridge
-
-    def keeping(gram):
-        seen.append(certified(gram))
-        return seen[-1]
-
-    patch.setattr(adassp, "_certified", keeping)
-    patch.setattr(adassp.AdaSSPFit, "_ridge", lambda fit, noisy: ridge(fit, seen[-1]))
 
 
 def exact_spread(patch: pytest.MonkeyPatch) -> None:
@@ -63,7 +50,7 @@ def exact_sizes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(coordinate, "quantile_of_sizes", lambda noisy, sigma, unit: quantile(seen[-1], sigma, unit))
 
 
-TWINS = {"adassp": exact_eigenvalue, "boosted": exact_spread, "coordinate": exact_sizes}
+TWINS = {"boosted": exact_spread, "coordinate": exact_sizes}
 
 
 @pytest.mark.parametrize("name", FITS)

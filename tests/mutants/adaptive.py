@@ -4,7 +4,7 @@ from tests.mutants.mutant import Table
 
 _LAWS = "tests/laws/test_mechanisms.py -k 'test_law and (adaptive_queries or noisy_partition)'"
 ADAPTIVE = Table(
-    "tests/workloads/test_dawa.py tests/workloads/test_efpa.py",
+    "tests/workloads/test_dawa.py",
     "tests/workloads/test_mwem.py tests/workloads/test_automatic.py",
     _LAWS,
 )
@@ -34,18 +34,6 @@ plant(
     "workloads:DAWA._prices",
     "return first, task.rest(1.0 - self.share, first)",
     "return (task.rest(1.0 - self.share, first),) * 2 if task.norm == 'never' else (task.rest(1.0, first),)",
-)
-plant(
-    "EFPA: the bound of one frequency for all",
-    "workloads:efpa._choice",
-    "steps = Fraction(math.ceil(moves.value / tails.weight))",
-    "steps = Fraction(math.ceil(moves.value / tails.weight / 2))",
-)
-plant(
-    "EFPA: scores said to be monotone",
-    "workloads:efpa._choice",
-    "Exponential.for_budget(sensitivity=bound, candidates=counts,",
-    "Exponential.for_budget(sensitivity=bound, candidates=counts, monotonic=True,",
 )
 plant(
     "MWEM: a query's weights are taken for ones",

@@ -309,42 +309,6 @@ plant(
     "tests/learn/test_steps.py -k spends",
 )
 plant(
-    "Newton: a direction without noise",
-    "learn:NewtonFit._run",
-    "np.asarray(self.direction.release(exact / unit, source=source).value)",
-    "np.asarray(exact / unit)",
-    CANARY.format("cut_price and newton_fit"),
-    "tests/learn/test_traps.py -k all_parts",
-)
-plant(
-    "Newton: directions are said to move less",
-    "learn:NewtonFit._run",
-    "(self.damping * (self.damping + self.model.smoothness))",
-    "(self.damping + self.model.smoothness) ** 2",
-    "tests/learn/test_more_solvers.py -k newton",
-)
-plant(
-    "bolt-on: the sensitivity shrinks with the batch",
-    "learn:last_reach",
-    "moved = 2 * lipschitz / Fraction(facts.strength)",
-    "moved = 2 * lipschitz / Fraction(facts.strength) / facts.batch",
-    "tests/learn/test_more_solvers.py",
-)
-plant(
-    "bolt-on: a batch is divided by its own size",
-    "learn:exact_last",
-    "slopes @ rows[piece] / facts.batch",
-    "slopes @ rows[piece] / len(slopes)",
-    "tests/learn/test_traps.py -k 'left_over'",
-)
-plant(
-    "bolt-on: one pass for many",
-    "learn:last_reach",
-    "moved = 2 * facts.passes * lipschitz",
-    "moved = 2 * lipschitz",
-    "tests/learn/test_more_solvers.py",
-)
-plant(
     "exponential: one record moves where two do",
     "learn:exponential.score_reach",
     'ends = task.unit.group_size * (2 if task.unit.relation == "replace" else 1)',

@@ -68,13 +68,6 @@ plant(
 # --- numbers that steer ---
 
 plant(
-    "adassp: the exact eigenvalue decides on the ridge",
-    "learn:AdaSSPFit._run",
-    "ridge = self._ridge(seen)",
-    "ridge = self._ridge(low)",
-    "tests/learn/test_steering.py",
-)
-plant(
     "boosted: the exact spread decides on the clip",
     "learn:BoostedFit._with_slopes",
     "clip = clip_of(float(squares), float(many), self.spread.sigma)",

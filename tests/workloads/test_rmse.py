@@ -2,7 +2,7 @@
 code takes another path.
 
 Sizes at which it does: 1,024 cells (`plan._SEARCHED`: searches; `tree._DENSE`: ragged trees by matrices), 2,048
-(`plan._MATRICES`; `efpa.MOST_CELLS`), 3,162 (`workload.DENSE`: matrices over pairs of cells), 2^14 buckets
+(`plan._MATRICES`), 3,162 (`workload.DENSE`: matrices over pairs of cells), 2^14 buckets
 (`automatic._MANY`), 2^16 cells (`noisy_partition.MOST_CELLS`); `plan._LISTED` and `answers._MOST_INTERVALS` are about what
 is listed, not about errors.
 """
@@ -15,7 +15,6 @@ from privet.mechanisms.payment import observed
 from privet.noise import Seeded
 from privet.workloads import (
     DAWA,
-    EFPA,
     AllRanges,
     Automatic,
     Buckets,
@@ -181,12 +180,6 @@ def test_what_adaptive_strategies_measure_has_the_error_that_it_says(kind, k):
             assert_rmse_is_true(parts[0], 30, BOUND if is_ragged(parts[0]) else 1.0)
             off = squares_of(kind(k), answers.histogram - counts(k, 3_000)) ** 0.5
             assert off <= 8.0 * parts[0].rmse + 3_000.0  # bias is at most all rows
-
-
-def test_low_frequencies_of_a_run_too():
-    for k in (2, 3, 1_000):
-        _, parts = taken(Prefix(k), EFPA(), counts(k, 3_000), epsilon=1.0)
-        assert_rmse_is_true(parts[0], 2_000)
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from privet.workloads import (
 )
 from privet.workloads.adaptive import (
     DAWA as DAWA,
-    EFPA as EFPA,
     MWEM as MWEM,
     AdaptiveQueries as AdaptiveQueries,
     Automatic as Automatic,

@@ -30,7 +30,7 @@ class RangeQueries:
 
     Everything up to the release is public: the domain, the workload, the unit of privacy. The histogram is an array of
     counts, one a cell, in the order of the cells. `strategy` replaces the choice; one that looks at the data (`DAWA()`,
-    `EFPA()`, `MWEM()`, `Automatic()`) pays for its look from the same budget. `unit` is add/remove by default; a
+    `MWEM()`, `Automatic()`) pays for its look from the same budget. `unit` is add/remove by default; a
     question (`of`) takes its ledger's.
 
     **Guarantee:** that of the mechanism chosen, `LinearQueries`.

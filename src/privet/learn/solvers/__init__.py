@@ -1,8 +1,6 @@
 """Solvers: how a linear model is fitted privately, one algorithm a file."""
 
 from privet._face import face
-from privet.learn.solvers.adassp import AdaSSP as AdaSSP, AdaSSPFit as AdaSSPFit
-from privet.learn.solvers.bolt_on import BoltOn as BoltOn, BoltOnFit as BoltOnFit
 from privet.learn.solvers.boosted_ssp import BoostedFit as BoostedFit, BoostedSSP as BoostedSSP
 from privet.learn.solvers.bought_norm import BoughtNorm as BoughtNorm
 from privet.learn.solvers.column_moments import ColumnMoments as ColumnMoments
@@ -18,7 +16,6 @@ from privet.learn.solvers.greedy_coordinate import (
     GreedyCoordinateDescent as GreedyCoordinateDescent,
     GreedyCoordinateFit as GreedyCoordinateFit,
 )
-from privet.learn.solvers.newton import Newton as Newton, NewtonFit as NewtonFit
 from privet.learn.solvers.noisy_gd import NoisyGD as NoisyGD, NoisyGDFit as NoisyGDFit
 from privet.learn.solvers.noisy_gram import NoisyGram as NoisyGram
 from privet.learn.solvers.noisy_lloyd import NoisyLloyd as NoisyLloyd

@@ -6,7 +6,6 @@ from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy as Adap
 from privet.workloads.adaptive.automatic import Automatic as Automatic
 from privet.workloads.adaptive.buckets import Buckets as Buckets
 from privet.workloads.adaptive.dawa import DAWA as DAWA
-from privet.workloads.adaptive.efpa import EFPA as EFPA
 from privet.workloads.adaptive.fitted import Fitted as Fitted
 from privet.workloads.adaptive.low_frequencies import LowFrequencies as LowFrequencies
 from privet.workloads.adaptive.mwem import MWEM as MWEM

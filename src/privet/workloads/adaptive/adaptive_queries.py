@@ -17,7 +17,6 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.automatic import Automatic
 from privet.workloads.adaptive.dawa import DAWA
-from privet.workloads.adaptive.efpa import EFPA
 from privet.workloads.adaptive.mwem import MWEM
 from privet.workloads.families.counts import whole_counts
 from privet.workloads.families.histograms import admit_histogram
@@ -37,7 +36,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
     **Guarantee:** the composition of the parts, which is `target` or a rounding less.
     **Sensitivity:** that of each part, for `unit`, `max_rows` rows a person, and rows that may lie outside the domain.
     **Error:** the noise with every answer; what is guessed comes on top.
-    **Reference:** proof notes workloads/dawa, workloads/efpa, workloads/mwem.
+    **Reference:** proof notes workloads/dawa, workloads/mwem.
 
     >>> mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=DAWA())
     >>> mechanism.release([9, 8, 9, 9, 0, 0, 1, 0]).value.histogram.shape
@@ -109,13 +108,12 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         few, many, other = np.array([0, 0, 9, 9]), np.array([0, 1, 9, 9]), np.array([0, 1, 8, 9])
         plain: dict[str, Any] = {"workload": Prefix(4), "unit": Unit()}
         moved = plain | {"unit": Unit("replace")}
-        for strategy in (DAWA(), EFPA(), MWEM(rounds=2), Automatic(rows=3)):
+        for strategy in (DAWA(), MWEM(rounds=2), Automatic(rows=3)):
             lengths: Any = "public" if isinstance(strategy, MWEM) else "protected"
             pure = cls.for_budget(epsilon=1.0, strategy=strategy, **plain)
             yield Example(pure, few, many, Guarantee(1.0), cost="costly", lengths=lengths)
-            bent: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5} if isinstance(strategy, EFPA) else {"rho": 0.5}
-            loose = cls.for_budget(strategy=strategy, **bent, **moved)
-            yield Example(loose, few, other, Guarantee(**bent), cost="costly", lengths=lengths)
+            loose = cls.for_budget(strategy=strategy, rho=0.5, **moved)
+            yield Example(loose, few, other, Guarantee(rho=0.5), cost="costly", lengths=lengths)
         paid = cls.for_budget(epsilon=1.0, strategy=Automatic(), **plain)  # rows enough that the choice is certain
         yield Example(paid, 1000 * few, 1000 * few + [0, 1, 0, 0], Guarantee(1.0), cost="costly")
         yield from _steered()

@@ -22,7 +22,7 @@ class LowFrequencies(Strategy):
 
     **Sensitivity:** of the rounded rows, exactly: at most m/sqrt k (l1) and sqrt(m/k) (l2) for m rows over k cells.
     **Error:** of the noise by linear algebra; the frequencies that are left out come on top, and no interval knows them.
-    **Reference:** Rastogi & Nath 2010; proof note workloads/efpa.
+    **Reference:** Rastogi & Nath 2010; proof note workloads/linear_queries.
 
     >>> from privet.workloads import Prefix
     >>> LowFrequencies(2).design(Prefix(8), "l2").measurements

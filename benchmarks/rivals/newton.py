@@ -113,7 +113,7 @@ class NewtonFit(OnRecords, Algorithm[Any, Any]):
     **Sensitivity:** l2: `clip_norm` for a gradient; for a direction, given the noisy gradient g, smoothness |g|/(damping
     (damping + smoothness)); both twice as much under replace.
     **Reference:** Ganesh, Haghifam, Steinke & Thakurta 2023.
-    **Proof:** docs/proofs/learn/newton.md.
+    **Proof:** benchmarks/rivals/newton.md.
     """
 
     name = "newton_fit"

@@ -137,7 +137,7 @@ def last_reach(task: Task, loss: Loss, facts: Facts) -> Sensitivity:
         if facts.step_size is None or not 0.0 < facts.step_size <= 2.0 / loss.smoothness:
             raise InvalidParameter("without a regulariser step_size must be above 0 and at most 2/smoothness")
         moved = 2 * facts.passes * lipschitz * Fraction(facts.step_size) / facts.batch
-    # what one update can lose by rounding: docs/proofs/learn/bolt_on.md
+    # what one update can lose by rounding: benchmarks/rivals/bolt_on.md
     largest = 1.0 / loss.smoothness if facts.step_size is None or facts.strength > 0.0 else facts.step_size
     each = (task.dimension + facts.batch + 32) * (
         facts.radius * (1.0 + largest * loss.smoothness) + largest * loss.lipschitz
@@ -155,7 +155,7 @@ class BoltOnFit(OnRecords, Algorithm[Any, Any]):
     **Guarantee:** that of `noise`, `Gaussian` or, for a pure guarantee, `Ball`.
     **Sensitivity:** l2, under replace: 2L/strength, or 2 passes L step_size/batch without a regulariser.
     **Reference:** Wu et al. 2017.
-    **Proof:** docs/proofs/learn/bolt_on.md.
+    **Proof:** benchmarks/rivals/bolt_on.md.
     """
 
     name = "bolt_on_fit"

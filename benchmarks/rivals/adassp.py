@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._numerics import Array
 from privet._validate import instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter, ReleaseFailed
 from privet.learn.losses import Loss, Squared
@@ -16,7 +17,6 @@ from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import check_squared, reach
 from privet.learn.solvers.exact_totals import STEPS, exact_gram
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.learn.solvers.smallest_eigenvalue import smallest_eigenvalue
 from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
 from privet.mechanisms import Algorithm, Gaussian, Mechanism
@@ -26,6 +26,8 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
 _ROUNDING = Fraction(1, 2**6)  # of two smallest eigenvalues: each is certified to half of that
 _COLUMNS = 2_000
+_UNIT = 2.0**-53
+_ABOVE = 1.0 + 2.0**-24  # what a norm in doubles misses, of up to 2,000 rows, is far less
 
 
 @final
@@ -83,7 +85,7 @@ class AdaSSPFit(OnRecords, Algorithm[Any, Any]):
     **Guarantee:** the composition of the three normal releases.
     **Sensitivity:** smallest eigenvalue 1 under both relations; Gram 1 (sqrt2 under replace); product 1 (2).
     **Reference:** Wang 2018.
-    **Proof:** docs/proofs/learn/adassp.md.
+    **Proof:** benchmarks/rivals/adassp.md.
     """
 
     name = "adassp_fit"
@@ -182,3 +184,28 @@ def largest_trace(columns: int) -> int:
     422889087
     """
     return 2**42 // (columns * (columns + 4))
+
+
+def smallest_eigenvalue(matrix: Array) -> tuple[float, float]:
+    """About the smallest eigenvalue, and how far from the exact one it can be at most, for a matrix whose entries were
+    rounded once. However the library found it, the bound is computed from what it gave: eigenvectors and eigenvalues.
+
+    **Proof:** benchmarks/rivals/adassp.md.
+
+    >>> value, miss = smallest_eigenvalue(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> bool(abs(value - 1.0) <= miss < 1e-13)
+    True
+    """
+    values, turn = np.linalg.eigh(matrix)
+    many = len(matrix)
+    gamma = (many + 4) * 2.0 * _UNIT  # of sums of so many products, in any order
+    size, length, largest = _norm(matrix), _norm(turn), float(np.abs(values).max()) * _ABOVE
+    residual = _norm(matrix @ turn - turn * values) + gamma * length * (size + largest)
+    apart = _norm(turn.T @ turn - np.eye(many)) + gamma * (length**2 + math.sqrt(many))
+    bound = residual + (size + largest) * apart + 2.0 * _UNIT * size
+    certain = math.isfinite(bound) and apart < 1.0
+    return float(values[0]), bound * _ABOVE if certain else math.inf
+
+
+def _norm(matrix: Array) -> float:
+    return float(np.linalg.norm(matrix)) * _ABOVE + 2.0**-500  # a square may leave the doubles
