@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import at_least, instance, set_frozen
+from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
@@ -67,9 +67,6 @@ class BoostedSSP(Solver):
 
     ridge: float = 0.0
 
-    def __post_init__(self) -> None:
-        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
-
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
         check_squared(task, loss)
         mu, unit = whole_mu(target, "BoostedSSP"), task.unit
@@ -124,8 +121,6 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         unit = self.task.unit
         for part, bound in (("first", reach(1, 4, unit)), ("spread", reach(2, 1, unit)), ("second", reach(1, 4, unit))):
             check_reach(part, instance(part, getattr(self, part), Gaussian).sensitivity, bound)

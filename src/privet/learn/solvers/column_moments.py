@@ -56,7 +56,6 @@ class ColumnMoments(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
         instance("noise", self.noise, Gaussian, Ball)
         if not isinstance(self.task.target, Classes | NoTarget):
             raise InvalidParameter("moments are those of classes, or of all records")

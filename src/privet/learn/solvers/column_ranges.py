@@ -45,7 +45,6 @@ class ColumnRanges(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
         if not isinstance(self.task.target, NoTarget) or self.task.centers is None or self.task.scales is None:
             raise InvalidParameter("ranges are those of columns with public bounds: give bounds=(low, high)")
         for part in (instance("low", self.low, Quantile), instance("high", self.high, Quantile)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, root_up
-from privet._validate import above, count, fraction, instance, open_fraction, set_frozen
+from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
@@ -87,13 +87,9 @@ class CoordinateDescent(Solver):
     records: float | None = None
 
     def __post_init__(self) -> None:
-        set_frozen(self, rounds=count("rounds", self.rounds, 1), clip=above("clip", self.clip, 0.0))
-        set_frozen(self, last=count("last", self.last, 1), tail=fraction("tail", self.tail))
-        if self.steps is not None:
-            set_frozen(self, steps=count("steps", self.steps, 1))
+        super().__post_init__()
         _check_rules(self.clipping, self.choice)
         instance("penalty", self.penalty, Penalty)
-        set_frozen(self, share=open_fraction("share", self.share))
         Curvatures.public(self.moments, self.records)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
@@ -192,11 +188,6 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
-        set_frozen(self, rounds=count("rounds", self.rounds, 1), steps=count("steps", self.steps, 1))
-        set_frozen(self, clip=above("clip", self.clip, 0.0), last=count("last", self.last, 1))
-        set_frozen(self, skipped=count("skipped", self.skipped, 0))
         if self.skipped >= self.steps:
             raise InvalidParameter("skipped must be below steps: of a round something has to be averaged")
         _check_rules(self.clipping, self.choice)

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, count, instance, set_frozen
+from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
@@ -43,9 +43,6 @@ class GridExponential(Solver):
 
     radius: float = 10.0
     points: int = 201
-
-    def __post_init__(self) -> None:
-        set_frozen(self, radius=above("radius", self.radius, 0.0), points=count("points", self.points, 2))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if loss.outputs != 1 or task.dimension > 2:
@@ -95,10 +92,7 @@ class GridExponentialFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
         instance("choice", self.choice, Exponential)
-        set_frozen(self, radius=above("radius", self.radius, 0.0), points=count("points", self.points, 2))
         check_reach("choice", self.choice.sensitivity, score_reach(self.task, self.model, self.radius))
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 
 from privet import accounting
 from privet._numerics import Array
-from privet._validate import above, count, instance, set_frozen
+from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
@@ -43,11 +43,6 @@ class FrankWolfe(Solver):
     steps: int = 16
     radius: float = 10.0
     clip: float | None = None
-
-    def __post_init__(self) -> None:
-        set_frozen(self, steps=count("steps", self.steps, 1), radius=above("radius", self.radius, 0.0))
-        if self.clip is not None:
-            set_frozen(self, clip=above("clip", self.clip, 0.0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         most = loss.lipschitz * float(largest_entries(task).max())
@@ -116,10 +111,6 @@ class FrankWolfeFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
-        set_frozen(self, steps=count("steps", self.steps, 1), radius=above("radius", self.radius, 0.0))
-        set_frozen(self, clip=above("clip", self.clip, 0.0))
         instance("best", self.best, Exponential)
         check_reach("best", self.best.sensitivity, sum_reach(self.task, "score"))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from privet import accounting
 from privet._numerics import Array
-from privet._validate import above, count, instance, open_fraction, set_frozen
+from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.learn.losses import Huber, Loss
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
@@ -64,9 +64,8 @@ class GreedyCoordinateDescent(Solver):
     records: float | None = None
 
     def __post_init__(self) -> None:
-        set_frozen(self, steps=count("steps", self.steps, 1), clip=above("clip", self.clip, 0.0))
+        super().__post_init__()
         instance("penalty", self.penalty, Penalty)
-        set_frozen(self, share=open_fraction("share", self.share))
         Curvatures.public(self.moments, self.records)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
@@ -152,9 +151,6 @@ class GreedyCoordinateFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
-        set_frozen(self, steps=count("steps", self.steps, 1), clip=above("clip", self.clip, 0.0))
         instance("penalty", self.penalty, Penalty)
         check_curvatures(self.curvatures, self.task)
         parts: list[tuple[str, Any, type, Sensitivity]] = [

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, at_least, count, flag, instance, set_frozen
+from privet._validate import instance
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
@@ -66,16 +66,6 @@ class NoisyGD(Solver):
     step_size: float | None = None
     strength: float = 0.0
     by_person: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("rows", "steps"):
-            if getattr(self, name) is not None:
-                set_frozen(self, **{name: count(name, getattr(self, name), 1)})
-        for name in ("clip_norm", "step_size"):
-            if getattr(self, name) is not None:
-                set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
-        set_frozen(self, strength=at_least("strength", self.strength, 0.0))
-        flag("by_person", self.by_person)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         mu = whole_mu(target, "NoisyGD")
@@ -151,17 +141,9 @@ class NoisyGDFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
         instance("noise", self.noise, Gaussian)
-        flag("by_person", self.by_person)
         if self.by_person and self.task.unit.group_size != 1:
             raise InvalidParameter("the sum of a person is one, however many records it is of: plan it for one")
-        set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0), steps=count("steps", self.steps, 1))
-        set_frozen(self, step_size=above("step_size", self.step_size, 0.0))
-        set_frozen(self, strength=at_least("strength", self.strength, 0.0), time=above("time", self.time, 0.0))
-        if self.rows is not None:
-            set_frozen(self, rows=count("rows", self.rows, 1))
         if self.counting is not None:
             instance("counting", self.counting, Gaussian)
             if self.counting.sensitivity.value < self.task.unit.group_size or self.counting.unit != self.task.unit:

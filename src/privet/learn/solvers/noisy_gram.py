@@ -42,7 +42,6 @@ class NoisyGram(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
         instance("noise", self.noise, SymmetricGaussian, Ball)
         if not isinstance(self.task.target, NoTarget):
             raise InvalidParameter("the Gram is that of rows alone: a task without target")

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count, instance, set_frozen
+from privet._validate import count, instance
 from privet.errors import InvalidParameter
 from privet.learn.problem import ArrayRecords, NoTarget, Records, Task
 from privet.learn.solvers.budget import whole_mu
@@ -50,8 +50,6 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        set_frozen(self, clusters=count("clusters", self.clusters, 1), rounds=count("rounds", self.rounds, 1))
         instance("noise", self.noise, Gaussian, Ball)
         if self.task.intercept or not isinstance(self.task.target, NoTarget):
             raise InvalidParameter("clusters are those of rows alone: a task without intercept and target")

@@ -9,7 +9,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above, at_least, count, fraction, instance, set_frozen
+from privet._validate import instance
 from privet.accounting import calibrate
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Logistic, Loss
@@ -49,13 +49,6 @@ class NoisySGD(Solver):
     clip_norm: float | None = None
     step_size: float | None = None
     strength: float = 0.0
-
-    def __post_init__(self) -> None:
-        set_frozen(self, rows=count("rows", self.rows, 1), steps=count("steps", self.steps, 1))
-        set_frozen(self, q=above("q", fraction("q", self.q), 0.0), strength=at_least("strength", self.strength, 0.0))
-        for name in ("clip_norm", "step_size"):
-            if getattr(self, name) is not None:
-                set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if target.epsilon is not None and target.delta == 0.0:
@@ -139,12 +132,7 @@ class NoisySGDFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
         instance("noise", self.noise, Gaussian)
-        set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0), steps=count("steps", self.steps, 1))
-        set_frozen(self, step_size=above("step_size", self.step_size, 0.0), rows=count("rows", self.rows, 1))
-        set_frozen(self, q=above("q", fraction("q", self.q), 0.0), strength=at_least("strength", self.strength, 0.0))
         needed = gradient_reach(self.clip_norm, Unit())
         if self.noise.sensitivity.value < needed.value or self.noise.sensitivity.unit != Unit():
             raise InvalidParameter("the noise must be made for one record that is added or removed, and this clip norm")

@@ -83,12 +83,11 @@ class ObjectivePerturbation(Solver):
     analysis: Analysis = "sharp"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.analysis not in get_args(Analysis):
             raise InvalidParameter(f"analysis must be one of {', '.join(get_args(Analysis))}")
         if self.strength is not None:
             set_frozen(self, strength=above("strength", self.strength, 0.0))
-        if self.tolerance is not None:
-            set_frozen(self, tolerance=above("tolerance", self.tolerance, 0.0))
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if loss.outputs != 1 and self.analysis != "sharp":
@@ -149,8 +148,6 @@ class _Fit(OnRecords, Mechanism[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
         check_classes(self.task, self.model)
         if self.task.unit.group_size != 1:
             raise InvalidParameter("objective perturbation is priced for persons with one record each")

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from privet.errors import InvalidParameter
 from privet.learn.problem import Task
+from privet.learn.solvers.knobs import clean_knobs
 from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.sensitivity import Sensitivity
 
@@ -19,6 +20,11 @@ class OnRecords:
     by_totals: ClassVar[bool] = False
 
     task: Task
+
+    def __post_init__(self) -> None:
+        """Fields that several plans have are cleaned here, as their names say; parts are checked by the plan itself."""
+        super().__post_init__()  # type: ignore[misc]  # of the mechanism that this is mixed into
+        clean_knobs(self)
 
     @property
     def form(self) -> Form:

@@ -126,8 +126,6 @@ class OutputFit(OnRecords, Mechanism[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
         self.task.one_margin()
         set_frozen(self, strength=above("strength", self.strength, 0.0))
         tolerance = above("tolerance", self.tolerance, 0.0)

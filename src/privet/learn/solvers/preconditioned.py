@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, at_least, count, instance, open_fraction, set_frozen
+from privet._validate import instance
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import (
     ArrayRecords,
@@ -55,13 +55,6 @@ class Preconditioned(Solver):
     step_size: float | None = None
     clip_norm: float | None = None
     strength: float = 0.0
-
-    def __post_init__(self) -> None:
-        set_frozen(self, share=open_fraction("share", self.share), steps=count("steps", self.steps, 1))
-        set_frozen(self, floor=above("floor", self.floor, 0.0), strength=at_least("strength", self.strength, 0.0))
-        for name in ("clip_norm", "step_size"):
-            if getattr(self, name) is not None:
-                set_frozen(self, **{name: above(name, getattr(self, name), 0.0)})
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         mu = whole_mu(target, "Preconditioned")
@@ -118,11 +111,6 @@ class PreconditionedFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
-        set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0), steps=count("steps", self.steps, 1))
-        set_frozen(self, floor=above("floor", self.floor, 0.0), step_size=above("step_size", self.step_size, 0.0))
-        set_frozen(self, strength=at_least("strength", self.strength, 0.0))
         for name, needed in (
             ("noise", gradient_reach(self.clip_norm, self.task.unit)),
             ("gram", gram_reach(self.task.unit)),

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet._validate import above, at_least, count, instance, set_frozen
+from privet._validate import instance
 from privet.accounting import calibrate
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.learn.losses import Logistic, Loss
@@ -52,10 +52,7 @@ class ProjectedSGD(Solver):
     strength: float = 0.0
 
     def __post_init__(self) -> None:
-        set_frozen(self, rows=count("rows", self.rows, 1), radius=above("radius", self.radius, 0.0))
-        set_frozen(self, strength=at_least("strength", self.strength, 0.0))
-        if self.steps is not None:
-            set_frozen(self, steps=count("steps", self.steps, 1))
+        super().__post_init__()
         if self.noise not in ("exact", "lecture"):
             raise InvalidParameter('noise must be "exact" or "lecture"')
 
@@ -142,11 +139,7 @@ class ProjectedSGDFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("model", self.model, Loss)
         instance("noise", self.noise, Gaussian)
-        set_frozen(self, rows=count("rows", self.rows, 1), steps=count("steps", self.steps, 1))
-        set_frozen(self, radius=above("radius", self.radius, 0.0), strength=at_least("strength", self.strength, 0.0))
         if self.task.unit != Unit("replace"):
             raise InvalidParameter('one record a step is priced under Unit("replace") alone')
         check_reach("noise", self.noise.sensitivity, gradient_reach(self.model.lipschitz, self.task.unit))

@@ -9,6 +9,7 @@ from privet._numerics import Array
 from privet._registry import Registry
 from privet.learn.losses import Loss
 from privet.learn.problem import Classes, Interval, Records, Task
+from privet.learn.solvers.knobs import clean_knobs
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee
 
@@ -20,6 +21,10 @@ class Solver(ABC):
     `plan` looks at no data. What it returns is a frozen `Mechanism` (or `Algorithm`) with price, error and JSON form that
     turns `Records` into coefficients for unit rows (`Task.unit_chunks`; `Task.raw` leads back to the units of the data).
     """
+
+    def __post_init__(self) -> None:
+        """Knobs that several solvers have are cleaned here, as their names say."""
+        clean_knobs(self)
 
     @abstractmethod
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import at_least, flag, instance, set_frozen
+from privet._validate import instance
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import ArrayRecords, Interval, Records, Task
@@ -53,8 +53,7 @@ class SufficientStatistics(Solver):
     penalty: Penalty = NO_PENALTY
 
     def __post_init__(self) -> None:
-        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
-        flag("by_person", self.by_person)
+        super().__post_init__()
         instance("penalty", self.penalty, Penalty)
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Any]":
@@ -96,12 +95,9 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
         instance("penalty", self.penalty, Penalty)
-        flag("by_person", self.by_person)
         if self.by_person and self.task.unit.group_size != 1:
             raise InvalidParameter("the sum of a person is one, however many records it is of: plan it for one")
-        set_frozen(self, ridge=at_least("ridge", self.ridge, 0.0))
         instance("noise", self.noise, SymmetricGaussian, Ball)
         needed = reach(*_SQUARED_REACH, self.task.unit)
         if isinstance(self.noise, Ball):

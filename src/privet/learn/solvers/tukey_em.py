@@ -126,9 +126,7 @@ class TukeyFit(OnRecords, Mechanism[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
         set_frozen(self, epsilon=above("epsilon", self.epsilon, 0.0), delta=open_fraction("delta", self.delta))
-        set_frozen(self, models=count("models", self.models, 4), least=count("least", self.least, 1))
         if self.epsilon > 1e4:
             raise InvalidParameter("epsilon must be at most 10,000")
         if self.delta >= 0.5 or self.models > _MOST_MODELS or not self.least <= self.models // 2:
