@@ -93,6 +93,35 @@ def import_graph(modules: tuple[Module, ...]) -> dict[str, set[str]]:
     return {module.name: imports_of(module, names) for module in modules}
 
 
+def resolved_graph(modules: tuple[Module, ...]) -> dict[str, set[str]]:
+    """As `import_graph`, with a name that is imported through a face counted as one of the file that defines it: a face is
+    a list of such imports, and a reader of the name goes on there.
+    """
+    names = frozenset(module.name for module in modules)
+    listed = {
+        (face.name, alias.asname or alias.name): (absolute_origin(face, node), alias.name)
+        for face in modules
+        if face.is_package
+        for node in run_time_nodes(face.tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    def home(origin: str, name: str) -> str:
+        while f"{origin}.{name}" not in names and (origin, name) in listed:
+            origin, name = listed[origin, name]
+        return f"{origin}.{name}" if f"{origin}.{name}" in names else origin
+
+    graph = {module.name: imports_of(module, names) for module in modules}
+    for module in modules:
+        for node in run_time_nodes(module.tree):
+            if isinstance(node, ast.ImportFrom):
+                origin = absolute_origin(module, node)
+                graph[module.name] -= {origin}
+                graph[module.name] |= {home(origin, alias.name) for alias in node.names} & names - {module.name}
+    return graph
+
+
 @cache
 def ordered_subrooms() -> dict[str, set[str]]:
     """Per room, the files and sub-rooms that an import-linter `layers` contract puts in order."""

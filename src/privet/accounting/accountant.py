@@ -11,7 +11,7 @@ from privet._calls import price_of
 from privet._validate import at_least, fraction
 from privet.accounting.bound import Bound
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy import PrivacyLoss
 
 _LEAST_DELTA = 1e-290
 _LEAST_PROVED = 1e-300

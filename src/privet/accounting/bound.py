@@ -9,7 +9,7 @@ from privet._amount import Amount, is_number
 from privet._markup import facts
 from privet._numerics import TINY
 from privet.errors import InternalError, InvalidParameter, NoGuarantee
-from privet.privacy.unit import Unit
+from privet.privacy import Unit
 
 _LOOSE = 0.05  # share of the upper end from which on a printed bound says that it is wide
 

@@ -15,11 +15,7 @@ from privet.accounting.pld.accountant import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.zcdp import Zcdp
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy.composed import Composed, Repeated
-from privet.privacy.gaussian import GaussianLoss
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.poisson_sampled import PoissonSampled
-from privet.privacy.variable import DIRECTIONS
+from privet.privacy import DIRECTIONS, Composed, GaussianLoss, PoissonSampled, PrivacyLoss, Repeated
 
 _NARROW = 0.02
 _FINE_STEPS = 10_000_000  # up to here the grid is as fine as its tolerance asks

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privet import noise
-from privet.accounting.tradeoff import tradeoff
+from privet.accounting import tradeoff
 from privet.audit.claim import Claim, as_claim
 from privet.audit.neighbours import Neighbours, Numbers, Pairs, doubt_of, pairs_for, stratum_of
 from privet.audit.search import CUT, KINDS, Marks, Strain, read, reusable

@@ -25,10 +25,8 @@ from privet._calls import door
 from privet._markup import Shown
 from privet.audit.tape import Asked, Recorded, Replayed
 from privet.audit.watch import Ending, differing, run_watched, text_of
-from privet.mechanisms import Algorithm, Mechanism, Release, Sensitivity
+from privet.mechanisms import STREAM, Algorithm, Mechanism, Release, Sensitivity, observed
 from privet.mechanisms.here import here
-from privet.mechanisms.mechanism import STREAM
-from privet.mechanisms.payment import observed
 from privet.noise import Seeded, uniform_int
 
 Lane = tuple[int, ...]

@@ -14,7 +14,7 @@ from privet import noise
 from privet._calls import door
 from privet._numerics import Array
 from privet._validate import above, count, fraction, open_fraction
-from privet.accounting.tradeoff import tradeoff
+from privet.accounting import tradeoff
 from privet.audit.claim import Claim, as_claim, delta_of
 from privet.audit.coins import Coins
 from privet.audit.counts import Counts, Guesses

@@ -16,7 +16,7 @@ from privet.cli.output import print_json, progress, stoppable
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from privet.queries.answer import Answer
+    from privet.queries import Answer
 
 table_app = Commands(name="table", no_args_is_help=True, help="Describe a table, once, before it is asked.")
 app.add_typer(table_app)

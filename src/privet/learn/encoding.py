@@ -10,7 +10,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.tables.columns import Bool, Category, Column, Float, Int
+from privet.tables import Bool, Category, Column, Float, Int
 
 
 class Encoded(NamedTuple):

@@ -12,8 +12,7 @@ from privet.learn.encoding import Encoding
 from privet.learn.estimators import FitPrivacy, PrivateEstimator
 from privet.privacy import Guarantee, PrivacyLoss
 from privet.privacy.serial import from_dict
-from privet.tables.person import Rows
-from privet.tables.schema import read_schema, write_schema
+from privet.tables import Rows, read_schema, write_schema
 
 _FORM = "privet-model/1"
 _LEFT_OUT = {"ledger", "source", "unit", "solver"}  # who paid and how is told by privacy_

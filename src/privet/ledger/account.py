@@ -8,14 +8,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from privet._numerics import bisect, bracket
+from privet.accounting import Filter, FilterState, Odometer
+from privet.accounting.filters import Balance, OdometerState, Offers, Sums, point_at, settle, sums_after
 from privet.accounting.filters.amounts import Amount, add, to_amount
-from privet.accounting.filters.filter import Balance, Filter, FilterState, Offers, Sums, settle, sums_after
-from privet.accounting.filters.odometer import Odometer, OdometerState
-from privet.accounting.filters.points import point_at
 from privet.errors import BudgetExceeded, InvalidParameter, LedgerTampered, NoGuarantee
-from privet.privacy.approx import ApproxLoss
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.unit import Unit, same_unit
+from privet.privacy import ApproxLoss, PrivacyLoss, Unit, same_unit
 
 
 def plain_sums(sums: Sums) -> list[list[str]]:

@@ -5,26 +5,22 @@ from typing import Any
 
 from privet._calls import door
 from privet._validate import at_least, open_fraction, set_frozen
-from privet.accounting.filters.any_of import AnyOf, basic_or_zcdp, basic_zcdp_or_gdp
-from privet.accounting.filters.filter import Filter, Rule
-from privet.accounting.filters.odometer import Odometer
-from privet.accounting.filters.rules import (
+from privet.accounting import (
     AdvancedFilter,
-    ApproxGdpFilter,
+    AnyOf,
     BasicFilter,
+    Filter,
+    Gdp,
     GdpFilter,
+    Odometer,
     RdpFilter,
+    Zcdp,
     ZcdpFilter,
+    basic_or_zcdp,
 )
-from privet.accounting.filters.slots import SlotsFilter
-from privet.accounting.filters.statements import MuFilter, RhoFilter
-from privet.accounting.gdp import Gdp
-from privet.accounting.zcdp import Zcdp
+from privet.accounting.filters import ApproxGdpFilter, MuFilter, RhoFilter, Rule, SlotsFilter, basic_zcdp_or_gdp
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered, PrivetError
-from privet.privacy.gdp import GdpLoss
-from privet.privacy.guarantee import Guarantee
-from privet.privacy.serial import from_json, to_json
-from privet.privacy.zcdp import ZcdpLoss
+from privet.privacy import GdpLoss, Guarantee, ZcdpLoss, from_json, to_json
 
 _RULES: dict[str, type[Rule]] = {
     "basic": BasicFilter,

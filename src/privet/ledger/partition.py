@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 from privet._validate import count, set_frozen
-from privet.accounting.filters.filter import Sums
+from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, MixedUnits
 from privet.ledger.account import add_sums, largest, minus_sums, total_sums
 from privet.ledger.entry import clean_name
-from privet.privacy.grouped import to_replace
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.unit import Unit, same_unit
+from privet.privacy import PrivacyLoss, Unit, same_unit, to_replace
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from privet._cache import kept_property
-from privet.accounting.filters.filter import Filter, Sums
-from privet.accounting.filters.odometer import Odometer
+from privet.accounting import Filter, Odometer
+from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, LedgerError, LedgerTampered
 from privet.ledger.account import Account, FilterAccount, OdometerAccount, read_sums
 from privet.ledger.anchor import is_signed
 from privet.ledger.budget import Budget, odometer_from_dict
 from privet.ledger.entry import DATASET, SIGNED, Entry, canonical
 from privet.ledger.partition import Part, Partition
-from privet.privacy.unit import Unit
+from privet.privacy import Unit
 
 
 class Analyst(NamedTuple):

@@ -9,19 +9,14 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from privet._markup import Shown, facts, grid
-from privet.accounting.bound import Bound
-from privet.accounting.filters.filter import Sums
-from privet.accounting.tightest import epsilon
+from privet.accounting import Bound, epsilon
+from privet.accounting.filters import Sums
 from privet.errors import NoGuarantee, UnknownName
 from privet.ledger.account import Account
 from privet.ledger.entry import DATASET
 from privet.ledger.policy import Policy, read_balance, scope_of
 from privet.ledger.store import Store
-from privet.privacy.composed import Composed, Repeated
-from privet.privacy.grouped import to_replace
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.parallel import Parallel
-from privet.privacy.serial import from_json
+from privet.privacy import Composed, Parallel, PrivacyLoss, Repeated, from_json, to_replace
 
 if TYPE_CHECKING:
     from privet.ledger.session import Tip

@@ -21,9 +21,8 @@ from privet.ledger.requests import Asked, Reservation, priced, same_request, sto
 from privet.ledger.running import Within, check_input, opened_stream, payment_of, run as run_paid, run_unwritten
 from privet.ledger.session import SOFTWARE, Said, Session, check_hash
 from privet.ledger.slices import Mark, Slices, slice_key, written_slices
-from privet.mechanisms import Release
+from privet.mechanisms import STREAM, Release
 from privet.mechanisms.blocks import composed
-from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import Payer
 from privet.privacy import PrivacyLoss, to_json
 

@@ -29,9 +29,8 @@ from privet.ledger.session import Tip, Writing
 from privet.ledger.slices import slices_of
 from privet.ledger.store import Store
 from privet.ledger.values import loaded
-from privet.mechanisms import BlockAlgorithm, Outside, Release
+from privet.mechanisms import STREAM, BlockAlgorithm, Outside, Release
 from privet.mechanisms.blocks import composed
-from privet.mechanisms.mechanism import STREAM
 from privet.mechanisms.payment import Payer
 from privet.mechanisms.stored import unpack
 from privet.privacy import PrivacyLoss, Promise, Unit

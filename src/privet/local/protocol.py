@@ -10,9 +10,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidData, SerialisationError
-from privet.mechanisms.estimate import Estimate
-from privet.mechanisms.mechanism import Source, registered_mechanisms
-from privet.mechanisms.release import Release
+from privet.mechanisms import Estimate, Release, Source, registered_mechanisms
 
 _NO_PROTOCOL = "this text is no protocol of privet.local"
 _PAYLOAD = "the payload does not consist of whole reports of this protocol"

@@ -15,6 +15,7 @@ from privet.mechanisms.error_bar import ErrorBar as ErrorBar
 from privet.mechanisms.estimate import Estimate as Estimate
 from privet.mechanisms.exponential import Exponential as Exponential
 from privet.mechanisms.families.additive import AdditiveMechanism as AdditiveMechanism
+from privet.mechanisms.families.records import row_sensitivity as row_sensitivity
 from privet.mechanisms.families.response import ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
 from privet.mechanisms.form import (
@@ -39,13 +40,16 @@ from privet.mechanisms.krr import KRR as KRR
 from privet.mechanisms.laplace import Laplace as Laplace
 from privet.mechanisms.least_noise import least_noise as least_noise
 from privet.mechanisms.mechanism import (
+    STREAM as STREAM,
     Example as Example,
     Mechanism as Mechanism,
+    Source as Source,
     register as register,
     registered_mechanisms as registered_mechanisms,
 )
 from privet.mechanisms.noisy_max import NoisyMax as NoisyMax
 from privet.mechanisms.noisy_max_gap import NoisyMaxGap as NoisyMaxGap
+from privet.mechanisms.payment import observed as observed
 from privet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
 from privet.mechanisms.propose_test_release import (
     ProposeTestRelease as ProposeTestRelease,
@@ -72,6 +76,7 @@ from privet.mechanisms.stored import (
     storable as storable,
     storable_kinds as storable_kinds,
 )
+from privet.mechanisms.target import pure_scale as pure_scale, scale_for as scale_for, smallest_scale as smallest_scale
 from privet.mechanisms.top_k import TopK as TopK
 from privet.mechanisms.vector_mean import VectorMean as VectorMean
 from privet.mechanisms.vector_sum import VectorSum as VectorSum

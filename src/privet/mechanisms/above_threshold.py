@@ -24,8 +24,7 @@ from privet.mechanisms.mechanism import STREAM, Example, Mechanism, Source, regi
 from privet.mechanisms.repeats import epsilon_of_repeats
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.mechanisms.target import root_of_falling, scale_for
-from privet.noise import Grid
-from privet.noise.steps import whole_steps
+from privet.noise import Grid, whole_steps
 from privet.privacy import (
     AboveThresholdLoss,
     Composed,

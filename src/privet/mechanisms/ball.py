@@ -16,7 +16,7 @@ from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.laplace_scale import LaplaceScale
 from privet.mechanisms.families.values import Numbers
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.noise.steps import Steps
+from privet.noise import Steps
 from privet.privacy import Guarantee, Unit
 
 _CELLS = 600  # of the law of the spread, when an error bar is computed

@@ -20,10 +20,8 @@ from privet.mechanisms.payment import pay, refuse_unpaid_runs
 from privet.mechanisms.release import Release
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.mechanisms.whole import note_insecure
-from privet.noise.entropy import Source as _Source
-from privet.privacy.guarantee import Guarantee, spelt_out
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.unit import Unit, a_unit
+from privet.noise import Source as _Source
+from privet.privacy import Guarantee, PrivacyLoss, Unit, a_unit, spelt_out
 
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -17,8 +17,7 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.selection import SelectionMechanism
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.mechanism import Example, Source, register
-from privet.noise import Grid
-from privet.noise.steps import whole_steps
+from privet.noise import Grid, whole_steps
 from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity

@@ -17,8 +17,7 @@ from privet.mechanisms.families.columns import moment
 from privet.mechanisms.families.record_values import Missing, admit_records, clean_records, missing_note, public_missing
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.target import scale_for, smallest_scale
-from privet.privacy import ExponentialLoss, Guarantee, Promise, Unit
-from privet.privacy.unit import as_unit
+from privet.privacy import ExponentialLoss, Guarantee, Promise, Unit, as_unit
 
 _POINTS = 2**16  # of the default grid
 _DENOMINATOR = 10**6  # of q; scores are then whole numbers that doubles hold

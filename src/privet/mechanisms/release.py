@@ -16,9 +16,7 @@ from privet.errors import InvalidCall, InvalidParameter, MixedUnits, NoGuarantee
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
 from privet.mechanisms.stored import LARGEST_INLINE, Outside, packed, read, size_of, unpack, written
-from privet.privacy.composed import Composed
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.serial import from_json, to_json
+from privet.privacy import Composed, PrivacyLoss, from_json, to_json
 
 Out = TypeVar("Out")
 _VERSION = 1

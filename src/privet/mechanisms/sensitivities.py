@@ -10,8 +10,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.records import row_sensitivity
 from privet.mechanisms.sensitivity import Norm, Sensitivity
-from privet.privacy import Unit
-from privet.privacy.unit import as_unit
+from privet.privacy import Unit, as_unit
 
 
 def count_sensitivity(*, norm: Norm, unit: Unit | None = None, max_rows: int = 1) -> Sensitivity:

@@ -8,7 +8,7 @@ from privet._calls import door
 from privet._numerics import exact
 from privet._validate import above, finite, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy.unit import Unit, as_unit
+from privet.privacy import Unit, as_unit
 
 Norm = Literal["l1", "l2", "score"]
 

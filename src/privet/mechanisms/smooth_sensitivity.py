@@ -24,8 +24,7 @@ from privet.mechanisms.families.record_values import (
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.target import smallest_scale
 from privet.noise import Grid
-from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
-from privet.privacy.unit import as_unit
+from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit, as_unit
 
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
 _SLACK = 2.0**-42  # covers the rounding of the smooth sensitivity, computed in doubles

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from privet._numerics import bisect, bracket, down, minimise, round_up, up
 from privet.errors import Unreachable
-from privet.privacy.guarantee import Guarantee
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy import Guarantee, PrivacyLoss
 
 _LEAST, _MOST = 1e-50, 1e50  # scales that are looked at
 _PLACES = (-1.2, 0.0, 1.2, 2.4, 3.6, 4.8, 6.0, 7.2, 8.4, 9.6, 10.8)  # of orders, in logarithms of order - 1

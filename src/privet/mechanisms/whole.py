@@ -6,7 +6,7 @@ from typing import final
 
 from privet.errors import NotPrivate
 from privet.mechanisms.here import changed, here
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy import PrivacyLoss
 
 Rule = Callable[[Sequence[PrivacyLoss]], PrivacyLoss]
 

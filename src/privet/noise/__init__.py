@@ -30,12 +30,14 @@ from privet.noise.negative_binomial import (
     logarithmic as logarithmic,
     truncated_negative_binomial as truncated_negative_binomial,
 )
+from privet.noise.parameters import LARGEST_SCALE as LARGEST_SCALE
 from privet.noise.permutation import permutation as permutation
 from privet.noise.poisson import poisson as poisson
 from privet.noise.rounded_cauchy import rounded_cauchy as rounded_cauchy
 from privet.noise.rounded_gaussian import rounded_gaussian as rounded_gaussian
 from privet.noise.rounded_laplace import rounded_laplace as rounded_laplace
 from privet.noise.rounded_staircase import rounded_staircase as rounded_staircase
+from privet.noise.steps import Steps as Steps, whole_steps as whole_steps
 from privet.noise.subsets import fixed_subset as fixed_subset, poisson_subset as poisson_subset
 from privet.noise.uniform_int import uniform_int as uniform_int
 

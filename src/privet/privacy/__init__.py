@@ -50,8 +50,15 @@ from privet.privacy.softmax_perturbation import SoftmaxPerturbationLoss as Softm
 from privet.privacy.staircase import StaircaseLoss as StaircaseLoss
 from privet.privacy.tree_aggregation import TreeAggregationLoss as TreeAggregationLoss
 from privet.privacy.truncated_sampled import TruncatedPoissonSampled as TruncatedPoissonSampled
-from privet.privacy.unit import Relation as Relation, Unit as Unit
+from privet.privacy.unit import (
+    Relation as Relation,
+    Unit as Unit,
+    a_unit as a_unit,
+    as_unit as as_unit,
+    same_unit as same_unit,
+)
 from privet.privacy.variable import (
+    DIRECTIONS as DIRECTIONS,
     AtomicVariable as AtomicVariable,
     Direction as Direction,
     LossVariable as LossVariable,

@@ -10,7 +10,8 @@ from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.queries.family import Family, Noisy, Want
 from privet.queries.reading import Read
-from privet.tables.columns import Column, known_column
+from privet.tables import Column
+from privet.tables.columns import known_column
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -17,8 +17,7 @@ from privet.errors import InvalidParameter
 from privet.queries.aggregate import Aggregate, AggregateExample, column_name, register, spelt
 from privet.queries.family import Family, Noisy, Want
 from privet.queries.reading import Read, count_of, deviation_of, mean_of, span_of, sum_of, sum_radius
-from privet.tables.columns import Column
-from privet.tables.expressions import Condition
+from privet.tables import Column, Condition
 
 
 @final

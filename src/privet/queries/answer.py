@@ -7,7 +7,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.mechanisms.stored import storable
+from privet.mechanisms import storable
 
 _SHOWN = 20
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.tables import expressions as tree
-from privet.tables.columns import Category, Column, Float
-from privet.tables.plan import Node
+from privet.tables import Category, Column, Float, Node, expressions as tree
 
 _MOST = 200_000
 _MOST_CONDITIONS = 20

@@ -8,20 +8,13 @@ import numpy as np
 
 from privet._validate import items, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, DiscreteLaplace, Example
-from privet.mechanisms.form import Form, Record
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Form, Record, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 from privet.queries.aggregates import Count, CountPersons
 from privet.queries.measured import compiled
 from privet.queries.question import TableAlgorithm
 from privet.queries.table_answers import TableAnswers
-from privet.tables.bounded import Bounded
-from privet.tables.columns import Category
-from privet.tables.data import Data
-from privet.tables.keys import KeySet
-from privet.tables.person import Person
-from privet.tables.plan import Source as PrivateSource
+from privet.tables import Bounded, Category, Data, KeySet, Person, Source as PrivateSource
 
 
 @final

@@ -11,7 +11,7 @@ from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.batch_answers import BatchAnswers
 from privet.queries.question import TableQuestion
-from privet.tables.data import Data
+from privet.tables import Data
 
 _ROUNDS = 2
 Split = Callable[[list[float]], tuple[Guarantee, ...]]

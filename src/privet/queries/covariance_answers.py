@@ -11,21 +11,24 @@ import numpy as np
 from privet._numerics import Array, root_up, special
 from privet._validate import flag, instance, items, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Gaussian, Sensitivity
-from privet.mechanisms.form import Form, Kept
-from privet.mechanisms.mechanism import Mechanism, Source, register
-from privet.mechanisms.stored import storable
+from privet.mechanisms import (
+    Algorithm,
+    DiscreteLaplace,
+    Example,
+    Form,
+    Gaussian,
+    Kept,
+    Mechanism,
+    Sensitivity,
+    Source,
+    register,
+    storable,
+)
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.queries.intervals import spread
 from privet.queries.measured import tick_of
 from privet.queries.question import TableAlgorithm
-from privet.tables.bounded import Bounded, Cell, Term, Ticks
-from privet.tables.columns import Int
-from privet.tables.data import Data
-from privet.tables.expressions import Ref
-from privet.tables.keys import KeySet
-from privet.tables.person import Rows
-from privet.tables.plan import Node, Source as PrivateSource
+from privet.tables import Bounded, Cell, Data, Int, KeySet, Node, Ref, Rows, Source as PrivateSource, Term, Ticks
 
 CONFIDENCE = 0.95
 

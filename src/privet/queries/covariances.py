@@ -12,10 +12,8 @@ from privet.privacy import PrivacyLoss, Promise
 from privet.queries.covariance_answers import CONFIDENCE, CovarianceAnswers, Design, design_of
 from privet.queries.intervals import spread
 from privet.queries.question import TableQuestion
-from privet.tables.bounded import Bounded
+from privet.tables import Bounded, Data, Node
 from privet.tables.columns import known_column
-from privet.tables.data import Data
-from privet.tables.plan import Node
 
 _MOST_COLUMNS = 50
 

@@ -13,11 +13,21 @@ from privet import noise
 from privet._numerics import Array, round_up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
-from privet.mechanisms import ErrorBar, Example, Mechanism
+from privet.mechanisms import (
+    Anything,
+    ErrorBar,
+    Example,
+    Form,
+    ListOf,
+    Mechanism,
+    Numbers,
+    Record,
+    Source,
+    pure_scale,
+    register,
+    scale_for,
+)
 from privet.mechanisms.families.integer import integer_scale
-from privet.mechanisms.form import Anything, Form, ListOf, Numbers, Record
-from privet.mechanisms.mechanism import Source, register
-from privet.mechanisms.target import pure_scale, scale_for
 from privet.privacy import ApproxLoss, Composed, DiscreteLaplaceLoss, Guarantee, PrivacyLoss, Promise, Unit, to_replace
 from privet.queries.intervals import radius
 

@@ -2,13 +2,26 @@
 
 from typing import Any
 
-from privet.tables import expressions as tree
-from privet.tables.bounded import Bounded
-from privet.tables.columns import Bool, Category, Date, Float, Int
+from privet.tables import (
+    Bool,
+    Bounded,
+    Category,
+    Date,
+    Derive,
+    Float,
+    Int,
+    Linked,
+    Node,
+    Person,
+    PersonJoin,
+    PublicJoin,
+    Source,
+    Union,
+    Where,
+    expressions as tree,
+)
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.emit import Emitter
-from privet.tables.person import Person
-from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import Reading
 
 

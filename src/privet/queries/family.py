@@ -9,8 +9,8 @@ import numpy as np
 from privet._numerics import Array
 from privet.mechanisms import Sensitivity
 from privet.privacy import Unit
-from privet.tables.bounded import Aggregates
-from privet.tables.reach import Reach, root
+from privet.tables import Aggregates, Reach
+from privet.tables.reach import root
 from privet.workloads.families.noise_law import Kind
 
 

@@ -14,29 +14,40 @@ from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import above, finite, flag, fraction, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Sensitivity, TopK
-from privet.mechanisms.form import Form, Kept, ListOf, OneOf
-from privet.mechanisms.mechanism import Source, register
-from privet.mechanisms.stored import storable
+from privet.mechanisms import (
+    Algorithm,
+    Example,
+    Form,
+    Kept,
+    ListOf,
+    OneOf,
+    Sensitivity,
+    Source,
+    TopK,
+    register,
+    storable,
+)
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.queries.answer import Answer
 from privet.queries.question import TableAlgorithm
 from privet.queries.reading import counted
 from privet.queries.table_answers import key_array
-from privet.tables.bounded import Bounded
-from privet.tables.columns import Category, Float, day_number
-from privet.tables.data import Data
-from privet.tables.expressions import Both, Compare, Pattern, Ref
-from privet.tables.keys import KeySet
-from privet.tables.person import Rows
-from privet.tables.plan import Derive, Source as PrivateSource
-from privet.workloads.answers import Answers
-from privet.workloads.estimate import Estimate
-from privet.workloads.linear_queries import LinearQueries
-from privet.workloads.marginals import Marginals
-from privet.workloads.range_queries import RangeQueries
-from privet.workloads.rows import Rows as Matrix
-from privet.workloads.workload import Workload
+from privet.tables import (
+    Both,
+    Bounded,
+    Category,
+    Compare,
+    Data,
+    Derive,
+    Float,
+    KeySet,
+    Pattern,
+    Ref,
+    Rows,
+    Source as PrivateSource,
+)
+from privet.tables.columns import day_number
+from privet.workloads import Answers, Estimate, LinearQueries, Marginals, RangeQueries, Rows as Matrix, Workload
 
 _FACTOR = (
     2.15  # deviations that hold a sum of Laplace or normal noise with probability .95: a single Laplace needs 2.12

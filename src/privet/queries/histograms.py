@@ -12,16 +12,12 @@ from privet.queries.atoms import possible_patterns
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.quantile_part import bin_count, binned
 from privet.queries.question import TableQuestion
-from privet.tables.bounded import Bounded
-from privet.tables.columns import Float, known_column
-from privet.tables.data import Data
-from privet.tables.expressions import Condition, Pattern
-from privet.tables.keys import KeySet, all_keys
-from privet.tables.plan import Derive, Node, in_one_group
-from privet.workloads import AllRanges, Marginals, Prefix, Rows
-from privet.workloads.design import NoiseNorm
-from privet.workloads.plan import Plan, candidates, make_plan
-from privet.workloads.workload import Workload
+from privet.tables import Bounded, Condition, Data, Derive, Float, KeySet, Node, Pattern
+from privet.tables.columns import known_column
+from privet.tables.keys import all_keys
+from privet.tables.plan import in_one_group
+from privet.workloads import AllRanges, Marginals, NoiseNorm, Plan, Prefix, Rows, Workload
+from privet.workloads.plan import candidates, make_plan
 
 _PATTERN = "(pattern)"
 _BINS = 4096

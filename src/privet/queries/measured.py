@@ -6,11 +6,7 @@ from typing import NamedTuple
 from privet.errors import InvalidParameter
 from privet.queries.aggregate import Aggregate
 from privet.queries.family import Family
-from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
-from privet.tables.columns import Column, Float
-from privet.tables.expressions import Ref
-from privet.tables.keys import KeySet
-from privet.tables.plan import Node
+from privet.tables import Bounded, Cell, Column, Float, KeySet, Node, Ref, Signed, Term, Ticks
 
 _FINE, _COARSE = 2**20, 2**15  # steps of a column whose sums, and whose sums of squares, are taken
 

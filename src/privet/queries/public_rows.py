@@ -6,7 +6,7 @@ from typing import Any
 
 from privet._validate import items
 from privet.errors import InvalidParameter
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables import Bool, Category, Column, Date, Float, Int, Text
 
 
 def public_rows(given: Any) -> dict[str, list[Any]]:

@@ -10,11 +10,8 @@ from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms import Exponential
 from privet.queries.aggregates import Quantile
-from privet.tables.bounded import Aggregates, Bounded
-from privet.tables.columns import Column, Date, Float
-from privet.tables.expressions import Bin, Ref
-from privet.tables.keys import KeySet
-from privet.tables.plan import Derive, Node, in_groups
+from privet.tables import Aggregates, Bin, Bounded, Column, Date, Derive, Float, KeySet, Node, Ref
+from privet.tables.plan import in_groups
 
 MOST_BINS = 4096
 _MOST_ASKED = 2**20  # bins that a caller may ask for: each is a key

@@ -12,8 +12,7 @@ from privet._markup import Shown
 from privet._numerics import bisect
 from privet._validate import above, count as whole_count, open_fraction
 from privet.errors import InvalidParameter, NoGuarantee, PrivetError
-from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Sensitivity
-from privet.mechanisms.mechanism import Mechanism
+from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Mechanism, Sensitivity
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.aggregate import Aggregate
 from privet.queries.aggregates import Count, Quantile
@@ -25,12 +24,9 @@ from privet.queries.measured import Compiled, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
 from privet.queries.question import TableQuestion
 from privet.queries.table_answers import TableAnswers
-from privet.tables.bounded import Bounded
-from privet.tables.columns import Float, is_unicode
-from privet.tables.data import Data
-from privet.tables.keys import KeySet
-from privet.tables.plan import Node
-from privet.workloads.design import NoiseNorm
+from privet.tables import Bounded, Data, Float, KeySet, Node
+from privet.tables.columns import is_unicode
+from privet.workloads import NoiseNorm
 from privet.workloads.families.noise_law import Kind
 
 _KEYS_SHARE = 0.5  # of delta, where noise needs some too

@@ -8,11 +8,11 @@ from abc import ABC, abstractmethod
 from typing import Any, Unpack
 
 from privet.errors import InvalidData
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Source
 from privet.privacy import Promise, Unit
 from privet.queries.explain import explained_plan
-from privet.tables.bounded import Aggregates, Bounded
-from privet.tables.data import Data, drawn_salts
+from privet.tables import Aggregates, Bounded, Data
+from privet.tables.data import drawn_salts
 
 
 class TableQuestion(ABC):

@@ -8,7 +8,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.queries.family import Family, Noisy
 from privet.queries.intervals import radius, ratio_interval
-from privet.tables.columns import Column, Float
+from privet.tables import Column, Float
 
 
 class Read(NamedTuple):

@@ -16,9 +16,8 @@ from privet.queries import aggregates as ask
 from privet.queries.aggregate import Aggregate, spellings
 from privet.queries.public_rows import public_column, public_rows
 from privet.queries.sql_words import KEYWORDS, REMEDIES, Token, Words
-from privet.tables.columns import Bool, Column
-from privet.tables.expressions import Both, Compare, CompareColumns, Condition, Either, IsIn, IsMissing, Negated, Ref
-from privet.tables.person import Person
+from privet.tables import Bool, Both, Column, Compare, Condition, Person, Ref
+from privet.tables.expressions import CompareColumns, Either, IsIn, IsMissing, Negated
 
 _DEEPEST, _MOST_CONDITIONS, _MOST_VALUES = 40, 200, 1_000
 _COMPARED: dict[str, Any] = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}

@@ -26,14 +26,30 @@ from privet.queries.quantile_part import bin_count
 from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of, plain_number
 from privet.queries.sql import query_of
-from privet.tables.columns import Column, Date, Float, as_columns, plain_value
-from privet.tables.data import Data
+from privet.tables import (
+    Bin,
+    Column,
+    Data,
+    Date,
+    Derive,
+    Float,
+    KeySet,
+    Linked,
+    Node,
+    Person,
+    PersonJoin,
+    PublicJoin,
+    Ref,
+    Rows,
+    Source,
+    Union,
+    Where,
+    write_schema,
+)
+from privet.tables.columns import as_columns, plain_value
 from privet.tables.engines import check_settings
-from privet.tables.expressions import Bin, Ref
-from privet.tables.keys import KeySet, all_keys
-from privet.tables.person import Person, Rows
-from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
-from privet.tables.schema import read_schema_file, write_schema
+from privet.tables.keys import all_keys
+from privet.tables.schema import read_schema_file
 
 
 @door

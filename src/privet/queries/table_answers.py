@@ -10,9 +10,18 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gaussian
-from privet.mechanisms.form import Form, Kept
-from privet.mechanisms.mechanism import Mechanism, Source, register
+from privet.mechanisms import (
+    Algorithm,
+    DiscreteLaplace,
+    ErrorBar,
+    Example,
+    Form,
+    Gaussian,
+    Kept,
+    Mechanism,
+    Source,
+    register,
+)
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
 from privet.queries.aggregate import Aggregate
 from privet.queries.aggregates import Count, CountPersons, Mean
@@ -24,12 +33,19 @@ from privet.queries.measured import compiled, family_of
 from privet.queries.quantile_part import QuantilePart
 from privet.queries.question import TableAlgorithm
 from privet.queries.reading import Read, counted
-from privet.tables.bounded import Aggregates, Bounded
-from privet.tables.columns import Category, Column, Int, Text
-from privet.tables.data import Data
-from privet.tables.keys import KeySet
-from privet.tables.person import Person, Rows
-from privet.tables.plan import Source as PrivateSource
+from privet.tables import (
+    Aggregates,
+    Bounded,
+    Category,
+    Column,
+    Data,
+    Int,
+    KeySet,
+    Person,
+    Rows,
+    Source as PrivateSource,
+    Text,
+)
 from privet.workloads.families.noise_law import Kind
 
 _CONFIDENCE = 0.95

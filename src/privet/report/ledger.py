@@ -12,12 +12,8 @@ from privet import _markup as markup
 from privet._calls import door
 from privet._markup import Shown
 from privet.errors import InvalidParameter
-from privet.ledger.history import Event
-from privet.ledger.ledger import Ledger
-from privet.ledger.reading import Explanation, Standing
-from privet.privacy.gaussian import GaussianLoss
-from privet.privacy.laplace import LaplaceLoss
-from privet.privacy.unit import Unit
+from privet.ledger import Event, Explanation, Ledger, Standing
+from privet.privacy import GaussianLoss, LaplaceLoss, Unit
 from privet.report.figure import Figure, accent, label, muted, new_figure, title
 from privet.report.numbers import percent_up, plain, round_down, round_up
 from privet.report.price import describe

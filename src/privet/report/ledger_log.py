@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from privet.ledger.history import Event
-from privet.ledger.ledger import Ledger
+from privet.ledger import Event, Ledger
 from privet.report.numbers import plain, round_up
 from privet.report.price import describe
 

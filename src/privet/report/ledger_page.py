@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from privet.errors import LedgerTampered
-from privet.ledger.ledger import Ledger
+from privet.ledger import Ledger
 from privet.report.figure import accent, muted, strong
 from privet.report.ledger import LedgerStatus, ledger_status
 from privet.report.ledger_log import LogRow, ledger_log

@@ -10,8 +10,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.report.figure import PALETTE, Figure, accent, label, new_figure, strong, title
-from privet.workloads import Answers, Cells, Hierarchical, LinearQueries, RangeQueries
-from privet.workloads.strategy import Strategy
+from privet.workloads import Answers, Cells, Hierarchical, LinearQueries, RangeQueries, Strategy
 
 
 def range_errors(mechanism: LinearQueries, lengths: Array) -> Array:

@@ -5,6 +5,7 @@ from privet.tables.bounded import (
     Aggregates as Aggregates,
     Bounded as Bounded,
     Cell as Cell,
+    Salts as Salts,
     Signed as Signed,
     Term as Term,
     Ticks as Ticks,
@@ -26,6 +27,14 @@ from privet.tables.engines import (
     ColumnCheck as ColumnCheck,
     PostgresTable as PostgresTable,
     exact_check as exact_check,
+)
+from privet.tables.expressions import (
+    Bin as Bin,
+    Both as Both,
+    Compare as Compare,
+    Condition as Condition,
+    Pattern as Pattern,
+    Ref as Ref,
 )
 from privet.tables.keys import KeySet as KeySet
 from privet.tables.person import Person as Person, Rows as Rows

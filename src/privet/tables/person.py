@@ -6,7 +6,7 @@ from typing import Literal, final
 from privet._calls import door
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy.unit import Unit
+from privet.privacy import Unit
 
 Relation = Literal["add_remove", "replace"]
 

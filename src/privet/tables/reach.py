@@ -7,7 +7,7 @@ from typing import final
 from privet._numerics import root_up
 from privet._validate import count
 from privet.errors import InvalidParameter
-from privet.privacy.unit import Unit
+from privet.privacy import Unit
 
 
 @final

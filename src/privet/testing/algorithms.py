@@ -17,22 +17,14 @@ from typing import Any
 from unittest.mock import patch
 
 from privet import accounting
-from privet.audit.record import replay
+from privet.audit import replay
 from privet.errors import PrivetError
-from privet.ledger.budget import Budget
-from privet.ledger.ledger import Ledger
-from privet.mechanisms.algorithm import Algorithm
-from privet.mechanisms.blocks import BlockAlgorithm
-from privet.mechanisms.mechanism import Example
-from privet.mechanisms.payment import observed
-from privet.mechanisms.release import Release
+from privet.ledger import Budget, Ledger
+from privet.mechanisms import Algorithm, BlockAlgorithm, Example, Release, observed
 from privet.mechanisms.whole import Together, together
-from privet.noise.entropy import Secure, Seeded, Source, Stream
-from privet.privacy.composed import Composed, Repeated
-from privet.privacy.gdp import GdpLoss
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.pure import PureLoss
-from privet.privacy.zcdp import ZcdpLoss
+from privet.noise import Secure, Seeded, Source
+from privet.noise.entropy import Stream
+from privet.privacy import Composed, GdpLoss, PrivacyLoss, PureLoss, Repeated, ZcdpLoss
 from privet.testing.law import law_of
 from privet.testing.same import same_value
 

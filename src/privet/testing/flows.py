@@ -13,8 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from privet.mechanisms.algorithm import Algorithm
-from privet.mechanisms.mechanism import Example
+from privet.mechanisms import Algorithm, Example
 from privet.testing.law import law_of
 
 _DEEPEST = 6

@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.record import replay
+from privet.audit import replay
 from privet.errors import PrivetError
-from privet.mechanisms.algorithm import Algorithm
-from privet.mechanisms.mechanism import STREAM, Example, Mechanism
-from privet.mechanisms.payment import observed
-from privet.mechanisms.release import Release
-from privet.noise.entropy import Seeded
+from privet.mechanisms import STREAM, Algorithm, Example, Mechanism, Release, observed
+from privet.noise import Seeded
 from privet.testing.law import law_of
 
 _NOISE = ("scale", "sigma")  # the fields that say how much noise there is

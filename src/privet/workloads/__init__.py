@@ -20,6 +20,7 @@ from privet.workloads.adaptive import (
 from privet.workloads.all_ranges import AllRanges as AllRanges
 from privet.workloads.answers import Answers as Answers
 from privet.workloads.bucketed import Bucketed as Bucketed
+from privet.workloads.design import NoiseNorm as NoiseNorm
 from privet.workloads.estimate import Estimate as Estimate, RangeAnswers as RangeAnswers
 from privet.workloads.linear_queries import LinearQueries as LinearQueries
 from privet.workloads.marginals import Marginals as Marginals
@@ -44,7 +45,7 @@ from privet.workloads.strategies import (
     SquareRoot as SquareRoot,
     Wavelet as Wavelet,
 )
-from privet.workloads.strategy import registered_strategies as registered_strategies
+from privet.workloads.strategy import Strategy as Strategy, registered_strategies as registered_strategies
 from privet.workloads.streams import (
     BinaryTreeCount as BinaryTreeCount,
     ContinualCount as ContinualCount,
@@ -52,5 +53,6 @@ from privet.workloads.streams import (
     SquareRootCount as SquareRootCount,
 )
 from privet.workloads.weighted import Weighted as Weighted
+from privet.workloads.workload import Workload as Workload
 
 __all__, __dir__ = face(globals(), "adaptive", "inference", "strategies", "streams")

@@ -11,7 +11,7 @@ from privet._markup import Shown
 from privet._numerics import Array
 from privet._validate import flag, fraction, open_fraction
 from privet.errors import InvalidParameter
-from privet.mechanisms.stored import storable
+from privet.mechanisms import storable
 from privet.workloads.design import Design
 from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.families.noise_law import Kind, NoiseLaw

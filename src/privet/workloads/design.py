@@ -10,9 +10,8 @@ import numpy as np
 from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import instance
-from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.sensitivity import Sensitivity
-from privet.privacy.unit import Unit
+from privet.mechanisms import Sensitivity, row_sensitivity
+from privet.privacy import Unit
 from privet.workloads.workload import Workload
 
 NoiseNorm = Literal["l1", "l2"]

@@ -13,18 +13,22 @@ from privet._cache import kept_property, remember
 from privet._numerics import Array
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.form import Form, Kept
-from privet.mechanisms.gaussian import Gaussian
-from privet.mechanisms.mechanism import Example, Mechanism, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
-from privet.mechanisms.target import pure_scale, ratio_down, scale_for
-from privet.noise.parameters import LARGEST_SCALE
-from privet.privacy.gaussian import GaussianLoss
-from privet.privacy.guarantee import Guarantee, Promise
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.pure import PureLoss
-from privet.privacy.unit import Unit
+from privet.mechanisms import (
+    ErrorBar,
+    Example,
+    Form,
+    Gaussian,
+    Kept,
+    Mechanism,
+    Sensitivity,
+    Source,
+    pure_scale,
+    register,
+    scale_for,
+)
+from privet.mechanisms.target import ratio_down
+from privet.noise import LARGEST_SCALE
+from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.cell_bars import cell_radii

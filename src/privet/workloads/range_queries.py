@@ -9,9 +9,8 @@ import numpy as np
 from privet._calls import door
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms.release import Release
-from privet.privacy.guarantee import Promise
-from privet.privacy.unit import Unit
+from privet.mechanisms import Release
+from privet.privacy import Promise, Unit
 from privet.workloads.adaptive.adaptive_queries import AdaptiveQueries
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy
 from privet.workloads.all_ranges import AllRanges

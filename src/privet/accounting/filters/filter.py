@@ -13,8 +13,7 @@ from privet._validate import above, at_least, count as whole_number, open_fracti
 from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
 from privet.accounting.filters.points import point_at
 from privet.errors import BudgetExceeded, InvalidParameter
-from privet.privacy import Composed, PrivacyLoss, PureLoss, Repeated, Unit
-from privet.privacy.unit import same_unit
+from privet.privacy import Composed, PrivacyLoss, PureLoss, Repeated, Unit, same_unit
 
 Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
 Offers = tuple[Sums, ...]  # per rule: prices of one release that are all valid, the one to be tried first in front

@@ -7,8 +7,7 @@ from privet._validate import above, at_least, count as whole_number, open_fracti
 from privet.accounting.bound import Bound
 from privet.accounting.filters.amounts import to_amount, to_float
 from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
-from privet.privacy import PrivacyLoss, Unit
-from privet.privacy.unit import same_unit
+from privet.privacy import PrivacyLoss, Unit, same_unit
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from privet.accounting.pld.interval import Interval
 from privet.accounting.pld.plan import Parts
 from privet.accounting.pld.single import Pair, pair_delta, pair_epsilon, without_grid
 from privet.errors import NoGuarantee
-from privet.privacy import PrivacyLoss
+from privet.privacy import DIRECTIONS, PrivacyLoss
 from privet.privacy.atoms import any_failure
-from privet.privacy.variable import DIRECTIONS
 
 _A_LITTLE_MORE = 1.0 + 1e-9
 

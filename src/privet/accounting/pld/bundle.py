@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from privet._cache import kept_property
 from privet.accounting.pld.plan import Parts, Priced
+from privet.privacy import Direction, LossVariable, PrivacyLoss
 from privet.privacy.atoms import sum_of_atoms
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.variable import Direction, LossVariable
 
 _MOST_OUTCOMES = 2048
 _MOST_ATOMS = 48  # of one part

@@ -14,7 +14,7 @@ from privet.accounting.pld.plan import Parts, Plan, make_plan, step_tail
 from privet.accounting.pld.question import DeltaAt, EpsilonAt, Question
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.errors import InternalError
-from privet.privacy.variable import Direction
+from privet.privacy import Direction
 
 _MOST_NODES = 1 << 22  # of one window: 64 MB a transform
 _MOST_WORK = 1 << 26  # nodes of all parts together

@@ -14,9 +14,7 @@ import numpy as np
 from privet._numerics import ROOMY_EXPONENT, UNIT_ROUNDOFF, Array, bisect, bracket, special
 from privet.accounting.pld.interval import Interval, larger_of
 from privet.accounting.pld.tilted import FarSum, Moments
-from privet.privacy.loss import PrivacyLoss
-from privet.privacy.poisson_sampled import PoissonSampled
-from privet.privacy.variable import DIRECTIONS
+from privet.privacy import DIRECTIONS, PoissonSampled, PrivacyLoss
 
 _STEPS = 20_000, 10**18
 _MOST_PARTS = 16

@@ -14,7 +14,7 @@ import numpy as np
 
 from privet._numerics import TINY, Array, bisect
 from privet.accounting.pld.plan import Parts, Plan, Summary, summary_of
-from privet.privacy.variable import Direction
+from privet.privacy import Direction
 
 _TAIL = 1e-6  # share of delta that all steps together may send to infinity
 _SPENT = 1e-6  # share of delta that a window may lose

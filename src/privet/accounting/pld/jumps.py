@@ -11,7 +11,7 @@ from privet.accounting.pld.law import LOWER, UPPER, Layers
 from privet.accounting.pld.levels import compose_levels
 from privet.accounting.pld.plan import Parts
 from privet.accounting.pld.rounding import lower_law, upper_law
-from privet.privacy.variable import Direction
+from privet.privacy import Direction
 
 _PASSES = 7
 _FAIR = 1e-3

@@ -12,7 +12,7 @@ import numpy as np
 
 from privet._cache import remember
 from privet._numerics import TINY, Array
-from privet.privacy.variable import Direction, LossVariable
+from privet.privacy import Direction, LossVariable
 
 _POINTS, _MANY_POINTS = 80, 200  # of a summary, and of one with long tails
 _LONG_TAILED = 80.0  # standard deviations from end to end

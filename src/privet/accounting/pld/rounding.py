@@ -17,8 +17,8 @@ from privet.accounting.pld.contract import contract_in_turn
 from privet.accounting.pld.mesh import lattice_places, walls_between
 from privet.accounting.pld.plan import Priced, Summary, summary_of
 from privet.errors import NoGuarantee
+from privet.privacy import Direction, LossVariable
 from privet.privacy.atoms import blur_of
-from privet.privacy.variable import Direction, LossVariable
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it

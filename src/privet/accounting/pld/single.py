@@ -2,8 +2,8 @@
 
 from privet._numerics import bisect
 from privet.accounting.pld.plan import Parts
+from privet.privacy import DIRECTIONS, LossVariable
 from privet.privacy.atoms import sum_of_atoms
-from privet.privacy.variable import DIRECTIONS, LossVariable
 
 _FEW = 2000
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._numerics import ROOMY_EXPONENT, TINY, UNIT_ROUNDOFF, Array, normal_cells, special
-from privet.privacy.variable import Direction
+from privet.privacy import Direction
 
 _ALIKE, _UNLIKE = 0.4748, 0.5600  # constants of Berry and Esseen (Shevtsova 2011 and 2010)
 _CELLS = 4096

@@ -8,8 +8,7 @@ import numpy as np
 
 from privet._numerics import Array, bisect
 from privet._validate import above, fraction, open_fraction
-from privet.accounting import tightest
-from privet.accounting.tradeoff import tradeoff
+from privet.accounting import tightest, tradeoff
 from privet.audit.counts import Counts
 from privet.audit.result import CurveTest, LowerBound
 from privet.audit.statistic import Statistic

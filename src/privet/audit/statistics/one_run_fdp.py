@@ -7,7 +7,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array, bisect, bracket, special
 from privet._validate import open_fraction
-from privet.accounting.tradeoff import tradeoff
+from privet.accounting import tradeoff
 from privet.audit.coins import Coins
 from privet.audit.counts import Guesses
 from privet.audit.result import ADD_REMOVE, CurveTest, LowerBound

@@ -30,7 +30,7 @@ from privet.learn.solvers.bought_norm import bought_words, fit_share, fit_within
 from privet.ledger import Ledger, current, pay
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
-from privet.queries.table import Table
+from privet.queries import Table
 
 
 class _Asked(NamedTuple):

@@ -11,8 +11,8 @@ from privet.learn.solvers import PersonFit
 from privet.learn.solvers.person_fit import coming_or_going
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
-from privet.queries.table import Table
-from privet.tables.person import Person
+from privet.queries import Table
+from privet.tables import Person
 
 
 def table_encoding(table: Table, target: str | None, features: Sequence[str] | None, *, predicts: bool) -> Encoding:

@@ -12,8 +12,8 @@ from privet.learn.losses import Loss
 from privet.learn.problem.person_sums import LARGEST, clipped_sums, sums_of_persons
 from privet.learn.problem.records import Records
 from privet.learn.problem.task import Task
+from privet.mechanisms import Sensitivity
 from privet.mechanisms.families.vectors import row_reach
-from privet.mechanisms.sensitivity import Sensitivity
 from privet.noise import Grid
 from privet.privacy import Unit
 

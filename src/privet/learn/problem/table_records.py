@@ -11,11 +11,9 @@ from privet.learn.encoding import Encoding
 from privet.learn.problem.person_rows import bounded_rows
 from privet.learn.problem.records import Chunk, Records
 from privet.learn.problem.spool import BLOCK, Spool
-from privet.tables.bounded import Salts
-from privet.tables.data import Data
+from privet.tables import Data, Node, Salts, Scan
 from privet.tables.engines import RowsApart
-from privet.tables.plan import Node, in_one_group
-from privet.tables.scan import Scan
+from privet.tables.plan import in_one_group
 
 _FEW = 2**23  # numbers: of a table with less, unit rows are kept in memory
 

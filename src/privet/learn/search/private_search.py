@@ -27,10 +27,20 @@ from privet.learn.estimators.linear import LinearModel
 from privet.learn.problem import ArrayRecords, Classes, Interval, Records
 from privet.learn.search.holdout import in_two, score_of
 from privet.learn.solvers import OutputPerturbation
-from privet.mechanisms import Algorithm, Gaussian, Laplace, Mechanism
-from privet.mechanisms.form import Anything, Form, Numbers, Record
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import (
+    Algorithm,
+    Anything,
+    Example,
+    Form,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    Numbers,
+    Record,
+    Sensitivity,
+    Source,
+    register,
+)
 from privet.privacy import (
     Composed,
     GaussianLoss,

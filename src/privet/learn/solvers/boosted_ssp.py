@@ -32,9 +32,7 @@ from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.shrinkage import Noise, shrunk
 from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
-from privet.mechanisms import Algorithm, Gaussian, Mechanism
-from privet.mechanisms.form import Form
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Form, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
 _SHARES = {"gram": 0.4, "first": 0.25, "spread": 0.05, "second": 0.3}

@@ -13,9 +13,7 @@ from privet._validate import instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.problem.lengths import squared_lengths
-from privet.mechanisms import Algorithm, Mechanism, Quantile
-from privet.mechanisms.form import Form, Numbers, Record
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Form, Mechanism, Numbers, Quantile, Record, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
 NORM_SHARE = 0.05  # of the promise (of its square for mu), for the row norm

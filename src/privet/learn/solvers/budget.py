@@ -8,8 +8,7 @@ from privet._numerics import Array
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Loss
 from privet.learn.problem import GridRows, Task, gradient_reach
-from privet.mechanisms import Gaussian
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Gaussian, Source
 from privet.privacy import Guarantee
 
 COUNT_SHARE = 0.02  # of mu^2, for a noisy number of records where none is public

@@ -15,9 +15,7 @@ from privet.learn.problem.array_records import dense
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import STEPS, Total, whole
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.mechanisms import Algorithm, Ball, Gaussian
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Algorithm, Ball, Example, Gaussian, Sensitivity, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 _TILE = 2**10

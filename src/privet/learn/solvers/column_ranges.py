@@ -13,9 +13,7 @@ from privet.errors import InvalidParameter
 from privet.learn.problem import ArrayRecords, NoTarget, Records, Task
 from privet.learn.problem.array_records import dense
 from privet.learn.solvers.on_records import OnRecords
-from privet.mechanisms import Algorithm, Quantile
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.target import smallest_scale
+from privet.mechanisms import Algorithm, Example, Quantile, Source, register, smallest_scale
 from privet.privacy import Composed, ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
 _BOX = (-1.0, 1.0)

@@ -12,7 +12,7 @@ from privet._validate import instance
 from privet.learn.losses import Loss
 from privet.learn.problem import Records, Task
 from privet.learn.solvers.on_records import check_reach
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Sensitivity
 
 STEPS = 2**24  # one clipped contribution in whole steps: sums of 2^29 records are exact in doubles, in any order
 LEVELS = 32  # of squares of entries, each half of the one before: entries down to 2^-16 of the largest possible one

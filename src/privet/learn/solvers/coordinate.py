@@ -34,9 +34,7 @@ from privet.learn.solvers.curvatures import (
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty
 from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
-from privet.mechanisms import Algorithm, Gaussian, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Sensitivity, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 
 Clipping = Literal["lipschitz", "uniform", "adaptive"]

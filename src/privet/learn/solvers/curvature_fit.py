@@ -18,9 +18,7 @@ from privet.learn.solvers.exact_totals import exact_bent_gram
 from privet.learn.solvers.objective_perturbation import ObjectiveFit, ObjectivePerturbation
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
-from privet.mechanisms import Algorithm, Mechanism
-from privet.mechanisms.form import Form, Numbers, Record
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Form, Mechanism, Numbers, Record, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit
 
 _SHARE = 0.1  # of mu^2, for the curvature: the noise of the coefficients grows by 5 to 10 in a hundred

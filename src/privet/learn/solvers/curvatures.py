@@ -12,9 +12,7 @@ from privet._validate import above, items, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.problem import Task
 from privet.learn.solvers.columns import LEVELS, Columns, largest_entries
-from privet.mechanisms import Gaussian
-from privet.mechanisms.mechanism import Source
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Gaussian, Sensitivity, Source
 
 _TOPS = 2.0 ** -np.arange(LEVELS)
 _MIDDLE = 0.75  # of a level, relative to its top

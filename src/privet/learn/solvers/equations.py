@@ -10,8 +10,7 @@ from privet.errors import InvalidParameter
 from privet.learn.losses import Loss, Squared
 from privet.learn.problem import Interval, Task
 from privet.learn.solvers.shrinkage import Noise, covariance, plain, shrunk
-from privet.mechanisms.form import Form, Numbers, Record
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Form, Numbers, Record, Sensitivity
 from privet.privacy import Unit
 
 FORM: Form = Record(dict.fromkeys(("coefficients", "center", "covariance", "gram", "noise", "start"), Numbers()))

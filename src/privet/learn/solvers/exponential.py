@@ -16,9 +16,7 @@ from privet.learn.problem import ArrayRecords, Classes, Records, Task
 from privet.learn.problem.array_records import dense
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
-from privet.mechanisms import Algorithm, Exponential, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Algorithm, Example, Exponential, Mechanism, Sensitivity, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 _GRID = 2.0**-30  # what a record adds to the score of a point is rounded to

@@ -16,8 +16,7 @@ from privet.learn.problem import ArrayRecords, Interval, Records, Task
 from privet.learn.solvers.columns import Columns, largest_entries, sum_reach
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
-from privet.mechanisms import Algorithm, Exponential, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Exponential, Mechanism, Source, register
 from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
 

@@ -27,9 +27,7 @@ from privet.learn.solvers.curvatures import (
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty, UnitPenalty
 from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
-from privet.mechanisms import Algorithm, Exponential, Gaussian, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Algorithm, Example, Exponential, Gaussian, Mechanism, Sensitivity, Source, register
 from privet.privacy import Composed, ExponentialLoss, GaussianLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
 _ALLOWANCE = Fraction(1, 2**16)  # of a score: what rounding can add to the difference of two of them

@@ -8,8 +8,7 @@ import numpy as np
 from privet._numerics import Array, root_up
 from privet.learn.solvers.exact_totals import GRID
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
-from privet.mechanisms import Ball
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Ball, Sensitivity
 from privet.privacy import Guarantee
 
 _ROOT2 = Fraction(root_up(2))  # sqrt2, rounded up to a double

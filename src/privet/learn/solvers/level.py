@@ -9,9 +9,7 @@ import numpy as np
 from privet.learn.problem import Task
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows
-from privet.mechanisms import Gaussian
-from privet.mechanisms.mechanism import Source
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Gaussian, Sensitivity, Source
 from privet.privacy import Unit
 
 _COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 1/2 then has the least noise in its mean

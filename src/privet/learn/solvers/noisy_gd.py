@@ -25,8 +25,7 @@ from privet.learn.solvers.budget import (
 )
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
-from privet.mechanisms import Algorithm, Gaussian, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 
 _CLIP = 0.35  # of the largest slope

@@ -15,8 +15,7 @@ from privet.learn.solvers.exact_totals import exact_gram
 from privet.learn.solvers.half_matrix import from_half, half, needed_for_half, sigma_of, symmetric_noise
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
-from privet.mechanisms import Algorithm, Ball
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Ball, Example, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 

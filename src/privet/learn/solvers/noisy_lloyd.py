@@ -16,8 +16,7 @@ from privet.learn.solvers.budget import whole_mu
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import STEPS, Total, exact_margins, tiles
 from privet.learn.solvers.on_records import OnRecords, check_reach
-from privet.mechanisms import Algorithm, Ball, Gaussian
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Ball, Example, Gaussian, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Repeated, Unit
 
 _CANDIDATES = 64  # public points for each cluster

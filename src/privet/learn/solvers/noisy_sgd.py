@@ -17,8 +17,7 @@ from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task,
 from privet.learn.solvers.budget import in_units, shape_of
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
-from privet.mechanisms import Algorithm, Gaussian, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, GaussianLoss, Grouped, Guarantee, PoissonSampled, PrivacyLoss, Repeated, Unit
 
 _CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)

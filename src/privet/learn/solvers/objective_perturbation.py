@@ -33,9 +33,7 @@ from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.learn.solvers.tolerance import chosen_tolerance, least_tolerance, linear_grid
-from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Ball, ErrorBar, Example, Gaussian, Mechanism, Sensitivity, Source, register
 from privet.noise import Grid
 from privet.privacy import (
     Composed,

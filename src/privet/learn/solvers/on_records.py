@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 from privet.errors import InvalidParameter
 from privet.learn.problem import Task
 from privet.learn.solvers.knobs import clean_knobs
-from privet.mechanisms.form import Form, Numbers
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Form, Numbers, Sensitivity
 
 
 class OnRecords:

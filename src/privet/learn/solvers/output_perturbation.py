@@ -17,9 +17,7 @@ from privet.learn.solvers.minimise import Objective, minimiser
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.learn.solvers.tolerance import chosen_tolerance, least_tolerance
-from privet.mechanisms import Ball, ErrorBar, Gaussian, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Ball, ErrorBar, Example, Gaussian, Mechanism, Sensitivity, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 

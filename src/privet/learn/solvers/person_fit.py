@@ -15,15 +15,10 @@ from privet.learn.problem.person_sums import MOST_ROWS
 from privet.learn.problem.table_records import TableRecords
 from privet.learn.solvers.noisy_gd import NoisyGD, NoisyGDFit
 from privet.learn.solvers.sufficient_statistics import StatisticsFit
-from privet.mechanisms import Algorithm, Mechanism
-from privet.mechanisms.form import Form
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Form, Mechanism, Source, register
 from privet.privacy import ApproxLoss, Composed, Guarantee, PrivacyLoss, Unit, per_person, to_replace
-from privet.tables.bounded import Salts
-from privet.tables.columns import Int
-from privet.tables.data import Data, drawn_salts
-from privet.tables.person import Person
-from privet.tables.plan import Source as Table
+from privet.tables import Data, Int, Person, Salts, Source as Table
+from privet.tables.data import drawn_salts
 
 _ANY: Salts = (0, 0, 0, 0, 0)  # for what is asked of records before any of them is read
 Planner = Callable[[Unit, Guarantee], Mechanism[Any, Any]]

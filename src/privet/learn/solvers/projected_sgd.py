@@ -18,8 +18,7 @@ from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task,
 from privet.learn.solvers.budget import in_units, shape_of
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
-from privet.mechanisms import Algorithm, Gaussian, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, FixedSampled, GaussianLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
 _MOST = 20_000  # steps: n^2 of the lecture beyond it only where it is asked for

@@ -19,9 +19,7 @@ from privet.learn.solvers.penalty import NO_PENALTY, Penalty, least_penalised
 from privet.learn.solvers.shrinkage import Noise
 from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
 from privet.learn.solvers.symmetric_gaussian import SymmetricGaussian
-from privet.mechanisms import Algorithm, Ball, Mechanism
-from privet.mechanisms.form import Form
-from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms import Algorithm, Ball, Example, Form, Mechanism, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 _LONGEST = 2  # the Gram of one record in Frobenius norm

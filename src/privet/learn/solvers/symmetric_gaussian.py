@@ -12,10 +12,8 @@ from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidData
 from privet.learn.solvers.exact_totals import GRID
-from privet.mechanisms import ErrorBar, Gaussian
+from privet.mechanisms import ErrorBar, Example, Gaussian, Mechanism, Sensitivity, Source, register
 from privet.mechanisms.families.record_totals import noisy_doubles, noisy_steps
-from privet.mechanisms.mechanism import Example, Mechanism, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit
 
 _HALF_ROOT = math.sqrt(0.5) * (1.0 + 2.0**-50)

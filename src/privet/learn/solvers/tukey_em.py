@@ -19,9 +19,7 @@ from privet.learn.problem.array_records import dense
 from privet.learn.solvers.equations import check_squared
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import NUMBERS, Solver, SolverExample, register_solver
-from privet.mechanisms import Laplace, Mechanism
-from privet.mechanisms.mechanism import Example, Source, register
-from privet.mechanisms.sensitivity import Sensitivity
+from privet.mechanisms import Example, Laplace, Mechanism, Sensitivity, Source, register
 from privet.privacy import ApproxLoss, Guarantee, Unit
 
 _ROUNDING = 2.0**-20  # of the logarithm of a level's weight: far above what logarithms in doubles miss

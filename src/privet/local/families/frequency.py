@@ -17,14 +17,12 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.intervals import exact_interval, needs_exact_law, score_interval, tail_of
 from privet.local.protocol import Protocol
 from privet.local.state import State
-from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.estimate import Estimate
+from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source
 from privet.mechanisms.families.columns import column_kind, is_typed
 from privet.mechanisms.families.labels import admit_texts, places, public_texts
 from privet.mechanisms.families.odds import MOST
 from privet.mechanisms.families.response import codes_of
 from privet.mechanisms.families.values import admit_value
-from privet.mechanisms.mechanism import Mechanism, Source
 
 _TEXTS = "this holds texts or objects, no numbers: name the texts when the protocol is made, labels=(...)"
 _LISTED = 2**24  # values that are estimated together; more need candidates

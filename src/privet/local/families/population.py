@@ -9,7 +9,7 @@ from privet import noise
 from privet._numerics import Array
 from privet.local.families.frequency import FrequencyProtocol, people_of
 from privet.local.state import State
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Source
 
 _HALF = Fraction(1, 2)
 

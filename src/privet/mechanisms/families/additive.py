@@ -17,10 +17,9 @@ from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.values import Numbers, admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Norm, Sensitivity, as_sensitivity
-from privet.noise.grid import FARTHEST, Grid
-from privet.noise.steps import Steps
-from privet.privacy.guarantee import Guarantee, Promise
-from privet.privacy.unit import Unit
+from privet.noise import Grid, Steps
+from privet.noise.grid import FARTHEST
+from privet.privacy import Guarantee, Promise, Unit
 
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double

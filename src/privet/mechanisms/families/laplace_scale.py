@@ -6,8 +6,7 @@ from typing import Any
 
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.mechanisms.target import pure_noise, ratio_down
-from privet.privacy.guarantee import Guarantee
-from privet.privacy.laplace import LaplaceLoss
+from privet.privacy import Guarantee, LaplaceLoss
 
 
 class LaplaceScale:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from privet.privacy.loss import PrivacyLoss
+from privet.privacy import PrivacyLoss
 
 
 class PricedByNoise:

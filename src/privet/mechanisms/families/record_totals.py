@@ -10,8 +10,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Source
-from privet.noise import Grid
-from privet.noise.steps import Steps
+from privet.noise import Grid, Steps
 
 CHUNK = 2**16  # records of at most 2^42 steps: a chunk cannot leave int64
 FINE = 40  # a record is rounded to 2^-40 of the width of its bounds

@@ -12,7 +12,7 @@ from privet._numerics import Array, exact_ratio
 from privet._validate import at_least, finite
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.columns import admit_column, dimensions, is_number, is_typed, moment, read_column
-from privet.privacy.unit import Unit
+from privet.privacy import Unit
 
 Missing = float | Literal["drop"]
 _SHAPE = "records must be a one-dimensional array or list of numbers, one entry per record"

@@ -28,8 +28,7 @@ from privet.mechanisms.families.record_values import (
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Norm, Sensitivity
 from privet.noise import Grid
-from privet.privacy import Unit
-from privet.privacy.unit import as_unit
+from privet.privacy import Unit, as_unit
 
 _NORMS: tuple[Norm, Norm] = ("l1", "l2")
 

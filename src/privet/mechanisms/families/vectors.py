@@ -12,8 +12,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.mechanism import Mechanism
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.noise import Grid
-from privet.privacy import PrivacyLoss, Unit
-from privet.privacy.unit import as_unit
+from privet.privacy import PrivacyLoss, Unit, as_unit
 
 _FINE = 30  # the clipping norm has at least 2^29 steps: squares of a clipped row fit 64-bit integers
 _SHRINK = 1.0 - 2.0**-25

@@ -6,7 +6,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
-from privet.noise.entropy import Source
+from privet.noise import Source
 from privet.synth.graph.model import GraphModel
 
 

@@ -17,9 +17,7 @@ from privet.noise import Seeded
 from privet.queries import AggregateExample, Query, Table, TableAnswers
 from privet.queries.family import Noisy
 from privet.queries.measured import family_of
-from privet.tables import Category, Int, Person, Rows
-from privet.tables.bounded import Aggregates, Bounded
-from privet.tables.data import Data
+from privet.tables import Aggregates, Bounded, Category, Data, Int, Person, Rows
 from privet.testing.law import law_of
 
 Row = tuple[int, str, int | None]  # a person, a ward and a value

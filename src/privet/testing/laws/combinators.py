@@ -10,9 +10,8 @@ import numpy as np
 from privet import privacy
 from privet.accounting import Basic
 from privet.errors import MixedUnits, PrivetError
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import DIRECTIONS, PrivacyLoss, Unit
 from privet.privacy.families.sampling import coin_of
-from privet.privacy.variable import DIRECTIONS
 from privet.testing.ask import DELTA, epsilon_of, variable_of
 from privet.testing.law import law_of
 

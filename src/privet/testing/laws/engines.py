@@ -13,13 +13,9 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidData
-from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
-from privet.tables.columns import Column, Float, Int
+from privet.tables import Aggregates, Bounded, Column, Float, Int, KeySet, Node, Rows, Salts, Scan, Source, Union
+from privet.tables.bounded import Sources
 from privet.tables.engines import Engine, RowsApart, check_sources, engine_of, exact_aggregates, registered_engines
-from privet.tables.keys import KeySet
-from privet.tables.person import Rows
-from privet.tables.plan import Node, Source, Union
-from privet.tables.scan import Scan
 from privet.testing.law import law_of
 
 _ALL = KeySet((), ((),))

@@ -12,8 +12,7 @@ import numpy as np
 
 from privet.errors import BudgetExceeded, PrivetError, ReleaseFailed
 from privet.ledger import Budget, Ledger
-from privet.privacy import Guarantee, Unit
-from privet.privacy.serial import from_json
+from privet.privacy import Guarantee, Unit, from_json
 from privet.testing.law import law_of
 from privet.testing.laws.training_losses import check_bend_stays_within_smoothness, check_slope_stays_within_lipschitz
 from privet.testing.same import same_value

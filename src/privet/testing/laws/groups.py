@@ -12,8 +12,7 @@ import numpy as np
 from privet import privacy
 from privet._numerics import Array
 from privet.errors import InvalidParameter, PrivetError
-from privet.privacy import LossVariable, PrivacyLoss
-from privet.privacy.variable import DIRECTIONS
+from privet.privacy import DIRECTIONS, LossVariable, PrivacyLoss
 from privet.testing.ask import variable_of
 from privet.testing.law import law_of
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from privet._numerics import UNIT_ROUNDOFF, Array
-from privet.privacy import LossVariable, PrivacyLoss
-from privet.privacy.variable import DIRECTIONS
+from privet.privacy import DIRECTIONS, LossVariable, PrivacyLoss
 from privet.testing.ask import variable_of
 from privet.testing.law import law_of
 

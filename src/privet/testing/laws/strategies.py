@@ -17,14 +17,15 @@ from privet.testing.law import law_of
 from privet.workloads import (
     AllRanges,
     Marginals,
+    NoiseNorm,
     Points,
     Prefix,
     Product,
+    Strategy,
+    Workload,
     registered_strategies,
 )
-from privet.workloads.design import Design, NoiseNorm
-from privet.workloads.strategy import Strategy
-from privet.workloads.workload import Workload
+from privet.workloads.design import Design
 
 _NEAR = 1e-6  # of numbers that linear algebra in doubles computes twice
 

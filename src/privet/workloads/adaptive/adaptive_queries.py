@@ -10,9 +10,7 @@ from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example
-from privet.mechanisms.form import Form, Kept
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, Example, Form, Kept, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.automatic import Automatic

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, final
 from privet._cache import remember
 from privet._numerics import Array, up
 from privet._validate import instance
-from privet.mechanisms import Gaussian
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Gaussian, Source
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, PureLoss, Unit
 from privet.workloads.design import NoiseNorm
 from privet.workloads.linear_queries import LinearQueries

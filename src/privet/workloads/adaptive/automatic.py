@@ -9,9 +9,7 @@ from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import at_least, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Geometric
-from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Geometric, Source, row_sensitivity
 from privet.privacy import PrivacyLoss
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.buckets import Buckets

@@ -7,9 +7,9 @@ from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms.mechanism import Source
-from privet.noise.parameters import LARGEST_SCALE
-from privet.privacy.loss import PrivacyLoss
+from privet.mechanisms import Source
+from privet.noise import LARGEST_SCALE
+from privet.privacy import PrivacyLoss
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.buckets import Buckets
 from privet.workloads.adaptive.noisy_partition import NoisyPartition, most_count

@@ -11,7 +11,7 @@ from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import fraction, open_fraction
 from privet.errors import InvalidParameter
-from privet.mechanisms.stored import storable
+from privet.mechanisms import storable
 from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.inference.multiplicative_weights import weights_fit
 from privet.workloads.workload import Workload

@@ -10,9 +10,7 @@ from privet._cache import remember
 from privet._numerics import Array
 from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Exponential, Geometric, Sensitivity
-from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Exponential, Geometric, Sensitivity, Source, row_sensitivity
 from privet.privacy import PrivacyLoss, Repeated
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.fitted import Fitted

@@ -13,11 +13,8 @@ from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import above, at_least, count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Example, Mechanism, Sensitivity
-from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.mechanism import Source, register
-from privet.mechanisms.target import smallest_scale
-from privet.noise.parameters import LARGEST_SCALE
+from privet.mechanisms import Example, Mechanism, Sensitivity, Source, register, row_sensitivity, smallest_scale
+from privet.noise import LARGEST_SCALE
 from privet.privacy import Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.families.counts import whole_counts
 from privet.workloads.families.histograms import admit_histogram

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet.mechanisms.stored import storable
+from privet.mechanisms import storable
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import dense_trace
 from privet.workloads.families.tree import Tree

@@ -11,7 +11,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.mechanisms.stored import storable
+from privet.mechanisms import storable
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.marginals import Marginals
 from privet.workloads.workload import Workload

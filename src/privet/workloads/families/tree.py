@@ -8,7 +8,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.mechanisms.stored import storable
+from privet.mechanisms import storable
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import dense_trace
 from privet.workloads.families.spectral import energies, tree_trace

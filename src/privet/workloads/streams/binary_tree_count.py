@@ -10,8 +10,7 @@ import numpy as np
 from privet import noise
 from privet._cache import kept_property, remember
 from privet._numerics import Array
-from privet.mechanisms import Example
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Example, Source, register
 from privet.privacy import Guarantee, Promise, Unit
 from privet.workloads.design import NoiseNorm
 from privet.workloads.families.noise_law import Kind, NoiseLaw

@@ -12,12 +12,19 @@ from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
-from privet.mechanisms import ErrorBar, Mechanism, Sensitivity
-from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.gaussian import Gaussian
-from privet.mechanisms.mechanism import STREAM, Source
-from privet.mechanisms.target import pure_scale, ratio_down, scale_for
-from privet.noise.parameters import LARGEST_SCALE
+from privet.mechanisms import (
+    STREAM,
+    ErrorBar,
+    Gaussian,
+    Mechanism,
+    Sensitivity,
+    Source,
+    pure_scale,
+    row_sensitivity,
+    scale_for,
+)
+from privet.mechanisms.target import ratio_down
+from privet.noise import LARGEST_SCALE
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.design import NoiseNorm, _root_up
 from privet.workloads.families.counts import admit_counts, whole_counts

@@ -13,8 +13,7 @@ from privet._cache import kept_property, remember
 from privet._numerics import Array, ndtri
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Example
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Example, Source, register
 from privet.privacy import Guarantee, Promise, Unit
 from privet.workloads.design import NoiseNorm
 from privet.workloads.streams.counter import Counter, Counting
