@@ -11,5 +11,6 @@ from privet.synth.evaluate import (
 )
 from privet.synth.graph import GraphModel as GraphModel, Measurement as Measurement
 from privet.synth.mean_distance import MeanDistance as MeanDistance
+from privet.synth.table_file import check_table_file as check_table_file, write_table as write_table
 
 __all__, __dir__ = face(globals())

@@ -1,0 +1,100 @@
+"""Synthetic rows on one page: every column, beside a table that may be looked at."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.report.figure import accent, strong
+from privet.report.page import render
+from privet.tables import Bool, Category, Coded, Date, Tally
+from privet.tables.data import drawn_salts
+
+if TYPE_CHECKING:
+    from privet.queries import Table
+    from privet.tables import Coding
+
+_BARS = 32
+_LEFT, _WIDE, _TOP, _HIGH = 10.0, 240.0, 24.0, 120.0
+
+
+def synth_page(
+    synthetic: Any,
+    *,
+    beside: "Table | None" = None,
+    title: str = "Synthetic rows",
+    facts: Sequence[tuple[str, str]] = (),
+) -> str:
+    """A self-contained page about synthetic rows (`SyntheticTable`): shares of every column, and those of a holdout or
+    public table where one is given. Whoever hands one in sees its exact shares: it is not for private data.
+
+    >>> from types import SimpleNamespace
+    >>> from privet.tables import Coding
+    >>> rows = SimpleNamespace(coding=Coding.of({"ill": Bool()}), codes=np.array([[0], [1], [1]]))
+    >>> synth_page(rows).count("<svg")
+    1
+    """
+    coding = synthetic.coding
+    cliques = [(place,) for place in range(len(coding.names))]
+    tally = Tally(coding.sizes, cliques)
+    if len(synthetic.codes):
+        tally.add(list(np.asarray(synthetic.codes).T))
+    mine, theirs = tally.tables(), [None] * len(cliques)
+    if beside is not None:
+        theirs = beside.data.exact_marginals(Coded(beside.rows, coding), cliques, drawn_salts())  # type: ignore[assignment]
+    drawings = [_drawing(coding, i, one, two) for i, (one, two) in enumerate(zip(mine, theirs, strict=True))]
+    return render(
+        "synth.html",
+        title=title,
+        rows=len(synthetic.codes),
+        beside=beside is not None,
+        facts=list(facts),
+        drawings=drawings,
+        accent=accent,
+        strong=strong,
+    )
+
+
+def _drawing(coding: "Coding", place: int, one: Array, two: Array | None) -> dict[str, Any]:
+    shares = [_shares(each) for each in (one, two) if each is not None]
+    top = max(max(float(each.max()) for each in shares), 1e-9)
+    wide = _WIDE / len(shares[0])
+    at = [(round(_LEFT + i * wide, 2), round(0.85 * wide, 2)) for i in range(len(shares[0]))]
+    heights = [_HIGH * each / top for each in shares]
+    bars = [
+        (x, round(_TOP + _HIGH - float(h), 2), w, round(float(h), 2)) for (x, w), h in zip(at, heights[0], strict=True)
+    ]
+    lines = []
+    if len(shares) > 1:
+        lines = [(x, round(_TOP + _HIGH - float(h) - 1.25, 2), w) for (x, w), h in zip(at, heights[1], strict=True)]
+    first, last = _ends(coding, place)
+    return {
+        "name": coding.names[place],
+        "bars": bars,
+        "lines": lines,
+        "first": first,
+        "last": last,
+        "top": f"{top:.1%}",
+    }
+
+
+def _shares(counts: Array) -> Array:
+    """Shares of at most so many groups of neighbouring codes."""
+    groups = np.array_split(counts, min(_BARS, len(counts)))
+    added = np.array([each.sum() for each in groups], dtype=np.float64)
+    return np.asarray(added / max(added.sum(), 1.0))
+
+
+def _ends(coding: "Coding", place: int) -> tuple[str, str]:
+    """What the first and the last code stand for."""
+    column = coding.listed[place][1]
+    if isinstance(column, Category):
+        ends = [str(column.values[0]), str(column.values[-1])]
+    elif isinstance(column, Bool):
+        ends = ["no", "yes"]
+    elif isinstance(column, Date):
+        ends = [str(column.lower), str(column.upper)]
+    else:
+        ends = [f"{each:g}" for each in column.span]
+    return ends[0], "missing" if column.null else ends[1]
