@@ -8,7 +8,7 @@ from typing import final
 from privet._cache import kept_property
 from privet._validate import set_frozen
 from privet.local.families.number import NumberProtocol, Window, grid_cells, window_for
-from privet.mechanisms.mechanism import Example, register
+from privet.mechanisms import Example, register
 from privet.privacy import Guarantee
 
 

@@ -19,13 +19,10 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.ledger import Ledger, pay
 from privet.mechanisms import Release
 from privet.privacy import Promise, spelt_out
-from privet.queries.table import Table
+from privet.queries import Table
 from privet.synth.mean_distance import MeanDistance
-from privet.tables.coded import Coded
-from privet.tables.coding import Coding
-from privet.tables.columns import Category
+from privet.tables import Category, Coded, Coding, Tally
 from privet.tables.data import drawn_salts
-from privet.tables.tally import Tally
 
 MOST_CELLS = 10_000  # of a table that is compared, unless something else is said
 _CLASSES = 20

@@ -11,16 +11,22 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import Algorithm, DiscreteLaplace, ErrorBar, Example, Gaussian, Sensitivity, least_noise
-from privet.mechanisms.form import Form, Numbers
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import (
+    Algorithm,
+    DiscreteLaplace,
+    ErrorBar,
+    Example,
+    Form,
+    Gaussian,
+    Numbers,
+    Sensitivity,
+    Source,
+    least_noise,
+    register,
+)
 from privet.privacy import Guarantee, PrivacyLoss, Promise
-from privet.tables.coded import Coded
-from privet.tables.coding import Coding
-from privet.tables.columns import Int
-from privet.tables.data import Data, drawn_salts
-from privet.tables.person import Rows
-from privet.tables.plan import Source as PrivateSource
+from privet.tables import Coded, Coding, Data, Int, Rows, Source as PrivateSource
+from privet.tables.data import drawn_salts
 
 STEPS = 2**10  # of a row: expected counts are rounded to them, and every distance is a whole number of them
 _MOST_TABLES = 2**18

@@ -21,12 +21,10 @@ from privet._validate import above, count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.protocol import Protocol, word_of
 from privet.local.state import State
-from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.estimate import Estimate
+from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source
 from privet.mechanisms.families.odds import MOST, chance_for, odds_of
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.values import admit_value, read_value
-from privet.mechanisms.mechanism import Mechanism, Source
 from privet.privacy import FinitePairLoss, PrivacyLoss, Unit
 
 _FINE = 2**53
