@@ -11,6 +11,7 @@ server makes of many reports.
 """
 
 from privet._face import face
+from privet.local.attributes import AllQuestions as AllQuestions, OneQuestion as OneQuestion
 from privet.local.channels import delta_of as delta_of, epsilon_of as epsilon_of
 from privet.local.consistency import EM as EM, Consistency as Consistency, NormSub as NormSub
 from privet.local.counting import (
@@ -23,8 +24,10 @@ from privet.local.families.frequency import FrequencyProtocol as FrequencyProtoc
 from privet.local.families.number import NumberProtocol as NumberProtocol
 from privet.local.hadamard import HadamardResponse as HadamardResponse
 from privet.local.hashing import FLH as FLH, OLH as OLH
+from privet.local.heavy_hitters import PrefixSearch as PrefixSearch
 from privet.local.hybrid import Hybrid as Hybrid
 from privet.local.krr import KRR as KRR
+from privet.local.memo import Memo as Memo
 from privet.local.piecewise import Piecewise as Piecewise
 from privet.local.planning import Offer as Offer, best as best, offers as offers, required_n as required_n
 from privet.local.protocol import Protocol as Protocol, from_json as from_json

@@ -1,0 +1,68 @@
+"""Repeated collection: one answer that is drawn once and sent again."""
+
+from typing import Any, final
+
+from privet._calls import door
+from privet._validate import count
+from privet.errors import InvalidData, InvalidParameter
+from privet.local.protocol import Protocol
+from privet.mechanisms.mechanism import Source
+from privet.privacy import PrivacyLoss, Repeated
+
+_CHANGED = (
+    "this person's value is another one than before. A memorised answer would show when it changed: say period= with a "
+    "public number that everybody changes at the same time, or draw fresh answers and pay for each"
+)
+
+
+@final
+@door
+class Memo:
+    """A client's memory: the randomised answer of a period is drawn once, and the same one is sent however often it is
+    asked for.
+
+    A period is public and the same for all clients (a year, say): within one, the value must not change. One that
+    changes at a time of its own is refused: equal and unequal answers would tell when, whatever epsilon is. A memory that is lost
+    means a new answer, and a new charge; it is kept by the client, and never sent.
+
+    **Guarantee:** the price of one report for each period, for any number of reports.
+    **Reference:** Erlingsson, Pihur & Korolova 2014. **Proof:** docs/proofs/local/memo.md.
+
+    >>> from privet import local
+    >>> client = Memo(local.KRR(k=4, epsilon=1.0))
+    >>> client.report(2) == client.report(2)
+    True
+    >>> _ = client.report(3, period=1)
+    >>> client.loss.pure() == 2 * local.KRR(k=4, epsilon=1.0).loss.pure()
+    True
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        if not isinstance(protocol, Protocol):
+            raise InvalidParameter("protocol must be one of privet.local")
+        self.protocol = protocol
+        self._sent: dict[int, tuple[Any, Any]] = {}
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """What this client has spent: one report for each period."""
+        price: PrivacyLoss = self.protocol.loss  # type: ignore[attr-defined]  # a protocol is a mechanism
+        return Repeated(price, len(self._sent))
+
+    def report(self, value: Any, *, period: int = 0, source: Source = None) -> Any:
+        """The answer of this period: drawn at its first report, the stored one afterwards."""
+        place = count("period", period)
+        held = self._sent.get(place)
+        if held is None:
+            held = value, self.protocol.privatize(value, source=source)
+            self._sent[place] = held
+        elif not _same(held[0], value):
+            raise InvalidData(_CHANGED)
+        return held[1]
+
+    def __repr__(self) -> str:
+        return f"Memo({self.protocol!r})"  # neither values nor answers
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(type(one) is type(other) and one == other)

@@ -1,0 +1,88 @@
+"""`privet local`: plans and estimates on the command line; wrong input in one sentence."""
+
+import json
+
+import numpy as np
+import pytest
+
+from privet import local, noise
+
+PLAN = ("local", "plan", "--k", 1024, "--epsilon", 2, "--n", "1e6")
+
+
+@pytest.fixture
+def survey(tmp_path):
+    protocol = local.KRR(labels=("no", "yes", "rather not"), epsilon=2.0)
+    values = np.array(["no"] * 600 + ["yes"] * 400)
+    reports = protocol.privatize(values, source=noise.Seeded(1))
+    local.write_parquet(protocol, reports, tmp_path / "reports.parquet")
+    (tmp_path / "protocol.json").write_text(protocol.to_json())
+    return tmp_path
+
+
+def test_a_plan_names_the_best_first(privet):
+    told = privet(*PLAN)
+    assert told.code == 0
+    assert "shares of 1,024 values from 1,000,000 reports" in told.out
+    lines = [line for line in told.out.splitlines() if any(char.isdigit() for char in line)][1:]
+    deviations = [float(line.split()[-2]) for line in lines]
+    assert deviations == sorted(deviations)
+
+
+def test_a_plan_as_json_and_small_reports(privet):
+    found = json.loads(privet(*PLAN, "--json").out)
+    assert found["offers"][0]["deviation"] <= 0.00086
+    small = json.loads(privet(*PLAN, "--max-bytes", 2, "--json").out)
+    assert all(each["report_bytes"] <= 2 for each in small["offers"])
+    assert local.from_json(json.dumps(small["offers"][0]["protocol"])).k == 1024
+
+
+def test_a_picture_is_written(privet, tmp_path):
+    assert privet(*PLAN, "--plot", tmp_path / "errors.png").code == 0
+    assert (tmp_path / "errors.png").stat().st_size > 5_000
+
+
+def test_an_estimate_of_reports(privet, survey):
+    told = privet("local", "estimate", survey / "reports.parquet", "--protocol", survey / "protocol.json")
+    assert told.code == 0
+    assert "1,000 reports, 0 dropped; each cost its sender epsilon 2" in told.out
+    assert "rather not" in told.out
+    found = json.loads(
+        privet("local", "estimate", survey / "reports.parquet", "--protocol", survey / "protocol.json", "--json").out
+    )
+    assert found["estimate"]["label"] == ["no", "yes", "rather not"]
+    assert found["estimate"]["low"][1] < 0.4 < found["estimate"]["high"][1]
+    wider = json.loads(
+        privet(
+            "local", "estimate", survey / "reports.parquet", "--protocol", survey / "protocol.json", "--json",
+            "--simultaneous",
+        ).out
+    )  # fmt: skip
+    assert wider["estimate"]["low"][1] < found["estimate"]["low"][1]
+
+
+def test_a_mean_on_the_command_line(privet, tmp_path):
+    protocol = local.Hybrid(epsilon=2.0, bounds=(0.0, 10.0))
+    local.write_parquet(protocol, protocol.privatize([4.0] * 500), tmp_path / "r.parquet")
+    (tmp_path / "p.json").write_text(protocol.to_json())
+    told = privet("local", "estimate", tmp_path / "r.parquet", "--protocol", tmp_path / "p.json")
+    assert told.code == 0
+    assert "mean" in told.out
+    wrong = privet("local", "estimate", tmp_path / "r.parquet", "--protocol", tmp_path / "p.json", "--simultaneous")
+    assert wrong.code != 0
+    assert "estimates a mean" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (("missing.parquet", "protocol.json"), "no file"),
+        (("protocol.json", "protocol.json"), "no Parquet file"),
+        (("reports.parquet", "missing.json"), "cannot read"),
+        (("reports.parquet", "reports.parquet"), "not a text file"),
+    ],
+)
+def test_what_cannot_be_read_is_said(privet, survey, files, words):
+    told = privet("local", "estimate", survey / files[0], "--protocol", survey / files[1])
+    assert told.code != 0
+    assert words in told.err

@@ -1,0 +1,150 @@
+"""Answers that are sent again, and several questions to one person; why fake answers are not offered."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privet import local, noise
+from privet.errors import InvalidData, InvalidParameter, PrivetError
+from privet.local.channels import epsilon_of
+
+
+def test_a_memorised_answer_is_sent_again_and_paid_once():
+    protocol = local.KRR(k=50, epsilon=1.0)
+    client = local.Memo(protocol)
+    assert client.loss.pure() == 0.0
+    answers = {int(client.report(7)) for _ in range(200)}
+    assert len(answers) == 1
+    assert client.loss == protocol.loss
+    client.report(9, period=1)
+    client.report(9, period=1)
+    assert client.loss.pure() == 2 * protocol.loss.pure()
+    assert "7" not in repr(client)
+
+
+def test_a_value_that_changes_at_a_time_of_its_own_is_refused():
+    client = local.Memo(local.KRR(k=50, epsilon=1.0))
+    client.report(41)
+    with pytest.raises(InvalidData, match="show when it changed") as told:
+        client.report(42)
+    assert "41" not in str(told.value)
+    assert "42" not in str(told.value)
+
+
+def test_a_lost_memory_is_another_answer_and_another_charge():
+    protocol = local.KRR(k=50, epsilon=1.0)
+    answers = {int(local.Memo(protocol).report(7)) for _ in range(60)}
+    assert len(answers) > 1
+
+
+def test_a_fresh_answer_in_every_round_would_be_noticed():
+    """The broken twin forgets its memory: its answers differ."""
+
+    class Forgetful:
+        def __init__(self, protocol):
+            self.protocol = protocol
+
+        def report(self, value):
+            return self.protocol.privatize(value)
+
+    broken = Forgetful(local.KRR(k=50, epsilon=1.0))
+    assert len({int(broken.report(7)) for _ in range(200)}) > 1
+
+
+# --- several questions ------------------------------------------------------------------------------------------------
+
+
+def questions(epsilon):
+    return {
+        "smokes": local.Warner(epsilon=epsilon),
+        "colour": local.KRR(labels=("red", "green", "blue"), epsilon=epsilon),
+        "age": local.Hybrid(epsilon=epsilon, bounds=(0.0, 100.0)),
+    }
+
+
+ANSWERS = {
+    "smokes": [0, 1, 1, 0] * 500,
+    "colour": ["red", "blue", "blue", "green"] * 500,
+    "age": [20, 30, 40, 50] * 500,
+}
+
+
+def test_all_questions_share_the_budget_and_one_question_has_all_of_it():
+    shared, single = local.AllQuestions(questions(0.5)), local.OneQuestion(questions(1.5))
+    assert shared.loss.pure() == pytest.approx(1.5, abs=1e-6)
+    assert shared.loss.pure() <= 1.5
+    assert single.loss.pure() <= 1.5
+    for whole in (shared, single):
+        told = whole.estimate(whole.privatize(ANSWERS))
+        assert told["smokes"].raw[1] == pytest.approx(0.5, abs=0.25)
+        assert told["age"].value == pytest.approx(35.0, abs=25.0)
+        assert told["colour"].labels == ("red", "green", "blue")
+
+
+def test_every_person_answers_exactly_one_question():
+    single = local.OneQuestion(questions(1.0))
+    reports = single.privatize(ANSWERS, source=noise.Seeded(4))
+    sizes = [len(column) for column in reports.values()]
+    assert sum(sizes) == 2000
+    assert min(sizes) > 500
+    which = single.drawn(3000, source=noise.Seeded(4))
+    assert set(which.tolist()) == {0, 1, 2}
+
+
+def test_questions_and_answers_must_match():
+    single = local.OneQuestion(questions(1.0))
+    for wrong in ({"smokes": [1]}, {**ANSWERS, "age": [1]}, [1, 2], {**ANSWERS, "more": ANSWERS["age"]}):
+        with pytest.raises(InvalidData, match="one column for each question"):
+            single.privatize(wrong)
+    for bad in ({}, {"a": 1}, [local.Warner(epsilon=1.0)], {1: local.Warner(epsilon=1.0)}):
+        with pytest.raises(InvalidParameter):
+            local.AllQuestions(bad)
+    with pytest.raises(PrivetError):
+        local.Memo("krr")
+
+
+# --- fake answers -----------------------------------------------------------------------------------------------------
+
+
+def fake_data_channel(sizes, claim):
+    """RS+FD: one question is answered at ln(d (e - 1) + 1), all others evenly at random, and which is not told."""
+    d, e = len(sizes), Fraction(math.exp(claim))
+    inner = d * (e - 1) + 1
+    records = list(itertools.product(*map(range, sizes)))
+
+    def law(record, report):
+        total = Fraction(0)
+        for asked in range(d):
+            one = Fraction(1, d)
+            for j, k in enumerate(sizes):
+                truth = inner / (inner + k - 1) if record[j] == report[j] else 1 / (inner + k - 1)
+                one *= truth if j == asked else Fraction(1, k)
+            total += one
+        return total
+
+    return [[law(record, report) for report in records] for record in records]
+
+
+def test_fake_data_hold_their_claim_for_one_question_of_equal_sizes_only():
+    channel = fake_data_channel((3, 3), 1.0)
+    assert epsilon_of(channel) == pytest.approx(1.489880, abs=5e-7)
+    one = [row for row, record in zip(channel, itertools.product(range(3), repeat=2), strict=True) if record[1] == 0]
+    assert epsilon_of(one) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_fake_data_of_unequal_sizes_break_even_that():
+    channel = fake_data_channel((20, 2), 1.0)
+    records = list(itertools.product(range(20), range(2)))
+    same_first = [row for row, record in zip(channel, records, strict=True) if record[0] == 0]
+    same_second = [row for row, record in zip(channel, records, strict=True) if record[1] == 0]
+    assert max(epsilon_of(same_first), epsilon_of(same_second)) == pytest.approx(1.224175, abs=5e-7)
+
+
+def test_variance_of_one_question_is_below_that_of_a_split_budget():
+    d, n = 3, 3000
+    shared, single = local.KRR(k=4, epsilon=0.5), local.KRR(k=4, epsilon=1.5)
+    assert single.variance(0.0, n=n // d) < 0.5 * shared.variance(0.0, n=n)
+    assert np.isfinite(shared.variance(1.0, n=n))
