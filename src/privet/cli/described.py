@@ -71,6 +71,7 @@ EXAMPLES = {
     "seconds": "60",
     "sensitivity": "1",
     "shape": "0.5",
+    "share": "0.5",
     "shuffled": "10000",
     "sigma": "10",
     "sign": "audit.key",

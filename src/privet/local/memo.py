@@ -21,8 +21,8 @@ class Memo:
     """A client's memory: the randomised answer of a period is drawn once, and the same one is sent however often it is
     asked for.
 
-    A period is public and the same for all clients (a year, say): within one, the value must not change. One that
-    changes at a time of its own is refused: equal and unequal answers would tell when, whatever epsilon is. A memory that is lost
+    A period is public and the same for all clients (a year, say): within one, the value must not change. One that changes
+    at a time of its own is refused: equal and unequal answers would tell when, whatever epsilon is. A memory that is lost
     means a new answer, and a new charge; it is kept by the client, and never sent.
 
     **Guarantee:** the price of one report for each period, for any number of reports.

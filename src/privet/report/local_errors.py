@@ -14,7 +14,7 @@ def local_error_figure(people: Sequence[int], curves: Mapping[str, Sequence[floa
     'reports'
     """
     figure, axes = new_figure()
-    for (name, errors), colour in zip(reversed(curves.items()), PALETTE * 3, strict=False):
+    for (name, errors), colour in zip(reversed(list(curves.items())), PALETTE * 3, strict=False):
         axes.plot(people, errors, color=colour, linewidth=2.2 if colour == accent else 1.6, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
