@@ -13,6 +13,7 @@ import pytest
 import privet as pv
 from privet.errors import (
     BudgetExceeded,
+    InvalidCall,
     InvalidData,
     InvalidParameter,
     KeyConflict,
@@ -104,10 +105,54 @@ def test_nonsense_from_load_is_refused(loaded: Any):
     ledger = fresh()
     with pytest.raises(InvalidParameter, match="load must return"):
         ledger.run_blocks(months(), DATA, key="k", load=lambda: loaded)
+    assert spent(ledger) == 0.0
+
+
+@pytest.mark.parametrize("name", ["load", "save"])
+def test_what_is_no_function_is_refused_before_the_charge(name: str):
+    ledger = fresh()
+    with pytest.raises((InvalidParameter, InvalidCall)):
+        ledger.run_blocks(months(), DATA, key="k", **{name: 7})  # type: ignore[arg-type]
+    assert spent(ledger) == 0.0
+
+
+class Beginningless(Months):
+    name = "beginningless"
+
+    def _first(self) -> Any:
+        raise InvalidParameter("no beginning")
+
+
+def test_a_beginning_that_cannot_be_made_costs_nothing():
+    ledger = fresh()
+    with pytest.raises(InvalidParameter, match="no beginning"):
+        ledger.run_blocks(Beginningless(part=months().part), DATA, key="k")
+    assert spent(ledger) == 0.0
+
+
+def test_a_failure_leaves_no_frame_that_holds_the_data():
+    class Rows(list[Any]):
+        """Data that are told apart by their type."""
+
+    ledger = fresh()
+    with pytest.raises(ReleaseFailed) as caught:
+        ledger.run_blocks(Quoting(part=months().part), Rows([1, 4242, 3]), key="k")
+    frame = caught.value.__traceback__
+    while frame is not None:
+        here = frame.tb_frame
+        if here.f_code.co_filename != __file__:
+            assert not any(isinstance(each, Rows) for each in here.f_locals.values()), here.f_code.co_name
+        frame = frame.tb_next
 
 
 def test_a_state_from_another_run_is_refused():
     ledger = fresh()
+    with pytest.raises(LedgerError, match="belongs to another run"):
+        ledger.run_blocks(months(), DATA, key="k", load=lambda: (2, [1.0, 2.0]))
+    assert spent(ledger) == 0.0
+    place = Checkpoint(stop_after=1)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.run_blocks(months(), DATA, key="k", load=place.load, save=place.save)
     with pytest.raises(LedgerError, match="belongs to another run"):
         ledger.run_blocks(months(), DATA, key="k", load=lambda: (2, [1.0, 2.0]))
 

@@ -8,7 +8,22 @@ from privet.ledger.runs import Run
 from privet.mechanisms import BlockAlgorithm, Release
 
 Load = Callable[[], tuple[int, Any] | None] | None  # how many blocks are done, and the state after them
+Begun = tuple[int, Any]
 Save = Callable[[int, Any], object] | None
+
+
+_FOREIGN = (
+    "the state that was loaded has more blocks than this run has begun: it belongs to another run; nothing was drawn"
+)
+
+
+def foreign_to_a_new_run(begun: Begun) -> LedgerError | None:
+    """Why a run that is yet to be paid for cannot go on from a state.
+
+    >>> foreign_to_a_new_run((0, [])) is None
+    True
+    """
+    return LedgerError(_FOREIGN) if begun[0] > 0 else None
 
 
 def refuse_other_algorithms(algorithm: Any) -> None:
@@ -25,18 +40,15 @@ def refuse_other_algorithms(algorithm: Any) -> None:
         )
 
 
-def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: Any, load: Load, save: Save) -> Release[Any]:
+def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: Any, begun: Begun, save: Save) -> Release[Any]:
     """All blocks that are left, and the result. A block is marked as begun before it looks at data, and its state is kept
     before the next one is begun: at most one block is paid twice after a stop.
     """
     try:
-        done, state = _restored(algorithm, load)
+        done, state = begun
         behind = run.position - done
         if behind < 0:
-            raise LedgerError(
-                f"the state that was loaded has {done} blocks, and this run has begun {run.position}: it belongs to another"
-                " run; nothing was drawn"
-            )
+            raise LedgerError(_FOREIGN)
         if behind:
             run.repeat(behind)
         for index in range(done, len(algorithm.blocks)):
@@ -53,7 +65,11 @@ def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: Any, load: Load
         del data
 
 
-def _restored(algorithm: "BlockAlgorithm[Any, Any]", load: Load) -> tuple[int, Any]:
+def restored(algorithm: "BlockAlgorithm[Any, Any]", load: Load, save: Save) -> Begun:
+    """Where the run stands by the state that was kept. All that can be wrong with it is said before anything is paid."""
+    for name, given in (("load", load), ("save", save)):
+        if given is not None and not callable(given):
+            raise InvalidParameter(f"{name} must be a function, got {type(given).__name__}")
     found = None if load is None else load()
     if found is None:
         return 0, algorithm._first()

@@ -68,13 +68,20 @@ def run(mechanism: Any, data: Any, reservation: "Reservation") -> "tuple[Release
     """Run a mechanism that is paid for, and write out what it made. Whatever goes wrong in it, the caller sees one constant
     error, no trace of where it came from, and no frame that holds the data.
     """
-    made, kept = _attempt(mechanism, data, reservation, written=True)
-    return made, *kept
+    try:
+        made, kept = _attempt(mechanism, data, reservation, written=True)
+        return made, *kept
+    finally:
+        del mechanism, data
 
 
 def run_unwritten(mechanism: Any, data: Any, reservation: "Reservation") -> "Release[Any]":
     """The same for what no ledger stores: a block of a run, whose state its owner keeps."""
-    return _attempt(mechanism, data, reservation, written=False)[0]
+    try:
+        made: Release[Any] = _attempt(mechanism, data, reservation, written=False)[0]
+        return made
+    finally:
+        del mechanism, data
 
 
 def _attempt(mechanism: Any, data: Any, reservation: "Reservation", *, written: bool) -> tuple[Any, Any]:

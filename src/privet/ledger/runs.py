@@ -267,9 +267,16 @@ def mark_of(entry: Entry, request: str) -> Mark:
     return Mark.read(facts["run"])
 
 
-def start_in(session: Session, slices: Slices, asked: Asked, ledger: Any, problem: PrivetError | None = None) -> Run:
+def start_in(
+    session: Session,
+    slices: Slices,
+    asked: Asked,
+    ledger: Any,
+    problem: PrivetError | None = None,
+    unless_begun: PrivetError | None = None,
+) -> Run:
     """Within a transaction: go on with the run under this key, or pay for a new one. `problem`: data that cannot be taken,
-    which no longer matter where the result is stored.
+    which no longer matter where the result is stored. `unless_begun`: why a new run cannot be paid for.
     """
     policy = session.policy
     key = asked.key
@@ -293,6 +300,8 @@ def start_in(session: Session, slices: Slices, asked: Asked, ledger: Any, proble
         same_request(found.facts, request, asked)
         refuse_restored(policy, found)
         return replace(run, seq=mark_of(found, request).id)
+    if unless_begun is not None:
+        raise unless_begun
     if policy.closed is not None:
         raise LedgerError(f"the data set {policy.dataset!r} is closed: {policy.closed}")
     seq = session.head.seq + 1 if session.head is not None else 1

@@ -11,7 +11,7 @@ from privet._calls import door
 from privet.errors import (
     PrivetError,
 )
-from privet.ledger.blocks import Load, Save, go_on, refuse_other_algorithms
+from privet.ledger.blocks import Load, Save, foreign_to_a_new_run, go_on, refuse_other_algorithms, restored
 from privet.ledger.questions import MISSING, made_for
 from privet.ledger.requests import (
     Asked,
@@ -204,15 +204,15 @@ class Spending(Payer):
         """
         try:
             refuse_other_algorithms(algorithm)
-            problem = problem_with(algorithm, data)
+            problem, begun = problem_with(algorithm, data), restored(algorithm, load, save)
             asked = Asked.of(analyst, purpose, key, part, algorithm, at=at, about=about, of=question_of(data))
             priced(algorithm, durable=self._store.durable)
             self._foresee(algorithm.loss, asked)
             with self._writing() as session:
-                run = start_in(session, algorithm.blocks, asked, self, problem)
+                run = start_in(session, algorithm.blocks, asked, self, problem, foreign_to_a_new_run(begun))
             if run.release is not None:
                 return self._whole(run.release, run.seq)
-            return go_on(run, algorithm, data, load, save)
+            return go_on(run, algorithm, data, begun, save)
         finally:
             del algorithm, data
 
