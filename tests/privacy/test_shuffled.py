@@ -254,3 +254,22 @@ def test_people_who_keep_randomisers_of_their_own_are_not_hidden():
         assert delta(dealt, epsilon) <= bound * (1.0 + 1e-9)
         assert delta(own, epsilon) == pytest.approx((e - math.exp(epsilon)) / (e + 1.0))
         assert bound < delta(own, epsilon)  # which is why own randomisers have no price here
+
+
+@pytest.mark.parametrize("epsilon0", [1e-16, 1e-8, 9e-6, 12.5, 20.0, 50.0, 800.0])
+@pytest.mark.parametrize("dealt", [False, True])
+def test_where_a_crowd_is_not_counted_the_price_is_that_of_one_report(epsilon0: float, dealt: bool):
+    """Differences of curves lose their digits there: one was below the exact law, another never came to an end."""
+    one = privacy.RandomizedResponseLoss(epsilon0)
+    many = privacy.Shuffled(one, 2, dealt=dealt)
+    at = np.array([0.0, epsilon0 / 2.0])
+    assert many.variable("remove").delta(at).tolist() == one.variable("remove").delta(at).tolist()
+
+
+@pytest.mark.parametrize("epsilon0", [1e-5, 1e-3, 12.0])
+def test_at_both_ends_of_what_is_counted_the_bound_is_above_every_data_set(epsilon0: float):
+    e0 = Fraction(math.exp(epsilon0))
+    price = privacy.Shuffled(privacy.KRRLoss(3, epsilon0), 3).variable("remove")
+    for share in (0.0, 0.5, 0.9):
+        exact = float(shuffled_delta(k_rr(3, e0), 3, Fraction(math.exp(share * epsilon0))))
+        assert exact * (1.0 - 1e-9) <= float(price.delta(share * epsilon0)) + 1e-16

@@ -19,7 +19,9 @@ from privet.privacy.unit import Unit
 from privet.privacy.variable import DIRECTIONS, Direction, LossVariable
 
 _MOST_PEOPLE = 10**9
-_MOST_EPSILON = 30.0  # nobody has ever been hidden by e^30 others
+# Between these a crowd is counted. Beyond 12 differences of curves that fall like e^-epsilon lose their digits, and nobody
+# hides; below 1e-5 they do as well, and a report costs next to nothing by itself. There the price is that of one report.
+_LEAST_EPSILON, _MOST_EPSILON = 1e-5, 12.0
 _LEAST = 1e-16  # below this delta the curve goes straight to its end
 _OF_MANY = ("parallel", "fixed_sampled", "with_replacement_sampled", "shuffled")  # prices of more than one report
 
@@ -95,7 +97,7 @@ class Shuffled(PrivacyLoss):
 
     @property
     def _hides(self) -> bool:
-        return self.n > 1 and 0.0 < self.of.pure() <= _MOST_EPSILON
+        return self.n > 1 and _LEAST_EPSILON <= self.of.pure() <= _MOST_EPSILON
 
     def variable(self, direction: Direction) -> LossVariable:
         return _hidden(self) if self._hides else self.of.variable(direction)
