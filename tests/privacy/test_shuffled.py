@@ -273,3 +273,10 @@ def test_at_both_ends_of_what_is_counted_the_bound_is_above_every_data_set(epsil
     for share in (0.0, 0.5, 0.9):
         exact = float(shuffled_delta(k_rr(3, e0), 3, Fraction(math.exp(share * epsilon0))))
         assert exact * (1.0 - 1e-9) <= float(price.delta(share * epsilon0)) + 1e-16
+
+
+def test_the_largest_crowd_has_a_price():
+    """A hundred thousand counts at one epsilon: there were more pieces than epsilons."""
+    most = privacy.Shuffled(privacy.KRRLoss(k=10, epsilon=2.0), n=10**9)
+    deltas = most.upper_delta(np.array([0.0, 1e-4]))
+    assert 0.0 < deltas[1] < deltas[0] < 1e-3

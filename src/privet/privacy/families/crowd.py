@@ -62,7 +62,7 @@ class Crowd:
 
     def mean_excess(self, laws: Laws) -> Array:
         """E[(sum)_+]/n for n = N + 1 and each law, rounded up."""
-        pieces = max(1, len(laws.up) * len(self.counts) // _PIECE)
+        pieces = max(1, min(len(laws.up), len(laws.up) * len(self.counts) // _PIECE))
         found = [self._piece(piece) for piece in _cut(laws, pieces)]
         return np.concatenate(found)
 
