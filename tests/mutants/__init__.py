@@ -12,6 +12,7 @@ from tests.mutants.noise import NOISE
 from tests.mutants.payment import PAYMENT
 from tests.mutants.privacy import PRIVACY
 from tests.mutants.queries import QUERIES
+from tests.mutants.synth import SYNTH
 from tests.mutants.tables import TABLES
 from tests.mutants.workloads import WORKLOADS
 
@@ -28,6 +29,7 @@ ROOMS = (
     PAYMENT,
     PRIVACY,
     QUERIES,
+    SYNTH,
     TABLES,
     WORKLOADS,
 )

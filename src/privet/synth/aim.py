@@ -1,0 +1,240 @@
+"""AIM: round after round the table that the model gets most wrong is measured, for a workload and a size of the model."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from privet._cache import kept_property
+from privet._calls import door
+from privet._numerics import Array
+from privet._progress import Track, track
+from privet._validate import count, instance, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Algorithm, Example, Gaussian
+from privet.mechanisms.mechanism import Source, register
+from privet.privacy import Guarantee
+from privet.synth.error_bars import CandidateBound
+from privet.synth.graph import Clique, GraphModel, Measurement, fitted, least_variance_total, tree_cells
+from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
+from privet.synth.money import (
+    UNITS,
+    Noise,
+    Purse,
+    choice_by_distance,
+    growth,
+    mean_size,
+    measured,
+    money_of,
+    table_noise,
+)
+from privet.synth.small_examples import pair, rare_pair, task_of
+from privet.synth.synthesis import Synthesis
+from privet.synth.synthesizer import Synthesizer
+from privet.synth.synthetic_model import SyntheticModel
+from privet.synth.task import Task
+from privet.tables.data import Data
+
+_MEASURE = 0.9  # of a round's share; the rest chooses
+_MOST = 2**26  # cells of all candidates
+_QUICK = 100, 1e-4  # steps and tolerance of a round's fit
+
+
+@door
+@final
+@dataclass(frozen=True, kw_only=True)
+class AIM(Synthesizer):
+    """Noisy counts of every column, then, round after round, of the table that the model gets most wrong, where what noise
+    alone would explain does not count. The best choice where there are many rows for the budget.
+
+    `workload` are the tables that matter: a number k for all of k columns, a list of tuples of names, or a mapping of such
+    tuples to weights. `max_bytes` bounds the model: its junction tree, fill-in included. `rounds` is how many rounds, for
+    each column, the budget would last if noise were never lessened; `steps` limits the last fit.
+
+    **Reference:** McKenna, Mullins, Sheldon & Miklau 2022.
+
+    >>> import privet as pv
+    >>> rows = {"a": [0, 1] * 500, "b": [0, 1] * 500, "c": [0, 0, 1, 1] * 250}
+    >>> table = pv.Table(rows, columns={name: pv.Int(0, 1) for name in rows})
+    >>> model = AIM(workload=2).fit(table, epsilon=5.0, delta=1e-6)
+    >>> bool(model.marginal("a", "b")[0, 0] > model.marginal("a", "b")[0, 1])
+    True
+    """
+
+    workload: Asked = field(default=3)
+    max_bytes: int = 10 * 2**20
+    rounds: int = 16
+    steps: int = 1000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_frozen(self, rounds=count("rounds", self.rounds, 2))
+        set_frozen(self, max_bytes=count("max_bytes", self.max_bytes, 8), steps=count("steps", self.steps, 1))
+
+    def _plan(self, task: Task, promise: Guarantee) -> "AIMPlan":
+        made = AIMPlan(
+            task=task,
+            money=money_of(promise),
+            workload=MarginalWorkload.of(self.workload, task),
+            max_bytes=self.max_bytes,
+            rounds=self.rounds,
+            steps=self.steps,
+        )
+        return made._charged_at(promise)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
+    """Noisy counts of every column, then rounds of a choice and a measurement until the budget is spent.
+
+    **Guarantee:** that of the budget, by adaptive composition: how noisy a round is, and how many there are, follows from
+    models, and no part is asked for that the rest does not cover.
+    **Sensitivity:** of tables, l1 and l2, the rows of one person; of a score, that in l1 times the largest weight among the
+    candidates.
+    **Proof:** docs/proofs/synth/aim.md.
+    """
+
+    name = "synth_aim"
+
+    task: Task
+    money: Guarantee
+    workload: MarginalWorkload
+    max_bytes: int
+    rounds: int = 16
+    steps: int = 1000
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        instance("task", self.task, Task)
+        instance("money", self.money, Guarantee)
+        instance("workload", self.workload, MarginalWorkload)
+        set_frozen(self, rounds=count("rounds", self.rounds, 2))
+        set_frozen(self, max_bytes=count("max_bytes", self.max_bytes, 8), steps=count("steps", self.steps, 1))
+        least = 8 * tree_cells(self.task.sizes, self.task.allowed)
+        if least > self.max_bytes:
+            raise InvalidParameter(
+                f"the columns by themselves need {least:,} bytes, and max_bytes is {self.max_bytes:,}: allow more, or "
+                "take wider bins"
+            )
+        if sum(map(self.task.cells, self.weights)) > _MOST:
+            raise InvalidParameter(
+                f"the tables of the workload together have more than {_MOST:,} cells: name those that matter "
+                "(workload=), leave columns out (columns=) or take wider bins (bins=)"
+            )
+
+    @kept_property
+    def weights(self) -> Mapping[Clique, int]:
+        """Every table that may be measured, by public sizes, with its weight."""
+        every = self.workload.candidates()
+        return {each: weight for each, weight in every.items() if 8 * self.task.cells(each) <= self.max_bytes}
+
+    def _run(self, prepared: Any, source: Source) -> SyntheticModel:
+        columns, weights = [(i,) for i in range(len(self.task.sizes))], self.weights
+        tables = self._exact_tables(prepared, list(dict.fromkeys([*columns, *weights])), source)
+        purse, work = Purse(self.money), track("thousandths of the budget", 1000)
+        share = 1.0 / (self.rounds * len(columns))
+        found = []
+        for each in columns:
+            noise = table_noise(purse.buy(_MEASURE * share), self.task)
+            found.append(measured(each, noise.release(tables[each], source=source).value, noise))
+        model = self._fitted(found, None, *_QUICK)
+        last, bounds = False, dict[Clique, CandidateBound]()
+        while not last:
+            last = purse.left < 2.0 * share
+            share = purse.left if last else share
+            paid = purse.buy(_MEASURE * share), purse.buy((1.0 - _MEASURE) * share)
+            noise = table_noise(paid[0], self.task)
+            room = self.max_bytes / 8 * (1.0 - max(purse.left, 0.0))
+            answers = answered(fitting(weights, model, self.task, [m.clique for m in found], room), model)
+            largest = max(weights[each] for each in answers)
+            choice = choice_by_distance(paid[1], self.task, Fraction(largest))
+            expected = {each: round(mean_size(noise) * self.task.cells(each) * UNITS) for each in answers}
+            scores = exact_scores(tables, answers, weights, expected)
+            chosen = list(answers)[int(choice.release(scores, source=source).value)]
+            found.append(measured(chosen, noise.release(tables[chosen], source=source).value, noise))
+            if last:
+                bounds = _bounds(answers, weights, chosen, found[-1], noise, choice.scale)
+            model = self._fitted(found, model, *_QUICK)
+            moved = float(np.abs(model.marginal(chosen) - answers[chosen]).sum())
+            if moved <= mean_size(noise) * self.task.cells(chosen):  # the model has learned no more than noise
+                share *= growth(self.money)
+            _tell(work, purse)
+        final = self._fitted(found, model, self.steps, 1e-7)
+        drifted = {each: bound.moved(_distance(final, each, answers[each])) for each, bound in bounds.items()}
+        return SyntheticModel(self.task.coded.coding, final, found, candidates=drifted, method="AIM")
+
+    def _fitted(self, found: list[Measurement], before: GraphModel | None, steps: int, tolerance: float) -> GraphModel:
+        """The model of all measurements, from the one before."""
+        total = least_variance_total(found).value if self.task.rows is None else float(self.task.rows)
+        facts: Any = {"allowed": self.task.allowed, "start": before, "steps": steps, "tolerance": tolerance}
+        return fitted(self.task.sizes, found, total, **facts)
+
+    def describe(self) -> str:
+        """The plan in words."""
+        share = _MEASURE / (self.rounds * len(self.task.sizes))
+        noise = table_noise(self.money.share(share), self.task)
+        return (
+            f"{len(self.task.sizes)} columns and up to {(self.rounds - 1) * len(self.task.sizes)} of {len(self.weights):,} "
+            f"tables, with noise of scale {noise.scale:.4g} at first; the model stays below {self.max_bytes:,} bytes"
+        )
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        for relation, promise in (("add_remove", Guarantee(1.0, 1e-6)), ("replace", Guarantee(rho=0.5))):
+            plan = AIM(workload=2, rounds=2, steps=50)._plan(task_of(relation), promise)
+            yield Example(plan, *pair(relation), promise, cost="costly", lengths="protected")
+        pure = Guarantee(1.0)
+        yield Example(
+            AIM(workload=2, rounds=2, steps=50)._plan(task_of(), pure),
+            *rare_pair(),
+            pure,
+            cost="costly",
+            lengths="protected",
+        )
+        loud = Guarantee(rho=1e6)  # next to no noise, so that one row decides which table is measured
+        yield Example(
+            AIM(workload=2, rounds=2, steps=50)._plan(task_of("replace"), loud),
+            *pair("replace"),
+            loud,
+            cost="costly",
+            lengths="protected",
+        )
+
+
+def _tell(work: Track, purse: Purse) -> None:
+    work.advance(max(0, min(1000, round(1000 * (1.0 - purse.left))) - work.done))
+
+
+def _distance(model: GraphModel, clique: Clique, table: Array) -> float:
+    return float(np.abs(model.marginal(clique) - table).sum())
+
+
+def _bounds(
+    answers: Mapping[Clique, Array],
+    weights: Mapping[Clique, int],
+    chosen: Clique,
+    seen: Measurement,
+    noise: Noise,
+    scale: float,
+) -> dict[Clique, CandidateBound]:
+    """For each table that the last choice passed over, how far the model before it may have been from the data in l1.
+
+    From the exponential mechanism's tail, Jensen's inequality and Lipschitz concentration, for normal noise.
+    """
+    if not isinstance(noise, Gaussian):
+        return {}
+    tail, sigma = scale / UNITS, seen.sigma
+    w, cells = weights[chosen], answers[chosen].size
+    off = w * float(np.abs(answers[chosen] - seen.values).sum())
+    bounds = {}
+    for each, answer in answers.items():
+        gap = mean_size(noise) * (weights[each] * answer.size - w * cells)
+        base = (off + gap + tail * math.log(len(answers))) / weights[each]
+        bounds[each] = CandidateBound(base, w * sigma * math.sqrt(cells) / weights[each], tail / weights[each])
+    return bounds

@@ -1,0 +1,108 @@
+"""How far a model's tables may be from the data's, from what was released and from public facts."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from privet._numerics import Array, ndtri
+from privet._validate import open_fraction
+from privet.synth.compression import Compression
+from privet.synth.graph import Clique, GraphModel, Measurement, combined
+from privet.synth.graph.reduction import Reduction
+
+
+class CandidateBound(NamedTuple):
+    """A bound on the l1 distance of a table that a choice passed over: base + a l1 + b l2, which fails with probability at
+    most exp(-l1^2/2) + exp(-l2). `by_noise` is a, `by_choice` is b.
+
+    >>> round(CandidateBound(10.0, 1.0, 1.0).radius(0.95), 3)
+    16.405
+    """
+
+    base: float
+    by_noise: float
+    by_choice: float
+
+    def moved(self, by: float) -> "CandidateBound":
+        """The bound for a table that is so far in l1 from the one it was made for."""
+        return self._replace(base=self.base + by)
+
+    def radius(self, confidence: float) -> float:
+        """The bound at a confidence, half of the rest for each of the two events."""
+        half = (1.0 - open_fraction("confidence", confidence)) / 2.0
+        return self.base + self.by_noise * math.sqrt(2.0 * math.log(1.0 / half)) + self.by_choice * math.log(1.0 / half)
+
+
+def table_bound(sigma: float, cells: int, confidence: float) -> float:
+    """How far noisy counts of so many cells may be from the exact ones in l1: the mean, and Gaussian concentration of a
+    sigma sqrt(cells)-Lipschitz function.
+
+    >>> round(table_bound(1.0, 100, 0.95), 3)
+    104.266
+    """
+    beta = 1.0 - open_fraction("confidence", confidence)
+    return sigma * (cells * math.sqrt(2.0 / math.pi) + math.sqrt(2.0 * cells * math.log(1.0 / beta)))
+
+
+def cell_bar(
+    graph: GraphModel,
+    measurements: Sequence[Measurement],
+    compression: Compression,
+    clique: Clique,
+    confidence: float,
+) -> Array | None:
+    """The radius of every cell of a table, all at once, from the measured table that says most about it; None where no
+    measured table holds it.
+    """
+    beta = 1.0 - open_fraction("confidence", confidence)
+    best: tuple[float, Array, Array] | None = None
+    for measured, (values, weights) in combined(measurements).items():
+        if not set(clique) <= set(measured):
+            continue
+        onto = Reduction(measured, clique, graph.plan.sizes)
+        variance = onto.sum(1.0 / weights)
+        asked = [each for each in measurements if each.clique == measured]
+        if all(each.normal for each in asked):
+            wide = -ndtri(beta / variance.size / 2.0) * np.sqrt(variance)
+        else:
+            wide = _laplace_radius(asked, variance, values.size // variance.size, beta / variance.size)
+        if best is None or float(wide.max()) < best[0]:
+            best = float(wide.max()), onto.sum(values), wide
+    if best is None:
+        return None
+    _, seen, wide = best
+    radius = np.abs(graph.marginal(clique) - seen) + wide
+    return _unmerged(graph, compression, clique, radius)
+
+
+def _laplace_radius(asked: Sequence[Measurement], variance: Array, many: int, tail: float) -> Array:
+    """A radius that sums of `many` noises leave with probability at most `tail`: by Chebyshev's inequality, and, where the
+    table was measured once with one scale b, by Pr[|noise| > r] <= 2 exp(-r/b) for each of them.
+    """
+    radius = np.sqrt(variance / tail)
+    if len(asked) > 1 or asked[0].cell_variance is not None:
+        return radius
+    v = asked[0].sigma ** 2
+    q = (v + 1.0 - math.sqrt(2.0 * v + 1.0)) / v  # the law's ratio: its variance is 2q/(1 - q)^2
+    return np.minimum(radius, many * math.log(2.0 * many / tail) / -math.log(q))
+
+
+def _unmerged(graph: GraphModel, compression: Compression, clique: Clique, radius: Array) -> Array:
+    """Bars of groups as bars of codes: a code has between none and all of its group's rows."""
+    if all(compression.groups[i] is None for i in clique):
+        return radius
+    whole = graph.marginal(clique)
+    alone = np.ones(whole.shape, dtype=bool)
+    for axis, column in enumerate(clique):
+        shape = [1] * whole.ndim
+        shape[axis] = -1
+        alone &= (compression.members(column) == 1).reshape(shape)
+    shares = compression.spread(whole, clique)
+    most, single = whole + radius, radius
+    for axis, column in enumerate(clique):
+        groups = compression.groups[column]
+        if groups is not None:
+            most, single, alone = (each.take(groups, axis=axis) for each in (most, single, alone))
+    return np.where(alone, single, np.maximum(shares, most - shares))

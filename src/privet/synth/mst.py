@@ -1,0 +1,193 @@
+"""MST: a tree of pairs of columns, chosen by noisy looks at what independence misses."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, final
+
+import numpy as np
+
+from privet._cache import kept_property
+from privet._calls import door
+from privet._progress import track
+from privet._validate import count, instance, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Algorithm, Example
+from privet.mechanisms.mechanism import Source, register
+from privet.privacy import Guarantee
+from privet.synth.compression import Compression, without_rare
+from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, onto_simplex
+from privet.synth.money import choice_by_distance, deviation, measured, money_of, table_noise
+from privet.synth.small_examples import pair, rare_pair, task_of
+from privet.synth.synthesis import Synthesis, exact_distance
+from privet.synth.synthesizer import Synthesizer
+from privet.synth.synthetic_model import SyntheticModel
+from privet.synth.task import Task
+from privet.tables.data import Data
+
+_RARE = 3.0  # standard deviations that a value's noisy count must reach to stay by itself
+_MOST = 2**26  # cells of all pairs that may be chosen
+
+
+@door
+@final
+@dataclass(frozen=True, kw_only=True)
+class MST(Synthesizer):
+    """Noisy counts of every column, then of d - 1 pairs of columns that form a tree: those that the independence of columns
+    misses most. Quick, and good where the budget is small or columns are many.
+
+    `steps` limits the fit, which costs nothing but time; pairs of more than `max_cells` cells are not chosen.
+
+    **Reference:** McKenna, Miklau & Sheldon 2021.
+
+    >>> import privet as pv
+    >>> rows = {"a": [0, 1] * 500, "b": [0, 1] * 500}
+    >>> model = MST().fit(pv.Table(rows, columns={"a": pv.Int(0, 1), "b": pv.Int(0, 1)}), epsilon=1.0, delta=1e-6)
+    >>> bool(model.marginal("a", "b")[0, 0] > model.marginal("a", "b")[0, 1])
+    True
+    """
+
+    steps: int = 500
+    max_cells: int = 10**6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_frozen(self, steps=count("steps", self.steps, 1), max_cells=count("max_cells", self.max_cells, 1))
+
+    def _plan(self, task: Task, promise: Guarantee) -> "MSTPlan":
+        made = MSTPlan(task=task, money=money_of(promise), steps=self.steps, max_cells=self.max_cells)
+        return made._charged_at(promise)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
+    """Noisy counts of every column, exponential mechanisms that choose a tree of pairs, noisy counts of the pairs.
+
+    **Guarantee:** a third of the budget for each of the three, in equal parts.
+    **Sensitivity:** of tables, l1 and l2, and of the l1 distance between a table and a public one: the rows of one person.
+    Rare values are merged by their noisy counts.
+    **Proof:** docs/proofs/synth/mst.md.
+    """
+
+    name = "synth_mst"
+
+    task: Task
+    money: Guarantee
+    steps: int = 500
+    max_cells: int = 10**6
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        instance("task", self.task, Task)
+        instance("money", self.money, Guarantee)
+        set_frozen(self, steps=count("steps", self.steps, 1), max_cells=count("max_cells", self.max_cells, 1))
+        if sum(map(self.task.cells, self.pairs)) > _MOST:
+            raise InvalidParameter(
+                f"all pairs of columns together have more than {_MOST:,} cells: leave columns out (columns=), take wider "
+                "bins (bins=), or a smaller max_cells="
+            )
+
+    @kept_property
+    def pairs(self) -> list[Clique]:
+        """The pairs that may be chosen, by public sizes."""
+        every = combinations(range(len(self.task.sizes)), 2)
+        return [each for each in every if self.task.cells(each) <= self.max_cells]
+
+    @kept_property
+    def edges(self) -> int:
+        """How many pairs are chosen: one less than there are columns, unless pairs are too large."""
+        return len(self.task.sizes) - len(_components(len(self.task.sizes), self.pairs))
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """What a column, a choice and a pair cost, as shares of the budget."""
+        d, edges = len(self.task.sizes), self.edges
+        return (1.0 / (3 * d), 1.0 / (3 * edges), 1.0 / (3 * edges)) if edges else (1.0 / d, 0.0, 0.0)
+
+    def _run(self, prepared: Any, source: Source) -> SyntheticModel:
+        columns: list[Clique] = [(i,) for i in range(len(self.task.sizes))]
+        tables = self._exact_tables(prepared, [*columns, *self.pairs], source)
+        noise = table_noise(self.money.share(self.shares[0]), self.task)
+        work = track("tables", len(columns) + self.edges)
+        wide = []
+        for each in columns:
+            wide.append(measured(each, noise.release(tables[each], source=source).value, noise))
+            work.advance()
+        total = least_variance_total(wide).value if self.task.rows is None else float(self.task.rows)
+        small = self._compressed(wide)
+        found = [_merged(each, small) for each in wide]
+        alone = [onto_simplex(each.values, total) for each in found]
+        chosen: list[Clique] = []
+        for _ in range(self.edges):
+            open_ = _joining(len(columns), self.pairs, chosen)
+            choice = choice_by_distance(self.money.share(self.shares[1]), self.task)
+            scores = np.array(
+                [exact_distance(small.shrunk(tables[c], c), np.outer(alone[c[0]], alone[c[1]]) / total) for c in open_]
+            )
+            chosen.append(open_[int(choice.release(scores, source=source).value)])
+        for each in chosen:
+            noise = table_noise(self.money.share(self.shares[2]), self.task)
+            found.append(measured(each, noise.release(small.shrunk(tables[each], each), source=source).value, noise))
+            work.advance()
+        graph = fitted(small.sizes, found, total, allowed=self.task.allowed, steps=self.steps)
+        return SyntheticModel(self.task.coded.coding, graph, found, compression=small, method="MST")
+
+    def _compressed(self, counts: Sequence[Measurement]) -> Compression:
+        """Rare values merged, by noisy counts alone; columns that constraints are about stay as they are."""
+        made = without_rare([each.values for each in counts], _RARE * counts[0].sigma)
+        bound = {i for clique in self.task.allowed for i in clique}
+        return Compression(made.wide, tuple(None if i in bound else each for i, each in enumerate(made.groups)))
+
+    def describe(self) -> str:
+        """The plan in words."""
+        one, _, two = self.shares
+        said = f"noise of deviation {deviation(table_noise(self.money.share(one), self.task)):.4g} on every column's counts"
+        if not self.edges:
+            return said
+        edge = deviation(table_noise(self.money.share(two), self.task))
+        return f"{said}, {self.edges} choices of a pair, and noise of deviation {edge:.4g} on each of these"
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        for relation, promise in (("add_remove", Guarantee(1.0, 1e-6)), ("replace", Guarantee(rho=0.5))):
+            plan = MST(steps=50)._plan(task_of(relation), promise)
+            yield Example(plan, *pair(relation), promise, cost="costly", lengths="protected")
+        pure = Guarantee(1.0)
+        yield Example(MST(steps=50)._plan(task_of(), pure), *rare_pair(), pure, cost="costly", lengths="protected")
+        loud = Guarantee(rho=1e6)  # next to no noise, so that one row decides which pair is chosen
+        plan = MST(steps=50)._plan(task_of("replace"), loud)
+        yield Example(plan, *pair("replace"), loud, cost="costly", lengths="protected")
+
+
+def _merged(each: Measurement, small: Compression) -> Measurement:
+    """Counts of a column with its rare values as one: their sum, which has the variance of all of them."""
+    (column,) = each.clique
+    if small.groups[column] is None:
+        return each
+    members = small.members(column)
+    values = small.shrunk(each.values, each.clique)
+    return Measurement(each.clique, values, each.sigma, members * each.sigma**2, each.normal)
+
+
+def _components(d: int, edges: Iterable[Clique]) -> list[set[int]]:
+    """The sets of columns that edges join."""
+    found = [{i} for i in range(d)]
+    for clique in edges:
+        if len(found) == 1:
+            break
+        touched = [each for each in found if each & set(clique)]
+        found = [each for each in found if not each & set(clique)] + [set().union(*touched)]
+    return found
+
+
+def _joining(d: int, pairs: Sequence[Clique], chosen: Sequence[Clique]) -> list[Clique]:
+    """The pairs that join what is not joined yet.
+
+    >>> _joining(3, [(0, 1), (0, 2), (1, 2)], [(0, 1)])
+    [(0, 2), (1, 2)]
+    """
+    parts = _components(d, chosen)
+    return [each for each in pairs if not any(set(each) <= part for part in parts)]

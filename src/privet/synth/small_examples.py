@@ -1,0 +1,69 @@
+"""Small neighbouring tables on which plans are tried by laws and audits: made up, with hundreds of rows."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.synth.task import Task
+from privet.tables.coded import Coded
+from privet.tables.coding import Coding
+from privet.tables.columns import Category, Column, Int
+from privet.tables.data import Data
+from privet.tables.person import Rows
+from privet.tables.plan import Source
+
+Relation = Literal["add_remove", "replace"]
+
+
+def columns_of(sizes: tuple[int, ...]) -> dict[str, Column]:
+    """Columns a, b, c, ... of whole numbers from 0 on.
+
+    >>> list(columns_of((2, 3)))
+    ['a', 'b']
+    """
+    return {chr(ord("a") + i): Int(0, size - 1) for i, size in enumerate(sizes)}
+
+
+def task_of(relation: str = "add_remove", sizes: tuple[int, ...] = (2, 2, 2), **facts: Any) -> Task:
+    """The public facts of a table of small columns.
+
+    >>> task_of().sizes
+    (2, 2, 2)
+    """
+    listed = columns_of(sizes)
+    rows = Source("people", tuple(listed.items()), Rows(relation=relation))  # type: ignore[arg-type]
+    return Task(Coded(rows, Coding.of(listed)), **facts)
+
+
+def data_of(codes: Any) -> Data:
+    """The rows of codes as data of such a table.
+
+    >>> data_of([[0, 1]])
+    <private data: people>
+    """
+    rows: Array = np.asarray(codes, dtype=np.int64)
+    return Data({"people": {chr(ord("a") + i): rows[:, i].copy() for i in range(rows.shape[1])}})
+
+
+def pair(relation: str) -> tuple[Data, Data]:
+    """Two neighbouring tables of 200 rows, between which one row decides which two columns belong together most."""
+    alike = [[0, 0, 0]] * 100 + [[1, 1, 1]] * 100
+    if relation == "replace":
+        return data_of([*alike, [0, 0, 1]]), data_of([*alike, [0, 1, 0]])
+    return data_of([*alike, [0, 0, 1], [0, 1, 0]]), data_of([*alike, [0, 0, 1]])
+
+
+def rare_pair() -> tuple[Data, Data]:
+    """Two tables, in one of which a single person has a value that nobody else has."""
+    rows = [[0, 0, 0]] * 100 + [[0, 1, 1]] * 100
+    return data_of([*rows, [1, 0, 1]]), data_of(rows)
+
+
+def with_categories() -> dict[str, Column]:
+    """Columns of several kinds, one of which may be missing.
+
+    >>> sorted(with_categories())
+    ['age', 'ward']
+    """
+    return {"ward": Category(["A", "B", "C"], null=True), "age": Int(0, 9)}

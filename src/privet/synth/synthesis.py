@@ -1,0 +1,66 @@
+"""What the plans of all synthesizers share: a table goes in, a model comes out, one price for all parts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidData
+from privet.mechanisms.form import Form, Kept
+from privet.mechanisms.mechanism import Source
+from privet.privacy import Guarantee, PrivacyLoss
+from privet.synth.graph import Clique
+from privet.synth.money import UNITS, price_of
+from privet.synth.task import Task
+from privet.tables.data import Data, drawn_salts
+
+_FARTHEST = 2.0**45  # rows that a model is taken to have at most, where distances are measured
+
+
+class Synthesis:
+    """A mixin for plans with the fields `task` and `money`: `class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel])`.
+
+    Parts are paid out of `money` share by share; what is asked next may depend on what was released, never on what was not.
+
+    **Guarantee:** that of `money`, by adaptive composition (`price_of`).
+    **Sensitivity:** of each part by `Task`: a person's rows are bounded before anything is counted, the same in all tables.
+    """
+
+    task: Task
+    money: Guarantee
+
+    at_most = True  # shares are rounded down, and a plan may end early
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return price_of(self.money, self.task.unit)
+
+    @property
+    def form(self) -> Form:
+        """A model."""
+        return Kept("synth.model")
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, Data):
+            raise InvalidData(
+                "a synthesizer is fitted to a table that is described: MST().fit(pv.Table(...), epsilon=1)"
+            )
+        value.check(self.task.coded)
+
+    def _exact_tables(self, data: Data, cliques: Sequence[Clique], source: Source) -> dict[Clique, Array]:
+        """Exact counts of every clique, from one choice of each person's rows: for the parts, and for nothing else."""
+        algorithm: Any = self
+        salts = algorithm._coins("salt", drawn_salts, source)
+        return dict(zip(cliques, data.exact_marginals(self.task.coded, list(cliques), salts), strict=True))
+
+
+def exact_distance(table: Array, guess: Array) -> int:
+    """The l1 distance of whole counts from a public table, in `UNITS`: whole numbers, so that a row moves it by what it
+    should, exactly.
+
+    >>> exact_distance(np.array([3, 0]), np.array([2.5, 0.25])) / UNITS
+    0.75
+    """
+    public = np.rint(np.clip(guess, -_FARTHEST, _FARTHEST) * UNITS).astype(np.int64)
+    return int(np.abs(np.asarray(table, dtype=np.int64) * UNITS - public).sum())

@@ -1,0 +1,156 @@
+"""The model that a synthesizer releases: tables with error bars, rows without end, and no data."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from privet import noise
+from privet._calls import door
+from privet._numerics import Array
+from privet._validate import count
+from privet.errors import InvalidParameter
+from privet.mechanisms import ErrorBar
+from privet.mechanisms.stored import packed, storable
+from privet.synth.compression import Compression
+from privet.synth.error_bars import CandidateBound, cell_bar
+from privet.synth.graph import Clique, Coins, GraphModel, Measurement, TreePlan, sampled
+from privet.synth.privacy import SynthesisPrivacy
+from privet.synth.synthetic_table import SyntheticTable
+from privet.tables.coding import Coding
+
+
+@final
+@storable("synth.model")
+class SyntheticModel:
+    """A distribution over coded columns that fits what was released, with what was released.
+
+    `sample(n)` draws rows and costs nothing, however often; n defaults to `total`, the number of rows as it was paid for.
+    `marginal("age", "sex")` is a table of expected counts, `error("age", "sex")` how far it may be from the data's.
+    Models that are fitted to synthetic rows have no valid intervals: sampling noise and privacy noise are not in them.
+    """
+
+    def __init__(
+        self,
+        coding: Coding,
+        graph: GraphModel,
+        measurements: Sequence[Measurement] = (),
+        *,
+        compression: Compression | None = None,
+        candidates: Mapping[Clique, CandidateBound] | None = None,
+        method: str = "",
+    ) -> None:
+        self.coding, self.graph, self.method = coding, graph, method
+        self.measurements = tuple(measurements)
+        self.compression = Compression.none(coding.sizes) if compression is None else compression
+        self.candidates = dict(candidates or {})
+        self.privacy_: SynthesisPrivacy | None = None
+        if graph.plan.sizes != self.compression.sizes or coding.sizes != self.compression.wide:
+            raise InvalidParameter("the model has other columns than the coding")
+
+    @property
+    def total(self) -> float:
+        """The number of rows, as it was paid for or is public."""
+        return self.graph.total
+
+    @property
+    def cells(self) -> int:
+        """How many numbers the calibrated model holds."""
+        return self.graph.plan.tree.cells
+
+    @door
+    def sample(self, n: int | None = None, *, source: noise.Source | None = None) -> SyntheticTable:
+        """Rows of the model, free of charge: `n` of them, or as many as the paid total says."""
+        many = round(self.total) if n is None else count("n", n, 0)
+        coins = Coins(source)
+        codes = self.compression.expanded(sampled(self.graph, many, coins), coins)
+        return SyntheticTable(self.coding, codes, self.coding.decode(codes, source))
+
+    def _clique(self, names: Sequence[str]) -> Clique:
+        unknown = [each for each in names if each not in self.coding.names]
+        if unknown or not names or len(set(names)) != len(names):
+            raise InvalidParameter(f"name columns of the model, each once; there are {', '.join(self.coding.names)}")
+        return tuple(sorted(self.coding.names.index(each) for each in names))
+
+    def table(self, clique: Clique) -> Array:
+        """Expected counts of a clique of places, in increasing order."""
+        return self.compression.spread(self.graph.marginal(clique), clique)
+
+    def marginal(self, *names: str) -> Array:
+        """Expected counts of all combinations of codes, with an axis for each of the named columns."""
+        clique = self._clique(names)
+        return self.table(clique).transpose([clique.index(self.coding.names.index(each)) for each in names])
+
+    def error(self, *names: str, confidence: float = 0.95) -> ErrorBar:
+        """How far `marginal` of these columns may be from the counts of the data: noise and misfit of the model.
+
+        A table that was measured, or lies inside of one that was, has a bar for each cell, all of which hold at once. One
+        that was a candidate of the last choice has a bar for the sum of all absolute differences. Any other has none.
+
+        **Error:** normal quantiles (Laplace noise: its tail) of the combined measurements, and the distance of the model
+        from them. **Reference:** McKenna et al. 2022, theorems 3 and 4, re-derived in proof note synth/error_bars.
+        """
+        clique = self._clique(names)
+        order = [clique.index(self.coding.names.index(each)) for each in names]
+        bar = cell_bar(self.graph, self.measurements, self.compression, clique, confidence)
+        if bar is not None:
+            return ErrorBar(bar.transpose(order), confidence, "counts of " + " and ".join(names))
+        bound = self.candidates.get(clique)
+        if bound is None:
+            raise InvalidParameter(
+                f"nothing was measured that bounds the error of {', '.join(names)}: ask for columns that a measured table "
+                "holds, or give them weight in the workload"
+            )
+        far = bound.radius(confidence)
+        return ErrorBar(far, confidence, "sum of all absolute differences of counts", around=False)
+
+    # --- a value that a ledger keeps ------------------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The fields, for a store."""
+        plan = self.graph.plan
+        return {
+            "allowed": {_key(each): mask for each, mask in plan.allowed.items()},
+            "candidates": {_key(each): list(bound) for each, bound in self.candidates.items()},
+            "coding": self.coding.to_dict(),
+            "groups": list(self.compression.groups),
+            "measured": [[_key(m.clique), m.values, m.sigma, m.cell_variance, m.normal] for m in self.measurements],
+            "method": self.method,
+            "potentials": {_key(c): t for c, t in zip(plan.measured, self.graph.potentials, strict=True)},
+            "total": self.total,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "SyntheticModel":
+        """Back from `to_arrays`."""
+        coding = Coding.from_dict(arrays["coding"])
+        compression = Compression(coding.sizes, tuple(arrays["groups"]))
+        potentials = {_clique(each): table for each, table in arrays["potentials"].items()}
+        allowed = {_clique(each): mask for each, mask in arrays["allowed"].items()}
+        plan = TreePlan(compression.sizes, list(potentials), allowed)
+        return cls(
+            coding,
+            GraphModel(plan, list(potentials.values()), arrays["total"]),
+            [Measurement(_clique(each[0]), *each[1:]) for each in arrays["measured"]],
+            compression=compression,
+            candidates={_clique(each): CandidateBound(*bound) for each, bound in arrays["candidates"].items()},
+            method=arrays["method"],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SyntheticModel) and packed(self) == packed(other)
+
+    def __hash__(self) -> int:
+        return hash(packed(self))
+
+    def __repr__(self) -> str:
+        told = hashlib.sha256(packed(self)).hexdigest()[:12]  # so that two models are told apart by their names
+        names = ", ".join(self.coding.names)
+        return f"<model {told} of {names}: {self.cells:,} cells, about {self.total:,.0f} rows>"
+
+
+def _key(clique: Clique) -> str:
+    return " ".join(map(str, clique))
+
+
+def _clique(key: str) -> Clique:
+    return tuple(int(each) for each in key.split())

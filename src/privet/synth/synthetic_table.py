@@ -1,0 +1,47 @@
+"""Rows that were drawn from a model, in the types of the schema."""
+
+from typing import Any, final
+
+from privet._numerics import Array
+from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
+from privet.tables.coding import Coding
+
+
+@final
+class SyntheticTable:
+    """Synthetic rows: columns by name, and their codes. They may be copied and published as often as you like.
+
+    >>> import numpy as np
+    >>> from privet.tables import Bool
+    >>> rows = SyntheticTable(Coding.of({"ill": Bool()}), np.array([[0], [1]]), {"ill": np.array([False, True])})
+    >>> len(rows), rows["ill"].tolist(), rows.to_arrow().num_rows
+    (2, [False, True], 2)
+    """
+
+    def __init__(self, coding: Coding, codes: Array, columns: dict[str, Any]) -> None:
+        self.coding, self.codes, self._columns = coding, codes, columns
+
+    def columns(self) -> dict[str, Any]:
+        """The columns as arrays; missing values are masked."""
+        return dict(self._columns)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns[name]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        return f"<synthetic table: {len(self):,} rows of {', '.join(self._columns)}>"
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """A Polars data frame."""
+        return to_polars(self)
+
+    def to_arrow(self) -> Any:
+        """An Arrow table."""
+        return to_arrow(self)

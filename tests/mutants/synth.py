@@ -1,0 +1,102 @@
+"""Bugs in synthesizers: sensitivities of another relation, exact numbers, uncharged parts, trees that are too small."""
+
+from tests.mutants.mutant import Table
+
+_LAWS = "tests/laws/test_mechanisms.py -k 'test_law and synth'"
+SYNTH = Table(
+    "tests/synth/test_mst.py tests/synth/test_aim.py tests/synth/test_traps.py tests/synth/test_contract.py",
+    "tests/synth/test_graph.py tests/synth/test_lectures.py",
+    _LAWS,
+)
+plant = SYNTH.plant
+
+plant(
+    "a replaced row costs what an added one does",
+    "synth:Task.l1",
+    "self.coded.reach.l1(self.unit)",
+    "self.coded.reach.most_rows",
+)
+plant(
+    "a replaced row moves a table by one",
+    "synth:Task.l2",
+    "self.coded.reach.l2_squared(self.unit)",
+    "self.coded.reach.most_rows**2",
+)
+plant(
+    "the exact number of rows",
+    "synth:IndependentPlan._run",
+    "total = least_variance_total(found).value if self.task.rows is None else float(self.task.rows)",
+    "total = float(tables[columns[0]].sum())",
+)
+plant(
+    "the first tables are not charged",
+    "synth:AIMPlan._run",
+    "noise = table_noise(purse.buy(_MEASURE * share), self.task)",
+    "noise = table_noise(self.money.share(_MEASURE * share), self.task)",
+)
+plant(
+    "a choice at a quarter of its price",
+    "synth:choice_by_distance",
+    "reach = task.l1.value * UNITS * largest",
+    "reach = task.l1.value * UNITS * largest / 2",
+)
+plant(
+    "weights outside of the sensitivity",
+    "synth:AIMPlan._run",
+    "choice = choice_by_distance(paid[1], self.task, Fraction(largest))",
+    "choice = choice_by_distance(paid[1], self.task, Fraction(1))",
+)
+plant(
+    "noise is lessened by a look at the data",
+    "synth:AIMPlan._run",
+    "moved = float(np.abs(model.marginal(chosen) - answers[chosen]).sum())",
+    "moved = float(np.abs(model.marginal(chosen) - tables[chosen]).sum())",
+)
+plant(
+    "fill-in is not counted",
+    "synth:tree_cells",
+    "return sum(prod(sizes[i] for i in _members(bits)) for bits in _eliminated(sizes, cliques))",
+    "return sum(prod(sizes[i] for i in each) for each in cliques)",
+)
+plant(
+    "merged cells with the variance of one",
+    "synth:mst._merged",
+    "members * each.sigma**2",
+    "0.0 * members + each.sigma**2",
+)
+plant(
+    "values are merged by exact counts",
+    "synth:MSTPlan._run",
+    "small = self._compressed(wide)",
+    "small = self._compressed([measured(c, tables[c], noise) for c in columns])",
+)
+plant(
+    "a purse without a bottom",
+    "synth:Purse.buy",
+    "if math.fsum([*self._spent, share]) > 1.0 + 2.0**-40:",
+    "if math.fsum([*self._spent, share]) > 2.0:",
+)
+plant(
+    "distances in floats of the model, rounded to rows",
+    "synth:exact_distance",
+    "public = np.rint(np.clip(guess, -_FARTHEST, _FARTHEST) * UNITS).astype(np.int64)",
+    "public = np.rint(np.asarray(table) * 0.5 * UNITS).astype(np.int64)",
+)
+plant(
+    "SmallDB: the score moves by half of what it does",
+    "synth:SmallDBPlan._choice",
+    "reach = Sensitivity(Fraction(moves * units), norm=",
+    "reach = Sensitivity(Fraction(moves * units) / 2, norm=",
+)
+plant(
+    "MWEM: answers with half the noise",
+    "synth:MWEMPlan._parts",
+    "return choice, kind.for_budget(sensitivity=Sensitivity(self._reach(), norm=norm, unit=unit), **each.keywords())",
+    "return choice, kind.for_budget(sensitivity=Sensitivity(self._reach() / 2, norm=norm, unit=unit), **each.keywords())",
+)
+plant(
+    "a model that was not paid for is small enough",
+    "synth:fitting",
+    "inside = any(set(each) <= clique for clique in held)",
+    "inside = True",
+)

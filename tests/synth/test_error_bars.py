@@ -1,0 +1,63 @@
+"""Error bars of models: they cover what they say."""
+
+import numpy as np
+import pytest
+
+from privet import synth
+from privet.errors import InvalidParameter
+from privet.noise import Seeded
+from privet.privacy import Guarantee
+from privet.synth.error_bars import table_bound
+from privet.synth.small_examples import data_of, task_of
+from tests.synth.tables import SIZES, correlated
+
+ROWS = correlated(800)
+
+
+def exact_table(clique: tuple[int, ...]) -> np.ndarray:
+    made = np.zeros([SIZES[i] for i in clique])
+    np.add.at(made, tuple(ROWS[:, i] for i in clique), 1)
+    return made
+
+
+@pytest.mark.parametrize("promise", [Guarantee(rho=0.2), Guarantee(2.0)], ids=str)
+def test_bars_of_measured_and_contained_tables_cover(promise: Guarantee) -> None:
+    plan = synth.MST(steps=60)._plan(task_of(sizes=SIZES), promise)
+    runs, inside = 40, 0
+    for seed in range(runs):
+        model = plan.release(data_of(ROWS), source=Seeded(seed)).value
+        pairs = [m.clique for m in model.measurements if len(m.clique) == 2]
+        covered = []
+        for clique in [pairs[0], (3,)]:
+            bar = model.error(*("abcd"[i] for i in clique), confidence=0.9)
+            covered.append(np.all(np.abs(model.table(clique) - exact_table(clique)) <= bar.radius))
+        inside += all(covered)
+    assert inside >= runs * 0.65  # both at once at 80% or more; fewer than 26 of 40 has a chance below 2%
+
+
+def test_the_l1_bound_of_a_table_covers() -> None:
+    rng = np.random.default_rng(1)
+    noise = np.abs(rng.normal(size=(4_000, 30))).sum(axis=1) * 2.0
+    for confidence in (0.5, 0.9, 0.99):
+        assert np.mean(noise <= table_bound(2.0, 30, confidence)) >= confidence
+
+
+def test_bars_of_candidates_cover() -> None:
+    plan = synth.AIM(workload=[("a", "b"), ("c", "d"), ("a", "d")], rounds=2, steps=50)._plan(
+        task_of(sizes=SIZES), Guarantee(rho=0.1)
+    )
+    runs, inside, asked = 20, 0, 0
+    for seed in range(runs):
+        model = plan.release(data_of(ROWS), source=Seeded(seed)).value
+        for clique, bound in model.candidates.items():
+            asked += 1
+            inside += np.abs(model.table(clique) - exact_table(clique)).sum() <= bound.radius(0.9)
+    assert asked >= runs
+    assert inside >= 0.9 * asked
+
+
+def test_a_table_of_which_nothing_is_known_has_no_bar() -> None:
+    model = synth.Independent()._plan(task_of(sizes=SIZES), Guarantee(1.0)).release(data_of(ROWS)).value
+    assert model.error("a").radius.shape == (3,)
+    with pytest.raises(InvalidParameter, match="nothing was measured"):
+        model.error("a", "b")

@@ -1,0 +1,88 @@
+"""The tree of pairs: its noise, its merged values, its choices."""
+
+import numpy as np
+import pytest
+
+from privet import synth
+from privet.noise import Seeded
+from privet.privacy import Guarantee
+from privet.synth.compression import Compression, without_rare
+from privet.synth.graph import Coins, Measurement
+from privet.synth.money import UNITS, choice_by_distance, table_noise
+from privet.synth.mst import _merged
+from privet.synth.small_examples import data_of, task_of
+from tests.synth.tables import SIZES, coded_table, correlated
+
+
+@pytest.mark.parametrize(
+    ("d", "first", "edge", "choice"), [(8, 28.309707, 26.481306, 0.075524976), (14, 37.450222, 36.087937, 0.055420181)]
+)
+def test_noise_and_choices_are_those_of_the_page(d: int, first: float, edge: float, choice: float) -> None:
+    plan = synth.MST()._plan(task_of(sizes=(2,) * d), Guarantee(1.0, 1e-9))
+    one, chosen, two = plan.shares
+    assert table_noise(plan.money.share(one), plan.task).scale == pytest.approx(first, rel=1e-4)
+    assert table_noise(plan.money.share(two), plan.task).scale == pytest.approx(edge, rel=1e-4)
+    mechanism = choice_by_distance(plan.money.share(chosen), plan.task)
+    assert 2.0 * UNITS / mechanism.scale == pytest.approx(choice, rel=1e-4)  # weights exp(epsilon score/2)
+
+
+def test_a_replaced_row_costs_twice_in_scores_and_root_two_in_tables() -> None:
+    add, replace = (synth.MST()._plan(task_of(relation), Guarantee(rho=0.1)) for relation in ("add_remove", "replace"))
+    share = add.shares[0]
+    ratio = (
+        table_noise(replace.money.share(share), replace.task).scale
+        / table_noise(add.money.share(share), add.task).scale
+    )
+    assert ratio == pytest.approx(2.0**0.5, rel=1e-9)
+    one, two = (choice_by_distance(plan.money.share(share), plan.task).scale for plan in (add, replace))
+    assert two / one == pytest.approx(2.0, rel=1e-9)
+
+
+def test_the_parts_add_up_to_the_budget() -> None:
+    for d in (1, 2, 5):
+        plan = synth.MST()._plan(task_of(sizes=(2,) * d), Guarantee(rho=0.1))
+        one, chosen, two = plan.shares
+        assert d * one + plan.edges * (chosen + two) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_rare_values_become_one_with_the_noise_of_all_of_them() -> None:
+    made = without_rare([np.array([90.0, 3.0, -4.0, 5.0]), np.array([50.0, 50.0]), np.array([50.0, 1.0])], 10.0)
+    assert made.sizes == (2, 2, 2)
+    assert made.groups[1] is None
+    assert made.groups[2] is None  # a single rare value stays as it is
+    merged = _merged(Measurement((0,), np.array([90.0, 3.0, -4.0, 5.0]), 2.0), made)
+    assert merged.values.tolist() == [90.0, 4.0]
+    assert merged.cell_variance is not None
+    assert merged.cell_variance.tolist() == [4.0, 12.0]
+    assert _merged(Measurement((1,), np.array([50.0, 50.0]), 2.0), made).cell_variance is None
+
+
+def test_merged_tables_come_back_evenly() -> None:
+    made = Compression((4, 2), (np.array([0, 1, 1, 0]), None))
+    table = np.arange(8).reshape(4, 2)
+    assert made.shrunk(table, (0, 1)).tolist() == [[6, 8], [6, 8]]
+    assert made.spread(np.array([[6.0, 8.0], [6.0, 8.0]]), (0, 1)).tolist() == [[3, 4], [3, 4], [3, 4], [3, 4]]
+    rows = made.expanded(np.tile([[1, 0]], (4000, 1)), Coins(Seeded(1)))
+    assert set(rows[:, 0]) == {1, 2}
+    assert np.mean(rows[:, 0] == 1) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_column_of_rare_values_alone_is_one_value() -> None:
+    model = synth.MST().fit(coded_table([], (3, 2)), rho=1e-4, source=Seeded(1))  # an empty table under much noise
+    assert len(model.sample(5)) == 5
+    assert model.marginal("a").shape == (3,)
+
+
+def test_pairs_that_belong_together_are_chosen() -> None:
+    model = synth.MST().fit(coded_table(correlated(), SIZES), rho=1.0, source=Seeded(3))
+    cliques = {m.clique for m in model.measurements}
+    assert {(0, 1), (1, 2)} <= cliques
+    exact = np.zeros((3, 3))
+    np.add.at(exact, tuple(correlated()[:, :2].T), 1)
+    assert np.abs(model.marginal("a", "b") - exact).sum() < 0.05 * 2_000
+
+
+def test_a_single_column_has_all_of_the_budget() -> None:
+    plan = synth.MST()._plan(task_of(sizes=(3,)), Guarantee(rho=0.1))
+    assert plan.shares == (1.0, 0.0, 0.0)
+    assert plan.release(data_of([[0], [1]])).value.total >= 1.0
