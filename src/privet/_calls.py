@@ -32,6 +32,8 @@ _ALSO = {
     "b": "scale",
     "cutoff": "threshold",
     "eps": "epsilon",
+    "balance": "remaining",
+    "left": "remaining",
     "num_steps": "steps",
     "epochs": "steps",
 }

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import privet as pv
 from privet import learn
-from privet.errors import PrivetError, ReleaseFailed
+from privet.errors import InvalidCall, PrivetError, ReleaseFailed
 from privet.learn import solvers
 from privet.learn.problem import Task
 from privet.privacy import Unit
@@ -141,6 +141,8 @@ SOLVERS: dict[str, tuple[str, Any, Unit]] = {  # estimator, solver, unit
     "objective with a tiny tolerance": ("logistic", S.ObjectivePerturbation(tolerance=1e-13), Unit()),
     "output with a tiny tolerance": ("logistic", S.OutputPerturbation(strength=1.0, tolerance=1e-13), Unit()),
     "output without rows": ("logistic", S.OutputPerturbation(), Unit()),
+    "output of squares": ("linear", S.OutputPerturbation(rows=N), Unit()),
+    "output of squares with a strength": ("linear", S.OutputPerturbation(strength=1.0), REPLACE),
     "output of several classes": ("softmax", S.OutputPerturbation(strength=1.0), Unit()),
     "cms11 with a delta": ("logistic", S.ObjectivePerturbation(analysis="cms11"), Unit()),
     "a grid of many columns": ("logistic", S.GridExponential(), Unit()),
@@ -152,6 +154,19 @@ SOLVERS: dict[str, tuple[str, Any, Unit]] = {  # estimator, solver, unit
 def test_of_every_solver(case):
     name, solver, unit = SOLVERS[case]
     check_nothing_is_paid(made(name, COLUMNS, solver=solver, **DELTA), *rows_for(name, N, COLUMNS), unit=unit)
+
+
+@pytest.mark.parametrize("kind", [made for made in vars(S).values() if isinstance(made, type)])
+def test_of_making_a_solver(kind):
+    """One sentence of ours, which names what is missing or not known, where Python would say that `__init__` lacks it."""
+    if not issubclass(kind, S.Solver) or kind is S.Solver:
+        assert kind.__name__ not in ("ProjectedSGD", "NoisySGD")
+        return
+    with pytest.raises(InvalidCall, match=f"{kind.__name__} takes no 'rwos'"):
+        kind(rwos=N)
+    if kind in (S.ProjectedSGD, S.NoisySGD):
+        with pytest.raises(InvalidCall, match="needs rows"):
+            kind()
 
 
 NORMAL = [S.NoisyGD(), S.NoisySGD(rows=N), S.Preconditioned(), S.CoordinateDescent()]

@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from privet import accounting, mechanisms as m, noise
 from privet._numerics import BEYOND, exact_ratio
@@ -220,3 +221,18 @@ def test_the_delta_of_a_charge():
     assert m.Gaussian.for_budget(rho=0.1, sensitivity=1).at is None
     assert m.BoundedSum.for_budget(epsilon=0.01, delta=1e-2, bounds=(0, 1)).at == 1e-2
     assert m.SmoothMedian.for_budget(epsilon=1.0, delta=1e-3, bounds=(0, 1)).at == 1e-3
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csr_array", "csc_matrix", "coo_array", "lil_matrix"])
+@pytest.mark.parametrize("made", [m.Laplace, m.Gaussian, m.BoundedSum, m.Quantile, m.Count], ids=lambda each: each.name)
+def test_sparse_matrices_are_refused_by_their_type(made, kind):
+    """Rows of one were taken for elements that are no numbers: paid for, and answered for 0."""
+    facts = {
+        m.Laplace: {"sensitivity": 1.0},
+        m.Gaussian: {"sensitivity": 1.0, "delta": 1e-6},
+        m.Quantile: {"bounds": (0, 1), "q": 0.5},
+        m.BoundedSum: {"bounds": (0, 1)},
+    }
+    mechanism = made.for_budget(epsilon=1.0, **facts.get(made, {}))
+    with pytest.raises(InvalidData, match="sparse"):
+        mechanism.check(getattr(sparse, kind)(np.array([[1.0]])))

@@ -411,7 +411,13 @@ plant(
     "return self.test.scale * -math.log(2.0 * self.delta)",
     "return 0.5 * self.test.scale * -math.log(2.0 * self.delta)",
 )
-plant("propose-test-release: no half step", "mechanisms:ProposeTestRelease._draw", "+ Fraction(self.test.step) / 2", "")
+plant(
+    "propose-test-release: no half step",
+    "mechanisms:ProposeTestRelease._draw",
+    "+ Fraction(self.test.step) / 2",
+    "",
+    "tests/mechanisms/test_ptr.py -k half_a_step",
+)
 plant(
     "propose-test-release: rows of a person are forgotten",
     "mechanisms:StableMedian.exact_distance",

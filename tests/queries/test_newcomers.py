@@ -256,6 +256,11 @@ def test_every_answer_is_a_data_frame_with_the_ends_of_intervals(made, column, t
     assert len(frame) == release.to_polars().height == release.to_arrow().num_rows == len(truth)
 
 
+def answered(table):
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=table.unit)
+    return ledger.release(table.agg(n=pv.count()), epsilon=0.5).value
+
+
 OTHER_NAMES = {
     "groupby": (lambda t: t.groupby("ward"), "group_by"),
     "head": (lambda t: t.head(), "private"),
@@ -266,6 +271,10 @@ OTHER_NAMES = {
     "a column as an attribute": (lambda t: t.age, r"\['age'\]"),
     "a slip": (lambda t: t.grup_by("ward"), "did you mean group_by"),
     "nothing like it": (lambda t: t.xyzzy, "it has agg"),
+    "a query that releases itself": (lambda t: t.agg(n=pv.count()).release(epsilon=0.5), r"ledger\.release\(query"),
+    "a question that releases itself": (lambda t: t.top_k("ward", 1).release, r"ledger\.release\(query"),
+    "a slip in a query": (lambda t: t.agg(n=pv.count()).previev(epsilon=1.0), "did you mean preview"),
+    "an answer as a frame": (lambda t: answered(t).to_pandas(), r"release\.to_pandas\(\)"),
 }
 
 
@@ -276,8 +285,22 @@ def test_names_that_data_frames_have_are_answered_by_ours(call, said):
     assert isinstance(caught.value, AttributeError)
 
 
+def test_what_a_ledger_has_not_is_answered_by_what_it_has():
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0))
+    for name, said in (("balance", "remaining"), ("spennt", "spent"), ("xyzzy", r"ledger\.spent")):
+        with pytest.raises(UnknownName, match=said) as caught:
+            getattr(ledger, name)
+        assert isinstance(caught.value, AttributeError)
+    assert not hasattr(ledger, "__array__")
+    assert copy.copy(ledger).spent == ledger.spent
+
+
 def test_tables_and_columns_are_still_asked_by_libraries():
     table = visits()
+    query = table.agg(n=pv.count())
+    assert not hasattr(query, "__array__")
+    assert copy.copy(query).unit == query.unit
+    assert copy.deepcopy(answered(table)).confidence == 0.95
     assert not hasattr(table, "__array__")
     assert not hasattr(table["age"], "__len__")
     assert copy.copy(table).columns == table.columns

@@ -56,6 +56,26 @@ def test_every_line_and_value_by_reason(tmp_path: Path) -> None:
     assert exact_check(path, columns={"v": Int(0, 9)}, unit=Person("who", max_rows=1)).lines["ends"] == 1
 
 
+FROM_OTHERS = {  # what is written, which lines are left out for which reason, and how many rows are left
+    "Excel leaves trailing fields out": ("v,note,extra\n1,a,x\n2,b\n3,c\n", {"short": 2}, 1),
+    "R's write.table names no column of row names": ('"v","note"\n"1",1,"a"\n"2",2,"b"\n', {"long": 2}, 0),
+    "R's write.csv does": ('"","v","note"\n"1",1,"a"\n"2",2,"b"\n', {}, 2),
+    "quotes behind backslashes": ('v,note\n1,"say \\"hi\\""\n2,b\n3,"x\\",y"\n', {"quotes": 1, "long": 1}, 1),
+}
+
+
+@pytest.mark.parametrize("writer", FROM_OTHERS)
+def test_lines_of_other_writers_that_are_left_out_are_counted(writer: str, tmp_path: Path) -> None:
+    """None of them is read as another row than it is, and the custodian is told."""
+    text, left_out, rows = FROM_OTHERS[writer]
+    path = tmp_path / "visits.csv"
+    path.write_text(text)
+    found = exact_check(path, columns={"v": Int(0, 9), "note": Text()})
+    assert {kind: many for kind, many in found.lines.items() if many} == left_out
+    assert found.rows == rows
+    assert (found.columns["v"].missing, found.columns["v"].not_read) == (0, 0)
+
+
 def test_what_is_all_right_says_so(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b"who,v\na,1\nb,2\n")

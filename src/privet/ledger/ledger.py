@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from privet._calls import door
+from privet._calls import door, nearest
 from privet._markup import Shown, facts
 from privet._validate import above
 from privet.accounting import Bound
@@ -12,6 +12,7 @@ from privet.errors import (
     InvalidParameter,
     LedgerError,
     LedgerTampered,
+    UnknownName,
 )
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
 from privet.ledger.budget import Budget
@@ -67,6 +68,13 @@ class Ledger(Spending, Custody, Shown):
         self._tip: Tip | None = None
         self._totals = Totals()
         self._priced: PrivacyLoss | None = None  # the last one: most requests of a handle are alike
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # of a ledger that was not made, and what libraries ask for
+            raise AttributeError(name)
+        near = nearest(name, [each for each in dir(type(self)) if not each.startswith("_")])
+        said = f"did you mean {near}?" if near else "see ledger.spent, ledger.remaining and ledger.entries()"
+        raise UnknownName(f"Ledger has no {name!r:.60}: {said}")
 
     @classmethod
     @door

@@ -14,9 +14,9 @@ from privet import noise
 from privet._cache import kept_property
 from privet._numerics import Array, down, up
 from privet._validate import above, at_least, count, finite, flag, fraction, open_fraction, set_frozen
-from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
+from privet.errors import BudgetExceeded, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.columns import is_single
+from privet.mechanisms.families.columns import as_element
 from privet.mechanisms.families.response import largest_epsilon
 from privet.mechanisms.families.selection import admit_scores, as_scores, check_monotonic
 from privet.mechanisms.form import Form, ListOf, Numbers
@@ -301,9 +301,7 @@ class ThresholdStream:
         return InsecureNumber(gap) if self.insecure else gap
 
     def _compare(self, value: float) -> tuple[int, Array]:
-        if not is_single(value):  # what is no number is data, and counts as 0, as in a list
-            raise InvalidData("a query must be a single number")
-        query = self._mechanism._prepare([value])[None, :]
+        query = self._mechanism._prepare([as_element(value)])[None, :]
         if self._process != os.getpid():
             raise InvalidParameter("a stream lives in the process that started it: a fork would double its answers")
         with self._lock:

@@ -8,6 +8,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms import storable
+from privet.queries.other_names import no_such_name
 
 _SHOWN = 20
 
@@ -30,6 +31,11 @@ class Answer:
     upper: dict[str, Array]
     confidence: float = 0.95
     notes: dict[str, str] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # libraries ask for these
+            raise AttributeError(name)
+        raise no_such_name(self, name)
 
     def __getitem__(self, name: str) -> Array:
         found = self.values.get(name, self.keys.get(name))

@@ -26,6 +26,8 @@ _INSTEAD = {
     "value_counts": 'count each value with table.group_by("ward").agg(n=pv.count())',
     "select": "name columns where they are asked for: an aggregate reads no other",
     "dtypes": "see table.columns",
+    "release": "a ledger pays, as in ledger.release(query, epsilon=0.5)",
+    **dict.fromkeys(("to_pandas", "to_polars", "to_arrow"), "the release makes data frames, as in release.to_pandas()"),
     "corr": 'ask table.correlation("age", "cost")',
     "cov": 'ask table.covariance("age", "cost")',
 }

@@ -11,6 +11,7 @@ from privet.errors import InvalidData
 from privet.mechanisms import Source
 from privet.privacy import Promise, Unit
 from privet.queries.explain import explained_plan
+from privet.queries.other_names import no_such_name
 from privet.tables import Aggregates, Bounded, Data
 from privet.tables.data import drawn_salts
 
@@ -37,6 +38,11 @@ class TableQuestion(ABC):
     @abstractmethod
     def preview(self, **promise: Unpack[Promise]) -> Any:
         """What would be paid and how far off the answer may be; no data are looked at, and nothing is paid."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # libraries ask for these
+            raise AttributeError(name)
+        raise no_such_name(self, name)
 
     @property
     def unit(self) -> Unit:

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.errors import InvalidParameter
@@ -43,6 +44,7 @@ _WIDTH = 3.0  # residuals are clipped at so many of their standard deviations
 _CLIPS = tuple(2.0 ** (-k / 2.0) for k in range(16))  # one of them, which the spread names, is released
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._numerics import Array, root_up
 from privet._validate import instance
 from privet.errors import InvalidParameter
@@ -43,6 +44,7 @@ Choice = Literal["random", "cyclic", "importance"]
 _QUANTILE = 0.9  # of records, whose contributions adaptive clipping leaves about as they are
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

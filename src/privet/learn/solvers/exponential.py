@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.errors import InvalidParameter
@@ -24,6 +25,7 @@ _TILE = 512
 _MOST = 2**62
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

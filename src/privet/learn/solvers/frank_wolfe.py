@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from privet import accounting
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.errors import InvalidParameter
@@ -20,6 +21,7 @@ from privet.mechanisms import Algorithm, Example, Exponential, Mechanism, Source
 from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

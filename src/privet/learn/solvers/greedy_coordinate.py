@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from privet import accounting
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.errors import InvalidParameter
@@ -34,6 +35,7 @@ _ALLOWANCE = Fraction(1, 2**16)  # of a score: what rounding can add to the diff
 _FARTHEST = 2.0**30  # sums and coefficients, in the units of a clipped contribution
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

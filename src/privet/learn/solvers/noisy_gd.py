@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.errors import InvalidData, InvalidParameter
@@ -35,6 +36,7 @@ _ENDLESS = 1e30  # the time of a plan whose step size was given: it asks for no 
 _CARRY = 0.9  # the most of the last move that a step repeats
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.accounting import calibrate
@@ -23,6 +24,7 @@ from privet.privacy import Composed, GaussianLoss, Grouped, Guarantee, PoissonSa
 _CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

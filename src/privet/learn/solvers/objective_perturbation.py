@@ -11,6 +11,7 @@ from typing import Any, final, get_args
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._numerics import Array, bisect
 from privet._validate import above, fraction, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
@@ -51,6 +52,7 @@ _ROUNDED = 0.02  # where the price is one point: what accountants round when the
 _STRENGTH_OF_CLASSES = 8.0  # times 1/epsilon: with less, determinants cost more than a weaker regulariser gives
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

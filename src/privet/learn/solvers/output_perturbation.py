@@ -8,6 +8,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -21,6 +22,7 @@ from privet.mechanisms import Ball, ErrorBar, Example, Gaussian, Mechanism, Sens
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,11 @@ class OutputPerturbation(Solver):
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if loss.outputs != 1:
             raise InvalidParameter("this solver is for losses of one margin; for several classes take Preconditioned()")
+        if not math.isfinite(loss.lipschitz):
+            raise InvalidParameter(
+                "the slope of this loss has no bound, so that one record may move the minimum anywhere: take "
+                "SufficientStatistics() for squares, or HuberRegressor"
+            )
         strength = self._optimal(task, loss, target) if isinstance(self.strength, str) else self.strength
         tolerance = chosen_tolerance(self.tolerance, least_tolerance(loss))
         moved = minimum_reach(loss, strength, tolerance, task.unit)

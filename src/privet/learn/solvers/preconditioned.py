@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.learn.losses import Logistic, Loss
@@ -31,6 +32,7 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 _CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.accounting import calibrate
@@ -24,6 +25,7 @@ from privet.privacy import Composed, FixedSampled, GaussianLoss, Guarantee, Priv
 _MOST = 20_000  # steps: n^2 of the lecture beyond it only where it is asked for
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

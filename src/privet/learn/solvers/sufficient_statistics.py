@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import instance
 from privet.errors import InvalidData, InvalidParameter
@@ -26,6 +27,7 @@ _LONGEST = 2  # the Gram of one record in Frobenius norm
 _SQUARED_REACH = (4, 8)  # the squared sensitivity of the Gram under add/remove and under replace: see `StatisticsFit`
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

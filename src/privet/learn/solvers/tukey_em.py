@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._numerics import Array, exp_capped, ndtri, round_up, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
@@ -34,6 +35,7 @@ _MOST_COLUMNS = 200
 _MOST_MODELS = 20_000
 
 
+@door
 @final
 @register_solver
 @dataclass(frozen=True, kw_only=True)

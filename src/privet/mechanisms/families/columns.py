@@ -8,7 +8,7 @@ them. The type of a single element of a list is data: what is no number there co
 | numpy, pandas, Polars and Arrow columns of numbers or booleans, nullable ones too | the numbers; True is 1 |
 | their dates and times, durations | seconds since 1970-01-01 UTC; seconds |
 | lists, tuples and other sequences | every element by itself |
-| tables, dicts, sets, text, columns of text or of Python objects | refused |
+| tables, sparse matrices, dicts, sets, text, columns of text or of Python objects | refused |
 | as records: a pandas Series indexed by text, categories, intervals or several keys, or from `value_counts` | refused |
 """
 
@@ -46,6 +46,7 @@ _LENGTHLESS = (
     "the number of values is public and is checked before anything is paid: pass list(values), which has a length"
 )
 _VIEW = "groups and windows of a table are neither a table nor a column: pass the column itself"
+_SPARSE = "a sparse matrix is no column of numbers: pass matrix.toarray(), or one column of that"
 _KIND = "this column holds neither numbers nor booleans nor dates: pass one that does"
 _WIDE = "integers of 128 bits are wider than any number that numpy has: cast the column first, by .cast(pl.Int64)"
 _TYPED = (np.ndarray, memoryview, array)
@@ -68,14 +69,14 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) or exact_ratio(value) is not None or _nan_by_type(value)
 
 
-def is_single(value: object) -> bool:
-    """Whether this is one element and no container of them. An element is data, and one that is no number is missing,
-    in a stream as in a list.
+def as_element(value: Any) -> Any:
+    """What is handed to a stream, as an element of a list: the number, or None for whatever is none. What an element is, is
+    data, and a refusal would tell.
 
-    >>> is_single(3), is_single(None), is_single("3"), is_single([3])
-    (True, True, True, False)
+    >>> as_element(3), as_element("3"), as_element([3])
+    (3, None, None)
     """
-    return is_number(value) or isinstance(value, str | bytes) or not isinstance(value, Iterable)
+    return value if is_number(value) else None
 
 
 def _nan_by_type(value: object) -> bool:
@@ -173,6 +174,8 @@ def admit_column(value: object, *, labels: bool = True) -> None:
         raise InvalidData(_TABLE)
     if is_view(value):
         raise InvalidData(_VIEW)
+    if type(value).__module__.startswith("scipy.sparse"):  # it hands out rows, none of which is a number
+        raise InvalidData(_SPARSE)
     many = isinstance(value, Iterable) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
     if not labels and many and not hasattr(value, "__len__"):
         raise InvalidData(_LENGTHLESS)

@@ -5,9 +5,9 @@ import threading
 from typing import Any, NoReturn, final
 
 from privet._validate import count
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.mechanisms.above_threshold import InsecureNumber
-from privet.mechanisms.families.columns import is_single
+from privet.mechanisms.families.columns import as_element
 from privet.workloads.estimate import Estimate
 
 
@@ -57,13 +57,11 @@ class CountStream:
         taken.
         """
         try:
-            if not is_single(counted):  # what is no number is data, and counts as 0, as in a list
-                raise InvalidData("the count of a step must be a single number")
             if self._process != os.getpid():
                 raise InvalidParameter("a stream lives in the process that started it: a fork would answer steps twice")
             with self._lock:
                 after = self._next(step)
-                whole = self._mechanism._prepare([counted])
+                whole = self._mechanism._prepare([as_element(counted)])
                 self._step, self._broken = after, True  # first: a step that is interrupted is never taken again
                 self._sum = float(self._state.step(int(whole[0]))[0])
                 self._broken = False
