@@ -7,6 +7,8 @@ from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
 from tests.mutants.ledger import LEDGER
 from tests.mutants.ledger_chain import LEDGER_CHAIN
+from tests.mutants.local import LOCAL
+from tests.mutants.local_numbers import LOCAL_NUMBERS
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.payment import PAYMENT
@@ -24,6 +26,8 @@ ROOMS = (
     LEARN_MORE,
     LEDGER,
     LEDGER_CHAIN,
+    LOCAL,
+    LOCAL_NUMBERS,
     MECHANISMS,
     NOISE,
     PAYMENT,
