@@ -201,6 +201,10 @@ def test_empty_tables_and_single_rows_have_the_same_shapes() -> None:
     assert one == [1, [0, 0, 0, 1], [[0, 0]] * 3 + [[0, 1]]]
 
 
+def test_the_table_of_no_column_alone_is_the_number_of_rows() -> None:
+    assert counted({"a": Int(0, 1)}, {"a": np.array([1, 0, 7])}, [()]) == [3]
+
+
 def test_blocks_and_queries_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     data = {name: rng.integers(0, 3, 5000) for name in "abcd"}

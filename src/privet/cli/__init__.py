@@ -15,5 +15,6 @@ from privet.cli.local import local_app as local_app
 from privet.cli.price import price as price
 from privet.cli.query import query as query, table_app as table_app
 from privet.cli.ranges import ranges_app as ranges_app
+from privet.cli.synth import synth as synth
 
 __all__, __dir__ = face(globals())

@@ -17,7 +17,19 @@ from privet.errors import BudgetExceeded, LedgerBusy, LedgerTampered, LedgerUnav
 COMPLETING = "_PRIVET_COMPLETE" in os.environ  # a shell asks which words may follow
 
 
-ORDER = ("demo", "price", "calibrate", "table", "query", "ledger", "fit", "audit", "ranges", "local")  # of the help
+ORDER = (
+    "demo",
+    "price",
+    "calibrate",
+    "table",
+    "query",
+    "ledger",
+    "fit",
+    "synth",
+    "audit",
+    "ranges",
+    "local",
+)  # of the help
 
 
 class _Command(TyperCommand):

@@ -32,7 +32,7 @@ class Tally:
     def add(self, columns: Sequence[Array], many: Array | None = None) -> None:
         """Count these rows: an array of codes for each column."""
         self._held.append((list(columns), many))
-        self._rows += len(columns[0])
+        self._rows += len(columns[0]) if len(columns) else 0 if many is None else len(many)
         if self._rows >= _TOGETHER:
             self._count()
 

@@ -1,0 +1,145 @@
+"""`privet synth`: synthetic rows for a file, by its schema, paid from a ledger."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privet.cli import options as o
+from privet.cli.app import app
+from privet.cli.ledgers import open_ledger
+from privet.cli.output import print_json, progress, stoppable
+from privet.errors import InvalidParameter
+
+_EXAMPLES = """\
+Examples (begin with: privet table draft visits.csv --out visits.toml, and fill in the bounds):
+
+  privet synth visits.parquet --schema visits.toml --epsilon 1 --delta 1e-9 --preview
+
+  privet synth visits.parquet --schema visits.toml --epsilon 1 --delta 1e-9 --ledger visits.ledger --out synthetic.parquet
+
+  privet synth visits.parquet --schema visits.toml --model AIM --workload 3 --epsilon 1 --delta 1e-9 --ledger
+  visits.ledger --out synthetic.csv --evaluate holdout.parquet
+"""
+_MODELS = ("MST", "AIM", "MWEMGraph", "Independent")
+_WITH_WORKLOAD = ("AIM", "MWEMGraph")
+_PAYING = "What it may cost, and who pays"
+
+
+@app.command(epilog=_EXAMPLES)
+def synth(
+    file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or several by a pattern such as 'visits-*.csv'.")],
+    schema: Annotated[Path, typer.Option(help="What the columns may contain, such as visits.toml.", metavar="FILE")],
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(_MODELS)}, such as AIM.")] = "MST",
+    workload: Annotated[
+        int | None, typer.Option(help="Of AIM and MWEMGraph: all tables of so many columns shall be good, such as 3.")
+    ] = None,
+    bins: Annotated[int, typer.Option(help="Into how many bins a column of fractions is cut, such as 16.")] = 32,
+    n: Annotated[
+        int | None,
+        typer.Option("--n", help="How many rows to draw, such as 10000; as many as were paid for, if not given."),
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(help="... at this delta, such as 1e-9 (0: pure).", rich_help_panel=_PAYING)
+    ] = 0.0,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="The ledger that pays, such as visits.ledger; begin one with: privet ledger init.",
+            rich_help_panel=_PAYING,
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="A name for the fit, such as 'May': asked again, it is read back and costs nothing.",
+            rich_help_panel=_PAYING,
+        ),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Say what would be done and paid; nothing is read or paid.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the rows go, such as synthetic.parquet or .csv.", metavar="FILE")
+    ] = None,
+    evaluate: Annotated[
+        str | None, typer.Option(help="A holdout or public file to compare with, exactly.", metavar="FILE")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="A page about all columns, such as synthetic.html.", metavar="FILE")
+    ] = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Synthetic rows for a table, from a model that is fitted privately and paid from a ledger."""
+    from privet import synth as room
+    from privet.queries import Table
+
+    made = _synthesizer(room, model, workload, bins)
+    table = Table(file, schema=schema)
+    if preview:
+        plan = made.plan(table, epsilon=epsilon, delta=delta)
+        _tell({"model": model, "plan": plan.describe(), "protects": table.rows.unit.describe()}, json)
+        return
+    if ledger is None:
+        raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
+    _refuse_unwritable(out, page)
+    holdout = None if evaluate is None else Table(evaluate, schema=schema)
+    with stoppable(), progress():
+        fitted = made.fit(table, epsilon=epsilon, delta=delta, ledger=open_ledger(ledger), key=key)
+    rows = fitted.sample(n)
+    if out is not None:
+        room.write_table(rows.columns(), out)
+    _show(model, fitted, rows, holdout, page, json)
+
+
+def _synthesizer(room: Any, model: str, workload: int | None, bins: int) -> Any:
+    if model not in _MODELS:
+        raise InvalidParameter(f"--model must be one of {', '.join(_MODELS)}")
+    if workload is None:
+        return getattr(room, model)(bins=bins)
+    if model not in _WITH_WORKLOAD:
+        raise InvalidParameter(f"--workload is for --model {' and '.join(_WITH_WORKLOAD)}")
+    return getattr(room, model)(bins=bins, workload=workload)
+
+
+def _show(model: str, fitted: Any, rows: Any, holdout: Any, page: Path | None, json: bool) -> None:
+    from privet import report, synth
+
+    far = {}
+    if holdout is not None:
+        ways = range(1, min(3, len(rows.coding.names)) + 1)
+        far = {str(way): synth.exact_distances(rows, holdout, way=way).mean for way in ways}
+    if page is not None:
+        told = [("Model", model), ("Price", str(fitted.privacy_))]
+        page.write_text(report.synth_page(rows, beside=holdout, facts=told), encoding="utf-8")
+    if json:
+        facts = {"model": model, "rows": len(rows), "privacy": fitted.privacy_.to_dict()}
+        print_json(facts | ({"distance": far} if far else {}))
+        return
+    typer.echo(f"{model}: {len(rows):,} synthetic rows of {', '.join(rows.coding.names)}")
+    typer.echo(str(fitted.privacy_))
+    for way, each in far.items():
+        typer.echo(f"mean distance of the tables of {way} columns from the other file: {each:.4g}")
+
+
+def _tell(facts: dict[str, Any], json: bool) -> None:
+    if json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name}: {value}")
+
+
+def _refuse_unwritable(out: Path | None, page: Path | None) -> None:
+    """What cannot be written is lost, and paid for: so this is seen before."""
+    from privet.synth import check_table_file
+
+    if out is not None:
+        check_table_file(out)
+    for path in (out, page):
+        if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+            raise InvalidParameter(f"--out: {str(path)!r} cannot be written; nothing was fitted, and nothing paid")
