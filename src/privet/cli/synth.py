@@ -67,7 +67,8 @@ def synth(
         Path | None, typer.Option(help="Where the rows go, such as synthetic.parquet or .csv.", metavar="FILE")
     ] = None,
     evaluate: Annotated[
-        str | None, typer.Option(help="A holdout or public file to compare with, exactly.", metavar="FILE")
+        str | None,
+        typer.Option(help="A holdout or public file to compare with exactly, such as holdout.parquet.", metavar="FILE"),
     ] = None,
     page: Annotated[
         Path | None, typer.Option(help="A page about all columns, such as synthetic.html.", metavar="FILE")
