@@ -56,6 +56,7 @@ class MeanDistance(Algorithm[Data, float]):
     at: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         instance("coded", self.coded, Coded)
         set_frozen(self, cliques=_whole("cliques", self.cliques), rows=count("rows", self.rows, 1))
         set_frozen(self, expected=_whole("expected", self.expected))
