@@ -100,6 +100,8 @@ def test_what_is_no_report_is_dropped_and_counted(kind):
     assert (state.n, state.dropped) == (5, 5)
     clean = protocol.new_state().add(good)
     assert np.array_equal(clean.table, state.table)
+    state.reset()
+    assert (state.n, state.dropped, state.table.sum()) == (0, 0, 0)
     for wrong in (["a"], [0.5], [None]):
         with pytest.raises(InvalidData):
             protocol.new_state().add(wrong)

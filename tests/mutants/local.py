@@ -152,12 +152,12 @@ plant(
     "return 1 - Fraction(math.floor(Fraction(odds / (1 + odds)) * 2**bits), 2**bits)",
 )
 plant(
-    "the price is the epsilon that was typed, plus a little",
+    "the price is rounded to nearest",
     "mechanisms:epsilon_of_odds",
     "return up(log)",
-    "return up(log) * (1 + 1e-12)",
+    "return float(log)",
+    CHANNELS,
     PROTOCOLS,
-    TRAPS,
 )
 plant(
     "subsets: the chance of randomized response",
@@ -177,8 +177,8 @@ plant(
 plant(
     "subsets may hold every value",
     "local:SubsetSelection.__post_init__",
-    "if not 1 <= count",
-    "if not 0 <= count",
+    'if not 1 <= count("chosen", w, 1) <= self.size - 1:',
+    'if not 1 <= count("chosen", w, 1) <= self.size:',
     TRAPS,
 )
 plant(

@@ -35,13 +35,15 @@ def test_enclosures_of_many_coins_agree_with_scipy(k):
     assert BinomialTails(2**20, Fraction(1, 2)).cdf(2**20 - 1, 64) == (2**64 - 1, 2**64)
 
 
-@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.5), (100, 0.9), (1000, 0.03), (2**21 + 5, 0.25)])
+@pytest.mark.parametrize(
+    ("n", "p"), [(1, 0.3), (7, 0.5), (200, 0.5), (20_000, 0.5), (100, 0.9), (1000, 0.03), (2**21 + 5, 0.25)]
+)
 def test_draws_follow_the_law(n, p):
     drawn = noise.binomial(n=np.full(30_000, n), p=p, source=noise.Seeded(4))
     testing.check_samples(drawn, lambda k: stats.binom.pmf(k, n, p))
     with pytest.raises(AssertionError, match="do not follow the law"):
         testing.check_samples(drawn, lambda k: stats.binom.pmf(k, n, p * 0.94))
-    single = np.array([noise.binomial(n=n, p=p, source=noise.Seeded(seed)) for seed in range(500)])
+    single = np.array([noise.binomial(n=n, p=p, source=noise.Seeded(seed)) for seed in range(1500)])
     testing.check_samples(single, lambda k: stats.binom.pmf(k, n, p))
 
 

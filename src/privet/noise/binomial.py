@@ -18,6 +18,9 @@ from privet.noise.parameters import probability
 _GUARD = 64
 _LARGEST = 20  # tables are kept for 2^0 to 2^20 coins; more coins are several draws
 _MOST = 2**50
+_TOSSED = 2**13 - 1  # fair coins up to here are tossed, where that takes no more than so many words
+_WORDS = 2**16
+_HALF = Fraction(1, 2)
 
 
 def binomial(*, n: Any, p: int | float | Fraction, source: Source | None = None) -> Draws:
@@ -47,8 +50,10 @@ def binomial(*, n: Any, p: int | float | Fraction, source: Source | None = None)
 
 def _heads(stream: Stream, coins: NDArray[np.int64], p: Fraction) -> NDArray[np.int64]:
     heads = np.zeros(len(coins), dtype=np.int64)
-    most = int(coins.max()) if len(coins) else 0
-    for power in range(min(_LARGEST, most.bit_length())):
+    most, first = int(coins.max()) if len(coins) else 0, 0
+    if p == _HALF and (coins & _TOSSED).sum() <= 64 * _WORDS:
+        heads, first = _tossed(stream, coins & _TOSSED), _TOSSED.bit_length()
+    for power in range(first, min(_LARGEST, most.bit_length())):
         place = np.flatnonzero(coins >> power & 1)
         if len(place):
             heads[place] += _draw(stream, len(place), BinomialTails(1 << power, p))
@@ -59,6 +64,18 @@ def _heads(stream: Stream, coins: NDArray[np.int64], p: Fraction) -> NDArray[np.
         whole = np.repeat(np.arange(part.start, part.stop), times[part])
         if len(whole):
             np.add.at(heads, whole, _draw(stream, len(whole), BinomialTails(1 << _LARGEST, p)))
+    return heads
+
+
+def _tossed(stream: Stream, coins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Fair coins, tossed: the ones in so many random bits."""
+    need = -(-coins // 64)
+    words, ends, live = stream.words(int(need.sum())).copy(), np.cumsum(need), np.flatnonzero(need)
+    short = live[coins[live] % 64 > 0]
+    words[ends[short] - 1] &= (np.uint64(1) << (coins[short] % 64).astype(np.uint64)) - np.uint64(1)
+    heads = np.zeros(len(coins), dtype=np.int64)
+    if len(live):
+        heads[live] = np.add.reduceat(np.bitwise_count(words).astype(np.int64), (ends - need)[live])
     return heads
 
 
