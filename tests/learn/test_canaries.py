@@ -152,15 +152,15 @@ def canaries() -> dict[str, Canary]:
         # nearly all of it is the test: one model that is apart comes between the noisy distance and its threshold
         "tukey_fit": Canary(
             one_step(
-                TukeyEM(models=32, least=2, test_share=0.9),
+                TukeyEM(models=16, least=4),
                 loss=Squared(),
                 target=NUMBERS,
-                promise=Guarantee(8.0, 0.01),
+                promise=Guarantee(4.0, 0.01),
             ),
-            alone[0],
-            records([0.0], [0.0]),
+            records([1.0] * 161, [0.0] * 160 + [1.0]),
+            records([1.0] * 161, [0.0] * 161),
             4.0,
-            600,
+            6000,
         ),
         "coordinate_fit": Canary(one_step(coordinate, loss=Huber(1.0), target=NUMBERS), *alone),
         "greedy_coordinate_fit": Canary(

@@ -91,9 +91,9 @@ def example_of(kind: type[Months]) -> Example:
     return next(iter(kind.examples()))
 
 
-@pytest.mark.parametrize("law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
-def test_law(law: Callable[[Example], None]):
-    law(example_of(Months))
+@pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
+def test_law(check_law: Callable[[Example], None]):
+    check_law(example_of(Months))
 
 
 @pytest.mark.parametrize(
