@@ -85,9 +85,9 @@ plant(
 )
 plant(
     "an interruption keeps its text",
-    "ledger:running.run",
-    "text, raw, stop = None, None, _stop_of(error)",
-    "text, raw, stop = None, None, _stop_of(error)\n        if stop is not None:\n            raise",
+    "ledger:running._attempt",
+    "kept, stop = None, _stop_of(error)",
+    "kept, stop = None, _stop_of(error)\n        if stop is not None:\n            raise",
     *_INFORMATION,
 )
 plant(
@@ -281,7 +281,7 @@ plant(
 )
 plant(
     "a mechanism releases more than was reserved",
-    "ledger:running.run",
+    "ledger:running._attempt",
     "if isinstance(made, Release) and made.loss == reservation.loss:",
     "if isinstance(made, Release):",
     *_INFORMATION,
