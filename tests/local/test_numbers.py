@@ -93,7 +93,7 @@ def test_values_are_read_one_by_one_and_none_is_refused(kind):
     assert protocol._prepare(np.array(given[:8], dtype=float)).tolist() == places[:8].tolist()
     assert len(protocol.privatize(given)) == len(given)
     with pytest.raises(InvalidData):
-        protocol.release("three")
+        protocol.release(np.array(["three"]))
 
 
 @EVERY

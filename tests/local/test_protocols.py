@@ -128,7 +128,7 @@ def test_labels_are_texts_and_unknown_ones_count_as_the_first(kind):
     assert told.labels == names
     assert told.columns()["label"].tolist() == list(names)
     with pytest.raises(InvalidData, match="labels"):
-        made(kind).release("red")
+        made(kind).release(np.array(["red"]))
     with pytest.raises(InvalidParameter, match="number of labels"):
         kind(epsilon=1.0, labels=names, k=len(names) + 1)
 

@@ -55,6 +55,10 @@ class Protocol(ABC):
         """Which reports (one a row) are possible outputs; all others are dropped by a server, and counted."""
 
     @abstractmethod
+    def candidates_of(self, given: Any) -> Array:
+        """The values that are to be counted, checked: they are public, and a mistake in them is refused by a sentence."""
+
+    @abstractmethod
     def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
         """The shape of the counts that a server keeps."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from privet import noise
 from privet._cache import kept_property
 from privet._numerics import Array, exact, ndtri, ratio_down
-from privet._validate import count, set_frozen
+from privet._validate import count, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, pool
@@ -195,30 +195,32 @@ class RAPPOR(FrequencyProtocol):
         mean = np.clip((state.table[seen, 1:].reshape(-1) + 0.5) / (n + 1.0), min(q, 1 - p), max(p, 1 - q))
         return np.linalg.pinv(design), mean * (1.0 - mean) / (n * (p - q) ** 2)
 
-    def _estimate(self, reports: Any, **how: Any) -> Estimate:
+    def _estimate(
+        self,
+        reports: Any,
+        *,
+        candidates: Any = None,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        consistency: Any = None,
+    ) -> Estimate:
         """Shares by least squares over all k values, with normal intervals; `value` is `raw` unless made consistent."""
-        told = {"candidates": None, "confidence": 0.95, "simultaneous": False, "consistency": None} | how
-        if len(told) > 4:
-            raise InvalidParameter("arguments of estimate: candidates, confidence, simultaneous, consistency")
-        state = self._state_of(reports, None)
-        if not state.n:
-            raise InvalidData("an estimate needs at least one report")
+        state, wanted = self._asked(reports, candidates)
         matrix, noise_ = self._decoder(state)
         seen = state.table[:, 0] > 0
         rates = (state.table[seen, 1:] / state.table[seen, :1]).reshape(-1)
         raw = matrix @ ((rates - float(self.other)) / float(self.own - self.other))
-        variance = (matrix**2) @ noise_
-        wanted = slice(None) if told["candidates"] is None else np.asarray(told["candidates"], dtype=np.int64)
-        raw, variance = raw[wanted], variance[wanted]
-        labels = self.labels if told["candidates"] is None else tuple(np.asarray(told["candidates"]).tolist())
-        if told["consistency"] is not None:
-            value, note = told["consistency"].apply(raw, state, None)
+        variance, labels = (matrix**2) @ noise_, self.labels
+        if wanted is not None:
+            places, labels = wanted.astype(np.int64), tuple(wanted.tolist())
+            raw, variance = raw[places], variance[places]
+        if consistency is not None:
+            value, note = consistency.apply(raw, state, wanted)
             return Estimate(value, None, raw=raw, variance=variance, labels=labels, n=state.n, notes=(note,))
-        among = len(raw) if told["simultaneous"] else 1
-        radius = -ndtri(tail_of(told["confidence"], among=among) / 2.0) * np.sqrt(variance)
-        bar = ErrorBar(
-            radius, told["confidence"], f"each of {len(raw)} estimated shares", joint=bool(told["simultaneous"])
-        )
+        joint = flag("simultaneous", simultaneous)
+        tail = tail_of(confidence, among=len(raw) if joint else 1)
+        radius = -ndtri(tail / 2.0) * np.sqrt(variance)
+        bar = ErrorBar(radius, confidence, f"each of {len(raw)} estimated shares", joint=joint)
         ends = np.clip(raw - radius, 0.0, 1.0), np.clip(raw + radius, 0.0, 1.0)
         return Estimate(raw, bar, variance=variance, interval=ends, labels=labels, n=state.n)
 

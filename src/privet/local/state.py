@@ -29,7 +29,7 @@ class State:
 
     def __init__(self, protocol: Protocol, *, candidates: Any = None) -> None:
         self.protocol = protocol
-        self.candidates = None if candidates is None else _candidates(candidates)
+        self.candidates = None if candidates is None else protocol.candidates_of(candidates)
         self.reset()
 
     def reset(self) -> None:
@@ -111,10 +111,3 @@ class State:
             return state.add_counts(table, told["n"], dropped=told["dropped"])
         except (KeyError, TypeError, ValueError, OverflowError, InvalidData):
             raise SerialisationError(_NO_STATE) from None
-
-
-def _candidates(given: Any) -> Array:
-    found = np.asarray(given)
-    if found.ndim != 1 or not found.size or found.dtype.kind not in "iu" or found.min() < 0:
-        raise InvalidParameter("candidates must be a list of public values, whole numbers that are not negative")
-    return found.astype(np.uint64)

@@ -15,6 +15,7 @@ from privet._numerics import Array
 from privet._validate import above, at_least, count, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.intervals import exact_interval, needs_exact_law, score_interval, tail_of
+from privet.local.families.single import is_single
 from privet.local.protocol import Protocol
 from privet.local.state import State
 from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source
@@ -34,8 +35,8 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
     """Base of the protocols that estimate the share of each of k public values, 0 to k - 1 or `labels`.
 
     A number is rounded and clamped to 0, ..., k - 1, what is no number counts as 0, and a text that is no label counts as
-    the first: each value by itself, so that none is ever refused. `epsilon` is what is typed; the price is computed back
-    from the fraction that runs and never exceeds it.
+    the first: each value by itself, alone as in a list, so that none is ever refused. `epsilon` is what is typed; the price
+    is computed back from the fraction that runs and never exceeds it.
 
     **Guarantee:** pure, for each person against everybody. Relation: replace.
     """
@@ -102,18 +103,21 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         return self.k
 
     def _admit(self, value: Any) -> None:
-        if self.labels is None:
-            if isinstance(value, str) or (is_typed(value) and column_kind(value) in ("text", "object")):
-                raise InvalidData(_TEXTS)
-            admit_value(value)
-        elif not isinstance(value, str):
+        if is_single(value):
+            return
+        if self.labels is not None:
             admit_texts(value)
+        elif is_typed(value) and column_kind(value) in ("text", "object"):
+            raise InvalidData(_TEXTS)
+        else:
+            admit_value(value)
 
     def _prepare(self, value: Any) -> Array:
-        if self.labels is None:
-            return codes_of(value, self.size).astype(np.int64)
-        codes = places([value] if isinstance(value, str) else value, self.labels, other=0)
-        return codes.reshape(()) if isinstance(value, str) else codes
+        one = is_single(value)
+        given = [value] if one else value
+        labels = self.labels
+        codes = codes_of(given, self.size) if labels is None else places(given, labels, other=0)
+        return (codes.reshape(()) if one else codes).astype(np.int64)
 
     def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
         """How far each estimated share of `people` reports may be from the true one, all k of them at once.
@@ -134,6 +138,17 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         return self.error(people=max(1, prepared.size))
 
     # --- the server --------------------------------------------------------------------------------------------------
+
+    def candidates_of(self, given: Any) -> Array:
+        try:
+            found = np.asarray(given)
+        except ValueError:  # lists of unlike lengths
+            found = np.zeros(0)
+        if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size or found.min() < 0:
+            raise InvalidParameter("candidates must be a list of public values, whole numbers that are not negative")
+        if found.max() >= self.size:
+            raise InvalidParameter(f"candidates must be values of the protocol, 0 to {self.size - 1}")
+        return found.astype(np.uint64)
 
     def new_state(self, *, candidates: Any = None) -> State:
         """An empty state; `candidates` are the values to be estimated, where there are too many to count them all."""
@@ -168,12 +183,7 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         simultaneous: bool = False,
         consistency: Any = None,
     ) -> Estimate:
-        state = self._state_of(reports, candidates)
-        wanted = state.candidates if candidates is None else State(self, candidates=candidates).candidates
-        if wanted is None and self.size > _LISTED:
-            raise InvalidParameter(f"more than {_LISTED} values are not estimated together: name candidates=")
-        if not state.n:
-            raise InvalidData("an estimate needs at least one report")
+        state, wanted = self._asked(reports, candidates)
         counts = self.supports(state, wanted)
         p, q, n = float(self.own), float(self.other), state.n
         raw = (counts / n - q) / (p - q)
@@ -194,12 +204,18 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         ends = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
         return Estimate(raw, bar, variance=variance, interval=ends, labels=labels, n=n)
 
-    def _state_of(self, reports: Any, candidates: Any) -> State:
-        if not isinstance(reports, State):
-            return self.new_state(candidates=candidates).add(reports)
-        if reports.protocol != self:
+    def _asked(self, reports: Any, candidates: Any) -> tuple[State, Array | None]:
+        """The state with the reports, and the values to be estimated (None: all), which are checked first."""
+        wanted = None if candidates is None else self.candidates_of(candidates)
+        state = reports if isinstance(reports, State) else self.new_state(candidates=wanted).add(reports)
+        if state.protocol != self:
             raise InvalidParameter("this state belongs to another protocol, or to other parameters")
-        return reports
+        wanted = state.candidates if wanted is None else wanted
+        if wanted is None and self.size > _LISTED:
+            raise InvalidParameter(f"more than {_LISTED} values are not estimated together: name candidates=")
+        if not state.n:
+            raise InvalidData("an estimate needs at least one report")
+        return state, wanted
 
     def _interval(self, counts: Array, raw: Array, n: int, confidence: float, joint: bool) -> tuple[Array, Array]:
         p, q, among = float(self.own), float(self.other), len(raw) if joint else 1

@@ -19,6 +19,7 @@ from privet._cache import kept_property
 from privet._numerics import Array, ndtri
 from privet._validate import above, count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
+from privet.local.families.single import is_single
 from privet.local.protocol import Protocol, word_of
 from privet.local.state import State
 from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source
@@ -133,7 +134,8 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
     """Base of the protocols that estimate the mean of numbers between public `bounds`.
 
     A number outside the bounds counts as the nearer one, what is no number as 0 (and then as the nearer bound): each value
-    by itself, so that none is refused. `epsilon` is what is typed; the price is computed back from the fractions that run.
+    by itself, alone as in a list, so that none is refused. `epsilon` is what is typed; the price is computed back from the
+    fractions that run.
 
     **Guarantee:** pure, for each person against everybody. Relation: replace.
     """
@@ -162,16 +164,18 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
         return FinitePairLoss(p, q, unit=Unit("replace"))
 
     def _admit(self, value: Any) -> None:
-        admit_value(value)
+        if not is_single(value):
+            admit_value(value)
 
     def _prepare(self, value: Any) -> Array:
         low, high = self.bounds
-        numbers = read_value(value)
+        one = is_single(value)
+        numbers = read_value([value] if one else value)
         if numbers.array is not None:
             plain = np.where(np.isnan(given := numbers.array.astype(float)), 0.0, given)
         else:
             plain = np.array([float(min(max(each, Fraction(low)), Fraction(high))) for each in numbers.fractions()])
-            plain = plain.reshape(numbers.shape)
+            plain = plain.reshape(() if one else numbers.shape)
         return np.clip((np.clip(plain, low, high) - low) / (high - low), 0.0, 1.0)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
@@ -201,9 +205,10 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
         return (reports >= 0) & (reports < self._outputs)
 
     def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
-        if candidates is not None:
-            raise InvalidParameter("a mean has no candidates")
         return len(self.parts), 2
+
+    def candidates_of(self, given: Any) -> Array:
+        raise InvalidParameter("a mean has no candidates")
 
     def tally(self, reports: Array, candidates: Array | None) -> Array:
         found, first, plain = [], 0, reports.astype(np.int64)

@@ -1,0 +1,22 @@
+"""One person's value, or a container of many: told apart by the type, and never by what the value is."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from privet.mechanisms.families.columns import is_number, is_typed
+
+
+def is_single(value: Any) -> bool:
+    """Whether this is one person's value, whatever it is: a number, a text, something missing or strange. What holds many
+    is a container. A client with a strange value sends a report like everybody, as that value does within a list.
+
+    >>> is_single(3), is_single(None), is_single("red"), is_single([3]), is_single(np.zeros(1))
+    (True, True, True, False, False)
+    """
+    if value is np.ma.masked:  # what a masked array gives for one missing entry: by its type an array
+        return True
+    if isinstance(value, str | bytes | bytearray | np.generic) or is_number(value):
+        return True
+    return not (isinstance(value, Iterable) or hasattr(value, "__len__") or is_typed(value))
