@@ -11,8 +11,7 @@ from privet._numerics import Array
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.protocol import Protocol
 from privet.local.state import State
-from privet.mechanisms.estimate import Estimate
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Estimate, Source
 from privet.privacy import Composed, Parallel, PrivacyLoss
 
 _COLUMNS = "the answers must be a mapping with one column for each question, all of one length"

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from privet._numerics import exp_capped, round_down, up
 from privet._validate import at_least
-from privet.mechanisms.families.odds import epsilon_of_odds
+from privet.mechanisms import epsilon_of_odds
 from privet.privacy.divergences import Channel, contraction
 
 

@@ -7,8 +7,7 @@ from typing import final
 
 from privet._cache import kept_property
 from privet.local.families.number import NumberProtocol, Window
-from privet.mechanisms import Example, register
-from privet.mechanisms.families.odds import chance_for, epsilon_of_odds
+from privet.mechanisms import Example, chance_for, epsilon_of_odds, register
 from privet.privacy import Guarantee, RandomizedResponseLoss
 
 

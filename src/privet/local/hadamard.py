@@ -15,8 +15,7 @@ from privet.local.families.hashes import parity, walsh
 from privet.local.families.population import spread
 from privet.local.protocol import word_of
 from privet.local.state import State
-from privet.mechanisms import Example, Source, register
-from privet.mechanisms.families.odds import chance_for, epsilon_of_odds, odds_of
+from privet.mechanisms import Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
 _HALF = Fraction(1, 2)

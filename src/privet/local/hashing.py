@@ -18,8 +18,7 @@ from privet.local.families.hashes import hashed, pool
 from privet.local.families.population import two_binomials
 from privet.local.protocol import word_of
 from privet.local.state import State
-from privet.mechanisms import Example, Source, register
-from privet.mechanisms.families.odds import chance_for
+from privet.mechanisms import Example, Source, chance_for, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
 _CHUNK = 1 << 12  # reports whose hashes are walked through together, in the cache

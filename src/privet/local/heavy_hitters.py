@@ -11,7 +11,7 @@ from privet._numerics import Array, ndtri
 from privet._validate import above, count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.hashing import OLH
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Source
 from privet.privacy import Parallel, PrivacyLoss
 
 

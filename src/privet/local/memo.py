@@ -6,7 +6,7 @@ from privet._calls import door
 from privet._validate import count
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.protocol import Protocol
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Source
 from privet.privacy import PrivacyLoss, Repeated
 
 _CHANGED = (

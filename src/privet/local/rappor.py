@@ -27,8 +27,7 @@ from privet.local.families.words import (
     words_for,
 )
 from privet.local.state import State
-from privet.mechanisms import ErrorBar, Estimate, Example, Source, register
-from privet.mechanisms.families.odds import chance_for, epsilon_of_odds, odds_of
+from privet.mechanisms import ErrorBar, Estimate, Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PrivacyLoss, RandomizedResponseLoss, Repeated
 
 _RANK = 1e-9

@@ -18,8 +18,7 @@ from privet.local.families.frequency import Channel, FrequencyProtocol, people_o
 from privet.local.families.population import two_binomials
 from privet.local.families.words import bit_sums, cut, in_range, packed, put, widths_of, words_for
 from privet.local.state import State
-from privet.mechanisms import Example, Source, register
-from privet.mechanisms.families.odds import chance_for, epsilon_of_odds, odds_of
+from privet.mechanisms import Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
 _CHUNK = 1 << 14  # people drawn together

@@ -15,8 +15,7 @@ from privet.errors import InvalidParameter
 from privet.local.families.frequency import Channel, FrequencyProtocol
 from privet.local.families.population import keep_or_uniform
 from privet.local.state import State
-from privet.mechanisms import Example, Source, register
-from privet.mechanisms.families.odds import chance_for
+from privet.mechanisms import Example, Source, chance_for, register
 from privet.privacy import Guarantee, RandomizedResponseLoss
 
 

@@ -15,6 +15,11 @@ from privet.mechanisms.error_bar import ErrorBar as ErrorBar
 from privet.mechanisms.estimate import Estimate as Estimate
 from privet.mechanisms.exponential import Exponential as Exponential
 from privet.mechanisms.families.additive import AdditiveMechanism as AdditiveMechanism
+from privet.mechanisms.families.odds import (
+    chance_for as chance_for,
+    epsilon_of_odds as epsilon_of_odds,
+    odds_of as odds_of,
+)
 from privet.mechanisms.families.records import row_sensitivity as row_sensitivity
 from privet.mechanisms.families.response import ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism

@@ -14,8 +14,7 @@ from privet._numerics import Array
 from privet._progress import Track, track
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Gaussian
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
 from privet.privacy import Guarantee
 from privet.synth.error_bars import CandidateBound
 from privet.synth.graph import Clique, GraphModel, Measurement, fitted, least_variance_total, tree_cells
@@ -36,7 +35,7 @@ from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
-from privet.tables.data import Data
+from privet.tables import Data
 
 _MEASURE = 0.9  # of a round's share; the rest chooses
 _MOST = 2**26  # cells of all candidates

@@ -11,8 +11,7 @@ from privet._numerics import Array
 from privet._validate import items, set_frozen
 from privet.errors import InvalidParameter
 from privet.synth.graph import Clique
-from privet.tables.coding import Coding
-from privet.tables.columns import Category
+from privet.tables import Category, Coding
 
 _MOST = 2**24
 

@@ -6,8 +6,7 @@ from typing import Any, final
 
 from privet._calls import door
 from privet._validate import instance
-from privet.mechanisms import Algorithm, Example
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.graph import fitted, least_variance_total
 from privet.synth.money import deviation, measured, money_of, table_noise
@@ -16,7 +15,7 @@ from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
-from privet.tables.data import Data
+from privet.tables import Data
 
 
 @door

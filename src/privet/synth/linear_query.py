@@ -10,9 +10,8 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
-from privet.tables.coding import Coding
-from privet.workloads.rows import Rows
-from privet.workloads.workload import Workload
+from privet.tables import Coding
+from privet.workloads import Rows, Workload
 
 _MOST = 2**26  # weights of all queries
 

@@ -12,8 +12,7 @@ from privet._calls import door
 from privet._progress import track
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.compression import Compression, without_rare
 from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, onto_simplex
@@ -23,7 +22,7 @@ from privet.synth.synthesis import Synthesis, exact_distance
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
-from privet.tables.data import Data
+from privet.tables import Data
 
 _RARE = 3.0  # standard deviations that a value's noisy count must reach to stay by itself
 _MOST = 2**26  # cells of all pairs that may be chosen

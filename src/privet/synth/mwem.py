@@ -13,8 +13,7 @@ from privet._numerics import Array
 from privet._progress import track
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Exponential, Gaussian, Sensitivity
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Exponential, Gaussian, Sensitivity, Source, register
 from privet.privacy import Guarantee
 from privet.synth.linear_query import LinearQuery, as_queries
 from privet.synth.money import money_of, table_noise
@@ -24,10 +23,10 @@ from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
 from privet.synth.whole_domain import check_cells, whole_model
-from privet.tables.data import Data
+from privet.tables import Data
+from privet.workloads import Workload
 from privet.workloads.adaptive.mwem import query_reach
 from privet.workloads.inference.multiplicative_weights import multiplicative_weights
-from privet.workloads.workload import Workload
 
 _COUNT = 0.05  # of the budget, for the number of rows where that is not public
 _MOST_QUERIES = 100_000

@@ -8,8 +8,7 @@ from privet._calls import door
 from privet._progress import track
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, tree_cells
 from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
@@ -19,7 +18,7 @@ from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
-from privet.tables.data import Data
+from privet.tables import Data
 
 _MEASURE = 0.9  # of a round's share
 _COUNT = 0.02  # of the budget, for the number of rows where that is not public

@@ -12,8 +12,7 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Exponential, Sensitivity
-from privet.mechanisms.mechanism import Source, register
+from privet.mechanisms import Algorithm, Example, Exponential, Sensitivity, Source, register
 from privet.privacy import Guarantee
 from privet.synth.linear_query import LinearQuery, as_queries
 from privet.synth.money import money_of, table_noise
@@ -23,9 +22,10 @@ from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
 from privet.synth.whole_domain import check_cells, whole_model
-from privet.tables.data import Data
+from privet.tables import Data
+from privet.workloads import Workload
 from privet.workloads.adaptive.mwem import query_reach
-from privet.workloads.workload import DENSE, Workload
+from privet.workloads.workload import DENSE
 
 MOST_DATABASES = 10**7
 _COUNT = 0.1  # of the budget, for the number of rows where that is not public

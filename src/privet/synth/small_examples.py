@@ -6,12 +6,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.synth.task import Task
-from privet.tables.coded import Coded
-from privet.tables.coding import Coding
-from privet.tables.columns import Category, Column, Int
-from privet.tables.data import Data
-from privet.tables.person import Rows
-from privet.tables.plan import Source
+from privet.tables import Category, Coded, Coding, Column, Data, Int, Rows, Source
 
 Relation = Literal["add_remove", "replace"]
 

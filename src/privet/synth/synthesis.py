@@ -7,13 +7,13 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidData
-from privet.mechanisms.form import Form, Kept
-from privet.mechanisms.mechanism import Source
+from privet.mechanisms import Form, Kept, Source
 from privet.privacy import Guarantee, PrivacyLoss
 from privet.synth.graph import Clique
 from privet.synth.money import UNITS, price_of
 from privet.synth.task import Task
-from privet.tables.data import Data, drawn_salts
+from privet.tables import Data
+from privet.tables.data import drawn_salts
 
 _FARTHEST = 2.0**45  # rows that a model is taken to have at most, where distances are measured
 

@@ -10,19 +10,16 @@ from privet._calls import door
 from privet._validate import items, set_frozen
 from privet.errors import InvalidParameter
 from privet.ledger import Ledger, current, pay
-from privet.mechanisms.mechanism import Mechanism
+from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Promise, spelt_out
-from privet.queries.table import Table
+from privet.queries import Table
 from privet.synth.constraints import Constraint
 from privet.synth.privacy import SynthesisPrivacy
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
-from privet.tables.coded import Coded
-from privet.tables.coding import BINS, Coding
+from privet.tables import Coded, Coding, Data, Node, Person, Rows, Source
+from privet.tables.coding import BINS
 from privet.tables.columns import as_columns
-from privet.tables.data import Data
-from privet.tables.person import Person, Rows
-from privet.tables.plan import Node, Source
 
 Schema = Any
 """A table, or its columns by name, or columns with the unit as `tables.read_schema` gives them."""

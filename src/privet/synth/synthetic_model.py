@@ -9,14 +9,14 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidParameter
-from privet.mechanisms import ErrorBar
-from privet.mechanisms.stored import packed, storable
+from privet.mechanisms import ErrorBar, storable
+from privet.mechanisms.stored import packed
 from privet.synth.compression import Compression
 from privet.synth.error_bars import CandidateBound, cell_bar
 from privet.synth.graph import Clique, Coins, GraphModel, Measurement, TreePlan, sampled
 from privet.synth.privacy import SynthesisPrivacy
 from privet.synth.synthetic_table import SyntheticTable
-from privet.tables.coding import Coding
+from privet.tables import Coding
 
 
 @final

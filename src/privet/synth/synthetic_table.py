@@ -4,7 +4,7 @@ from typing import Any, final
 
 from privet._numerics import Array
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
-from privet.tables.coding import Coding
+from privet.tables import Coding
 
 
 @final

@@ -17,7 +17,7 @@ from privet.mechanisms import Sensitivity
 from privet.privacy import Unit
 from privet.synth.constraints import Constraint
 from privet.synth.graph import Clique
-from privet.tables.coded import Coded
+from privet.tables import Coded
 
 
 @final

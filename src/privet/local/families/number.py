@@ -22,8 +22,8 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.single import is_single
 from privet.local.protocol import Protocol, word_of
 from privet.local.state import State
-from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source
-from privet.mechanisms.families.odds import MOST, chance_for, odds_of
+from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source, chance_for, odds_of
+from privet.mechanisms.families.odds import MOST
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.values import admit_value, read_value
 from privet.privacy import FinitePairLoss, PrivacyLoss, Unit
