@@ -80,3 +80,22 @@ def test_mistakes_are_seen_before_paying(ask: Any, tmp_path: Path, more: tuple[A
 
 def test_somebody_must_pay(ask: Any) -> None:
     assert "who pays?" in ask("--epsilon", 1, "--delta", 1e-9).err
+
+
+@pytest.mark.parametrize("mistake", ["nothere", "other", "n", "input", "schema"])
+def test_public_mistakes_cost_nothing_and_no_file_that_was_handed_in_is_overwritten(
+    ask: Any, tmp_path: Path, mistake: str
+) -> None:
+    synth.write_table({"height": np.arange(9)}, tmp_path / "other.csv")
+    kept, before = (tmp_path / "visits.parquet").read_bytes(), spent(tmp_path)
+    more: tuple[object, ...] = {
+        "nothere": ("--evaluate", tmp_path / "nothere.parquet"),
+        "other": ("--evaluate", tmp_path / "other.csv"),
+        "n": ("--n", -3),
+        "input": ("--out", tmp_path / "visits.parquet"),
+        "schema": ("--page", tmp_path / "s.toml"),
+    }[mistake]
+    made = ask("--epsilon", 1, "--delta", 1e-9, "--ledger", tmp_path / "l.ledger", *more)
+    assert made.code != 0
+    assert spent(tmp_path) == before
+    assert (tmp_path / "visits.parquet").read_bytes() == kept

@@ -1,6 +1,7 @@
 """`privet synth`: synthetic rows for a file, by its schema, paid from a ledger."""
 
 import os
+from glob import glob
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +39,9 @@ def synth(
     bins: Annotated[int, typer.Option(help="Into how many bins a column of fractions is cut, such as 16.")] = 32,
     n: Annotated[
         int | None,
-        typer.Option("--n", help="How many rows to draw, such as 10000; as many as were paid for, if not given."),
+        typer.Option(
+            "--n", min=1, help="How many rows to draw, such as 10000; as many as were paid for, if not given."
+        ),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
@@ -78,6 +81,8 @@ def synth(
     """Synthetic rows for a table, from a model that is fitted privately and paid from a ledger."""
     from privet import synth as room
     from privet.queries import Table
+    from privet.tables import Coded
+    from privet.tables.data import drawn_salts
 
     made = _synthesizer(room, model, workload, bins)
     table = Table(file, schema=schema)
@@ -88,7 +93,11 @@ def synth(
     if ledger is None:
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
     _refuse_unwritable(out, page)
+    _refuse_overwriting((out, page), (*glob(file), schema, ledger, *glob(evaluate or "")))
     holdout = None if evaluate is None else Table(evaluate, schema=schema)
+    if holdout is not None:  # a file that cannot be compared with is seen before paying
+        coding = made.plan(table, epsilon=epsilon, delta=delta).task.coded.coding
+        holdout.data.exact_marginals(Coded(holdout.rows, coding), [()], drawn_salts())
     with stoppable(), progress():
         fitted = made.fit(table, epsilon=epsilon, delta=delta, ledger=open_ledger(ledger), key=key)
     rows = fitted.sample(n)
@@ -133,6 +142,13 @@ def _tell(facts: dict[str, Any], json: bool) -> None:
         return
     for name, value in facts.items():
         typer.echo(f"{name}: {value}")
+
+
+def _refuse_overwriting(written: tuple[Path | None, ...], given: tuple[str | Path, ...]) -> None:
+    """Rows and pages take the place of no file that was handed in: the private table above all."""
+    for path in written:
+        if path is not None and path.exists() and any(os.path.exists(each) and path.samefile(each) for each in given):
+            raise InvalidParameter(f"{str(path)!r} is a file that was handed in; name another one. Nothing was paid")
 
 
 def _refuse_unwritable(out: Path | None, page: Path | None) -> None:
