@@ -65,8 +65,8 @@ class SquaresRegressor(LinearRegressor):
 def usual_solver(promise: Guarantee, ridge: float) -> Solver:
     """Boosted statistics; for a pure epsilon those with pure noise.
 
-    >>> usual_solver(Guarantee(1.0), 0.0)
-    SufficientStatistics(ridge=0.0, by_person=False)
+    >>> type(usual_solver(Guarantee(1.0), 0.0)).__name__
+    'SufficientStatistics'
     """
     pure = promise.epsilon is not None and promise.delta == 0.0
     return SufficientStatistics(ridge=ridge) if pure else BoostedSSP(ridge=ridge)
