@@ -126,6 +126,8 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
                 f"the tables of the workload together have more than {_MOST:,} cells: name those that matter "
                 "(workload=), leave columns out (columns=) or take wider bins (bins=)"
             )
+        share = 1.0 / (self.rounds * len(self.task.sizes))  # later rounds have no less
+        self._check_parts([_MEASURE * share], [(1.0 - _MEASURE) * share], max(self.weights.values()))
 
     @kept_property
     def weights(self) -> Mapping[Clique, int]:

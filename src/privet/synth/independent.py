@@ -57,6 +57,7 @@ class IndependentPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         super().__post_init__()
         instance("task", self.task, Task)
         instance("money", self.money, Guarantee)
+        self._check_parts([1.0 / len(self.task.sizes)])
 
     def _run(self, prepared: Any, source: Source) -> SyntheticModel:
         columns = [(i,) for i in range(len(self.task.sizes))]

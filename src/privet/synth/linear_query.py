@@ -34,6 +34,8 @@ class LinearQuery:
 
     def __post_init__(self) -> None:
         given = np.asarray(self.weights)
+        if not given.size:
+            raise InvalidParameter("a linear query has a weight for every combination of codes: this one has none")
         if given.dtype.kind not in "biuf" or not np.array_equal(given, np.rint(given)) or np.abs(given).max() > 2**20:
             raise InvalidParameter("the weights of a linear query are whole numbers below 2^20: scale them first")
         set_frozen(self, weights=given.astype(np.int64))

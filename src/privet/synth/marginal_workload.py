@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, final
 
-import numpy as np
-
 from privet._numerics import Array
 from privet._validate import above, items, set_frozen
 from privet.errors import InvalidParameter
@@ -107,9 +105,8 @@ def exact_scores(
     answers: Mapping[Clique, Array],
     weights: Mapping[Clique, int],
     expected: Mapping[Clique, int],
-) -> Array:
+) -> list[int]:
     """For each answered candidate its weight times (the distance of the model's table from the data's, less what noise
-    alone would explain), in whole numbers: not releasable.
+    alone would explain), in whole numbers of any size: not releasable.
     """
-    made = [weights[c] * (exact_distance(tables[c], guess) - expected[c]) for c, guess in answers.items()]
-    return np.array(made, dtype=np.int64)
+    return [weights[c] * (exact_distance(tables[c], guess) - expected[c]) for c, guess in answers.items()]

@@ -12,6 +12,7 @@ from privet.synth.graph import Clique, Measurement
 from privet.synth.task import Task
 
 UNITS = 2**16  # steps of a score for one row: distances are whole numbers of them, so that nothing is lost to rounding
+_LEAST = 2.0**-64  # the deviation of noise that is 0 but for a chance that no float tells
 
 Noise = DiscreteLaplace | Gaussian
 
@@ -113,7 +114,7 @@ def deviation(noise: Noise) -> float:
     if isinstance(noise, Gaussian):
         return float(noise.scale)
     q = math.exp(-1.0 / noise.scale)
-    return math.sqrt(2.0 * q) / (1.0 - q)
+    return max(_LEAST, math.sqrt(2.0 * q) / -math.expm1(-1.0 / noise.scale))
 
 
 def mean_size(noise: Noise) -> float:
@@ -122,4 +123,6 @@ def mean_size(noise: Noise) -> float:
     >>> round(mean_size(Gaussian(scale=1.0, sensitivity=1)), 4)
     0.7979
     """
-    return noise.scale * math.sqrt(2.0 / math.pi) if isinstance(noise, Gaussian) else 1.0 / math.sinh(1.0 / noise.scale)
+    if isinstance(noise, Gaussian):
+        return noise.scale * math.sqrt(2.0 / math.pi)
+    return 2.0 * math.exp(-1.0 / noise.scale) / -math.expm1(-2.0 / noise.scale)  # 1/sinh(1/scale), which would overflow

@@ -88,6 +88,8 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
                 f"all pairs of columns together have more than {_MOST:,} cells: leave columns out (columns=), take wider "
                 "bins (bins=), or a smaller max_cells="
             )
+        one, choice, two = self.shares
+        self._check_parts([one, two] if self.edges else [one], [choice] if self.edges else [])
 
     @kept_property
     def pairs(self) -> list[Clique]:
@@ -121,11 +123,13 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         alone = [onto_simplex(each.values, total) for each in found]
         chosen: list[Clique] = []
         for _ in range(self.edges):
-            open_ = _joining(len(columns), self.pairs, chosen)
+            open_ = self._open(chosen)
+            if not open_:  # pairs that constraints leave are too large: the rest of the budget stays unspent
+                break
             choice = choice_by_distance(self.money.share(self.shares[1]), self.task)
-            scores = np.array(
-                [exact_distance(small.shrunk(tables[c], c), np.outer(alone[c[0]], alone[c[1]]) / total) for c in open_]
-            )
+            scores = [
+                exact_distance(small.shrunk(tables[c], c), np.outer(alone[c[0]], alone[c[1]]) / total) for c in open_
+            ]
             chosen.append(open_[int(choice.release(scores, source=source).value)])
         for each in chosen:
             noise = table_noise(self.money.share(self.shares[2]), self.task)
@@ -133,6 +137,16 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             work.advance()
         graph = fitted(small.sizes, found, total, allowed=self.task.allowed, steps=self.steps)
         return SyntheticModel(self.task.coded.coding, graph, found, compression=small, method="MST")
+
+    def _open(self, chosen: Sequence[Clique]) -> list[Clique]:
+        """The pairs that may be chosen next. Beside constraints, those alone that join what neither pairs nor constraints
+        join, or that lie in a constraint's clique: others would close cycles, whose cliques grow without a bound."""
+        d, bound = len(self.task.sizes), list(self.task.allowed)
+        open_ = _joining(d, self.pairs, chosen)
+        if not bound:
+            return open_
+        apart = set(_joining(d, open_, [*chosen, *bound]))
+        return [each for each in open_ if each in apart or any(set(each) <= set(clique) for clique in bound)]
 
     def _compressed(self, counts: Sequence[Measurement]) -> Compression:
         """Rare values merged, by noisy counts alone; columns that constraints are about stay as they are."""

@@ -108,7 +108,9 @@ class MWEMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             raise InvalidParameter(
                 f"MWEM looks at every query: at most {_MOST_QUERIES:,}, got {self.queries.queries:,}"
             )
-        self._reach()
+        counted = [] if self.task.rows is not None else [_COUNT]
+        self._check_parts(counted)
+        self._parts((1.0 - sum(counted)) / (self.rounds or self.queries.queries))  # rounds are no more than queries
 
     def _reach(self) -> Fraction:
         """How far one person moves the answer to a query."""

@@ -95,6 +95,19 @@ class MWEMGraphPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             raise InvalidParameter("no table of the workload fits into max_bytes: allow more, or take wider bins")
         if sum(map(self.task.cells, self.weights)) > _MOST:
             raise InvalidParameter(f"the tables of the workload together have more than {_MOST:,} cells: name fewer")
+        if 8 * self._tree(self._smallest) > self.max_bytes:
+            raise InvalidParameter("no table of the workload fits into max_bytes beside the constraints: allow more")
+        counted = [] if self.task.rows is not None else [_COUNT]
+        share = (1.0 - sum(counted)) / self.rounds
+        self._check_parts([*counted, _MEASURE * share], [(1.0 - _MEASURE) * share])
+
+    def _tree(self, clique: Clique) -> int:
+        return tree_cells(self.task.sizes, [*self.task.allowed, clique])
+
+    @property
+    def _smallest(self) -> Clique:
+        """The table that is measured where no other fits."""
+        return min(self.weights, key=self._tree)
 
     @property
     def weights(self) -> Mapping[Clique, int]:
@@ -115,7 +128,7 @@ class MWEMGraphPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         for i in range(self.rounds):
             room = self.max_bytes / 8 * (i + 1) / self.rounds
             near = fitting(weights, model, self.task, [m.clique for m in found], room)
-            answers = answered(near or sorted(weights, key=self.task.cells)[:1], model)
+            answers = answered(near or [self._smallest], model)
             choice = choice_by_distance(self.money.share((1.0 - _MEASURE) * share), self.task)
             expected = {each: self.task.cells(each) * UNITS for each in answers}
             scores = exact_scores(tables, answers, weights, expected)

@@ -31,7 +31,10 @@ MOST_DATABASES = 10**7
 _COUNT = 0.1  # of the budget, for the number of rows where that is not public
 _CHUNK = 2**16
 _SPEED = 2e8  # additions a second, for the time that a plan states
-_BITS = 61  # scores are whole numbers below 2^61
+_ROOM = 2**59  # scores and what their orders add are whole numbers, each below this
+_MOST_HELD = 2**36  # rows, where weights and m allow them
+_MOST_NUMBERS = 2**28  # rows of all databases together
+_LARGE = 600.0  # the logarithm of a number of databases that nobody wants to see written out
 
 Rule = Literal["lecture", "hoeffding"]
 Measure = Literal["multisets", "sequences"]
@@ -123,11 +126,24 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         cells = check_cells(self.task.sizes, "MWEM() or AIM()")
         if self.queries.queries * cells > DENSE:
             raise InvalidParameter(f"SmallDB writes its queries out: at most {DENSE:,} weights; take MWEM or AIM")
+        least = math.lgamma(cells + self.m) - math.lgamma(self.m + 1) - math.lgamma(cells)
+        if least > _LARGE or self.m > _MOST_NUMBERS:
+            raise InvalidParameter(
+                f"databases of {self.m:.4g} rows are too many: take MWEM, a larger alpha, or fewer columns"
+            )
         if self.databases > MOST_DATABASES:
             raise InvalidParameter(
                 f"{self.describe()}. At most {MOST_DATABASES:,} databases are listed: take MWEM, a larger alpha, or fewer "
                 "columns"
             )
+        if self.databases * self.m > _MOST_NUMBERS:
+            raise InvalidParameter(
+                f"{self.databases:,} databases of {self.m:,} rows have more than {_MOST_NUMBERS:,} rows in all: take a "
+                "larger alpha or fewer columns"
+            )
+        self._check_parts([self._counted] if self._counted else [])
+        if self._ranks(self.m) > _ROOM:  # weights that are not whole are refused on the way
+            raise InvalidParameter("the budget is too small to tell databases apart: allow more")
 
     @property
     def databases(self) -> int:
@@ -178,6 +194,11 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         if self.task.rows is None:
             noise = table_noise(self.money.share(_COUNT), self.task)
             total = max(1, round(float(noise.release(tables[()], source=source).value)))
+        held = self._most_held()
+        total = min(total, held)
+        exact = np.clip(
+            exact, -held * self._widest(), held * self._widest()
+        )  # so that nothing wraps: a clip moves less
         items = databases(math.prod(self.task.sizes), self.m)
         units = self._units(total)
         choice = self._choice(units)
@@ -196,9 +217,22 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         return np.rint(np.stack(rows)).astype(np.int64)
 
     def _units(self, total: int) -> int:
-        """Steps of a score for one row: a multiple of m, so that errors are whole, and as fine as 61 bits allow."""
-        largest = max(1, int(np.abs(self._matrix()).max())) * (total + 2**31)
-        return int(self.m * 2 ** max(0, min(24, _BITS - (largest * self.m).bit_length() - 2)))
+        """Steps of a score for one row: a multiple of m, so that errors are whole, and as fine as 59 bits allow."""
+        largest = max(self._widest() * (total + self._most_held()) * self.m, self._ranks(self.m))
+        return self.m * 2 ** max(0, min(24, _ROOM.bit_length() - 1 - largest.bit_length()))
+
+    def _widest(self) -> int:
+        """The largest weight of a query."""
+        return max(1, int(np.abs(self._matrix()).max()))
+
+    def _most_held(self) -> int:
+        """The number of rows, by public facts, beyond which answers are cut off."""
+        return max(1, min(_MOST_HELD, _ROOM // (2 * self._widest() * self.m)))
+
+    def _ranks(self, units: int) -> int:
+        """What the orders of a database add to its score at most, in steps."""
+        scale = float(self._choice(units).scale)
+        return math.ceil(scale * math.lgamma(self.m + 1)) if self.measure == "sequences" else 0
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

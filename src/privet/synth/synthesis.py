@@ -1,20 +1,22 @@
 """What the plans of all synthesizers share: a table goes in, a model comes out, one price for all parts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidData
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Form, Kept, Source
 from privet.privacy import Guarantee, PrivacyLoss
 from privet.synth.graph import Clique
-from privet.synth.money import UNITS, price_of
+from privet.synth.money import UNITS, choice_by_distance, price_of, table_noise
 from privet.synth.task import Task
 from privet.tables import Data
 from privet.tables.data import drawn_salts
 
+_HALF = 31  # bits
 _FARTHEST = 2.0**45  # rows that a model is taken to have at most, where distances are measured
 
 
@@ -41,6 +43,16 @@ class Synthesis:
         """A model."""
         return Kept("synth.model")
 
+    def _check_parts(self, tables: Iterable[float], choices: Iterable[float] = (), largest: int = 1) -> None:
+        """Refuse, before anything is paid, a budget whose parts have no noise: the least shares of tables and choices."""
+        try:
+            for each in tables:
+                table_noise(self.money.share(each), self.task)
+            for each in choices:
+                choice_by_distance(self.money.share(each), self.task, Fraction(largest))
+        except InvalidParameter as problem:
+            raise InvalidParameter(f"the budget is too small for the parts of this plan: {problem}") from None
+
     def _admit(self, value: Any) -> None:
         if not isinstance(value, Data):
             raise InvalidData(
@@ -62,5 +74,7 @@ def exact_distance(table: Array, guess: Array) -> int:
     >>> exact_distance(np.array([3, 0]), np.array([2.5, 0.25])) / UNITS
     0.75
     """
-    public = np.rint(np.clip(guess, -_FARTHEST, _FARTHEST) * UNITS).astype(np.int64)
-    return int(np.abs(np.asarray(table, dtype=np.int64) * UNITS - public).sum())
+    near = np.clip(np.nan_to_num(guess, nan=0.0), -_FARTHEST, _FARTHEST)
+    far = np.abs(np.asarray(table, dtype=np.int64) * UNITS - np.rint(near * UNITS).astype(np.int64))
+    # halves are added up by themselves: the sum of many cells may have more than 64 bits, and must not wrap
+    return (int((far >> _HALF).sum()) << _HALF) + int((far & (2**_HALF - 1)).sum())

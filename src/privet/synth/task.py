@@ -16,8 +16,10 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Sensitivity
 from privet.privacy import Unit
 from privet.synth.constraints import Constraint
-from privet.synth.graph import Clique
+from privet.synth.graph import Clique, TreePlan, tree_cells
 from privet.tables import Coded
+
+_MOST_CELLS = 2**24  # of the junction tree of the constraints
 
 
 @final
@@ -45,6 +47,20 @@ class Task:
         for each in items("constraints", self.constraints):
             instance("constraint", each, Constraint)
         set_frozen(self, constraints=tuple(self.constraints))
+        self._check_constraints()
+
+    def _check_constraints(self) -> None:
+        """Refuse what is public about constraints before anything is paid: unknown columns, cliques that are too large
+        together, and rules that leave nothing."""
+        if not self.constraints:
+            return
+        cells = tree_cells(self.sizes, self.allowed)
+        if cells > _MOST_CELLS:
+            raise InvalidParameter(
+                f"the constraints tie columns together in tables of {cells:.3g} cells, and at most {_MOST_CELLS:,} can be "
+                "kept: take fewer constraints or wider bins"
+            )
+        TreePlan(self.sizes, [], self.allowed).calibrated([], 1.0)
 
     @property
     def names(self) -> tuple[str, ...]:
