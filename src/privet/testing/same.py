@@ -47,7 +47,8 @@ def same_value(left: Any, right: Any) -> bool:
 
 
 def form_of(value: Any, *, lengths: bool = True) -> Any:
-    """Everything about an output but its values; without `lengths` also without sizes and keys.
+    """Everything about an output but its values; without `lengths` also without sizes and keys. Where those are protected,
+    a dictionary inside of an output (the design that was chosen, say) may hold something else in every release.
 
     >>> form_of({"a": np.zeros(3)}) == form_of({"a": np.ones(3)}) != form_of({"a": np.ones(4)})
     True
@@ -56,7 +57,10 @@ def form_of(value: Any, *, lengths: bool = True) -> Any:
     if isinstance(value, np.ndarray):
         return "array", value.dtype.kind if value.dtype.kind in "US" else value.dtype, value.shape[not lengths :]
     if isinstance(value, dict):
-        forms = {key: form_of(item, lengths=lengths) for key, item in value.items()}
+        forms = {
+            key: form_of(item, lengths=lengths) if lengths or not isinstance(item, dict) else "dict"
+            for key, item in value.items()
+        }
         return (kind, forms) if lengths else (kind, {repr(form) for form in forms.values()} if forms else "any")
     if isinstance(value, tuple | list):
         found = [form_of(item, lengths=lengths) for item in value]
