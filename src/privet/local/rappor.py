@@ -150,7 +150,8 @@ class RAPPOR(FrequencyProtocol):
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         shape = (runs, *prepared.shape)
         rows = self._permanent(np.broadcast_to(prepared, shape).reshape(-1), source)
-        return self._instantaneous(rows, source).reshape(*shape, -1)
+        made = self._instantaneous(rows, source)
+        return made.reshape(*shape, made.shape[-1])
 
     # --- the server --------------------------------------------------------------------------------------------------
 

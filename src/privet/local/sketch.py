@@ -106,7 +106,7 @@ class CountMeanSketch(FrequencyProtocol):
         column = hashed(values, a[row], b[row], self.width).astype(np.int64)
         put(bits, column, noise.bernoulli(p=self.own, size=len(values), source=source))
         made[:, 0], made[:, 1:] = row, bits
-        return made.reshape(*shape, -1)
+        return made.reshape(*shape, made.shape[-1])
 
     def valid(self, reports: Array) -> Array:
         return (reports[:, 0] >= 0) & (reports[:, 0] < self.depth) & in_range(reports, self.width)
