@@ -71,7 +71,8 @@ def test_what_is_corrupted_truncated_or_foreign_is_dropped_and_counted(kind):
 
 def test_a_report_outside_the_domain_is_dropped():
     protocol = local.KRR(k=5, epsilon=1.0)
-    packets = local.to_packets(protocol, [0, 4, 5, 255])
+    payload = np.array([[0], [4], [5], [255]], dtype=np.uint8)  # encode refuses the last two
+    packets = np.concatenate([np.tile(np.frombuffer(local.header_of(protocol), np.uint8), (4, 1)), payload], axis=1)
     state = local.read_packets(protocol.new_state(), packets)
     assert (state.n, state.dropped, state.table.tolist()) == (2, 2, [1, 0, 0, 0, 1])
 
@@ -128,3 +129,60 @@ def test_what_is_no_batch_is_refused_by_its_type(tmp_path):
         with pytest.raises(InvalidData, match="no Parquet file"):
             local.read_packets(state, tmp_path / name)
     assert (state.n, state.dropped) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_what_is_no_report_is_not_encoded(kind):
+    protocol = made(kind)
+    bad = np.full((1, *protocol.report_shape), 2**63, dtype=np.uint64)
+    for encoded in (protocol.encode, lambda reports: local.to_packets(protocol, reports)):
+        with pytest.raises(InvalidData, match="no possible reports"):
+            encoded(np.concatenate([protocol.rows(protocol.privatize([0])).astype(np.uint64), bad]))
+    for wrong in ([256], [4], [-1]):
+        with pytest.raises(InvalidData, match="no possible reports"):
+            local.to_packets(local.KRR(k=4, epsilon=1.0), wrong)
+
+
+def test_a_damaged_file_is_refused_whole(tmp_path):
+    """Every error of Arrow is ours, and no part of the file is counted."""
+    protocol, rng = local.KRR(k=4, epsilon=1.0), np.random.default_rng(7)
+    table = local.to_arrow(protocol, protocol.privatize(np.arange(3000) % 4))
+    pq.write_table(table, tmp_path / "good.parquet", row_group_size=500, compression="NONE", use_dictionary=False)
+    good = (tmp_path / "good.parquet").read_bytes()
+    refused = 0
+    for trial in range(120):
+        raw = bytearray(good)
+        for place in rng.integers(4 if trial % 2 else len(good) * 9 // 10, len(good), 1 + trial % 7):
+            raw[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "bad.parquet").write_bytes(raw)
+        state = protocol.new_state().add([1, 2, 2])
+        before, said = state.to_json(), ""
+        try:
+            local.read_packets(state, tmp_path / "bad.parquet")
+        except InvalidData as problem:
+            said = str(problem)
+        assert said == "" or ("no Parquet file" in said and state.to_json() == before)
+        refused += said != ""
+    assert refused > 20
+
+
+def test_a_batch_that_fails_in_the_middle_leaves_the_state_alone():
+    protocol = local.KRR(k=4, epsilon=1.0)
+    packets = local.to_arrow(protocol, [0, 1, 2])["report"].combine_chunks()
+    state = protocol.new_state().add([3])
+
+    class Chunks:
+        chunks = (packets, pa.array([1, 2]))
+
+        def to_pylist(self):
+            raise AssertionError("chunks are read one by one")
+
+    with pytest.raises(InvalidData, match="a batch is"):
+        local.read_packets(state, Chunks())
+    assert (state.n, state.dropped, state.table.tolist()) == (1, 0, [0, 0, 0, 1])
+
+
+def test_a_file_that_cannot_be_written_is_said(tmp_path):
+    protocol = local.KRR(k=4, epsilon=1.0)
+    with pytest.raises(InvalidParameter, match="cannot be written"):
+        local.write_parquet(protocol, [0], tmp_path / "missing" / "batch.parquet")

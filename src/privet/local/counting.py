@@ -5,6 +5,9 @@ Reports are public after the noise, so counting them needs no protection; only c
 
 import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from math import prod
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,12 +16,14 @@ from privet._calls import door
 from privet._numerics import Array
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.number import NumberProtocol
-from privet.local.protocol import Protocol
+from privet.local.protocol import Protocol, whole_sum
 from privet.local.state import State
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
 _MOST = 2**24
 _WORD = 64
+_LARGEST = 2**40  # reports in one row of an answer
+_ROWS = "these are not the rows of the counting query of this protocol"
 
 
 @door
@@ -41,7 +46,8 @@ def counting_sql(protocol: Protocol, *, table: str = "reports") -> str:
     """The query that counts the reports in a table with the columns of `engine_columns`; `state_of_rows` reads its rows.
 
     One `GROUP BY` where a report is one number (randomized response, Hadamard, fast hashing, means), one sum for each bit
-    where it is a row of bits. What is no possible report falls into one row, whatever it is.
+    where it is a row of bits, all of which are possible (unary encoding). What is no possible report falls into one row,
+    whatever it is. Other protocols are refused: a plain query would count what `State.add` drops.
 
     >>> from privet import local
     >>> counting_sql(local.KRR(k=4, epsilon=1.0))
@@ -72,42 +78,58 @@ def state_of_rows(protocol: Protocol, rows: Iterable[Sequence[Any]]) -> State:
     (7, 4, [2, 0, 0, 5])
     """
     state = State(protocol)
-    found = [tuple(0 if item is None else int(item) for item in row) for row in rows]
+    found = [_whole(row) for row in rows]
     if _counts_values(protocol):
         counts, dropped = np.zeros(_outputs(protocol), dtype=np.int64), 0
         for row in found:
             if len(row) != 2 or not -1 <= row[0] < len(counts):
-                raise InvalidData("these are not the rows of the counting query of this protocol")
+                raise InvalidData(_ROWS)
             if row[0] < 0:
                 dropped += row[1]
             else:
                 counts[row[0]] += row[1]
+        n = whole_sum(counts)
         whole = protocol.tally_counts(counts) if isinstance(protocol, NumberProtocol) else counts
-        return state.add_counts(whole, int(counts.sum()), dropped=dropped)
+        return state.add_counts(whole.reshape(state.table.shape), n, dropped=dropped)
     _refuse_unless_bits(protocol)
     for row in found:
         if len(row) != 2 + sum(protocol.widths) or row[0] not in (0, 1):
-            raise InvalidData("these are not the rows of the counting query of this protocol")
+            raise InvalidData(_ROWS)
         if row[0]:
             state.add_counts(np.array(row[2:]), row[1])
         else:
-            state.dropped += row[1]
+            state.add_counts(np.zeros_like(state.table), 0, dropped=row[1])
     return state
+
+
+def _whole(row: Any) -> tuple[int, ...]:
+    """The whole numbers of a row: a key, which may be -1, then counts, of which a table has fewer than 2^40."""
+    if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+        raise InvalidData(_ROWS)
+    items = tuple(row)
+    for item in items:
+        kind = isinstance(item, Integral) and not isinstance(item, bool)
+        if not kind and not (isinstance(item, Decimal) and item.is_finite() and item == item.to_integral_value()):
+            raise InvalidData(_ROWS)
+        if not -1 <= item < _LARGEST:
+            raise InvalidData(_ROWS)
+    if min(items[1:], default=0) < 0:
+        raise InvalidData(_ROWS)
+    return tuple(int(item) for item in items)
 
 
 def _outputs(protocol: Protocol) -> int:
     """How many values a report that is one number may have."""
-    return len(protocol.outcomes()) if isinstance(protocol, NumberProtocol) else protocol.table_shape(None)[0]
+    return len(protocol.outcomes()) if isinstance(protocol, NumberProtocol) else prod(protocol.table_shape(None))
 
 
 def _counts_values(protocol: Protocol) -> bool:
     """Is a report one number, and the state's table how often each was sent (or made of it)?"""
-    listed = isinstance(protocol, NumberProtocol) or len(protocol.table_shape(None)) == 1
-    return protocol.report_shape == () and listed and _outputs(protocol) <= _MOST
+    return (protocol.coding == "value" or isinstance(protocol, NumberProtocol)) and _outputs(protocol) <= _MOST
 
 
 def _refuse_unless_bits(protocol: Protocol) -> None:
-    if protocol.report_shape == () or (sum(protocol.widths),) != protocol.table_shape(None):
+    if protocol.coding != "bits":
         raise InvalidParameter(
             f"reports of {type(protocol).__name__} are not counted by a plain query; read them with read_packets or add"
         )

@@ -38,6 +38,7 @@ class HadamardResponse(FrequencyProtocol):
     """
 
     name = "local_hadamard"
+    coding = "value"
     most_values = 2**26
 
     @property

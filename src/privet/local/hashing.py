@@ -210,6 +210,7 @@ class FLH(FrequencyProtocol):
     """
 
     name = "local_flh"
+    coding = "value"
     simulation = "marginals"
     exact_supports = False
     cells: int | None = None

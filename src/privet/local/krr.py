@@ -39,6 +39,7 @@ class KRR(FrequencyProtocol):
     """
 
     name = "local_krr"
+    coding = "value"
 
     @kept_property
     def response(self) -> mechanisms.KRR:

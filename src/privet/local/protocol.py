@@ -1,10 +1,11 @@
 """The contract of a local protocol: what a client sends, what a server keeps, and what it may say."""
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
 from json import dumps, loads
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from privet.errors import InvalidData, SerialisationError
 from privet.mechanisms import Estimate, Release, Source, registered_mechanisms
 
 _NO_PROTOCOL = "this text is no protocol of privet.local"
+_NO_REPORT = "these are no possible reports of this protocol: encode what privatize and decode give"
+_RATIO = re.compile(r"-?[0-9]+(/[0-9]+)?")  # as fractions are written: one with an exponent could be without end
 _PAYLOAD = "the payload does not consist of whole reports of this protocol"
 
 
@@ -28,6 +31,9 @@ class Protocol(ABC):
     """
 
     name: ClassVar[str]
+    # how a report is counted: "value" adds 1 to the count of the number that was sent, "bits" adds each bit of a row to its
+    # own count, and all rows are possible; what is neither is left to `tally`
+    coding: ClassVar[Literal["value", "bits", "tally"]] = "tally"
     epsilon: float
 
     # --- what a member answers ---------------------------------------------------------------------------------------
@@ -66,6 +72,11 @@ class Protocol(ABC):
     def tally(self, reports: Array, candidates: Array | None) -> Array:
         """The counts of valid reports: whole numbers, so that states merge exactly and in any order."""
 
+    def fits(self, table: Array, n: int) -> bool:
+        """Whether these can be the counts of n reports, none of them negative: where each report is counted once, they add
+        up to n; else no count exceeds it. A member that knows more says so."""
+        return whole_sum(table) == n if self.coding == "value" else int(table.max(initial=0)) <= n
+
     @abstractmethod
     def estimate(self, reports: Any, **how: Any) -> Estimate:
         """What reports, or a state, say about the people who sent them."""
@@ -94,6 +105,8 @@ class Protocol(ABC):
     def encode(self, reports: Any) -> Array:
         """Reports as bytes: an array with `report_bytes` bytes a row, each number little-endian in whole bytes."""
         rows = self.rows(reports)
+        if not self.valid(rows).all():
+            raise InvalidData(_NO_REPORT)
         columns = rows.reshape(len(rows), len(self.widths)).astype("<u8")
         parts = [
             np.ascontiguousarray(columns[:, i : i + 1]).view(np.uint8).reshape(-1, 8)[:, : -(-width // 8)]
@@ -130,6 +143,15 @@ def word_of(bits: int) -> Any:
     return np.dtype(next(f"u{width // 8}" for width in (8, 16, 32, 64) if width >= bits))
 
 
+def whole_sum(table: Array) -> int:
+    """The sum of whole numbers that are not negative, as a number that never wraps.
+
+    >>> whole_sum(np.array([2**62, 2**62, 2**62])) == 3 * 2**62
+    True
+    """
+    return (int((table >> 32).sum(dtype=np.int64)) << 32) + int((table & (2**32 - 1)).sum(dtype=np.int64))
+
+
 def from_json(text: str) -> Any:
     """A protocol from the text of its `to_json`.
 
@@ -144,7 +166,7 @@ def from_json(text: str) -> Any:
             raise SerialisationError(_NO_PROTOCOL)
         known = {field.name: field.type for field in fields(kind)}
         return kind(**{name: _read(item, known[name]) for name, item in told.items()})
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise SerialisationError(_NO_PROTOCOL) from None
 
 
@@ -156,4 +178,8 @@ def _read(item: Any, kind: Any) -> Any:
         return tuple(_read(each, kind) for each in item)
     if isinstance(item, str) and kind in (float, float | None, tuple[float, float]):
         return float(item)
-    return Fraction(item) if isinstance(item, str) and kind in (Fraction, Fraction | None) else item
+    if isinstance(item, str) and kind in (Fraction, Fraction | None):
+        if not _RATIO.fullmatch(item):
+            raise SerialisationError(_NO_PROTOCOL)
+        return Fraction(item)
+    return item

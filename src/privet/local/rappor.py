@@ -26,6 +26,7 @@ from privet.local.families.words import (
     widths_of,
     words_for,
 )
+from privet.local.protocol import whole_sum
 from privet.local.state import State
 from privet.mechanisms import ErrorBar, Estimate, Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PrivacyLoss, RandomizedResponseLoss, Repeated
@@ -176,6 +177,9 @@ class RAPPOR(FrequencyProtocol):
         for c in np.flatnonzero(table[:, 0]).tolist():
             table[c, 1:] = bit_sums(reports[cohort == c, 1:], self.width)
         return table
+
+    def fits(self, table: Array, n: int) -> bool:
+        return whole_sum(table[:, 0]) == n and bool((table[:, 1:] <= table[:, :1]).all())
 
     def supports(self, state: State, candidates: Array | None) -> Array:
         """How often all bits of a value's filter stand together cannot be told from sums: the bits of it, on average."""

@@ -16,7 +16,7 @@ from privet.local.families.frequency import Channel, FrequencyProtocol, people_o
 from privet.local.families.hashes import hashed, parity, pool, walsh
 from privet.local.families.population import spread
 from privet.local.families.words import bit_sums, cut, in_range, patterns, product_law, put, widths_of, words_for
-from privet.local.protocol import word_of
+from privet.local.protocol import whole_sum, word_of
 from privet.local.state import State
 from privet.mechanisms import Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PartialResponseLoss
@@ -121,6 +121,9 @@ class CountMeanSketch(FrequencyProtocol):
         sorted_ = reports[order, 1:]
         return np.stack([bit_sums(sorted_[ends[j] : ends[j + 1]], self.width) for j in range(self.depth)])
 
+    def fits(self, table: Array, n: int) -> bool:
+        return whole_sum(table.max(axis=1)) <= n  # a row has at least as many reports as its largest count
+
     def supports(self, state: State, candidates: Array | None) -> Array:
         column = _columns(self, _values(self, candidates))
         return state.table[np.arange(self.depth)[None, :], column].sum(axis=1)
@@ -173,6 +176,7 @@ class HadamardSketch(FrequencyProtocol):
     """
 
     name = "local_hadamard_sketch"
+    coding = "value"
     exact_supports = False
     depth: int = 64
     width: int = 1024

@@ -1,6 +1,8 @@
 """What a server keeps of the reports it has seen: whole counts, mergeable in any order."""
 
 from json import dumps, loads
+from math import prod
+from numbers import Integral
 from typing import Any, final
 
 import numpy as np
@@ -11,7 +13,9 @@ from privet.local.protocol import Protocol, from_json
 
 _UNLIKE = "only states of one protocol, with the same parameters and candidates, can be merged"
 _NO_STATE = "this text is no state of privet.local"
-_MOST = 2**62  # reports; a count above 2^63 would wrap
+_MOST = 2**62  # reports, and any count of them; above 2^63 they would wrap
+_COUNTS = "counts must be whole numbers in the shape of the state's table, none negative"
+_N = "n and dropped must be whole numbers that are not negative"
 
 
 @final
@@ -43,22 +47,35 @@ class State:
         rows = self.protocol.rows(reports)
         valid = self.protocol.valid(rows)
         kept = rows if valid.all() else rows[valid]
-        self._room_for(len(kept))
         if len(kept):
-            self.table += self.protocol.tally(kept, self.candidates)
-        self.n += len(kept)
-        self.dropped += len(rows) - len(kept)
+            return self._grow(self.protocol.tally(kept, self.candidates), len(kept), len(rows) - len(kept))
+        self.dropped += len(rows)
         return self
 
     def add_counts(self, table: Any, n: int, *, dropped: int = 0) -> "State":
-        """Add counts that were made elsewhere, in an engine say: of `n` reports, in the shape of `table`."""
-        counts = np.asarray(table)
+        """Add counts that were made elsewhere, in an engine say: of `n` reports, in the shape of `table`. Those that n
+        reports of the protocol cannot have are refused."""
+        try:
+            counts = np.asarray(table)
+        except ValueError:  # lists of unlike lengths
+            raise InvalidData(_COUNTS) from None
         if counts.shape != self.table.shape or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
-            raise InvalidData("counts must be whole numbers in the shape of the state's table, none negative")
-        self._room_for(int(n))
+            raise InvalidData(_COUNTS)
+        if not (_is_count(n) and _is_count(dropped)):
+            raise InvalidData(_N)
+        n, dropped, most = int(n), int(dropped), int(counts.max(initial=0))
+        if most <= _MOST and n <= _MOST and not self.protocol.fits(counts.astype(np.int64), n):
+            raise InvalidData("these cannot be the counts of n reports of this protocol")
+        return self._grow(counts, n, dropped)
+
+    def _grow(self, counts: Array, n: int, dropped: int) -> "State":
+        """Add checked counts, all or nothing."""
+        most = int(self.table.max(initial=0)) + int(counts.max(initial=0))
+        if max(self.n + n, self.dropped + dropped, most) > _MOST:
+            raise InvalidParameter("a state holds at most 2^62 reports")
         self.table += counts.astype(np.int64)
-        self.n += int(n)
-        self.dropped += int(dropped)
+        self.n += n
+        self.dropped += dropped
         return self
 
     def merge(self, other: "State") -> "State":
@@ -66,18 +83,13 @@ class State:
         same = isinstance(other, State) and self.protocol == other.protocol
         if not same or not np.array_equal(self._named(), other._named()):
             raise InvalidParameter(_UNLIKE)
-        self._room_for(other.n)
         merged = State(self.protocol, candidates=self.candidates)
-        merged.table = self.table + other.table
-        merged.n, merged.dropped = self.n + other.n, self.dropped + other.dropped
+        for each in (self, other):
+            merged._grow(each.table, each.n, each.dropped)
         return merged
 
     def _named(self) -> Array:
         return np.zeros(0) if self.candidates is None else self.candidates
-
-    def _room_for(self, more: int) -> None:
-        if more < 0 or self.n + more > _MOST:
-            raise InvalidParameter("a state holds at most 2^62 reports")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and self.to_json() == other.to_json()
@@ -101,13 +113,22 @@ class State:
 
     @classmethod
     def from_json(cls, text: str) -> "State":
-        """Back from `to_json`."""
+        """Back from `to_json`; a text that no state can have is refused."""
         try:
             told = loads(text)
-            if told["privet"] != 1:
+            protocol, counts, named = from_json(dumps(told["protocol"])), told["counts"], told["candidates"]
+            wanted = None if named is None else protocol.candidates_of(named)
+            whole = [told["privet"], told["n"], told["dropped"], *counts]
+            if {type(each) for each in whole} != {int} or whole[0] != 1:  # True is no number here
                 raise SerialisationError(_NO_STATE)
-            state = cls(from_json(dumps(told["protocol"])), candidates=told["candidates"])
-            table = np.array(told["counts"], dtype=np.int64).reshape(state.table.shape)
-            return state.add_counts(table, told["n"], dropped=told["dropped"])
-        except (KeyError, TypeError, ValueError, OverflowError, InvalidData):
+            shape = protocol.table_shape(wanted)
+            if len(counts) != prod(shape):  # before room for so many is made
+                raise SerialisationError(_NO_STATE)
+            table = np.array(counts, dtype=np.int64).reshape(shape)
+            return cls(protocol, candidates=wanted).add_counts(table, told["n"], dropped=told["dropped"])
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
             raise SerialisationError(_NO_STATE) from None
+
+
+def _is_count(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 0

@@ -43,6 +43,7 @@ class UnaryEncoding(FrequencyProtocol):
     """
 
     name = "local_unary"
+    coding = "bits"
     most_values = 2**20
     symmetric: bool = False
 

@@ -41,6 +41,7 @@ class Warner(FrequencyProtocol):
     """
 
     name = "local_warner"
+    coding = "value"
     most_values = 2
 
     def __post_init__(self) -> None:

@@ -74,7 +74,13 @@ def write_parquet(protocol: Protocol, reports: Any, path: "str | Path") -> None:
     """A batch as a Parquet file, as `to_arrow` makes it."""
     import pyarrow.parquet as pq
 
-    pq.write_table(to_arrow(protocol, reports), str(path))
+    table = to_arrow(protocol, reports)
+    try:
+        pq.write_table(table, str(path))
+    except OSError:
+        raise InvalidParameter(
+            "this file cannot be written: path must lie in a folder that exists and is open"
+        ) from None
 
 
 @door
@@ -83,7 +89,8 @@ def read_packets(state: State, batch: Any) -> State:
     of a Parquet file.
 
     What is truncated or too long, of another protocol or version, or no possible report is dropped and counted in
-    `state.dropped`: which of these it was is not told, and nothing a sender sends is an error.
+    `state.dropped`: which of these it was is not told, and nothing a sender sends is an error. The state changes when the
+    whole batch was read, or not at all.
 
     >>> from privet import local
     >>> protocol = local.KRR(k=4, epsilon=1.0)
@@ -95,11 +102,12 @@ def read_packets(state: State, batch: Any) -> State:
     protocol = state.protocol
     head = np.frombuffer(header_of(protocol), dtype=np.uint8)
     size = len(head) + protocol.report_bytes
+    arrived, foreign = State(protocol, candidates=state.candidates), 0
     for rows, strange in _pieces(batch, size):
         own = (rows[:, : len(head)] == head).all(axis=1)
-        state.dropped += strange + int(len(rows) - np.count_nonzero(own))
-        state.add(protocol.decode(np.ascontiguousarray(rows[own, len(head) :])))
-    return state
+        foreign += strange + int(len(rows) - np.count_nonzero(own))
+        arrived.add(protocol.decode(np.ascontiguousarray(rows[own, len(head) :])))
+    return state.add_counts(arrived.table, arrived.n, dropped=arrived.dropped + foreign)
 
 
 def _pieces(batch: Any, size: int) -> Iterable[tuple[Array, int]]:
@@ -143,18 +151,15 @@ def _column(chunk: Any, size: int) -> tuple[Array, int]:
 
 
 def _parquet(path: Path, size: int) -> Iterable[tuple[Array, int]]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not path.is_file():
         raise InvalidParameter(f"there is no file {path.name!r}")
     try:
-        file = pq.ParquetFile(path)
-        named = _COLUMN in file.schema_arrow.names
-        batches = file.iter_batches(columns=[_COLUMN]) if named else iter(())
-        if not named:
-            raise InvalidData(_NO_FILE)
-        for batch in batches:
-            yield _column(batch.column(0), size)
-    except pa.ArrowInvalid:
+        with pq.ParquetFile(path) as file:
+            if _COLUMN not in file.schema_arrow.names:
+                raise InvalidData(_NO_FILE)
+            for batch in file.iter_batches(columns=[_COLUMN]):
+                yield _column(batch.column(0), size)
+    except Exception:  # a damaged file fails in Arrow in as many ways as there are bytes in it
         raise InvalidData(_NO_FILE) from None

@@ -218,6 +218,13 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
             first += window.outputs
         return np.array(found, dtype=np.int64)
 
+    def fits(self, table: Array, n: int) -> bool:
+        within = all(
+            total <= seen * (window.outputs - 1)
+            for (window, _), (seen, total) in zip(self.parts, table.tolist(), strict=True)
+        )
+        return within and sum(table[:, 0].tolist()) == n
+
     def tally_counts(self, counts: Array) -> Array:
         """The same from how often each of `outcomes` was reported."""
         found, first = [], 0
