@@ -57,6 +57,6 @@ def test_values_are_clamped_and_reports_are_counted_by_rounds():
     reports = SEARCH.privatize(np.array([-5, 10**9]), source=noise.Seeded(5))
     assert sum(map(len, reports)) == 2
     with pytest.raises(InvalidData, match="whole numbers"):
-        SEARCH.privatize(np.array([0.5]))
+        SEARCH.privatize(np.array([[1, 2]]))
     with pytest.raises(InvalidData, match="each round"):
         SEARCH.search(reports[:1])

@@ -73,10 +73,11 @@ class PrefixSearch:
 
     def privatize(self, values: Any, *, source: Source = None) -> list[Array]:
         """The reports of many people, those of each round together."""
-        codes = np.asarray(values)
-        if codes.ndim != 1 or codes.dtype.kind not in "iu":
+        whole = self.protocol(self.bits)  # its rule for strange and missing values, each by itself
+        whole.check(values)
+        codes = np.asarray(whole._prepare(values)).astype(np.int64)
+        if codes.ndim != 1:
             raise InvalidData("values must be whole numbers, one for each person")
-        codes = np.clip(codes, 0, 2**self.bits - 1).astype(np.int64)
         group = np.asarray(noise.uniform_int(bound=len(self.lengths), size=len(codes), source=source))
         return [
             self.protocol(length).privatize(codes[group == place] >> (self.bits - length), source=source)

@@ -4,15 +4,10 @@ from typing import Any, final
 
 from privet._calls import door
 from privet._validate import count
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidParameter
 from privet.local.protocol import Protocol
 from privet.mechanisms import Source
 from privet.privacy import PrivacyLoss, Repeated
-
-_CHANGED = (
-    "this person's value is another one than before. A memorised answer would show when it changed: say period= with a "
-    "public number that everybody changes at the same time, or draw fresh answers and pay for each"
-)
 
 
 @final
@@ -21,9 +16,10 @@ class Memo:
     """A client's memory: the randomised answer of a period is drawn once, and the same one is sent however often it is
     asked for.
 
-    A period is public and the same for all clients (a year, say): within one, the value must not change. One that changes
-    at a time of its own is refused: equal and unequal answers would tell when, whatever epsilon is. A memory that is lost
-    means a new answer, and a new charge; it is kept by the client, and never sent.
+    A period is public and the same for all clients (a year, say). What a person held at the first report of a period
+    counts for all of it: a new answer, or none, where the value changes at a time of its own would tell when, whatever
+    epsilon is. A memory that is lost means a new answer, and a new charge; it is kept by the client, and never sent. It
+    holds answers and no values.
 
     **Guarantee:** the price of one report for each period, for any number of reports.
     **Reference:** Erlingsson, Pihur & Korolova 2014. **Proof:** docs/proofs/local/memo.md.
@@ -41,7 +37,7 @@ class Memo:
         if not isinstance(protocol, Protocol):
             raise InvalidParameter("protocol must be one of privet.local")
         self.protocol = protocol
-        self._sent: dict[int, tuple[Any, Any]] = {}
+        self._sent: dict[int, Any] = {}
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -50,19 +46,12 @@ class Memo:
         return Repeated(price, len(self._sent))
 
     def report(self, value: Any, *, period: int = 0, source: Source = None) -> Any:
-        """The answer of this period: drawn at its first report, the stored one afterwards."""
+        """The answer of this period: drawn at its first report, the stored one afterwards, whatever the value is then."""
         place = count("period", period)
-        held = self._sent.get(place)
-        if held is None:
-            held = value, self.protocol.privatize(value, source=source)
+        if place not in self._sent:
+            held = self.protocol.privatize(value, source=source)
             self._sent[place] = held
-        elif not _same(held[0], value):
-            raise InvalidData(_CHANGED)
-        return held[1]
+        return self._sent[place]
 
     def __repr__(self) -> str:
         return f"Memo({self.protocol!r})"  # neither values nor answers
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(type(one) is type(other) and one == other)
