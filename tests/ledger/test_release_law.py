@@ -171,7 +171,8 @@ def refused_before_payment(mechanism, data):
 def test_refusals_come_before_payment(name):
     found = {kind: refused_before_payment(FIRST[name].mechanism, data) for kind, data in WRONG.items()}
     assert False not in found.values(), found
-    assert list(found.values()).count(True) >= 4
+    # a device reports whatever its person holds: only containers are refused by a local protocol
+    assert list(found.values()).count(True) >= (2 if name.startswith("local_") else 4)
 
 
 def test_a_refusal_after_payment_is_noticed():

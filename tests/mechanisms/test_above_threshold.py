@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from privet import accounting, noise, privacy, testing
-from privet.errors import BudgetExceeded, InvalidData, InvalidParameter
+from privet.errors import BudgetExceeded, InvalidParameter
 from privet.mechanisms import AboveThreshold, above_threshold
 from privet.privacy import Unit
 from tests.mechanisms.goodness import fits
@@ -259,19 +259,11 @@ def test_error_bar():
     assert 0.001 < wrong <= 0.1
 
 
-@pytest.mark.parametrize("bad", ["x", None])
+@pytest.mark.parametrize("bad", ["x", None, [1e9], np.array([1e9]), {}])
 def test_what_is_no_number_counts_as_zero(bad):
     """In a list as well: the type of one element is data."""
     stream = AboveThreshold(**{**CLASSIC, "threshold": 1e6}).start()
     assert stream.ask(bad) is False
-
-
-@pytest.mark.parametrize("bad", [[1.0], np.array([1.0]), {}])
-def test_bad_queries(bad):
-    stream = AboveThreshold(**CLASSIC).start()
-    with pytest.raises(InvalidData):
-        stream.ask(bad)
-    assert stream.remaining == 1
 
 
 @pytest.mark.parametrize(
