@@ -107,15 +107,16 @@ class SubsetSelection(FrequencyProtocol):
         cut(words, k)
         put(words, values, np.zeros(len(values), dtype=np.bool_))
         missing = w - inside.astype(np.int64) - np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-        live = np.flatnonzero(missing)
+        live, tries = np.flatnonzero(missing), 1
         while len(live):
-            place = noise.uniform_int(bound=k, size=len(live), source=source)
-            bit = np.uint64(1) << (place & 63).astype(np.uint64)
-            absent = words[live, place >> 6] & bit == 0
-            turn = (absent == (missing[live] > 0)) & (place != values[live])
-            words[live[turn], place[turn] >> 6] ^= bit[turn]
-            missing[live[turn]] -= np.sign(missing[live[turn]])
-            live = live[missing[live] != 0]
+            # more at a time for those that are left: also a source that begins anew at every call comes to an end
+            for place in np.asarray(noise.uniform_int(bound=k, size=(tries, len(live)), source=source)):
+                bit = np.uint64(1) << (place & 63).astype(np.uint64)
+                absent = words[live, place >> 6] & bit == 0
+                turn = (absent == (missing[live] > 0)) & (place != values[live]) & (missing[live] != 0)
+                words[live[turn], place[turn] >> 6] ^= bit[turn]
+                missing[live[turn]] -= np.sign(missing[live[turn]])
+            live, tries = live[missing[live] != 0], 2 * tries
         put(words, values, inside)
         return words
 
