@@ -41,7 +41,7 @@ def binary(n: int = 40) -> pv.Table:
     return coded_table(np.stack([np.arange(n) % 2] * 3, axis=1), (2, 2, 2))
 
 
-def refused_unpaid(made: Any, table: pv.Table, words: str, **promise: float) -> None:
+def assert_refused_unpaid(made: Any, table: pv.Table, words: str, **promise: float) -> None:
     """A fit is refused in a sentence, and its ledger has paid for nothing."""
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e7, delta=1e-3))
     with pytest.raises(InvalidParameter, match=words):
@@ -53,14 +53,14 @@ def refused_unpaid(made: Any, table: pv.Table, words: str, **promise: float) -> 
 @pytest.mark.parametrize("what", NOTHING)
 def test_constraints_that_leave_nothing_are_refused_before_paying(name: str, what: str) -> None:
     words = "names columns" if what == "unknown column" else "nothing that may occur|no combination"
-    refused_unpaid(lambda: GRAPHS[name](constraints=NOTHING[what]), binary(), words, epsilon=1.0)
+    assert_refused_unpaid(lambda: GRAPHS[name](constraints=NOTHING[what]), binary(), words, epsilon=1.0)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_constraints_that_need_a_large_clique_are_refused_before_paying(name: str) -> None:
     rules = [AtMost(x, y) for x, y in combinations("abcd", 2)]
     table = coded_table(np.zeros((5, 4)), (200,) * 4)
-    refused_unpaid(lambda: GRAPHS[name](constraints=rules, bins=200), table, "cells", epsilon=1.0)
+    assert_refused_unpaid(lambda: GRAPHS[name](constraints=rules, bins=200), table, "cells", epsilon=1.0)
     few = GRAPHS[name](constraints=rules, bins=200).task(coded_table(np.zeros((5, 4)), (8,) * 4))
     assert len(few.allowed) == 6  # eight values each are 4,096 cells
 
@@ -89,13 +89,13 @@ def test_constraints_and_pairs_make_a_model_that_keeps_the_rules() -> None:
 def test_weights_that_are_not_whole_are_refused_before_paying(name: str) -> None:
     halves, table = Rows(np.full((1, 8), 0.5)), binary()
     made = {"MWEM": lambda: synth.MWEM(queries=halves), "SmallDB": lambda: synth.SmallDB(queries=halves, m=2)}
-    refused_unpaid(made[name], table, "whole numbers", epsilon=1.0)
+    assert_refused_unpaid(made[name], table, "whole numbers", epsilon=1.0)
 
 
 def test_small_databases_of_very_many_rows_are_refused_before_paying() -> None:
     table, one = coded_table(np.zeros((5, 1)), (2,)), [LinearQuery(np.array([1, 0]))]
     for m in (20_000, 10**12):
-        refused_unpaid(lambda m=m: synth.SmallDB(queries=one, m=m), table, "rows", epsilon=1.0)
+        assert_refused_unpaid(lambda m=m: synth.SmallDB(queries=one, m=m), table, "rows", epsilon=1.0)
 
 
 @pytest.mark.parametrize("weights", [np.zeros(0), np.zeros((2, 0)), []])
@@ -134,7 +134,7 @@ def test_a_small_budget_gives_a_model_or_is_refused_before_paying(name: str, pro
 @pytest.mark.parametrize("name", [*GRAPHS, *LECTURES])
 @pytest.mark.parametrize("promise", NONE, ids=str)
 def test_a_budget_that_buys_nothing_is_refused_before_paying(name: str, promise: dict[str, float]) -> None:
-    refused_unpaid({**GRAPHS, **LECTURES}[name], binary(), "small|between", **promise)
+    assert_refused_unpaid({**GRAPHS, **LECTURES}[name], binary(), "small|between", **promise)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
