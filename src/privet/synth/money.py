@@ -39,8 +39,8 @@ def money_of(promise: Guarantee, *, normal: bool = False) -> Guarantee:
 def price_of(money: Guarantee, unit: Unit) -> PrivacyLoss:
     """The price of spending all of it, in parts that may be chosen with the earlier ones in sight.
 
-    **Guarantee:** adaptive composition adds up epsilon (Dwork & Roth 2014, theorem 3.16), rho (Bun & Steinke 2016, lemma
-    2.3) and the squares of mu (Dong, Roth & Su 2022, corollary 3.3).
+    **Guarantee:** parts whose size is chosen from what was seen add up in epsilon (Rogers, Roth, Ullman & Vadhan 2016), in
+    rho (Feldman & Zrnic 2021) and in the square of mu (Smith & Thakurta 2022), as long as the sum cannot pass the whole.
 
     >>> price_of(Guarantee(rho=0.5), Unit()).zcdp().rho
     0.5
