@@ -17,6 +17,7 @@ from privet._validate import above, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.privacy import Guarantee
+from tests.mechanisms import test_blocks as in_blocks
 from tests.seams import toy
 
 EXAMPLES = list(testing.example_mechanisms())
@@ -303,6 +304,8 @@ def pair(twin, target=None):
         (testing.check_replay_sees_nothing, Example(toy.Leaking(), toy.LEFT, toy.RIGHT)),
         (testing.check_exact_numbers_are_seen, Example(toy.Steered(), toy.LEFT, toy.RIGHT)),
         (testing.check_exact_numbers_stay_inside, Example(toy.Leaking(), toy.LEFT, toy.RIGHT)),
+        (testing.check_blocks_are_their_prices, in_blocks.example_of(in_blocks.Borrowed)),
+        (testing.check_states_are_left_alone, in_blocks.example_of(in_blocks.InPlace)),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )

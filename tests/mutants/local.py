@@ -49,8 +49,8 @@ plant(
 plant(
     "a merge forgets reports",
     "local:State.merge",
-    "merged.n, merged.dropped = self.n + other.n",
-    "merged.n, merged.dropped = self.n",
+    "merged._grow(each.table, each.n, each.dropped)",
+    "merged._grow(each.table, self.n, each.dropped)",
     PROTOCOLS,
 )
 plant(

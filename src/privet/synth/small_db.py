@@ -129,7 +129,7 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         least = math.lgamma(cells + self.m) - math.lgamma(self.m + 1) - math.lgamma(cells)
         if least > _LARGE or self.m > _MOST_NUMBERS:
             raise InvalidParameter(
-                f"databases of {self.m:.4g} rows are too many: take MWEM, a larger alpha, or fewer columns"
+                f"databases of m = {self.m:.4g} rows are too many: take MWEM, a larger alpha, or fewer columns"
             )
         if self.databases > MOST_DATABASES:
             raise InvalidParameter(
