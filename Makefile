@@ -4,7 +4,7 @@ PYTHON    ?= python3
 VENV      ?= .venv
 DEMO_VENV ?= .venv-demo
 JOBS      ?= 2
-EXTRAS    ?=  # more of pyproject's extras for the tests, such as ",spark" (half a gigabyte)
+EXTRAS    ?=  # more of pyproject's extras for the tests, such as ",spark" (half a gigabyte) or ",torch"
 
 BIN    := $(VENV)/bin
 CORE   := $(DEMO_VENV)/.stamp-core
@@ -63,7 +63,8 @@ clean:  ## remove environments, caches and builds
 	rm -rf $(VENV) $(DEMO_VENV) .venv-lowest .venv-newest build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A venv survives a change of the stamp's dependencies; only the install is repeated. Groups of dependencies need pip 25.1,
-# which a fresh venv may not have.
+# which a fresh venv may not have. torch comes first and alone: whatever needs it then finds the pinned build (the CPU's,
+# where that is offered), and no resolver looks for another one with its gigabytes.
 $(CORE): pyproject.toml constraints.txt
 	@echo "installing into $(DEMO_VENV) (about a minute) ..."
 	@test -x $(DEMO_VENV)/bin/python || $(PYTHON) -m venv $(DEMO_VENV)
@@ -73,6 +74,7 @@ $(CORE): pyproject.toml constraints.txt
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
+	$(if $(findstring torch,$(EXTRAS)),$(BIN)/python -m pip install --quiet --constraint constraints.txt torch)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[plot,postgres$(strip $(EXTRAS))]'
 	touch $@
 

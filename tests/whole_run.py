@@ -22,6 +22,7 @@ BUDGET = {
     "architecture": 60,
     "audit": 480,
     "cli": 90,
+    "deep": 90,
     "docs": 120,
     "laws": 360,
     "learn": 90,

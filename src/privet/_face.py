@@ -5,15 +5,18 @@ A name that a room does not have brings the nearest one that it has.
 
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 from privet._calls import nearest
-from privet.errors import UnknownName
+from privet.errors import MissingExtra, UnknownName
 
 
-def face(names: dict[str, Any], *rooms: str) -> tuple[list[str], Callable[[], list[str]]]:
+def face(names: dict[str, Any], *rooms: str, extra: str | None = None) -> tuple[list[str], Callable[[], list[str]]]:
     """The `__all__` and the `__dir__` of a room: every name that its `__init__` imports, and the sub-rooms in `rooms`.
+
+    `extra` is the optional package without which the room has no names: where it is missing, whoever asks for one is told.
 
     Files of a room become attributes of it when they are imported; they are not meant for users, so a module
     is public only when it is named. `names` are the globals of the room: a `__getattr__` is added that says what was
@@ -31,8 +34,30 @@ def face(names: dict[str, Any], *rooms: str) -> tuple[list[str], Callable[[], li
         and getattr(value, "__module__", "") != __name__  # the tools of this file
         and (name in rooms or not isinstance(value, ModuleType))
     )
-    names.setdefault("__getattr__", unknown_in(str(names.get("__name__", "this room")), public))
+    room = str(names.get("__name__", "this room"))
+    absent = extra is not None and not installed(extra)
+    names.setdefault("__getattr__", _without(room, str(extra)) if absent else unknown_in(room, public))
     return public, lambda: list(public)
+
+
+def installed(package: str) -> bool:
+    """Whether an optional package is there, without loading it.
+
+    >>> installed("numpy"), installed("a_package_of_another_world")
+    (True, False)
+    """
+    return find_spec(package) is not None
+
+
+def _without(room: str, extra: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a room whose package is missing: the room can be looked at, and nothing can be taken out."""
+
+    def missing(name: str) -> Any:
+        if name.startswith("_"):  # asked by tools
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        raise MissingExtra(f"{room} needs {extra}, which is not installed; run: pip install 'privet[{extra}]'")
+
+    return missing
 
 
 def unknown_in(room: str, public: list[str]) -> Callable[[str], Any]:

@@ -1,6 +1,8 @@
-"""Private deep learning: DP-SGD on PyTorch."""
+"""Private deep learning: DP-SGD on PyTorch (`pip install 'privet[torch]'`)."""
 
-from privet._face import face, not_in_this_version
+from privet._face import face, installed
 
-__all__, __dir__ = face(globals())
-__getattr__ = not_in_this_version(__name__)
+if installed("torch"):
+    pass
+
+__all__, __dir__ = face(globals(), extra="torch")
