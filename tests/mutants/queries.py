@@ -8,42 +8,42 @@ plant = QUERIES.plant
 _SQL = ("tests/queries/test_sql_beside_duckdb.py", "tests/queries/test_sql.py")
 plant(
     "sql: IS NOT NULL is IS NULL",
-    "queries:_Reader.compared",
+    "queries:RowReader.compared",
     "return Negated(missing) if opposite else missing",
     "return missing",
     *_SQL,
 )
 plant(
     "sql: a constant on the left is not turned",
-    "queries:_Reader.compared",
+    "queries:RowReader.compared",
     "_COMPARED[_TURNED.get(sign, sign)]",
     "_COMPARED[sign]",
     *_SQL,
 )
 plant(
     "sql: NOT is forgotten before IN",
-    "queries:_Reader.compared",
+    "queries:RowReader.compared",
     "return Negated(made) if opposite else made",
     "return made",
     *_SQL,
 )
 plant(
     "sql: NOT takes what AND follows",
-    "queries:_Reader.opposite",
+    "queries:RowReader.opposite",
     "Negated(self.opposite())",
     "Negated(self.both())",
     *_SQL,
 )
 plant(
     "sql: BETWEEN leaves out its end",
-    "queries:_Reader.between",
+    "queries:RowReader.between",
     'Compare(Ref(name), "<=", self.constant())',
     'Compare(Ref(name), "<", self.constant())',
     *_SQL,
 )
 plant(
     "sql: a sign is lost",
-    "queries:_Reader.number",
+    "queries:RowReader.number",
     'sign = -1 if self.words.took("-") else 1',
     'sign = 1 if self.words.took("-") else 1',
     *_SQL,
@@ -58,7 +58,7 @@ plant(
 plant(
     "sql: any column is counted as persons",
     "queries:_Reader.counted",
-    "if self.within(item.about, [unit.column]) is None:",
+    "if self.within(about, [unit.column]) is None:",
     "if False:",
     "tests/queries/test_sql.py",
 )

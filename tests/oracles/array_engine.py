@@ -282,6 +282,17 @@ def _value(what: tree.Expression, held: Mapping[str, Values], columns: Mapping[s
         floats = isinstance(what.column(columns), Float)
         a, b = (each.values.astype(np.float64 if floats else np.int64) for each in (one, two))
         return Values(a + b if what.sign > 0 else a - b, one.missing | two.missing)
+    if isinstance(what, tree.Holds):
+        holds, known = _condition(what.condition, held, columns)
+        return Values((holds & known).astype(np.int64), np.zeros(np.shape(holds), dtype=bool))
+    if isinstance(what, tree.If):
+        inner = _value(what.of, held, columns)
+        holds = np.logical_and(*_condition(what.condition, held, columns))
+        if what.otherwise is None:
+            return Values(inner.values, inner.missing | ~holds)
+        dtype = np.float64 if isinstance(what.column(columns), Float) else np.int64
+        other = np.full(len(holds), what.otherwise, dtype=dtype)
+        return Values(np.where(holds, inner.values.astype(dtype), other), inner.missing & holds)
     if isinstance(what, tree.Pattern):
         told = [_condition(each, held, columns) for each in what.conditions]
         bits = sum((holds & known).astype(np.int64) << i for i, (holds, known) in enumerate(told))

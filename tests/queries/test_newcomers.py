@@ -52,7 +52,6 @@ WRONG = {
     "a column over a column": (lambda: visits()["age"] / visits()["cost"], "constants"),
     "an aggregate named like a key": (lambda: visits().group_by("ward").agg(ward=pv.count()), "ward"),
     "an aggregate named like an end": (lambda: visits().agg(n=pv.count(), n_low=pv.count()), "n_low"),
-    "a filter inside groups": (lambda: visits().group_by("ward").agg(n=pv.count(visits()["age"] > 3)), "table.counts"),
     "quantiles of discovered keys": (
         lambda: visits().group_by("ward", discover=True).agg(m=pv.median("age")),
         "public keys",

@@ -14,7 +14,10 @@ from privet.tables.expressions import (
     Both,
     Compare,
     CompareColumns,
+    Cut,
     Either,
+    Holds,
+    If,
     IsIn,
     IsMissing,
     Linear,
@@ -173,6 +176,16 @@ def expression(rng: np.random.Generator, columns: dict[str, Column]) -> Any:
     return Linear(Plus(Ref(pick(rng, numbers)), Ref(pick(rng, numbers))), pick(rng, (1, 0.125)), 0)
 
 
+def conditional(rng: np.random.Generator, columns: dict[str, Column]) -> Any:
+    numbers = [n for n, c in columns.items() if isinstance(c, Int | Float)]
+    kind, of = int(rng.integers(4)), Ref(pick(rng, numbers))
+    if kind == 0:
+        return Holds(condition(rng, columns))
+    if kind == 1:
+        return Cut(of, pick(rng, ((), (1,), (-0.5, 0.0, 2.5), (-7, 3, 2**62))))
+    return If(of, condition(rng, columns), pick(rng, (None, 0, -4, 0.25)) if kind == 2 else None)
+
+
 def condition(rng: np.random.Generator, columns: dict[str, Column], depth: int = 2) -> Any:
     kind = int(rng.integers(7 if depth else 4))
     name = pick(rng, list(columns))
@@ -237,6 +250,8 @@ def random_case(seed: int, largest: int = 60) -> Case:
         node = Derive(node, pick(rng, (f"new{place}", "i", "f")), expression(rng, node.columns))
     if rng.random() < 0.5:
         node = Where(node, condition(rng, node.columns))
+    if seed % 3 == 0:
+        node = Derive(node, "late", conditional(rng, node.columns))
     return Case(_asked(rng, node), tables, tuple(int(s) for s in rng.integers(0, 2**31 - 1, 5)))  # type: ignore[arg-type]
 
 

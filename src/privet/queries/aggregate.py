@@ -10,7 +10,7 @@ from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.queries.family import Family, Noisy, Want
 from privet.queries.reading import Read
-from privet.tables import Column
+from privet.tables import Column, Condition, Expression, Holds, If, Ref
 from privet.tables.columns import known_column
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -156,11 +156,52 @@ def spellings() -> dict[str, Spelling]:
     return dict(_SPELLINGS)
 
 
-def column_name(column: object) -> str:
-    """The name of a column, which may be given by its name or as visits["cost"].
+@final
+@dataclass(frozen=True)
+class AggregateOf:
+    """An aggregate of what is computed row by row: the table that is asked gives it a name, and makes the aggregate.
 
-    >>> column_name("cost")
-    'cost'
+    >>> from privet.queries.aggregates import Mean
+    >>> AggregateOf(Ref("cost"), Mean).make("cost")
+    Mean(column='cost')
     """
-    name: Any = getattr(column, "name", column)
-    return str(instance("column", name, str))
+
+    expression: Expression
+    make: Callable[[str], Aggregate]
+
+    def check(self, columns: dict[str, Column]) -> None:
+        """Refuse what the columns cannot answer, from the schema alone."""
+        made = "this expression"
+        self.make(made).check({**columns, made: self.expression.column(columns)})
+
+
+def asked_of(column: object, make: Callable[[str], Aggregate], where: object = None) -> "Aggregate | AggregateOf":
+    """The aggregate of a column, which is given by its name, as visits["cost"], as an expression such as
+    visits["cost"] * 2, or as a condition: of 1 where that holds and 0 elsewhere. `where` leaves out the other rows.
+
+    >>> from privet.queries.aggregates import Mean
+    >>> asked_of("cost", Mean)
+    Mean(column='cost')
+    """
+    expression = getattr(column, "expression", column)  # the field of visits["cost"] * 2, and of visits["age"] >= 65
+    if isinstance(expression, Condition):
+        expression = Holds(expression)
+    if not isinstance(expression, Expression):
+        name: Any = getattr(column, "name", column)
+        expression = Ref(instance("column", name, str))
+    if where is not None:
+        expression = If(expression, condition_in(where))
+    return make(expression.name) if isinstance(expression, Ref) else AggregateOf(expression, make)
+
+
+def condition_in(where: object) -> Condition:
+    """The condition that `where=` was given.
+
+    >>> from privet.tables import Compare, Ref
+    >>> condition_in(Compare(Ref("age"), ">=", 65)).names() == {"age"}
+    True
+    """
+    condition = getattr(where, "condition", where)
+    if not isinstance(condition, Condition):
+        raise InvalidParameter('where must be a condition such as visits["age"] >= 65')
+    return condition

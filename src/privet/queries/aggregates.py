@@ -3,9 +3,10 @@
 The functions are what users write, as `pv.sum("cost")`; `sum`, `min` and `max` hide Python's own in this file.
 """
 
+import itertools
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import fmean, median_low, pstdev, pvariance
 from typing import Any, final
@@ -14,10 +15,18 @@ from privet._calls import door
 from privet._numerics import exact
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
-from privet.queries.aggregate import Aggregate, AggregateExample, column_name, register, spelt
+from privet.queries.aggregate import (
+    Aggregate,
+    AggregateExample,
+    AggregateOf,
+    asked_of,
+    condition_in,
+    register,
+    spelt,
+)
 from privet.queries.family import Family, Noisy, Want
-from privet.queries.reading import Read, count_of, deviation_of, mean_of, span_of, sum_of, sum_radius
-from privet.tables import Column, Condition
+from privet.queries.reading import Read, count_of, counted, deviation_of, mean_of, span_of, sum_of, sum_radius
+from privet.tables import Bool, Column, Condition, Derive, Holds, Node
 
 
 @final
@@ -66,7 +75,7 @@ class CountPersons(Aggregate):
 @register
 @dataclass(frozen=True)
 class Sum(Aggregate):
-    """The sum of a column."""
+    """The sum of a column; of yes and no it is a count of yes, a whole number that is not below 0."""
 
     column: str
 
@@ -77,13 +86,15 @@ class Sum(Aggregate):
         return family.column == self.column  # moments hold the sum as well
 
     def read(self, noisy: Noisy, columns: dict[str, Column], confidence: float) -> Read:
-        return sum_of(noisy, confidence)
+        read = sum_of(noisy, confidence)
+        return counted(read.value, sum_radius(noisy, confidence)) if isinstance(columns[self.column], Bool) else read
 
     def constant(self, columns: dict[str, Column]) -> Read:
         return Read(0.0, 0.0, 0.0)
 
     def half_width(self, even: Noisy, columns: dict[str, Column], confidence: float) -> float:
-        return sum_radius(even, confidence)  # whatever the rows are
+        radius = sum_radius(even, confidence)  # whatever the rows are
+        return float(math.ceil(radius)) if isinstance(columns[self.column], Bool) else radius
 
     @classmethod
     def examples(cls) -> Iterable[AggregateExample]:
@@ -178,17 +189,15 @@ class Quantile(Aggregate):
 @spelt()
 @door
 def count(where: object = None) -> Count:
-    """How many rows a group has; with a condition, on how many of them it holds.
+    """How many rows a group has; with a condition, on how many of them it holds. Several counts with conditions, of all
+    rows together, are planned as one: `table.counts(...)`.
 
     >>> count()
     Count(where=None)
     """
     if where is None:
         return Count()
-    condition = getattr(where, "condition", where)  # what visits["age"] >= 65 gives holds its condition in this field
-    if not isinstance(condition, Condition):
-        raise InvalidParameter('where must be a condition such as visits["age"] >= 65')
-    return Count(condition)
+    return Count(condition_in(where))
 
 
 @spelt()
@@ -204,51 +213,55 @@ def count_persons() -> CountPersons:
 
 @spelt(sql=("SUM",))
 @door
-def sum(column: str) -> Sum:
-    """The sum of a column in every group.
+def sum(column: object, *, where: object = None) -> Aggregate | AggregateOf:
+    """The sum of a column in every group; of a condition it is the number of rows on which that holds.
+
+    All aggregates of a column take what is computed from columns too, as `pv.sum(visits["cost"] * 2)`, and `where=`, a
+    condition that leaves out the other rows of each group.
 
     >>> sum("cost")
     Sum(column='cost')
     """
-    return Sum(column_name(column))
+    return asked_of(column, Sum, where)
 
 
 @spelt(sql=("AVG", "MEAN"), alike=("avg", "average"))
 @door
-def mean(column: str) -> Mean:
-    """The mean of a column in every group.
+def mean(column: object, *, where: object = None) -> Aggregate | AggregateOf:
+    """The mean of a column in every group; of a condition it is the share of rows on which that holds, as in
+    `pv.mean(visits["age"] >= 65)`.
 
     >>> mean("cost")
     Mean(column='cost')
     """
-    return Mean(column_name(column))
+    return asked_of(column, Mean, where)
 
 
 @spelt(sql=("VARIANCE", "VAR_POP"), alike=("var",))
 @door
-def variance(column: str) -> Variance:
+def variance(column: object, *, where: object = None) -> Aggregate | AggregateOf:
     """The variance of a column in every group.
 
     >>> variance("cost")
     Variance(column='cost', root=False)
     """
-    return Variance(column_name(column))
+    return asked_of(column, Variance, where)
 
 
 @spelt(sql=("STDDEV", "STDDEV_POP", "STD"), alike=("stddev",))
 @door
-def std(column: str) -> Variance:
+def std(column: object, *, where: object = None) -> Aggregate | AggregateOf:
     """The standard deviation of a column in every group.
 
     >>> std("cost").root
     True
     """
-    return Variance(column_name(column), True)
+    return asked_of(column, lambda name: Variance(name, True), where)
 
 
 @spelt(sql=("QUANTILE", "PERCENTILE"))
 @door
-def quantile(column: str, q: Any) -> Quantile:
+def quantile(column: object, q: Any, *, where: object = None) -> Aggregate | AggregateOf:
     """One quantile of a column in every group. For several of one column, `table.quantiles` costs less.
 
     It has no interval: how far off it is depends on how dense the values lie there, of which nothing is released.
@@ -259,37 +272,62 @@ def quantile(column: str, q: Any) -> Quantile:
     """
     if isinstance(q, list | tuple):
         raise InvalidParameter(f"one quantile at a time here; for several ask table.quantiles({column!r}, [...])")
-    return Quantile(column_name(column), q)
+    return _quantile(column, q, where)
 
 
 @spelt(sql=("MEDIAN",))
 @door
-def median(column: str) -> Quantile:
+def median(column: object, *, where: object = None) -> Aggregate | AggregateOf:
     """The median of a column in every group.
 
     >>> median("cost").q
     Fraction(1, 2)
     """
-    return Quantile(column_name(column), Fraction(1, 2))
+    return _quantile(column, Fraction(1, 2), where)
 
 
 @spelt(sql=("MIN",))
 @door
-def min(column: str, *, q: float = 0.01) -> Quantile:
+def min(column: object, *, q: float = 0.01, where: object = None) -> Aggregate | AggregateOf:
     """A small quantile of a column, the 1% one unless `q` says otherwise: the very smallest value belongs to one person.
 
     >>> min("cost").q
     Fraction(1, 100)
     """
-    return Quantile(column_name(column), q)  # type: ignore[arg-type]
+    return _quantile(column, q, where)
 
 
 @spelt(sql=("MAX",))
 @door
-def max(column: str, *, q: float = 0.99) -> Quantile:
+def max(column: object, *, q: float = 0.99, where: object = None) -> Aggregate | AggregateOf:
     """A large quantile of a column, the 99% one unless `q` says otherwise: the very largest value belongs to one person.
 
     >>> max("cost").q
     Fraction(99, 100)
     """
-    return Quantile(column_name(column), q)  # type: ignore[arg-type]
+    return _quantile(column, q, where)
+
+
+def _quantile(column: object, q: Any, where: object) -> Aggregate | AggregateOf:
+    asked = Quantile("", q)  # a share that makes no sense is refused here, and not where the column gets its name
+    return asked_of(column, lambda name: replace(asked, column=name), where)
+
+
+def with_columns(rows: Node, asked: Mapping[str, Aggregate | AggregateOf]) -> tuple[Node, dict[str, Aggregate]]:
+    """Rows with a column for everything that is computed for an aggregate, and the aggregates of these columns. What is
+    written twice is computed, and measured, once."""
+    outputs: dict[str, Aggregate] = {}
+    held = rows.columns
+    named: dict[str, str] = {}
+    for name, each in asked.items():
+        if isinstance(each, Count) and each.where is not None:
+            each = AggregateOf(Holds(each.where), Sum)
+        if isinstance(each, AggregateOf):
+            written = repr(each.expression)  # 1 and True are equal, and a column may take only one of them
+            if written not in named:
+                named[written] = next(free for n in itertools.count() if (free := name + "_" * n) not in held)
+                rows = Derive(rows, named[written], each.expression)
+                held = rows.columns
+            each = each.make(named[written])
+        outputs[name] = each
+    return rows, outputs

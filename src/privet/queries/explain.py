@@ -99,6 +99,15 @@ def told(what: tree.Condition | tree.Expression) -> str:
         return f"{told(what.left)} {'+' if what.sign > 0 else '-'} {told(what.right)}"
     if isinstance(what, tree.Bin):
         return f"bin of {told(what.of)} ({what.count} of width {what.width!r} from {what.start!r})"
+    if isinstance(what, tree.Cut):
+        return f"{told(what.of)} cut at {', '.join(map(repr, what.edges)) or 'no edge'}"
+    if isinstance(what, tree.Place):
+        return f"place of {told(what.of)} in its list"
+    if isinstance(what, tree.If):
+        other = "missing" if what.otherwise is None else repr(what.otherwise)
+        return f"{told(what.of)} if {told(what.condition)}, else {other}"
+    if isinstance(what, tree.Holds):
+        return f"whether {told(what.condition)}"
     if isinstance(what, tree.Part):
         return f"{what.part} of {told(what.of)}"
     assert isinstance(what, tree.Pattern)

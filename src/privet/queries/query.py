@@ -15,7 +15,7 @@ from privet.errors import InvalidParameter, NoGuarantee, PrivetError
 from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Mechanism, Sensitivity
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.aggregate import Aggregate
-from privet.queries.aggregates import Count, Quantile
+from privet.queries.aggregates import Quantile
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.explain import explained
 from privet.queries.family import Family, Noisy
@@ -72,8 +72,6 @@ class Query(TableQuestion, Shown):
                 raise InvalidParameter(
                     f"{min(taken)!r} is the name of an end of the interval of {name!r}: name one of them differently"
                 )
-            if isinstance(request, Count) and request.where is not None:
-                raise InvalidParameter("counts with conditions are asked together, without groups: table.counts(...)")
         if self.keys is None and any(request.wants() is None for _, request in self.outputs):
             raise InvalidParameter("quantiles need public keys: give keys=")
 

@@ -31,6 +31,11 @@ class Selection:
     def __invert__(self) -> "Selection":
         return Selection(tree.Negated(self.condition))
 
+    @property
+    def expression(self) -> tree.Expression:
+        """Yes and no as a column: what `derive` and aggregates take."""
+        return tree.Holds(self.condition)
+
     def __bool__(self) -> bool:
         raise InvalidParameter("a condition is about every row: combine conditions with & | ~, not with and, or, not")
 

@@ -1,23 +1,26 @@
 """A small part of SQL, read into the same query that the methods of a table make:
 
-    SELECT keys, AGG(column) [AS name], ... FROM table [JOIN public USING (column, ...)] [WHERE condition] [GROUP BY keys]
+    SELECT keys, AGG(column) [FILTER (WHERE condition)] [AS name], ...
+    FROM table [JOIN public USING (column, ...)] [WHERE condition] [GROUP BY keys]
 
-Everything else is refused, with the place where it stands. Nothing of the text ever reaches an engine.
+An aggregate is also of sums, multiples by constants and CASE WHEN condition THEN ... ELSE ... END. Everything else is
+refused, with the place where it stands. Nothing of the text ever reaches an engine.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import date
 from inspect import signature
 from typing import Any, NamedTuple
 
 from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.queries import aggregates as ask
-from privet.queries.aggregate import Aggregate, spellings
+from privet.queries.aggregate import Aggregate, AggregateOf, asked_of, spellings
 from privet.queries.public_rows import public_column, public_rows
-from privet.queries.sql_words import KEYWORDS, REMEDIES, Token, Words
-from privet.tables import Bool, Both, Column, Compare, Condition, Person, Ref
-from privet.tables.expressions import CompareColumns, Either, IsIn, IsMissing, Negated
+from privet.queries.selection import ColumnOf
+from privet.queries.sql_rows import RowReader
+from privet.queries.sql_words import KEYWORDS, REMEDIES, Token
+from privet.tables import Both, Condition, Person, Ref
+from privet.tables.expressions import IsMissing, Negated
 
 _DEEPEST, _MOST_CONDITIONS, _MOST_VALUES = 40, 200, 1_000
 _COMPARED: dict[str, Any] = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -27,15 +30,14 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 class Item(NamedTuple):
     """What stands between two commas of SELECT: a key (no function), or an aggregate with what it is about."""
 
-    function: Token | None
-    about: tuple[Token, ...]  # a column, with the table before it where that was said; * alone for all rows
-    distinct: bool
-    share: float | None
+    first: tuple[Token, ...]  # the name of the function, or of a key, with the table before it where that was said
+    inside: int | None  # where what an aggregate is of begins, among the pieces of the text
+    filter: int | None  # where the condition of its FILTER begins
     name: Token | None
 
     @property
     def at(self) -> int:
-        return self.about[0].at if self.function is None else self.function.at
+        return self.first[0].at
 
 
 def query_of(text: str, table: Any, *, public: Mapping[str, Any] | None = None, **groups: Any) -> Any:
@@ -55,15 +57,12 @@ def query_of(text: str, table: Any, *, public: Mapping[str, Any] | None = None, 
     return _Reader(instance("sql", text, str), table, dict(public or {}), groups).query()
 
 
-class _Reader:
+class _Reader(RowReader):
     """One pass over the text. Columns are known from FROM on; what SELECT names is looked up at the end."""
 
     def __init__(self, text: str, table: Any, public: dict[str, Any], groups: dict[str, Any]) -> None:
-        self.words, self.table, self.public, self.groups = Words(text), table, public, groups
-        self.depth = self.conditions = 0
-        self.names: dict[
-            str, set[str] | None
-        ] = {}  # of tables, as FROM and JOIN call them: their columns, None for all
+        super().__init__(text, table)
+        self.public, self.groups = public, groups
 
     # clauses
 
@@ -78,7 +77,7 @@ class _Reader:
             self.join()
         if self.words.took("WHERE"):
             self.table = self.table.where(self.either())
-        keys = self.keys() if self.words.took("GROUP") else []
+        keys = self.keys(asked) if self.words.took("GROUP") else []
         self.words.took(";")
         if self.words.next.kind != "end":
             self.words.unexpected("expected the end of the query")
@@ -88,13 +87,13 @@ class _Reader:
         first = self.words.identifier("a column or an aggregate")
         if not self.words.took("("):
             column = (first, self.words.identifier("a column")) if self.words.took(".") else (first,)
-            return Item(None, column, False, None, self.alias())
-        distinct = self.words.took("DISTINCT") is not None
-        star = self.words.took("*")
-        about = (star,) if star else self.words.dotted("a column or *")
-        share = float(self.number()) if self.words.took(",") else None
-        self.words.expect(")")
-        return Item(first, about, distinct, share, self.alias())
+            return Item(column, None, None, self.alias())
+        inside, chosen = self.words.skip(), None
+        if self.words.took("FILTER"):
+            self.words.expect("(")
+            self.words.expect("WHERE")
+            chosen = self.words.skip()
+        return Item((first,), inside, chosen, self.alias())
 
     def alias(self) -> Token | None:
         if self.words.took("AS"):
@@ -126,12 +125,7 @@ class _Reader:
             listed = ", ".join(map(repr, self.public)) or "none is given"
             self.words.refuse(token.at, f"{token.text!r:.60} is no public table (public=): {listed}")
         called = self.called()
-        self.words.expect("USING")
-        self.words.expect("(")
-        on = [self.column(self.words.dotted("a column"))[0]]
-        while self.words.took(","):
-            on.append(self.column(self.words.dotted("a column"))[0])
-        self.words.expect(")")
+        on = self.matched(called or token.text) if self.words.took("ON") else self.used()
         try:
             rows = public_rows(self.public[found])
             columns = {name: public_column(values, self.table.columns.get(name)) for name, values in rows.items()}
@@ -140,172 +134,62 @@ class _Reader:
             self.words.refuse(token.at, problem)
         self.names |= {name: set(rows) for name in (token.text.lower(), called) if name}
 
-    def keys(self) -> list[str]:
-        self.words.expect("BY")
-        found = [self.column(self.words.dotted("a column"))]
-        while self.words.took(","):
-            found.append(self.column(self.words.dotted("a column")))
-        return [name for name, _ in found]
-
-    # conditions
-
-    def either(self) -> Condition:
-        made = self.both()
-        while self.words.took("OR"):
-            made = Either(made, self.both())
-        return made
-
-    def both(self) -> Condition:
-        made = self.opposite()
-        while self.words.took("AND"):
-            made = Both(made, self.opposite())
-        return made
-
-    def opposite(self) -> Condition:
-        self.depth += 1
-        self.conditions += 1
-        if self.depth > _DEEPEST or self.conditions > _MOST_CONDITIONS:
-            self.words.refuse(self.words.next.at, "too many conditions: ask for less at once")
-        if self.words.took("NOT"):
-            made: Condition = Negated(self.opposite())
-        elif self.words.took("("):
-            made = self.either()
-            self.words.expect(")")
-        else:
-            made = self.compared()
-        self.depth -= 1
-        return made
-
-    def compared(self) -> Condition:
-        at = self.words.next.at
-        if not self.is_column():  # 65 <= age
-            value = self.constant()
-            sign = self.words.expect(*_COMPARED).text
-            name, _ = self.column(self.words.dotted("a column"))
-            return self.checked(at, Compare(Ref(name), _COMPARED[_TURNED.get(sign, sign)], value))
-        name, kind = self.column(self.words.dotted("a column"))
-        if self.words.took("IS"):
-            opposite = self.words.took("NOT")
-            self.words.expect("NULL")
-            missing = IsMissing(Ref(name))
-            return Negated(missing) if opposite else missing
-        if self.words.next.is_(*_COMPARED):
-            operator = _COMPARED[self.words.take().text]
-            if self.is_column():
-                other, _ = self.column(self.words.dotted("a column"))
-                return self.checked(at, CompareColumns(Ref(name), operator, Ref(other)))
-            return self.checked(at, Compare(Ref(name), operator, self.constant()))
-        opposite = self.words.took("NOT")
-        made = (
-            self.listed(name) if self.words.took("IN") else self.between(name) if self.words.took("BETWEEN") else None
-        )
-        if made is None:
-            if isinstance(kind, Bool) and not opposite:
-                return Compare(Ref(name), "=", True)
-            self.words.unexpected("expected a comparison, IN, BETWEEN or IS NULL")
-        made = self.checked(at, made)
-        return Negated(made) if opposite else made
-
-    def listed(self, name: str) -> Condition:
+    def used(self) -> list[str]:
+        self.words.expect("USING")
         self.words.expect("(")
-        values = [self.constant()]
+        on = [self.column(self.words.dotted("a column"))[0]]
         while self.words.took(","):
-            if len(values) >= _MOST_VALUES:
-                self.words.refuse(self.words.next.at, f"a list holds at most {_MOST_VALUES:,} values")
-            values.append(self.constant())
+            on.append(self.column(self.words.dotted("a column"))[0])
         self.words.expect(")")
-        return IsIn(Ref(name), tuple(values))
+        return on
 
-    def between(self, name: str) -> Condition:
-        low = self.constant()
-        self.words.expect("AND")
-        return Both(Compare(Ref(name), ">=", low), Compare(Ref(name), "<=", self.constant()))
+    def matched(self, other: str) -> list[str]:
+        """The columns of ON a.ward = b.ward AND ...: the same name on both sides."""
+        on = []
+        while True:
+            sides = [self.words.dotted("a column")]
+            self.words.expect("=")
+            sides.append(self.words.dotted("a column"))
+            mine = [each for each in sides if len(each) == 1 or each[0].text.lower() != other.lower()]
+            if len({each[-1].text.lower() for each in sides}) != 1 or not mine:
+                self.words.refuse(sides[0][0].at, "both tables must call the column alike: ON visits.ward = wards.ward")
+            on.append(self.column(mine[0])[0])
+            if not self.words.took("AND"):
+                return on
 
-    def checked(self, at: int, condition: Condition) -> Condition:
-        try:
-            condition.check(self.table.columns)
-        except InvalidParameter as problem:
-            self.words.refuse(at, problem)
-        return condition
+    def keys(self, asked: list[Item]) -> list[str]:
+        self.words.expect("BY")
+        found = [self.grouped(asked)]
+        while self.words.took(","):
+            found.append(self.grouped(asked))
+        return found
 
-    def is_column(self) -> bool:
-        token, following = self.words.next, self.words.tokens[min(self.words.place + 1, len(self.words.tokens) - 1)]
-        if token.is_("DATE") and following.kind == "text":
-            return False
-        return token.kind == "quoted" or (token.kind == "name" and not token.is_("TRUE", "FALSE", "NULL"))
-
-    def constant(self) -> Any:
-        token = self.words.next
-        if token.is_("DATE"):
-            self.words.take()
-        if self.words.next.kind == "text":
-            text = self.words.take().text[1:-1].replace("''", "'")
-            if not token.is_("DATE"):
-                return text
-            try:
-                return date.fromisoformat(text)
-            except ValueError:
-                self.words.refuse(token.at, "a day is written DATE '2024-05-01'")
-        if token.is_("TRUE", "FALSE"):
-            return self.words.take().text.upper() == "TRUE"
-        if token.is_("NULL"):
-            self.words.refuse(token.at, "nothing is equal to NULL: ask IS NULL")
-        return self.number()
-
-    def number(self) -> int | float:
-        sign = -1 if self.words.took("-") else 1
-        if sign == 1:
-            self.words.took("+")
+    def grouped(self, asked: list[Item]) -> str:
+        """A column, or the number of one in SELECT."""
         if self.words.next.kind != "number":
-            self.words.unexpected("expected a number, a text in '...', DATE '...', TRUE or FALSE")
+            return self.column(self.words.dotted("a column"))[0]
         token = self.words.take()
-        if token.text.isdigit() and len(token.text) <= 18:
-            return sign * int(token.text)
-        value = float(token.text)
-        if value in (float("inf"), float("-inf")):
-            self.words.refuse(token.at, "this number is too large")
-        return sign * value
+        place = int(token.text) - 1 if token.text.isdigit() and len(token.text) < 9 else -1
+        if not 0 <= place < len(asked) or asked[place].inside is not None:
+            self.words.refuse(token.at, "a number in GROUP BY is the place of a column in SELECT, from 1 on")
+        return self.column(asked[place].first)[0]
 
-    # names
-
-    def column(self, name: tuple[Token, ...]) -> tuple[str, Column]:
-        columns: dict[str, Column] = self.table.columns
-        found = self.within(name, columns)
-        if found is None:
-            why = f"there is no column {name[-1].text!r:.60}; the columns are {', '.join(columns)}"
-            unit = self.table.rows.unit
-            if isinstance(unit, Person) and name[-1].text == unit.column:
-                why = f"{unit.column!r} names persons: it can be counted only, with COUNT(DISTINCT {unit.column})"
-            self.words.refuse(name[-1].at, why)
-        return found, columns[found]
-
-    def within(self, name: tuple[Token, ...], columns: Any) -> str | None:
-        """The column with this name: as it is written, or the only one that differs by upper and lower case."""
-        if len(name) == 2:
-            if name[0].text.lower() not in self.names:
-                self.words.refuse(name[0].at, f"there is no table {name[0].text!r:.60} in this query")
-            only = self.names[name[0].text.lower()]
-            columns = columns if only is None else [each for each in columns if each in only]
-        text = name[-1].text
-        if text in columns:
-            return text
-        alike = [each for each in columns if each.lower() == text.lower()]
-        return alike[0] if len(alike) == 1 and name[-1].kind != "quoted" else None
+    # the query
 
     def made(self, asked: list[Item], keys: list[str]) -> Any:
-        outputs: dict[str, Aggregate] = {}
+        outputs: dict[str, Aggregate | AggregateOf] = {}
         for item in asked:
-            if item.function is None:
+            if item.inside is None:
                 self.key(item, keys)
                 continue
-            request, name = self.aggregate(item, item.function)
+            request, name = self.aggregate(item, item.inside)
             at = item.at if item.name is None else item.name.at
             if name in outputs or name in keys:
                 self.words.refuse(at, f"there are two columns {name!r:.60}: name one of them with AS")
             try:
                 request.check(self.table.columns)
             except InvalidParameter as problem:
-                self.words.refuse(item.about[0].at, problem)
+                self.words.refuse(self.words.tokens[item.inside].at, problem)
             outputs[name] = request
         if not outputs:
             self.words.refuse(asked[0].at, "what is asked of these groups? Add an aggregate, such as COUNT(*)")
@@ -316,7 +200,7 @@ class _Reader:
             self.words.refuse(asked[0].at, problem)
 
     def key(self, item: Item, keys: list[str]) -> None:
-        name, _ = self.column(item.about)
+        name, _ = self.column(item.first)
         if name not in keys:
             self.words.refuse(
                 item.at, f"rows are not shown: add {name!r:.60} to GROUP BY, or ask for an aggregate of it"
@@ -324,46 +208,71 @@ class _Reader:
         if item.name is not None and item.name.text != name:
             self.words.refuse(item.name.at, "keys keep their names")
 
-    def aggregate(self, item: Item, function: Token) -> tuple[Aggregate, str]:
+    def aggregate(self, item: Item, inside: int) -> tuple[Aggregate | AggregateOf, str]:
         """The request, and what it is called where AS does not say."""
-        word, about = function.text.upper(), item.about
-        star = about[0].is_("*")
+        function, where = item.first[0], self.chosen(item)
+        word, self.words.place = function.text.upper(), inside
         if word == "COUNT":
-            return self.counted(item, star)
+            return self.counted(item, where)
         known = {each: spelling.make for spelling in spellings().values() for each in spelling.sql}
         make = known.get(word)
         if make is None:
             listed = ", ".join(["COUNT", *known])
             ways = " (the variance of the rows themselves: VAR_POP)" if word.endswith("_SAMP") else ""
             self.words.refuse(function.at, f"there is no aggregate {word[:40]}{ways}; there are {listed}")
-        if item.distinct or star:
-            self.words.refuse(about[0].at, f"{word} is about the values of one column")
-        name, _ = self.column(about)
+        at = self.words.next.at
+        if self.words.next.is_("DISTINCT", "*"):
+            self.words.refuse(at, f"{word} is about the values of one column")
+        of = self.sum()
+        share = (float(self.number()),) if self.words.took(",") else ()
+        self.words.expect(")")
+        if not isinstance(of, ColumnOf):
+            self.words.refuse(at, f"{word} is about the values of one column")
         with_share = _takes_a_number(make)
-        if with_share != (item.share is not None):
+        if with_share != bool(share):
             self.words.refuse(
                 function.at, f"{word} takes " + ("a column and a share" if with_share else "a column alone")
             )
-        called = f"{word.lower()}_{name}" if item.name is None else item.name.text
+        plain = f"{word.lower()}_{of.name}" if isinstance(of.expression, Ref) else word.lower()
         try:
-            return make(name, item.share) if with_share else make(name), called
+            made = asked_of(of, lambda name: make(name, *share), where)
+            return made, plain if item.name is None else item.name.text
         except InvalidParameter as problem:
             self.words.refuse(function.at, problem)
 
-    def counted(self, item: Item, star: bool) -> tuple[Aggregate, str]:
+    def chosen(self, item: Item) -> Condition | None:
+        """The condition of FILTER (WHERE ...)."""
+        if item.filter is None:
+            return None
+        self.words.place = item.filter
+        made = self.either()
+        self.words.expect(")")
+        return made
+
+    def counted(self, item: Item, where: Condition | None) -> tuple[Aggregate, str]:
         called = None if item.name is None else item.name.text
-        if item.share is not None or (item.distinct and star):
-            self.words.refuse(item.at, "ask COUNT(*), or COUNT(DISTINCT person)")
-        if star:
-            return ask.count(), called or "count"
-        unit = self.table.rows.unit
-        if not item.distinct:
-            name, _ = self.column(item.about)
-            self.words.refuse(item.at, f"ask COUNT(*) ... WHERE {name} IS NOT NULL")
+        distinct = self.words.took("DISTINCT") is not None
+        if self.words.took("*"):
+            self.words.expect(")")
+            if distinct:
+                self.words.refuse(item.at, "ask COUNT(*), or COUNT(DISTINCT person)")
+            return ask.count(where), called or "count"
+        if not distinct:
+            of = self.sum()
+            self.words.expect(")")
+            if not isinstance(of, ColumnOf):
+                return ask.count(where), called or "count"  # a number is there for every row
+            there = Negated(IsMissing(of.expression))
+            plain = f"count_{of.name}" if isinstance(of.expression, Ref) else "count"
+            return ask.count(there if where is None else Both(there, where)), called or plain
+        about, unit = self.words.dotted("a column"), self.table.rows.unit
+        self.words.expect(")")
         if not isinstance(unit, Person):
-            self.words.refuse(item.at, "every row is somebody else in this table: ask COUNT(*)")
-        if self.within(item.about, [unit.column]) is None:
-            self.words.refuse(item.about[-1].at, f"only persons are counted once: COUNT(DISTINCT {unit.column})")
+            self.words.refuse(item.at, "only persons are counted once, and in this table every row is somebody else")
+        if self.within(about, [unit.column]) is None:
+            self.words.refuse(about[-1].at, f"only persons are counted once: COUNT(DISTINCT {unit.column})")
+        if where is not None:
+            self.words.refuse(item.at, "persons are counted with WHERE, not with FILTER: ask for them alone")
         return ask.count_persons(), called or f"count_{unit.column}"
 
 

@@ -7,13 +7,13 @@ from privet.errors import InvalidParameter
 
 _LONGEST = 20_000
 _TOKEN = re.compile(
-    r"""(?P<space>\s+)|(?P<name>[^\W\d]\w*)|(?P<quoted>"(?:[^"]|"")*")|(?P<text>'(?:[^']|'')*')"""
-    r"""|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<sign><=|>=|<>|!=|[=<>(),.*;+-])""",
+    r"""(?P<space>\s+|--[^\n]*|/\*(?s:.*?)\*/)|(?P<name>[^\W\d]\w*)|(?P<quoted>"(?:[^"]|"")*")|(?P<text>'(?:[^']|'')*')"""
+    r"""|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<sign><=|>=|<>|!=|[=<>(),.*;+/-])""",
     re.ASCII,
 )
 KEYWORDS = frozenset(
     ["SELECT", "FROM", "JOIN", "USING", "ON", "WHERE", "GROUP", "BY", "AS", "AND", "OR", "NOT", "IN", "BETWEEN", "IS"]
-).union(["NULL", "TRUE", "FALSE"])
+).union(["NULL", "TRUE", "FALSE", "CASE", "WHEN", "THEN", "ELSE", "END", "LIKE"])
 REMEDIES = {
     "HAVING": "groups cannot be chosen by exact values: choose among the answers, which costs nothing",
     "ORDER": "the answer is sorted by its public keys: sort it afterwards, which costs nothing",
@@ -21,9 +21,8 @@ REMEDIES = {
     "DISTINCT": "only persons are counted once: COUNT(DISTINCT person)",
     "UNION": "put tables together with table.union(other)",
     "LEFT": "only JOIN ... USING: rows without a public row are left out",
-    "ON": "name the columns that both tables have: USING (column)",
-    "CASE": "derive a column first: table.derive(...)",
-    "LIKE": "texts are compared with = or IN only",
+    "CASE": "it stands inside an aggregate; for keys derive a column first: table.derive(...)",
+    "LIKE": "the values of a category are compared with LIKE 'begin%', texts with = or IN only",
     "OVER": "windows look at the order of rows, which is private",
     "WITH": "one SELECT at a time",
     "SELECT": "one SELECT at a time",
@@ -62,6 +61,8 @@ class Words:
             found = _TOKEN.match(self.text, at)
             if found is None:
                 self.refuse(at, _unknown(self.text[at]))
+            if found.group() == "/" and self.text.startswith("/*", at):
+                self.refuse(at, "this comment is not closed")
             if found.lastgroup != "space":
                 made.append(Token(str(found.lastgroup), found.group(), at))
             at = found.end()
@@ -82,6 +83,15 @@ class Words:
     def next(self) -> Token:
         """The piece that comes next."""
         return self.tokens[self.place]
+
+    def skip(self) -> int:
+        """Where the inside of brackets begins that were just opened; they are passed over to their end."""
+        start, depth = self.place, 1
+        while depth:
+            if self.next.kind == "end":
+                self.unexpected("expected )")
+            depth += {"(": 1, ")": -1}.get(self.take().text, 0)
+        return start
 
     def take(self) -> Token:
         """The next piece, whatever it is."""

@@ -9,8 +9,8 @@ from privet._calls import door
 from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
 from privet.privacy import Unit
-from privet.queries.aggregate import Aggregate
-from privet.queries.aggregates import Count
+from privet.queries.aggregate import Aggregate, AggregateOf
+from privet.queries.aggregates import Count, with_columns
 from privet.queries.covariances import CovarianceQuestion
 from privet.queries.histograms import (
     HistogramQuestion,
@@ -174,12 +174,15 @@ class Table:
         """The rows on which the condition holds; where a value in it is missing, it does not."""
         return Table._of(Where(self.rows, condition_of(condition)), self.data)
 
-    def derive(self, /, **columns: ColumnOf) -> "Table":
-        """More columns, each computed from the others row by row. A name that exists gets a new meaning and new bounds."""
+    def derive(self, /, **columns: ColumnOf | Selection) -> "Table":
+        """More columns, each computed from the others row by row; a condition is a column of yes and no. A name that exists
+        gets a new meaning and new bounds."""
         rows = self.rows
         for name, made in columns.items():
-            if not isinstance(made, ColumnOf):
-                raise InvalidParameter(f'{name} must be computed from columns, such as visits["cost"] * 2')
+            if not isinstance(made, ColumnOf | Selection):
+                raise InvalidParameter(
+                    f'{name} must be computed from columns, such as visits["cost"] * 2 or visits["age"] >= 65'
+                )
             rows = Derive(rows, name, made.expression)
         return Table._of(rows, self.data)
 
@@ -259,11 +262,14 @@ class Table:
         return Groups(self, listed.names, listed)
 
     @door
-    def agg(self, /, *unnamed: object, **asked: Aggregate) -> Any:
-        """Aggregates of all rows together. Counts with conditions are planned as one workload."""
+    def agg(self, /, *unnamed: object, **asked: Aggregate | AggregateOf) -> Any:
+        """Aggregates of all rows together. Counts with conditions alone are planned as one workload."""
         _named(unnamed)
-        if asked and all(isinstance(each, Count) and each.where is not None for each in asked.values()):
-            return self.counts(**{name: each.where for name, each in asked.items()})  # type: ignore[attr-defined]
+        counts = {
+            name: each.where for name, each in asked.items() if isinstance(each, Count) and each.where is not None
+        }
+        if asked and len(counts) == len(asked):
+            return self.counts(**counts)
         return Groups(self, (), KeySet((), ((),))).agg(**asked)
 
     @door
@@ -335,13 +341,14 @@ class Groups:
     names: tuple[str, ...]
     keys: KeySet | None
 
-    def agg(self, /, *unnamed: object, **asked: Aggregate) -> Query:
+    def agg(self, /, *unnamed: object, **asked: Aggregate | AggregateOf) -> Query:
         """The query for these aggregates; each is named by its keyword."""
         _named(unnamed)
-        made = {}
-        for name, each in asked.items():
+        made: dict[str, Any] = dict(asked)
+        for name, each in made.items():
             made[name] = each() if callable(each) and getattr(each, "__module__", "") == Aggregate.__module__ else each
-        return Query(self.table.rows, self.names, self.keys, tuple(made.items()), self.table.data)
+        rows, outputs = with_columns(self.table.rows, made)
+        return Query(rows, self.names, self.keys, tuple(outputs.items()), self.table.data)
 
 
 def _private(other: object) -> None:

@@ -33,6 +33,9 @@ from privet.tables.expressions import (
     Both as Both,
     Compare as Compare,
     Condition as Condition,
+    Expression as Expression,
+    Holds as Holds,
+    If as If,
     Pattern as Pattern,
     Ref as Ref,
 )

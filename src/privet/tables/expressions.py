@@ -384,6 +384,57 @@ class Negated(Condition):
 
 @final
 @dataclass(frozen=True)
+class Holds(Expression):
+    """Yes where a condition holds, no where it does not or is unknown: as `where` keeps rows, so is it never missing.
+
+    >>> Holds(IsMissing(Ref("a"))).column({"a": Int(0, 1)})
+    Bool(null=False)
+    """
+
+    condition: Condition
+
+    def column(self, columns: Columns) -> Column:
+        self.condition.check(columns)
+        return Bool()
+
+    def names(self) -> frozenset[str]:
+        return self.condition.names()
+
+
+@final
+@dataclass(frozen=True)
+class If(Expression):
+    """A value where a condition holds; elsewhere the number `otherwise`, or missing.
+
+    >>> If(Ref("cost"), IsMissing(Ref("ward")), 0).column({"cost": Int(5, 9), "ward": Text()})
+    Int(lower=0, upper=9, null=False)
+    """
+
+    of: Expression
+    condition: Condition
+    otherwise: int | float | None = None
+
+    def __post_init__(self) -> None:
+        if self.otherwise is not None:
+            finite("otherwise", self.otherwise)
+
+    def column(self, columns: Columns) -> Column:
+        self.condition.check(columns)
+        inner = self.of.column(columns)
+        if self.otherwise is None:
+            return inner
+        ends = [*_numbers(inner).span, self.otherwise]
+        if max(map(abs, ends)) >= _LARGEST:
+            raise InvalidParameter("this expression leaves the range of numbers: its bounds must stay below 2^52")
+        kind = Float if isinstance(inner, Float) or isinstance(self.otherwise, float) else Int
+        return kind(min(ends), max(ends), null=inner.null)
+
+    def names(self) -> frozenset[str]:
+        return self.of.names() | self.condition.names()
+
+
+@final
+@dataclass(frozen=True)
 class Pattern(Expression):
     """Which of several conditions hold, as the bits of a whole number; what is unknown does not hold.
 

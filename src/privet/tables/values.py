@@ -43,6 +43,10 @@ class Values:
             return self._cut(what, columns, aliases)
         if isinstance(what, tree.Place):
             return self._place(what, columns, aliases)
+        if isinstance(what, tree.Holds):
+            return f"CASE WHEN {self.condition(what.condition, columns, aliases)} THEN {d.number(1)} ELSE {d.number(0)} END"
+        if isinstance(what, tree.If):
+            return self._if(what, columns, aliases)
         if isinstance(what, tree.Pattern):
             told = [self.condition(each, columns, aliases) for each in what.conditions]
             bits = [f"CASE WHEN {each} THEN {d.number(2**i)} ELSE {d.number(0)} END" for i, each in enumerate(told)]
@@ -83,6 +87,15 @@ class Values:
             return f"CASE WHEN {x} >= {d.number(edges[middle - 1])} THEN {above} ELSE {below} END"
 
         return f"CASE WHEN {x} IS NOT NULL THEN {among(0, len(edges))} END"
+
+    def _if(self, what: tree.If, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        holds = self.condition(what.condition, columns, aliases)
+        if what.otherwise is None:
+            return f"CASE WHEN {holds} THEN {inner} END"
+        if isinstance(what.column(columns), Float):
+            return f"CASE WHEN {holds} THEN {d.as_double(inner)} ELSE {d.number(float(what.otherwise))} END"
+        return f"CASE WHEN {holds} THEN {inner} ELSE {d.number(what.otherwise)} END"
 
     def _place(self, what: tree.Place, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
         d, inner = self.dialect, self.expression(what.of, columns, aliases)
