@@ -131,7 +131,7 @@ def _owner(function: Callable[..., Any], args: tuple[Any, ...]) -> type[Any] | N
 def _wrong(
     function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any], owner: type[Any] | None
 ) -> str | None:
-    """What is wrong with a call by the signature of the function; None where it may be called so."""
+    """The fault in a call by the signature of the function; None where it may be called so."""
     signature = inspect.signature(function)
     first = next(iter(signature.parameters), "")
     method = owner is not None and first in ("self", "cls", "_cls")

@@ -41,7 +41,7 @@ def face(names: dict[str, Any], *rooms: str, extra: str | None = None) -> tuple[
 
 
 def installed(package: str) -> bool:
-    """Whether an optional package is there, without loading it.
+    """True if an optional package is there, without loading it.
 
     >>> installed("numpy"), installed("a_package_of_another_world")
     (True, False)

@@ -45,7 +45,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def suits(hint: Any, value: object) -> bool:
-    """Whether a value may be what an annotation says, by its outermost type: nothing inside of it is looked at.
+    """True if a value may be what an annotation says, by its outermost type: nothing inside of it is looked at.
 
     >>> suits(float, 3), suits(float, "3"), suits(int | None, None), suits(list[int], ["a"])
     (True, False, True, True)
@@ -80,7 +80,7 @@ def suits(hint: Any, value: object) -> bool:
 
 
 def in_words(hint: Any) -> str:
-    """What an annotation asks for.
+    """Words for what an annotation asks for.
 
     >>> in_words(float | None), in_words(Literal["a", "b"])
     ('a number', "'a' or 'b'")

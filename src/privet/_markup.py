@@ -1,4 +1,4 @@
-"""What notebooks show: small pieces of HTML in which every text is escaped, whoever wrote it."""
+"""The display in notebooks: small pieces of HTML in which every text is escaped, whoever wrote it."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -31,7 +31,7 @@ _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 def is_masked(value: object) -> bool:
-    """Whether it has a mask; plain values do not ask numpy, which would load them: a fork meanwhile hangs its child.
+    """True if it has a mask; plain values do not ask numpy, which would load them: a fork meanwhile hangs its child.
 
     >>> is_masked(np.ones(2)), is_masked(np.ma.masked_array([1.0], mask=[True]))
     (False, True)

@@ -1,4 +1,5 @@
-"""How far long work has come: one hook, silent unless a front end listens. Public numbers only, never data."""
+"""The progress of long work: one hook, silent unless a front end listens. Public numbers only, never
+data."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

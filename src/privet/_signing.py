@@ -106,7 +106,7 @@ def trusted_hex(key: Key) -> str:
 
 
 def is_signed(message: bytes, signature: object, public_key: str) -> bool:
-    """Whether the holder of a public key (in hexadecimal) has signed a message (signature in hexadecimal).
+    """True if the holder of a public key (in hexadecimal) has signed a message (signature in hexadecimal).
 
     >>> key = new_private()
     >>> is_signed(b"an act", key.sign(b"an act").hex(), public_hex(key)), is_signed(b"an act", "00", public_hex(key))

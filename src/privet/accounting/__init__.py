@@ -1,4 +1,4 @@
-"""What a price means in numbers: pure functions from losses to certified bounds. Keeps no state."""
+"""Prices in numbers: pure functions from losses to certified bounds. Keeps no state."""
 
 from privet._face import face
 from privet.accounting import filters as filters

@@ -1,4 +1,4 @@
-"""What every accountant is: a pure function of a price."""
+"""The contract of accountants: a pure function of a price."""
 
 import math
 from abc import ABC, abstractmethod

@@ -77,7 +77,7 @@ def calibrate(
 
 @dataclass(frozen=True)
 class _Goal:
-    """What is measured and what it may be at most. A rough measure finds the place, a quick one comes close to the target,
+    """A measure and the most that it may be. A rough measure finds the place, a quick one comes close to the target,
     and the judge, the accountant that was asked for, decides whether a point meets it.
     """
 
@@ -108,7 +108,7 @@ def _promised(wanted: Guarantee, accountant: Accountant | None) -> _Goal:
 
 
 def _attacked(name: str, value: float, fpr: float | None, accountant: Accountant | None) -> _Goal:
-    """What no attack may exceed as a goal: an advantage, or a true-positive rate at a false-positive rate."""
+    """The most that an attack may reach, as a goal: an advantage, or a true-positive rate at a false-positive rate."""
     if name == "advantage":
         first, second, last = (_delta_of(method) for method in (PLD(1e-2), *_methods(accountant)))
         return _Goal(name, open_fraction(name, value), first, second, last)
@@ -264,7 +264,7 @@ class _Search:
         return good
 
     def _closed(self, good: float, bad: float) -> bool:
-        """Whether nothing is left between a point that meets the target and one that does not."""
+        """True if nothing is left between a point that meets the target and one that does not."""
         if math.isnan(good) or math.isnan(bad):
             return False
         return abs(good - bad) <= 1.0 if self.integer else abs(math.log(good / bad)) < 1e-12

@@ -81,7 +81,8 @@ class Tightest(Accountant):
         return [replace(bound, lower=max(bound.lower, min(floor, bound.upper))) for bound in found]
 
     def _shown(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]) -> float:
-        """What mechanisms with these prices are known to show, where the pairs themselves are only bounds."""
+        """The epsilon that mechanisms with these prices are known to show, where the pairs themselves are only
+        bounds."""
         parts = [(part, part.attained(), n) for part, n in loss.parts()]
         if not self.two_sided or all(part.exact for part, _, _ in parts):
             return 0.0
@@ -92,7 +93,8 @@ class Tightest(Accountant):
         return found[0].lower if found else 0.0
 
     def _at_least(self, loss: PrivacyLoss, ask: Callable[[Accountant, PrivacyLoss], Bound]) -> float:
-        """What a record costs that lies in the same block at every step: one of the partitions that this price allows."""
+        """The price of a record that lies in the same block at every step: one of the partitions that this price
+        allows."""
         parts = loss.parts()
         floors = [0.0]
         for choice in range(max(len(part.alternatives()) for part, _ in parts)):

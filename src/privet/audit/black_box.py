@@ -267,7 +267,7 @@ def _tests(
 
 
 def _depends(subject: Subject, twin: Any | None, worlds: Encoded, test: CurveTest, witness: Witness) -> str | None:
-    """What the output depends on besides the input, in words.
+    """The things that the output depends on besides the input, in words.
 
     Before an accusation it is the accusing event that must come from independent runs; a serial number or a time stamp
     beside it is none of its business. Where nothing is refuted, everything is looked at.

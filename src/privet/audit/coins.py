@@ -65,7 +65,7 @@ class Coins:
         return cls(noise.bernoulli(p=Fraction(1, 2), size=size, source=source), _nonce(), top, bottom)
 
     def guesses(self, top: int | None = None, bottom: int | None = None) -> tuple[int, int]:
-        """How many guesses are made at each end: those that were fixed. Others are refused from then on.
+        """The number of guesses that are made at each end: those that were fixed. Others are refused from then on.
 
         >>> coins = Coins.draw(8)
         >>> coins.guesses(2, 2), coins.guesses()
@@ -141,7 +141,7 @@ class Coins:
 
     @staticmethod
     def verify(commitment: str, opening: str) -> bool:
-        """Whether an opening is the one that was committed to."""
+        """True if an opening is the one that was committed to."""
         if not isinstance(commitment, str) or not isinstance(opening, str):
             raise InvalidParameter("commitment and opening must be texts")
         return hashlib.sha256(opening.encode()).hexdigest() == commitment

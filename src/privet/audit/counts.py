@@ -1,4 +1,4 @@
-"""What an audit has seen, as whole numbers: everything a bound is recomputed from."""
+"""The counts of an audit, as whole numbers: everything a bound is recomputed from."""
 
 from dataclasses import dataclass
 

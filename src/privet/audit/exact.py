@@ -114,7 +114,7 @@ def _ln(number: Fraction) -> Decimal:
 
 
 def _exceeds(epsilon: Decimal, claimed: float) -> bool:
-    """Whether the exact log-ratio lies above a pure claim by more than the claim's own float rounding."""
+    """True if the exact log-ratio lies above a pure claim by more than the claim's own float rounding."""
     if not math.isfinite(claimed):
         return False
     return epsilon > Decimal(claimed) * (1 + Decimal(2) ** -50) + Decimal(2) ** -60

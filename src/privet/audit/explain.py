@@ -64,7 +64,7 @@ def never_answered(encoder: Any) -> list[str]:
 
 
 def cause_of(audit: Any) -> str:
-    """What a refuted claim points to, in words: too little noise, floating-point numbers, or something else.
+    """The probable cause of a refuted claim, in words: too little noise, floating-point numbers, or something else.
 
     Each of the tested events counts that is refuted by itself: a leak through the lowest bits often has the smallest
     p-value and would hide that the scale is wrong, too.

@@ -1,4 +1,4 @@
-"""What an audit is asked: which claim, which kinds of events, which pairs of inputs."""
+"""The question to an audit: which claim, which kinds of events, which pairs of inputs."""
 
 import pickle
 from collections.abc import Collection
@@ -90,7 +90,7 @@ def _different(pairs: list[tuple[Any, Any]], notes: list[str]) -> list[tuple[Any
 
 
 def same_input(left: Any, right: Any) -> bool:
-    """Whether two inputs are equal in everything that can be read of them, types and bits of numbers included.
+    """True if two inputs are equal in everything that can be read of them, types and bits of numbers included.
 
     >>> same_input([1, 2], [1, 2]), same_input([1, 2], [1, 2.0]), same_input(0.0, -0.0)
     (True, False, False)

@@ -75,7 +75,7 @@ class Replay(Shown):
 
     @property
     def refuted(self) -> bool:
-        """Whether anything differed that no noise covers."""
+        """True if anything differed that no noise covers."""
         return bool(self.findings)
 
     @property
@@ -165,7 +165,7 @@ class _Record:
         return release
 
     def against(self, pipeline: Callable[[Any], Any], data: Any, first: Ending) -> list[Finding]:
-        """What differs from the record when this input is given the recorded answers."""
+        """The differences from the record when this input is given the recorded answers."""
         findings: list[Finding] = []
         asked: dict[Lane, int] = {}
         number = {  # how findings name a call: its place among all recorded ones, lane after lane
@@ -302,7 +302,7 @@ def _distance(left: Any, right: Any, declared: Sensitivity) -> Fraction:
 
 
 def _records_apart(left: list[str], right: list[str], relation: str) -> int:
-    """How many records must be added, removed or exchanged to get from one table to the other."""
+    """The number of records that must be added, removed or exchanged to get from one table to the other."""
     a, b = Counter(left), Counter(right)
     alone = (a - b).total(), (b - a).total()
     return sum(alone) if relation == "add_remove" else max(alone) if alone[0] == alone[1] else sum(alone)

@@ -1,4 +1,4 @@
-"""What an audit may say: a lower bound with its confidence, `violated` or `not refuted`, and nothing kinder."""
+"""The results of audits: a lower bound with its confidence, `violated` or `not refuted`, and nothing kinder."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ ADD_REMOVE = Unit()
 
 
 class Result(Protocol):
-    """What a selection needs of a result: how strong it is, and a copy that states the level of the whole selection."""
+    """A result as a selection needs it: how strong it is, and a copy that states the level of the whole selection."""
 
     @property
     def strength(self) -> float:
@@ -64,7 +64,7 @@ class LowerBound:
         return replace(self, alpha=alpha, selection=selection)
 
     def verdict(self, claim: PrivacyLoss | float) -> Verdict:
-        """Whether a claimed price, or an epsilon at this delta, lies below the bound.
+        """True if a claimed price, or an epsilon at this delta, lies below the bound.
 
         A price must speak about the same neighbours as the runs did: `MixedUnits` otherwise.
         """

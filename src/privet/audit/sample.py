@@ -69,7 +69,7 @@ class Sample:
         return Sample(self.first[a:b], self.second[c:d], self, (start, stop))
 
     def count(self, event: Event) -> Counts:
-        """How often an event happened in each world."""
+        """The number of times that an event happened in each world."""
         happened = [np.asarray(event(outputs), dtype=bool) for outputs in (self.first, self.second)]
         if any(len(found) != len(mine) for found, mine in zip(happened, (self.first, self.second), strict=True)):
             raise InvalidParameter("an event must answer yes or no once for every output")
@@ -77,7 +77,7 @@ class Sample:
         return Counts(tp=tp, fp=fp, n=len(self.first), n_out=len(self.second))
 
     def overlaps(self, other: "Sample") -> bool:
-        """Whether some run may be in both: parts of equal wholes that meet, or arrays that share memory."""
+        """True if some run may be in both: parts of equal wholes that meet, or arrays that share memory."""
         mine, theirs = self._whole or self, other._whole or other
         if mine._digest == theirs._digest:
             return self._span[0] < other._span[1] and other._span[0] < self._span[1]

@@ -40,7 +40,7 @@ _CAUTION = 1e-3  # level of the intervals by which the measuring event is chosen
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What the scouting runs decided: everything that the tested runs are then held against.
+    """The decisions of the scouting runs: everything that the tested runs are then held against.
 
     `testing` is the number of runs of each world that are left to be tested, `scouted` how often the first event was seen.
     """
@@ -168,7 +168,7 @@ def unreadable(encoder: Encoder) -> InvalidParameter:
 
 
 def raised_alike(encoder: Encoder, columns: list[Columns]) -> bool:
-    """Whether every run of both worlds raised one and the same exception.
+    """True if every run of both worlds raised one and the same exception.
 
     >>> raised_alike(Encoder((), vocabulary={"raises TypeError": 0}), [{"form": np.zeros(2)}, {"form": np.zeros(2)}])
     True

@@ -118,7 +118,8 @@ class _Search:
                 yield tuple(row[:length]), others[turn % len(others)]
 
     def neighbours(self, places: Places) -> Iterator[Places]:
-        """What `group_size` changes can make of a list. Adding is the mirror image of removing; a group needs both."""
+        """The lists that `group_size` changes can make of one. Adding is the mirror image of removing; a group needs
+        both."""
         group = self.sensitivity.unit.group_size
         reached = {places}
         for _ in range(group):
@@ -137,7 +138,8 @@ class _Search:
                 yield from ((*places[:at], new, *places[at:]) for new in range(self.size))
 
     def excess(self, pair: tuple[Places, Places]) -> Fraction | float:
-        """How far the answers are apart beyond what was declared; squares for l2, so that nothing is rounded."""
+        """The distance between the answers beyond what was declared; squares for l2, so that nothing is
+        rounded."""
         declared = self.sensitivity.value
         return self._length(pair) - (declared * declared if self.sensitivity.norm == "l2" else declared)
 

@@ -1,4 +1,4 @@
-"""What a selection needs of a statistic: a quick look at many events, and one honest test."""
+"""The contract of statistics, as a selection needs it: a quick look at many events, and one honest test."""
 
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
@@ -15,7 +15,7 @@ class Statistic(ABC, Generic[R]):
 
     @abstractmethod
     def screen(self, tp: Array, fp: Array, n: int, n_out: int, alpha: float) -> Array:
-        """How promising each of many events looks; larger is better. For choosing only: it proves nothing."""
+        """The promise of each of many events; larger is better. For choosing only: it proves nothing."""
 
     @abstractmethod
     def test(self, counts: Counts, *, alpha: float) -> R:

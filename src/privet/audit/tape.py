@@ -65,12 +65,12 @@ class Replayed:
 
     @property
     def step(self) -> int:
-        """How many counts were taken, of a stream that counts."""
+        """The number of counts that were taken, of a stream that counts."""
         return sum(asked.way == "add" for asked in self._first.tape[: self._next])
 
     @property
     def asked(self) -> int:
-        """How many questions were asked here."""
+        """The number of questions that were asked here."""
         return self._next
 
     def __getattr__(self, name: str) -> Any:

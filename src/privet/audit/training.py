@@ -71,7 +71,7 @@ class TrainingAudit:
         return self.test.verdict
 
     def explain(self) -> str:
-        """What was looked at, and what so few runs cannot show."""
+        """Words on what was looked at, and on what so few runs cannot show."""
         how = (
             f"one canary in {self.trainings} trainings, scored against the threshold {self.threshold:.6g}"
             if self.threshold is not None
@@ -153,7 +153,7 @@ def training(
 
 
 class _Budget:
-    """How many runs and seconds may be spent, and the runs themselves, several at a time."""
+    """The runs and seconds that may be spent, and the runs themselves, several at a time."""
 
     def __init__(self, runs: int, seconds: float | None, jobs: int, progress: Progress | None) -> None:
         self.runs, self.jobs, self._progress = runs, jobs, progress

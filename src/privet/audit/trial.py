@@ -50,7 +50,7 @@ class Bets:
 
     @property
     def counts(self) -> Counts:
-        """How often the event was seen in the pairs that were bet on."""
+        """The number of times that the event was seen in the pairs that were bet on."""
         pairs = np.array(self.digits, dtype=int)
         return Counts(tp=int(np.sum(pairs // 2)), fp=int(np.sum(pairs % 2)), n=len(pairs))
 
@@ -63,7 +63,7 @@ class Bets:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """What was bet on, and the pairs as digits (2 a hit in the first world, 1 in the other)."""
+        """The event that was bet on, and the pairs as digits (2 a hit in the first world, 1 in the other)."""
         return {"epsilon": self.test.epsilon, "delta": self.test.delta, "pairs": "".join(self.digits)}
 
 
@@ -100,7 +100,7 @@ def affordable(crew: Crew, subject: Subject, pair: tuple[Any, Any], runs: int, s
 
 
 def told(total: int, progress: Progress | None) -> Callable[[int], None]:
-    """What is called with every few runs: tells whoever listens, and the caller's own function.
+    """The function that is called with every few runs: tells whoever listens, and the caller's own function.
 
     >>> told(4, lambda done, of: print(done, "of", of))(3)
     3 of 4

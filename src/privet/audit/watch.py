@@ -14,7 +14,7 @@ _DEEPEST = 12
 
 @dataclass(frozen=True, eq=False)
 class Ending:
-    """How a run ended, with everything that an observer could see."""
+    """The end of a run, with everything that an observer could see."""
 
     result: Any
     exception: str | None

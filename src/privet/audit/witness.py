@@ -15,7 +15,8 @@ Columns = dict[str, Array]
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """What was tested: two neighbouring inputs, an event, and in which world it is too likely. It can be run again.
+    """The evidence of a test: two neighbouring inputs, an event, and in which world it is too likely. It can be run
+    again.
 
     >>> from privet import audit, mechanisms
     >>> witness = audit.mechanism(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0), runs=2000).witness

@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _usage(error: Any) -> int:
-    """What cannot be parsed: how the command is called, and one line on what was wrong."""
+    """The answer to a line that cannot be parsed: how the command is called, and one line on what was wrong."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
         typer.echo(context.get_help(), nl=False)

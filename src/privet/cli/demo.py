@@ -52,7 +52,7 @@ def demo(
 
 @dataclass(frozen=True)
 class _Truth:
-    """What the demo may look at: its patients are public, yours are not."""
+    """The true answers of the demo: its patients are public, yours are not."""
 
     age: Any
     bmi: Any
@@ -115,7 +115,7 @@ def _mean(ledger: "Ledger", people: "Table") -> None:
 
 
 def _bar(answer: Any, name: str, row: int = 0) -> str:
-    """How far the truth may be, as it is said: +-15 (95%)."""
+    """The distance that the truth may have, as it is said: +-15 (95%)."""
     low, high = (float(end[row]) for end in answer.interval(name))
     value = float(answer[name][row])
     half = max(value - low, high - value)  # an interval of counts ends at 0

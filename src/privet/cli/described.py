@@ -1,4 +1,4 @@
-"""What the help says of every option: one word for what it takes, and an example. New commands get both by themselves."""
+"""The help of every option: one word for what it takes, and an example. New commands get both by themselves."""
 
 from pathlib import Path
 from types import UnionType

@@ -70,7 +70,7 @@ def show(
     json: o.JsonOption = False,
     plot: o.PlotOption = None,
 ) -> None:
-    """What is promised, spent and left, in numbers and in words; analysts, orphans, the last anchor."""
+    """Show what is promised, spent and left, in numbers and in words; analysts, orphans, the last anchor."""
     check_plot(plot)
     from rich.console import Console
 
@@ -217,7 +217,8 @@ def preview(
     part: Annotated[str | None, typer.Option(help="A part of a partition.")] = None,
     json: o.JsonOption = False,
 ) -> None:
-    """What a release would cost, what it would leave and which rules it would end. Pays nothing; exit code 3: refused."""
+    """Say what a release would cost, what it would leave and which rules it would end. Pays nothing; exit code 3:
+    refused."""
     ledger = open_ledger(url, read_only=True)
     asked = release if release.json_loss else replace(release, relation=release.relation or ledger.unit.relation)
     told = ledger.preview(asked.loss(), analyst=analyst, part=part, at=at)

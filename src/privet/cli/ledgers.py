@@ -1,5 +1,5 @@
-"""What the commands `privet ledger ...` share: their group, their options, and how they open a ledger, read a budget from
-options, print facts and write files that only their owner may read.
+"""The common ground of the commands `privet ledger ...`: their group, their options, and how they open a ledger, read a
+budget from options, print facts and write files that only their owner may read.
 """
 
 import os

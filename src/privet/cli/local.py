@@ -76,7 +76,8 @@ def estimate(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """What do the reports say? Shares of values or a mean, unbiased, with intervals; nothing is paid by reading reports."""
+    """Read what the reports say: shares of values or a mean, unbiased, with intervals; nothing is paid by reading
+    reports."""
     from privet import local
 
     agreed = local.from_json(_text(protocol))

@@ -45,7 +45,7 @@ def accountant_named(name: str, tol: float | None) -> "Accountant":
 
 @dataclass(frozen=True)
 class Release:
-    """What is released, on whom and how often, as typed: None where an option was not given.
+    """A release, on whom and how often, as typed: None where an option was not given.
 
     `parameters` are the options of the kind (`privet.cli.kinds`) that were given.
 
@@ -71,7 +71,7 @@ class Release:
         return cls(**{name: options[name] for name in own}, parameters=parameters)
 
     def given(self, option: str) -> Any:
-        """What was typed for an option, None if nothing was."""
+        """The text that was typed for an option, None if nothing was."""
         return self.parameters.get(option) if option not in vars(self) else getattr(self, option)
 
     def with_value(self, option: str, value: float) -> Self:

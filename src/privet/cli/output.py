@@ -1,4 +1,4 @@
-"""What commands print and draw. Everything that computes lies in `privet.report`."""
+"""Printing and drawing of commands. Everything that computes lies in `privet.report`."""
 
 import json
 import sys

@@ -43,7 +43,7 @@ def price(
     plot: o.PlotOption = None,
     picture: o.PictureOption = "profile",
 ) -> None:
-    """What does a release cost? No data is needed.
+    """Price a release. No data is needed.
 
     Prints the certified epsilon at a delta (or delta at an epsilon), how it was counted, and what it means for one
     person.

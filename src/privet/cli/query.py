@@ -36,7 +36,7 @@ _PAYING, _OUTPUT = "What it may cost, and who pays", "Output"
 
 
 class Promised(NamedTuple):
-    """What an answer may cost."""
+    """The price that an answer may have."""
 
     epsilon: float | None
     delta: float
@@ -248,7 +248,8 @@ def check(
     schema: Annotated[Path, typer.Option(help="What the columns may contain, and what a person is.", metavar="FILE")],
     json: o.JsonOption = False,
 ) -> None:
-    """What a schema makes of a table: lines left out, values missing, not read or moved. Exact: for its custodian alone."""
+    """Show what a schema makes of a table: lines left out, values missing, not read or moved. Exact: for its custodian
+    alone."""
     from dataclasses import asdict
 
     from privet.tables import exact_check

@@ -41,7 +41,7 @@ def plan(
         Path | None, typer.Option(help="Draw errors by the length of a range: .png, .svg or .pdf.", metavar="FILE")
     ] = None,
 ) -> None:
-    """What would it cost in error to answer every range? No data is needed and nothing is paid."""
+    """Plan the error of answers to every range. No data is needed and nothing is paid."""
     check_plot(plot)
     from privet.privacy import Unit
     from privet.workloads import AllRanges, Points, Prefix, RangeQueries

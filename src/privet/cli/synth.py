@@ -152,7 +152,7 @@ def _refuse_overwriting(written: tuple[Path | None, ...], given: tuple[str | Pat
 
 
 def _refuse_unwritable(out: Path | None, page: Path | None) -> None:
-    """What cannot be written is lost, and paid for: so this is seen before."""
+    """A refusal of what cannot be written, before it is paid for: it would be lost."""
     from privet.synth import check_table_file
 
     if out is not None:

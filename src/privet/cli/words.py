@@ -36,7 +36,7 @@ def in_words(message: str, typed: Sequence[str]) -> str:
 
 
 def usage_in_words(message: str, commands: Sequence[str] = ()) -> str:
-    """What a parser complains about, with what was probably meant; `commands` are those that there are.
+    """A parser's complaint in words, with what was probably meant; `commands` are those that there are.
 
     >>> usage_in_words("No such command 'pric'.", ["price", "ledger"])
     "No such command 'pric'. Did you mean price?"

@@ -24,8 +24,8 @@ class Encoded(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Encoding:
-    """How the columns of a schema become features: numbers are scaled to [-1, 1] by their bounds, yes and no become 1 and
-    0, and each category of a `Category` has a column of its own. `target` is the column that is predicted.
+    """The way from columns of a schema to features: numbers are scaled to [-1, 1] by their bounds, yes and no become 1
+    and 0, and each category of a `Category` has a column of its own. `target` is the column that is predicted.
 
     What does not fit the schema (a missing number, an unknown category) makes a number NaN, and a category a row of zeros.
     Numbers beyond their bounds are moved to these; those of an Int are rounded, halves up. Nothing is learned from the

@@ -1,4 +1,5 @@
-"""What theorems promise: bounds on the excess risk of private fits, with the lectures' constants and with exact noise."""
+"""Promises of theorems: bounds on the excess risk of private fits, with the lectures' constants and with exact
+noise."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -62,7 +62,7 @@ def add_sums(a: Sums, b: Sums) -> Sums:
 
 
 def minus_sums(a: Sums, b: Sums) -> Sums:
-    """How much `a` is above `b`, which is nowhere larger; what is infinite already does not grow.
+    """The excess of `a` over `b`, which is nowhere larger; what is infinite already does not grow.
 
     >>> minus_sums(((4, None),), ((1, None),))
     ((3, 0),)
@@ -115,7 +115,7 @@ _MOST_EPSILON = 1e6
 
 
 class Room(NamedTuple):
-    """How much of one loss still fits.
+    """The room for releases with one loss.
 
     >>> Room(6.0, 3.0).fits
     6.0
@@ -158,7 +158,7 @@ class Account(ABC):
         return known
 
     def price(self, loss: PrivacyLoss, at: float | None = None, spent: Sums | None = None) -> Sums:
-        """What one release adds to the sums: of several valid prices, one that keeps a rule going."""
+        """The amounts that one release adds to the sums: of several valid prices, one that keeps a rule going."""
         only = self._only.get((loss, at))
         if only is not None:  # on the path of every charge
             return only
@@ -195,7 +195,7 @@ class Account(ABC):
 
     @abstractmethod
     def room(self, sums: Sums, loss: PrivacyLoss | None, at: float | None = None) -> Room:
-        """How many releases with a loss still fit, and the largest pure one."""
+        """The number of releases with a loss that still fit, and the largest pure one."""
 
     def point(self, sums: Sums) -> tuple[float, float] | None:
         """An (epsilon, delta) that one more release may have: with more of either it would be refused. Of several, the one
@@ -211,7 +211,7 @@ class Account(ABC):
     @property
     @abstractmethod
     def theorem(self) -> str:
-        """What makes the rule valid."""
+        """The theorem that makes the rule valid."""
 
 
 class FilterAccount(Account):

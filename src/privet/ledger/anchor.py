@@ -22,7 +22,7 @@ Holds = Callable[[int], str | None]  # the hash that a ledger has at a seq
 
 @dataclass(frozen=True)
 class Anchor:
-    """What a ledger was at one moment: its id, the seq and hash of its head, the sums of its accounts.
+    """The state of a ledger at one moment: its id, the seq and hash of its head, the sums of its accounts.
 
     `every_reserve` says that the anchor followed every reservation before its release was drawn, so that nothing spent
     is newer than it. Without a signature it is worth what the place is worth where you keep it.
@@ -201,7 +201,7 @@ class AnchorFile:
         return json.dumps(facts, sort_keys=True)
 
     def log(self) -> list[tuple[str, int, str]]:
-        """What was anchored here, oldest first, as (ledger, seq, hash), since a backup was last adopted."""
+        """The anchors that were left here, oldest first, as (ledger, seq, hash), since a backup was last adopted."""
         try:
             lines = _log_of(Path(self.path)).read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
@@ -239,7 +239,7 @@ class AnchorFile:
 
 
 def _line_text(facts: Mapping[str, Any]) -> str:
-    """What is signed of a line of the log."""
+    """The text that is signed of a line of the log."""
     return "privet-anchor-line/1" + canonical({**facts, "seq": str(facts["seq"])})
 
 
@@ -274,7 +274,7 @@ def check_anchor(place: AnchorFile, holds: Holds, ledger: str, anchored: Mapping
 
 
 def describe_anchored(anchored: Mapping[str, Any]) -> str:
-    """What a chain says about its anchor.
+    """Words of a chain about its anchor.
 
     >>> describe_anchored({"key": None})
     'anchored in an unsigned file'
@@ -311,7 +311,7 @@ def public_key_of(path: str | os.PathLike[str]) -> str:
 
 
 def wanted_head(head: Any) -> tuple[str | None, int | None, str]:
-    """What a caller of `verify` expects: (ledger id, seq, hash), as far as it says."""
+    """The head that a caller of `verify` expects: (ledger id, seq, hash), as far as it says."""
     if isinstance(head, Anchor):
         head.check()
         return head.ledger, head.seq, head.hash

@@ -39,7 +39,8 @@ _NAMES = {cls: name for name, cls in _RULES.items()}
 @door
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent, in one of four currencies, and the rule (a theorem about adaptive choices) that stops in time.
+    """A promise that may be spent, in one of four currencies, and the rule (a theorem about adaptive choices) that
+    stops in time.
 
     - `Budget(1.0)`: pure epsilon. `Budget(3.0, 1e-6)`: (epsilon, delta), by basic, zCDP or GDP, whichever grants most.
     - `Budget(rho=0.1)`, `Budget(mu=0.5)`: zCDP and GDP statements; with `delta` the epsilon that follows is shown.
@@ -119,7 +120,7 @@ class Budget:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised, without the rule that keeps it.
+        """The promise, without the rule that keeps it.
 
         >>> Budget(rho=0.1, delta=1e-6).guarantee
         Guarantee(epsilon=None, delta=0.0, rho=0.1, mu=None)

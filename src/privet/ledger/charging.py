@@ -1,4 +1,4 @@
-"""What a request costs in every account it touches: priced, added up, granted or refused, from public facts alone."""
+"""The cost of a request in every account it touches: priced, added up, granted or refused, from public facts alone."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from privet.privacy import PrivacyLoss
 
 
 class Charge(NamedTuple):
-    """What a request adds to each scope, and the sums of every scope after it.
+    """The amounts that a request adds to each scope, and the sums of every scope after it.
 
     >>> Charge({}, {}).amounts
     {}

@@ -1,4 +1,4 @@
-"""What the custodian of a ledger does: rations, parts, caps and closing. Every act is an entry."""
+"""Acts of the custodian of a ledger: rations, parts, caps and closing. Every act is an entry."""
 
 import re
 from abc import ABC, abstractmethod

@@ -61,7 +61,7 @@ class Event:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the entry says, without sums and signatures."""
+        """The facts of the entry, without sums and signatures."""
         return {name: value for name, value in self._facts.items() if name not in _KEPT}
 
     @property
@@ -113,12 +113,12 @@ class Event:
 
     @property
     def sums(self) -> Sums:
-        """What the data set had spent after it, as whole amounts."""
+        """The spending of the data set after it, as whole amounts."""
         return read_sums(self._facts["sums"][DATASET])
 
     @property
     def costs(self) -> dict[str, float]:
-        """What the charge added to the data set's account, by rule and currency."""
+        """The amounts that the charge added to the data set's account, by rule and currency."""
         if self.kind != "reserve":
             return {}
         return dict(zip(self.currencies, _flat(read_sums(self.entry.charged[DATASET])), strict=True))

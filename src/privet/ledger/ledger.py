@@ -210,7 +210,7 @@ class Ledger(Spending, Custody, Shown):
         return None if entry is None else entry.hash.hex()
 
     def _check_anchor(self, policy: Policy) -> None:
-        """What was anchored is there; a ledger that says it is anchored is not used without."""
+        """A check that what was anchored is there; a ledger that says it is anchored is not used without."""
         if self._anchor is not None:
             check_anchor(self._anchor, self._holds, policy.ledger, None if self._read_only else policy.anchored)
         elif policy.anchored is not None and not self._read_only:
@@ -243,12 +243,12 @@ class Ledger(Spending, Custody, Shown):
 
     @property
     def spent(self) -> Standing:
-        """What the rule has summed up so far."""
+        """The sums of the rule so far."""
         return standing("spent", self._look(), self.caveat)
 
     @property
     def remaining(self) -> Standing:
-        """What is left, per rule and currency."""
+        """The rest of the budget, per rule and currency."""
         return standing("remaining", self._look(), self.caveat)
 
     @property
@@ -257,7 +257,7 @@ class Ledger(Spending, Custody, Shown):
         return self._store.caveat
 
     def accounts(self) -> dict[str, Standing]:
-        """What every account has spent: the data set, its groups, its analysts."""
+        """The spending of every account: the data set, its groups, its analysts."""
         return standings(self._look(), self._store.balances())
 
     @property
@@ -275,8 +275,9 @@ class Ledger(Spending, Custody, Shown):
         at: float | None = None,
         **promise: Unpack[Promise],
     ) -> Preview:
-        """What a request would cost: whether it would be granted, what would be left, how many such fit, which rules it
-        would end. Takes a loss, a mechanism, or a question with what it may cost: `epsilon=0.5`. Pays nothing.
+        """The cost of a request before it is made: whether it would be granted, what would be left, how many such fit,
+        which rules it would end. Takes a loss, a mechanism, or a question with what it may cost: `epsilon=0.5`. Pays
+        nothing.
         """
         if promise:
             loss, _ = made_for(loss, MISSING, dict(promise), self._unit_for(promise))
@@ -287,7 +288,8 @@ class Ledger(Spending, Custody, Shown):
 
     @door
     def total(self, *, delta: float) -> Bound:
-        """What all reservations cost together *if every parameter had been fixed in advance*, by the best accountant.
+        """The price of all reservations together *if every parameter had been fixed in advance*, by the best
+        accountant.
 
         **Guarantee:** valid for that case only. It informs; it never decides about the next release.
         """
@@ -299,7 +301,7 @@ class Ledger(Spending, Custody, Shown):
 
     @property
     def length(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return self._look().seq
 
     def history(self) -> list[Event]:

@@ -57,7 +57,7 @@ class Partition:
         return Part(self.name, part)
 
     def spread(self, unit: Unit) -> int:
-        """How many parts one unit of privacy can touch."""
+        """The number of parts that one unit of privacy can touch."""
         return min(len(self.parts), self.per_person * unit.group_size)
 
     def priced(self, loss: PrivacyLoss, unit: Unit) -> PrivacyLoss:

@@ -27,7 +27,7 @@ from privet.privacy import Unit
 
 @dataclass(frozen=True)
 class Terms:
-    """What the caller of `Ledger.open` said about the ledger.
+    """The terms that the caller of `Ledger.open` said about the ledger.
 
     >>> Terms(Budget(1.0)).zero
     ((0, 0),)
@@ -78,7 +78,7 @@ class Terms:
         }
 
     def check(self, policy: Policy) -> None:
-        """What was said about a ledger that exists is what it was begun with, or has become."""
+        """A check that what was said about a ledger that exists is what it was begun with, or has become."""
         budget = self.budget
         if budget is not None and policy.first is not None:
             budget = budget.like(policy.first)
@@ -233,7 +233,7 @@ def _empty(shown: str, timeout: float) -> bool:
 
 
 def nothing_at(url: str, timeout: float) -> bool:
-    """Whether an address can be reached and holds no ledger."""
+    """True if an address can be reached and holds no ledger."""
     try:
         connect(url, timeout=timeout, read_only=True).close()
     except LedgerError as problem:

@@ -1,4 +1,4 @@
-"""What the administrative entries say, folded into one value: budgets, analysts, groups, partitions, closing."""
+"""The administrative entries, folded into one value: budgets, analysts, groups, partitions, closing."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -126,7 +126,7 @@ class Policy:
         return scope, _filter_account(budget.filter, self.unit), True
 
     def part(self, part: object) -> Part | None:
-        """What a caller means by a part: a `Part`, a pair of names, or the name of a part that is unique."""
+        """The part that a caller means: a `Part`, a pair of names, or the name of a part that is unique."""
         if part is None:
             return None
         if isinstance(part, tuple) and len(part) == 2:
@@ -179,7 +179,8 @@ class Policy:
 
 
 def act_text(ledger: str, seq: int, prev: bytes, kind: str, facts: Mapping[str, Any]) -> str:
-    """What a custodian signs: the act, and its only place in the only chain. Sums and rules are recomputed by readers.
+    """The text that a custodian signs: the act, and its only place in the only chain. Sums and rules are recomputed by
+    readers.
 
     >>> act_text("id", 2, bytes(32), "close", {"reason": "ended", "sums": {}}).count("ended")
     1

@@ -18,7 +18,7 @@ MISSING: Any = _Missing()  # no data were given: None is a value like any other
 
 @runtime_checkable
 class Question(Protocol):
-    """What `ledger.release(question, epsilon=0.5)` takes: queries, estimators, synthesizers.
+    """A question that `ledger.release(question, epsilon=0.5)` takes: queries, estimators, synthesizers.
 
     `for_budget` makes the mechanism from public facts, for one of the promises (epsilon and delta, rho, or mu); `data` is
     what that mechanism is run on. Where `for_budget` also takes a `unit`, it is given the ledger's.
@@ -36,7 +36,8 @@ class Question(Protocol):
 
     @property
     def data(self) -> Any:
-        """What the mechanism is run on, as it is: nothing is computed from it before the charge is written."""
+        """The data that the mechanism is run on, as they are: nothing is computed from it before the charge is
+        written."""
 
     def for_budget(self, **promise: Any) -> "Mechanism[Any, Any]":
         """The mechanism that answers within the promise."""

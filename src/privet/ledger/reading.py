@@ -1,4 +1,4 @@
-"""What people read: what was spent and is left, what an entry means, what all entries add up to."""
+"""Words and figures for people: what was spent and is left, what an entry means, what all entries add up to."""
 
 import json
 import math
@@ -138,7 +138,7 @@ class Standing(Mapping[str, float], Shown):
         return self._account.room(self.sums, None).largest_pure
 
     def fits(self, loss: PrivacyLoss) -> float:
-        """How many more releases with this loss fit: a whole number, or infinity."""
+        """The number of further releases with this loss that fit: a whole number, or infinity."""
         return self._account.room(self.sums, loss).fits
 
     def to_dict(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _short(value: float, *, up: bool) -> str:
 
 @dataclass(frozen=True)
 class Preview(Shown):
-    """What a request would cost; nothing was paid.
+    """The cost of a request for which nothing was paid.
 
     `fits` counts how many such requests would still be granted, this one included. `ends` names the rules that hold now
     and would not afterwards: what they are kind to would no longer fit.
@@ -373,7 +373,7 @@ def standing(what: str, tip: "Tip", caveat: str | None = None) -> Standing:
 
 
 def standings(tip: "Tip", balances: Mapping[str, tuple[str, int]]) -> dict[str, Standing]:
-    """What every account has spent: the data set, then groups, then analysts. Without a budget of its own an account
+    """The standing of every account: the data set, then groups, then analysts. Without a budget of its own an account
     shows its share in the currencies of the data set's.
     """
     policy = tip.policy

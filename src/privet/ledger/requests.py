@@ -1,4 +1,4 @@
-"""What callers say, and the steps that answer them: pay, look, record.
+"""Requests of callers, and the steps that answer them: pay, look, record.
 
 The charge is committed before data is touched. An error, a crash or a cancelled run after that has been paid for. What
 was released is recorded before it is returned; the first record under a key wins.
@@ -105,8 +105,8 @@ _NOTHING = Asked("", None, None, None)
 
 
 def question_of(data: Any) -> Any:
-    """What data say in public words about the question that they are handed in for: of records of a table, which columns
-    of it. Data of every other kind say nothing, and are not looked at.
+    """The public words of data about the question that they are handed in for: of records of a table, which columns of
+    it. Data of every other kind say nothing, and are not looked at.
 
     >>> question_of([1, 2, 3]) is None
     True
@@ -116,8 +116,8 @@ def question_of(data: Any) -> Any:
 
 
 def _described(mechanism: Any, of: Any) -> list[Any]:
-    """What a mechanism is, without the delta that it is charged at: that changes its price, not its answer, and requests
-    that were written before there was such a field are the same requests.
+    """The description of a mechanism without the delta that it is charged at: that changes its price, not its answer,
+    and requests that were written before there was such a field are the same requests.
     """
     describe = getattr(mechanism, "to_dict", None)
     facts = describe() if callable(describe) else _unknown()
@@ -270,7 +270,7 @@ def stored_release(entry: Entry) -> "Release[Any]":
 
 
 def recorded(store: Store, reservation: Reservation) -> "Release[Any] | None":
-    """What a reservation has released already; one that this ledger never made pays for nothing."""
+    """The release of a reservation that was made already; one that this ledger never made pays for nothing."""
     paid = store.entry(reservation.seq)
     said = ("reserve", reservation.analyst or "", reservation.key, _text_of(reservation.loss))
     if paid is None or (paid.kind, paid.analyst, paid.key, paid.loss) != said:

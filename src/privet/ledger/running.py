@@ -106,7 +106,8 @@ def _attempt(mechanism: Any, data: Any, reservation: "Reservation", *, written: 
 
 
 def _stop_of(error: BaseException) -> type[BaseException] | None:
-    """What a person or an event loop asks for is obeyed; everything else is a failure of the mechanism."""
+    """The stop that a person or an event loop asks for, which is obeyed; everything else is a failure of the
+    mechanism."""
     for kind in (KeyboardInterrupt, CancelledError, SystemExit):
         if isinstance(error, kind):
             return kind
@@ -127,7 +128,7 @@ def payment_of(reservation: "Reservation") -> dict[str, Any] | None:
 
 
 def check_input(mechanism: Any, data: Any) -> None:
-    """What a mechanism cannot take by its type or shape is refused before anything is paid, without the data."""
+    """A refusal of what a mechanism cannot take by its type or shape, before anything is paid, without the data."""
     problem = problem_with(mechanism, data)
     del data
     if problem is not None:
@@ -177,7 +178,7 @@ class Within:
 
     @property
     def form(self) -> Any:
-        """What its outputs look like."""
+        """The form of its outputs."""
         return self.mechanism.form
 
     @property

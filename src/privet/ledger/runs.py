@@ -116,7 +116,7 @@ class Slice(Payer):
         return kept
 
     def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
-        """What `with slice:` does for every release inside it."""
+        """The payment by `with slice:` for every release inside it."""
         try:
             if value is not STREAM:
                 check_input(mechanism, value)
@@ -192,7 +192,7 @@ class Run:
 
     @property
     def position(self) -> int:
-        """How many slices of the list lie behind the mark."""
+        """The number of slices of the list that lie behind the mark."""
         with self.ledger._writing(durable=False) as session:
             return self._state(session).next
 
@@ -252,7 +252,7 @@ def refuse_restored(policy: Policy, last: Entry) -> None:
 
 
 def check_paid(run: Run, seq: int, kind: str) -> None:
-    """What is recorded was paid for by an entry of this run."""
+    """A check that what is recorded was paid for by an entry of this run."""
     entry = run.ledger._store.entry(seq)
     if entry is None or (entry.kind, entry.analyst, entry.key) != (kind, run.analyst or "", run.key):
         raise LedgerError("this run is not in the ledger; nothing is recorded")

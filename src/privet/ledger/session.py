@@ -25,7 +25,7 @@ SOFTWARE = f"privet {import_module('privet').__version__}"
 
 
 class Tip(NamedTuple):
-    """What a handle remembers of a head it has read: trusted again only while the head's hash is the same.
+    """A handle's memory of a head it has read: trusted again only while the head's hash is the same.
 
     >>> Tip(b"", None, (), "[]").policy is None
     True
@@ -112,7 +112,7 @@ def _prices_text(amounts: tuple[tuple[str, Sums], ...]) -> str:
 
 
 class Said(NamedTuple):
-    """What the body of a reservation says besides its sums and time.
+    """The words of the body of a reservation besides its sums and time.
 
     >>> Said("visits", 1, None, None, None).purpose is None
     True
@@ -173,7 +173,7 @@ class Session:
 
     @property
     def tip(self) -> Tip | None:
-        """What to remember once the transaction is committed."""
+        """The tip to remember once the transaction is committed."""
         return None if self.head is None else Tip(self.head.hash, self.policy, self.spent, self._text, self.head.seq)
 
     def sums(self, scope: str) -> Sums | None:

@@ -1,4 +1,4 @@
-"""What a ledger pays for: reserve, release, record; and what `with ledger:` does for every release inside it."""
+"""Payment by a ledger: reserve, release, record; and what `with ledger:` does for every release inside it."""
 
 import contextlib
 import hashlib
@@ -253,7 +253,8 @@ class Spending(Payer):
         return replace(kept, value=unpack(loaded(self._store, kept.value, seq)))
 
     def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
-        """What `with ledger:` does for every release inside it: pay, draw, record. Parts of a whole are paid with it.
+        """The payment by `with ledger:` for every release inside it: pay, draw, record. Parts of a whole are paid with
+        it.
 
         >>> import privet as pv
         >>> with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)) as ledger:

@@ -1,4 +1,4 @@
-"""What a store must do: four verbs under one lock, and reading."""
+"""The contract of stores: four verbs under one lock, and reading."""
 
 import threading
 import time
@@ -75,7 +75,7 @@ class Reader(ABC):
 
     @abstractmethod
     def damage(self) -> str | None:
-        """What is physically wrong with the store, in words, or None."""
+        """The physical damage of the store, in words, or None."""
 
 
 class Store(Reader):
@@ -93,7 +93,7 @@ class Store(Reader):
 
     @property
     def caveat(self) -> str | None:
-        """What whoever reads the sums must know about the place that they were read from; mostly nothing."""
+        """A warning to whoever reads the sums about the place that they were read from; mostly nothing."""
         return None
 
     @abstractmethod

@@ -18,7 +18,7 @@ _NAMED = '"outside": {'
 
 
 def outside_of(entry: Entry) -> Outside | None:
-    """What a release names, where its value lies outside of the entry; the value itself is not read.
+    """The name in a release whose value lies outside of the entry; the value itself is not read.
 
     >>> import privet as pv
     >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))

@@ -298,7 +298,7 @@ class Auditor:
 
 
 def _read_head(head: str) -> dict[str, Any]:
-    """What a body says before its sums; nothing where that is no object by itself, or says them twice."""
+    """The words of a body before its sums; nothing where that is no object by itself, or says them twice."""
     try:
         facts = json.loads(head + "}")
     except (ValueError, RecursionError):

@@ -56,7 +56,7 @@ class AllQuestions:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What one person spends."""
+        """The price that one person pays."""
         return Composed([protocol.loss for protocol in self.protocols.values()])
 
     def privatize(self, answers: Any, *, source: Source = None) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class AllQuestions:
         return {name: State(protocol) for name, protocol in self.protocols.items()}
 
     def estimate(self, reports: Mapping[str, Any], **how: Any) -> dict[str, Estimate]:
-        """What reports or states say about each question."""
+        """The estimates of reports or states for each question."""
         return {name: each.estimate(reports[name], **how) for name, each in self.protocols.items()}
 
 
@@ -98,7 +98,7 @@ class OneQuestion:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What one person spends."""
+        """The price that one person pays."""
         return Parallel([protocol.loss for protocol in self.protocols.values()], fixed_blocks=True)
 
     def drawn(self, people: int, *, source: Source = None) -> Array:
@@ -120,5 +120,5 @@ class OneQuestion:
         return {name: State(protocol) for name, protocol in self.protocols.items()}
 
     def estimate(self, reports: Mapping[str, Any], **how: Any) -> dict[str, Estimate]:
-        """What reports or states say about each question, from the people who were asked."""
+        """The estimates of reports or states for each question, from the people who were asked."""
         return {name: each.estimate(reports[name], **how) for name, each in self.protocols.items()}

@@ -1,4 +1,4 @@
-"""What a channel costs: the exact epsilon and delta of a finite table of report laws."""
+"""Prices of channels: the exact epsilon and delta of a finite table of report laws."""
 
 import math
 from fractions import Fraction

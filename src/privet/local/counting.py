@@ -119,7 +119,7 @@ def _whole(row: Any) -> tuple[int, ...]:
 
 
 def _outputs(protocol: Protocol) -> int:
-    """How many values a report that is one number may have."""
+    """The number of values that a report that is one number may have."""
     return len(protocol.outcomes()) if isinstance(protocol, NumberProtocol) else prod(protocol.table_shape(None))
 
 

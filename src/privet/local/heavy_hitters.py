@@ -63,12 +63,12 @@ class PrefixSearch:
         return tuple(sorted({self.bits, *range(self.start, self.bits, self.step)}))
 
     def protocol(self, length: int) -> OLH:
-        """What a round runs: one of 2^length prefixes."""
+        """The protocol of a round: one of 2^length prefixes."""
         return OLH(k=2**length, epsilon=self.epsilon)
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What one person spends: one report."""
+        """The price that one person pays: one report."""
         return Parallel([self.protocol(length).loss for length in self.lengths], fixed_blocks=True)
 
     def privatize(self, values: Any, *, source: Source = None) -> list[Array]:

@@ -41,7 +41,7 @@ class Memo:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What this client has spent: one report for each period."""
+        """The price that this client has paid: one report for each period."""
         price: PrivacyLoss = self.protocol.loss  # type: ignore[attr-defined]  # a protocol is a mechanism
         return Repeated(price, len(self._sent))
 

@@ -87,7 +87,8 @@ def best(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) ->
 def required_n(
     protocol: FrequencyProtocol, *, radius: float, confidence: float = 0.95, share: float | None = None
 ) -> int:
-    """How many people make the interval of a share at most `radius` wide on each side, at the share given or the worst.
+    """The number of people that make the interval of a share at most `radius` wide on each side, at the share given or
+    the worst.
 
     **Error:** the normal law of the score interval; that of the exact law is wider where counts are small.
 

@@ -20,7 +20,7 @@ _PAYLOAD = "the payload does not consist of whole reports of this protocol"
 
 
 class Protocol(ABC):
-    """What clients and a server agree on: a mechanism on one person's value, and what is done with many reports.
+    """An agreement between clients and a server: a mechanism on one person's value, and what is done with many reports.
 
     A member is a registered, frozen mechanism as well (`class FrequencyProtocol(Mechanism, Protocol)`): it has a price,
     laws, audits and JSON. One report is `report_shape` unsigned numbers of `widths` bits each, or one number where the
@@ -73,13 +73,13 @@ class Protocol(ABC):
         """The counts of valid reports: whole numbers, so that states merge exactly and in any order."""
 
     def fits(self, table: Array, n: int) -> bool:
-        """Whether these can be the counts of n reports, none of them negative: where each report is counted once, they add
-        up to n; else no count exceeds it. A member that knows more says so."""
+        """True if these can be the counts of n reports, none of them negative: where each report is counted once, they
+        add up to n; else no count exceeds it. A member that knows more says so."""
         return whole_sum(table) == n if self.coding == "value" else int(table.max(initial=0)) <= n
 
     @abstractmethod
     def estimate(self, reports: Any, **how: Any) -> Estimate:
-        """What reports, or a state, say about the people who sent them."""
+        """The estimate of reports, or of a state, about the people who sent them."""
 
     # --- what comes with it ------------------------------------------------------------------------------------------
 

@@ -182,7 +182,8 @@ class RAPPOR(FrequencyProtocol):
         return whole_sum(table[:, 0]) == n and bool((table[:, 1:] <= table[:, :1]).all())
 
     def supports(self, state: State, candidates: Array | None) -> Array:
-        """How often all bits of a value's filter stand together cannot be told from sums: the bits of it, on average."""
+        """The bits of a value's filter, on average: how often all of them stand together cannot be told
+        from sums."""
         chosen = self.bloom if candidates is None else self.bloom[:, candidates.astype(np.int64)]
         return np.einsum("cvb,cb->v", chosen, state.table[:, 1:]) // self.hashes
 

@@ -1,4 +1,4 @@
-"""What a server keeps of the reports it has seen: whole counts, mergeable in any order."""
+"""The state of a server after the reports it has seen: whole counts, mergeable in any order."""
 
 from json import dumps, loads
 from math import prod

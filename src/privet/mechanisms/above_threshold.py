@@ -223,7 +223,8 @@ class AboveThreshold(Mechanism[Any, Any]):
         return noise.discrete_laplace(scale=self._in_steps(scale), size=size, source=source)
 
     def error(self, confidence: float = 0.95, *, queries: int = 1) -> ErrorBar:
-        """How far from the threshold a query may lie and still be answered wrongly, for `queries` answers at once."""
+        """The distance from the threshold at which a query may lie and still be answered wrongly, for `queries` answers
+        at once."""
         k, beta = count("queries", queries, 1), 1.0 - open_fraction("confidence", confidence)
         radius = self.threshold_scale * math.log(2.0 / beta) + self.query_scale * math.log(2.0 * k / beta)
         return ErrorBar(radius + 3.0 * self.step, confidence, f"threshold of {k} answers", around=False)
@@ -267,16 +268,16 @@ class ThresholdStream:
 
     @property
     def remaining(self) -> int:
-        """How many positive answers are left."""
+        """The number of positive answers that are left."""
         return self._left
 
     @property
     def insecure(self) -> bool:
-        """Whether the noise comes from a seeded stream and protects nobody: its answers say so too."""
+        """True if the noise comes from a seeded stream and protects nobody: its answers say so too."""
         return self._source is not None and bool(getattr(self._source, "insecure", True))
 
     def ask(self, value: float) -> "bool | InsecureAnswer":
-        """Whether the query with this exact value lies above the threshold, up to the noise."""
+        """True if the query with this exact value lies above the threshold, up to the noise."""
         over = self._compare(value)[0] >= 0
         return InsecureAnswer(over) if self.insecure else over
 

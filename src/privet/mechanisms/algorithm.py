@@ -56,7 +56,7 @@ class Algorithm(Mechanism[In, Out]):
 
     @property
     def form(self) -> Form:
-        """What outputs look like. Declare it: until then a ledger learns only after paying what it cannot store."""
+        """The form of outputs. Declare it: until then a ledger learns only after paying what it cannot store."""
         return Anything()
 
     def _prepare(self, value: In) -> Any:

@@ -14,7 +14,7 @@ from privet.privacy import Composed, PrivacyLoss, Repeated
 
 
 def composed(losses: Sequence[PrivacyLoss]) -> PrivacyLoss:
-    """What a list of losses costs together. Equal neighbours are counted first: there may be a million of them.
+    """The price of a list of losses together. Equal neighbours are counted first: there may be a million of them.
 
     >>> from privet.privacy import PureLoss
     >>> composed((PureLoss(0.25), PureLoss(0.25))).pure()
@@ -63,7 +63,7 @@ class BlockAlgorithm(Algorithm[In, Out]):
     @property
     @abstractmethod
     def blocks(self) -> tuple[PrivacyLoss, ...]:
-        """What each block costs, in order: public, and at least one."""
+        """The price of each block, in order: public, and at least one."""
 
     @abstractmethod
     def _first(self) -> Any:
@@ -75,11 +75,11 @@ class BlockAlgorithm(Algorithm[In, Out]):
 
     @abstractmethod
     def _result(self, state: Any) -> Out:
-        """What comes out after the last block, from the state alone."""
+        """The result after the last block, from the state alone."""
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What all blocks cost together."""
+        """The price of all blocks together."""
         return composed(self.blocks)
 
     @final
@@ -120,7 +120,7 @@ class Block(Algorithm[Any, Any]):
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What this block costs."""
+        """The price of this block."""
         return self.whole.blocks[self.index]
 
     def _admit(self, value: Any) -> None:

@@ -89,8 +89,8 @@ class BoundedSum(RecordMechanism):
 
 
 def _moves(bounds: tuple[float, float], unit: Unit, *, several: bool) -> Fraction:
-    """How far one record moves the sum. Who has several may be exchanged for somebody with none (they need not be
-    exchanged one for one), so that a record may also come or go."""
+    """The distance by which one record moves the sum. Who has several may be exchanged for somebody with none (they
+    need not be exchanged one for one), so that a record may also come or go."""
     grid, lowest, highest = _public(bounds)
     steps = highest - lowest if unit.relation == "replace" else 0
     if several or unit.relation != "replace":

@@ -171,7 +171,7 @@ class BoundedVariance(RecordMechanism):
         return [1.0, far], [1.0, 2.0 * far, max(0.5 - least + far * far, most - 0.5 - near * near)]
 
     def _reach(self, weights: list[float], tail: float) -> float:
-        """How far the weighted sum of the noises goes, and the rounding of each to its grid."""
+        """The range of the weighted sum of the noises, and the rounding of each to its grid."""
         return self.noise._combined_quantile(weights, tail) + self.noise.step * sum(weights)
 
     @classmethod
@@ -183,7 +183,7 @@ class BoundedVariance(RecordMechanism):
 
 
 def _shift(norm: Norm, unit: Unit) -> Fraction:
-    """How far one record moves the vector behind the three numbers."""
+    """The distance by which one record moves the vector behind the three numbers."""
     if unit.relation == "replace":
         return Fraction(9 if norm == "l1" else 8, 4) + _SLACK
     return Fraction(1) if norm == "l1" else Fraction(3, 2)

@@ -1,4 +1,4 @@
-"""How many records satisfy a condition."""
+"""The count of records that satisfy a condition."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

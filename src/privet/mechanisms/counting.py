@@ -1,4 +1,5 @@
-"""What counts share: integer noise, or Gaussian noise rounded to integers where a delta makes that smaller."""
+"""The common ground of counts: integer noise, or Gaussian noise rounded to integers where a delta makes that
+smaller."""
 
 import math
 from dataclasses import dataclass, field

@@ -108,7 +108,7 @@ class ErrorBar(Shown):
             ) from None
 
     def _reach(self, column: str | None, bias: bool) -> tuple[Any, Any]:
-        """How far down and up, of one column or of the value."""
+        """The distances down and up, of one column or of the value."""
 
         def of(extent: Extent) -> Any:
             return extent.get(column) if isinstance(extent, Mapping) else extent

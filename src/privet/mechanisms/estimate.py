@@ -1,4 +1,4 @@
-"""What a server makes of many reports: an estimate, its unbiased raw form, variances and intervals."""
+"""Estimates from many reports: the number itself, its unbiased raw form, variances and intervals."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the collected reports say, with its error bar (noise of the reports alone).
+    """The estimate from collected reports, with its error bar (noise of the reports alone).
 
     `raw` is the unbiased estimate, never clipped; `value` is the same unless it was made consistent (shares that are
     not negative and add up to 1). `variance` is that of `raw`, of the noise alone. `interval` holds both ends, and is None

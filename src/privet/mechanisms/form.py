@@ -15,7 +15,7 @@ _PLAIN = {str, int, float, bool, type(None)}
 
 
 class Form(ABC):
-    """What outputs look like. A mechanism declares it as `form`; laws hold that outputs have it.
+    """The form of outputs. A mechanism declares it as `form`; laws hold that outputs have it.
 
     >>> Numbers().refusal() is None, Numbers().holds(3.5), Numbers().holds("text")
     (True, True, False)

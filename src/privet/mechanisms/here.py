@@ -49,7 +49,7 @@ class Watch:
 @final
 @dataclass(frozen=True, slots=True)
 class Here:
-    """What is true where some code runs. It holds for the process in which it was said."""
+    """Facts that are true where some code runs. It holds for the process in which it was said."""
 
     process: int = 0
     paying: tuple[Paying, ...] = ()  # the last one decides
@@ -114,7 +114,7 @@ def carry(work: Callable[P, T]) -> "Carried[P, T]":
 
 @final
 class Carried(Generic[P, T]):
-    """What `carry` returns."""
+    """The function that `carry` returns."""
 
     def __init__(self, work: Callable[P, T]) -> None:
         known, self._context, self._left = here(), copy_context(), [work]

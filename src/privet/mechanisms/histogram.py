@@ -1,4 +1,4 @@
-"""How many records fall into each of some public bins or labels."""
+"""The counts of records that fall into each of some public bins or labels."""
 
 import math
 from collections.abc import Iterable, Sequence

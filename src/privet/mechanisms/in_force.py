@@ -95,7 +95,7 @@ def _mark(process: int) -> str:
 
 
 def _others() -> list[str]:
-    """What the environment names besides the mark of this process."""
+    """The names in the environment besides the mark of this process."""
     names = os.environ.get(_NAMES, "").split(os.pathsep)
     return [name for name in names if name and name != _mark(os.getpid())]
 
@@ -116,7 +116,7 @@ def _made(mark: str) -> int:
 
 
 def _is_held(mark: str) -> bool:
-    """Whether the process that made a mark still holds it. What cannot be found out counts as held."""
+    """True if the process that made a mark still holds it. What cannot be found out counts as held."""
     try:
         file = os.open(mark, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):

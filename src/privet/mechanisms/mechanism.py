@@ -144,7 +144,7 @@ class Mechanism(ABC, Generic[In, Out]):
 
     @property
     def form(self) -> Form:
-        """What outputs look like: a ledger refuses what it could not store before anything is paid."""
+        """The form of outputs: a ledger refuses what it could not store before anything is paid."""
         return Numbers()
 
     @abstractmethod
@@ -157,7 +157,7 @@ class Mechanism(ABC, Generic[In, Out]):
 
     @abstractmethod
     def error(self, confidence: float = 0.95) -> ErrorBar | None:
-        """How far a release may be from the exact answer, from public parameters alone."""
+        """The distance that a release may have from the exact answer, from public parameters alone."""
 
     @classmethod
     @abstractmethod
@@ -224,8 +224,8 @@ class Mechanism(ABC, Generic[In, Out]):
 
     @final
     def _read(self, reading: Callable[[In], T], value: In, *, shown: bool = False) -> T:
-        """What `reading` makes of the input. Code of a container runs then (a generator's, another library's), and its
-        exceptions may quote what it holds: they end here, with nothing left of them. `shown` lets them through: for
+        """The result of `reading` on the input. Code of a container runs then (a generator's, another library's), and
+        its exceptions may quote what it holds: they end here, with nothing left of them. `shown` lets them through: for
         made-up data, whose author looks for a mistake.
         """
         if shown:

@@ -115,7 +115,7 @@ class NoisyMaxGap(SelectionMechanism):
         return first, noisy[rows, first] - noisy[rows, second] - (first < second)
 
     def error(self, confidence: float = 0.95, *, candidates: int | None = None, optimal: int = 1) -> ErrorBar:
-        """How far the gap may lie from the true lead: all noises within `radius` / 2 of zero at once."""
+        """The distance that the gap may have from the true lead: all noises within `radius` / 2 of zero at once."""
         total = max(2, self._total(candidates))
         tail = -math.expm1(math.log(open_fraction("confidence", confidence)) / total)
         return ErrorBar(2.0 * (self.scale * math.log(1.0 / tail) + 2.0 * self.step), confidence, "gap")

@@ -31,7 +31,7 @@ _LATER = "it would run after the task has ended, where nobody pays; make a list,
 
 
 class Payer(ABC):
-    """What can stand in a `with` statement and pay for every release inside: a ledger, a slice of a run.
+    """A payer, which can stand in a `with` statement and pay for every release inside: a ledger, a slice of a run.
 
     >>> class Free(Payer):
     ...     def pay_for(self, mechanism, value, run, source=None):

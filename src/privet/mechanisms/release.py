@@ -1,4 +1,4 @@
-"""What leaves a mechanism: a protected value, its price, its error bar and where it came from."""
+"""The output of a mechanism: a protected value, its price, its error bar and where it came from."""
 
 import json
 import math
@@ -72,7 +72,7 @@ class Release(Amount, Generic[Out]):
 
     @property
     def epsilon(self) -> float:
-        """What the release cost, as an epsilon. A loss without one has an epsilon at a delta only:
+        """The price of the release as an epsilon. A loss without one has an epsilon at a delta only:
         `accounting.epsilon(release, delta=1e-6)`.
         """
         pure = self.loss.pure()

@@ -1,4 +1,4 @@
-"""How many records there are."""
+"""The number of records."""
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass

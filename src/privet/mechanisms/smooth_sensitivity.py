@@ -194,7 +194,7 @@ def _smooth_sensitivity(padded: Array, middle: int, beta: float) -> float:
 
 
 def _covers(epsilon: float, delta: float, share: float, beta: float) -> bool:
-    """Whether noise of scale S/share with beta-smooth S is (epsilon, delta)-DP, the rounding of S included."""
+    """True if noise of scale S/share with beta-smooth S is (epsilon, delta)-DP, the rounding of S included."""
     moved, dilated = share * (1.0 + _SLACK), beta + _SLACK
     if dilated >= ROOMY_EXPONENT:  # no epsilon below that covers it, and its exponential is no float
         return False

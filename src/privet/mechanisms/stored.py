@@ -286,7 +286,7 @@ def size_of(value: Any) -> int:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in a few public words.
+    """The kind of a value, in a few public words.
 
     >>> kind_of(np.zeros((2, 3), dtype=np.float32)), kind_of({"a": 1})
     ('float32 array (2, 3)', 'mapping of 1')
@@ -353,7 +353,7 @@ class Outside(NamedTuple):
 
     @staticmethod
     def of(value: Any, raw: bytes) -> "Outside":
-        """What stands for these bytes."""
+        """The mark that stands for these bytes."""
         return Outside(kind_of(value), len(raw), hashlib.sha256(raw).hexdigest())
 
     def holds(self, raw: Any) -> bool:

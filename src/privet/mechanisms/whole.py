@@ -1,4 +1,4 @@
-"""What goes on inside a whole algorithm: parts that are priced together, and whether their noise protects."""
+"""The inside of a whole algorithm: parts that are priced together, and whether their noise protects."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -201,7 +201,7 @@ class _Pairs:
             self.floats[row] = self._values(np.array([units]))[0]
 
     def _inside(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether S < 1: in doubles, unless S is too near to 1."""
+        """True if S < 1: in doubles, unless S is too near to 1."""
         s = np.sum(((self._words[rows] + 0.5) * TO_UNIT) ** 2, axis=1)
         inside: NDArray[np.bool_] = s < 1.0
         for place in np.flatnonzero(np.abs(s - 1.0) <= 2.0**-48).tolist():

@@ -35,7 +35,8 @@ def draw(
     *,
     given: tuple[Any, ...] = (),
 ) -> Draws:
-    """What `size` asks for: `one(stream, *given)` draws a plain number, `sample(stream, count, *given)` an array.
+    """The draws that `size` asks for: `one(stream, *given)` draws a plain number, `sample(stream, count, *given)` an
+    array.
 
     >>> from privet.noise import Seeded
     >>> from privet.noise.entropy import Stream

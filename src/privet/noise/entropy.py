@@ -58,7 +58,7 @@ class Stream(ABC):
         """`count` fresh bytes, at most eight times `_RUN`."""
 
     def _fresh(self) -> bool:
-        """Whether what is buffered may still be used (it may not in the child of a fork). Asked before every word."""
+        """True if what is buffered may still be used (it may not in the child of a fork). Asked before every word."""
         return True
 
     def words(self, count: int) -> Words:
@@ -162,7 +162,7 @@ def _no_copy() -> InvalidParameter:
 
 
 class Source(ABC):
-    """What a sampler draws from: `Secure` or `Seeded`."""
+    """The source of a sampler's bits: `Secure` or `Seeded`."""
 
     insecure: ClassVar[bool] = True  # a source that does not say that it is secure is not
 

@@ -95,7 +95,7 @@ def one_geometric(stream: Stream, t: Fraction) -> int:
 
 
 def _shift(t: Fraction) -> int:
-    """How many low bits to draw apart, so that the rest has a scale in [32, 64); none for small scales."""
+    """The number of low bits to draw separately, so that the rest has a scale in [32, 64); none for small scales."""
     return max((int(t) // (TABLE_SCALE // 2)).bit_length() - 1, 0)
 
 

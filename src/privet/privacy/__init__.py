@@ -1,4 +1,4 @@
-"""What things cost: frozen prices, their combinators, divergences and the JSON form. No data, no randomness."""
+"""Privacy losses: frozen prices, their combinators, divergences and the JSON form. No data, no randomness."""
 
 from privet._face import face
 from privet.privacy import divergences as divergences

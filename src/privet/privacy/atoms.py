@@ -63,8 +63,8 @@ def sum_of_atoms(variables: list[tuple[LossVariable, int]], most: int) -> Atomic
 
 
 def blur_of(variable: LossVariable) -> float:
-    """How far the listed losses of a variable may be off, beside their rounding: what is made of one on a sample, or
-    mirrored, is off by no more.
+    """The distance by which the listed losses of a variable may be off, beside their rounding: what is made of one on a
+    sample, or mirrored, is off by no more.
 
     >>> from privet import privacy
     >>> blur_of(privacy.FinitePairLoss(("1/2", "1/2"), ("1/3", "2/3")).variable("add"))

@@ -27,7 +27,8 @@ _MOST_ATOMS = 20_000
 
 
 class Total(PrivacyLoss):
-    """What `Composed` and `Repeated` share: every answer is derived from the flat list of parts with their counts.
+    """The common ground of `Composed` and `Repeated`: every answer is derived from the flat list of parts with their
+    counts.
 
     >>> from privet import privacy
     >>> issubclass(privacy.Composed, Total)

@@ -134,7 +134,7 @@ def push_forward(p: Distribution, channel: Channel) -> tuple[float | Fraction, .
 
 
 def is_approximate_dp(p: Distribution, q: Distribution, epsilon: float, delta: Number) -> bool:
-    """Whether P(S) <= e^epsilon Q(S) + delta and Q(S) <= e^epsilon P(S) + delta for every event S.
+    """True if P(S) <= e^epsilon Q(S) + delta and Q(S) <= e^epsilon P(S) + delta for every event S.
 
     A statement about events, not about outcomes one by one.
 
@@ -215,7 +215,7 @@ def _rows(channel: object) -> list[tuple[float | Fraction, ...]]:
 
 
 def _exact(*rows: Sequence[float | Fraction]) -> bool:
-    """Whether no float is among them: only then is arithmetic without rounding."""
+    """True if no float is among them: only then is arithmetic without rounding."""
     return all(isinstance(item, Fraction) for row in rows for item in row)
 
 

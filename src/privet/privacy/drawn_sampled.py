@@ -105,7 +105,7 @@ class WithReplacementSampled(PrivacyLoss):
 
     @kept_property
     def _spliced(self) -> LossVariable:
-        """How often the record was drawn is told, given that it was."""
+        """The number of draws of the record, given that it was drawn."""
         closed = self.of.grouped(2) is not None
         times, weights = binomial_mixture(self.m, 1.0 / self.n, 1.0)
         drawn = [(round(j), w / self.p) for j, w in zip(times, weights, strict=True) if j > 0.0]

@@ -40,7 +40,7 @@ class Promise(TypedDict, total=False):
 @door
 @dataclass(frozen=True)
 class Guarantee(Shown):
-    """What must be kept: epsilon (with or without delta), rho (zCDP) or mu (GDP); exactly one of the three.
+    """A promise that must be kept: epsilon (with or without delta), rho (zCDP) or mu (GDP); exactly one of the three.
 
     >>> from privet.privacy import GaussianLoss
     >>> Guarantee(rho=0.5).covers(GaussianLoss(1.0)), Guarantee(rho=0.5).covers(GaussianLoss(0.9))
@@ -88,7 +88,7 @@ class Guarantee(Shown):
         return cls(**{name: options.pop(name) for name in Promise.__annotations__ if name in options})
 
     def covers(self, loss: PrivacyLoss) -> bool:
-        """Whether a single release at this price stays within the guarantee."""
+        """True if a single release at this price stays within the guarantee."""
         if self.rho is not None:
             return loss.zcdp().rho <= self.rho and loss.zcdp()[1] == 0.0
         if self.mu is not None:
@@ -161,7 +161,7 @@ class Guarantee(Shown):
         return Guarantee(mu=_SHARED / analytic_noise_multiplier(self.epsilon, self.delta))
 
     def for_each_of(self, size: int) -> "Guarantee":
-        """What one record may cost so that a group of `size` of them keeps this guarantee.
+        """The guarantee that one record may cost so that a group of `size` of them keeps this guarantee.
 
         **Reference:** Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016, proposition 1.9; Dong, Roth & Su 2022,
         theorem 2.14.
@@ -182,7 +182,7 @@ class Guarantee(Shown):
         return Guarantee(epsilon, _held(self.delta * share * _SHARED))
 
     def rest(self, *spent: PrivacyLoss) -> "Guarantee":
-        """What is left beside parts of these prices: of epsilon, of rho, or of mu; with a delta as mu, the largest whose
+        """The rest beside parts of these prices: of epsilon, of rho, or of mu; with a delta as mu, the largest whose
         normal noise beside them keeps this guarantee (exactly, not by adding up epsilons).
 
         >>> from privet.privacy import PureLoss

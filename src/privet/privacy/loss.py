@@ -42,7 +42,8 @@ class ZcdpBound(NamedTuple):
 
 
 class Blanket(NamedTuple):
-    """What reports of others hide, at several epsilons >= 0: a law larger in convex order than (K_x - gamma K_x')/b.
+    """The cover that reports of others give, at several epsilons >= 0: a law larger in convex order than (K_x - gamma
+    K_x')/b.
 
     b is the least probability of an output over all inputs, gamma = e^epsilon and e0 the largest ratio of two inputs. The
     law has the value e0 - gamma with probability `plus`, 1 - gamma e0 with `minus`, 1 - gamma with `level`, else 0.
@@ -162,7 +163,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         return self.grouped(2 * size)
 
     def blanket(self, epsilons: Array) -> Blanket:
-        """How a report with this price hides among shuffled ones of the same randomiser, at epsilons in [0, pure()).
+        """The cover of a report with this price among shuffled ones of the same randomiser, at epsilons in [0, pure()).
 
         Default, from the pure statement and the profile: three values, of which the mean, the ends and the mean of the
         positive part are known. Where the profile is that of all epsilon-DP mechanisms, plus = minus = 1/(e0 + 1).

@@ -108,7 +108,7 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         return float(max(self._delta(at, "remove", cells)[0], self._delta(at, "add")[0])) * _UP
 
     def connected(self, epsilon: float) -> float:
-        """What `profile` says at most, for calibration: it lies below the line between the two points around epsilon
+        """An upper bound of `profile`, for calibration: it lies below the line between the two points around epsilon
         through which it is laid. Without the other points that takes a tenth of the time.
         """
         nodes = _nodes(self)

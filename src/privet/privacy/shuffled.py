@@ -89,7 +89,7 @@ class Shuffled(PrivacyLoss):
         return self.of.pure()
 
     def attained(self) -> PrivacyLoss | None:
-        """What answers of people who all hold one value show about a person who may hold another."""
+        """The epsilon that answers of people who all hold one value show about a person who may hold another."""
         known = self.of.response()
         if known is None or not self._hides:
             return None

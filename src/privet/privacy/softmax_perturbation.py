@@ -65,7 +65,7 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
 
     @kept_property
     def _length(self) -> float:
-        """How far one gradient, or the difference of two, moves, in standard deviations, rounded up."""
+        """The distance by which one gradient, or the difference of two, moves, in standard deviations, rounded up."""
         return round_up((2.0 if self._replaces else 1.0) / self.noise_multiplier)
 
     @kept_property
@@ -79,7 +79,7 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
 
     @property
     def _corners(self) -> int:
-        """How many ways there are to move, besides none: corners of the simplex, or of two of them."""
+        """The number of ways to move, besides none: corners of the simplex, or of two of them."""
         return self.classes**2 - 1 if self._replaces else self.classes - 1
 
     def _delta(self, epsilon: Array, direction: Direction) -> Array:

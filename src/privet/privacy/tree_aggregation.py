@@ -40,7 +40,7 @@ class TreeAggregationLoss(NormalLoss):
 
     @property
     def levels(self) -> int:
-        """How many nodes hold one step, at most."""
+        """The number of nodes that hold one step, at most."""
         return self.steps.bit_length()
 
     def gaussian(self) -> float:

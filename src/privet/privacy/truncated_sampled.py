@@ -76,7 +76,7 @@ class TruncatedPoissonSampled(PrivacyLoss):
 
     @kept_property
     def _swap(self) -> PrivacyLoss:
-        """What it costs when one record of the batch is another one."""
+        """The price when one record of the batch is another one."""
         return to_replace(self.of)
 
     def attained(self) -> PrivacyLoss | None:

@@ -1,4 +1,4 @@
-"""What one person is: the neighbouring relation that a price speaks about."""
+"""The unit of privacy: the neighbouring relation that a price speaks about."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

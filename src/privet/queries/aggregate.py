@@ -35,7 +35,7 @@ class Aggregate(ABC):
     by_selection: ClassVar[bool] = False  # whether the noisy count by which a key was discovered is its answer
 
     def wants(self) -> Want | None:
-        """What it needs measured; None for one that is chosen by scores of its own instead of added up.
+        """The measurements it needs; None for one that is chosen by scores of its own instead of added up.
 
         >>> from privet.queries.aggregates import Mean
         >>> Mean("cost").wants()
@@ -44,7 +44,7 @@ class Aggregate(ABC):
         return None
 
     def read_off(self, family: Family) -> bool:
-        """Whether a family holds what it needs.
+        """True if a family holds what it needs.
 
         >>> from privet.queries.aggregates import Count
         >>> Count().read_off(Family("rows"))
@@ -58,13 +58,13 @@ class Aggregate(ABC):
         raise InvalidParameter(f"{type(self).__name__} is chosen, not read off a noisy vector")
 
     def constant(self, columns: dict[str, Column]) -> Read:
-        """What it is where no family is needed, since its column is a single step wide or its sum always 0: no noise, and
-        what the step hides."""
+        """Its value where no family is needed, since its column is a single step wide or its sum always 0: no noise,
+        and what the step hides."""
         raise InvalidParameter(f"{type(self).__name__} is not known without data")
 
     def half_width(self, even: Noisy, columns: dict[str, Column], confidence: float) -> float:
-        """How far the interval reaches to its farther side, for a preview: `even` is a vector without noise, of values that
-        lie evenly between the bounds."""
+        """The distance by which the interval reaches to its farther side, for a preview: `even` is a vector without
+        noise, of values that lie evenly between the bounds."""
         return self.read(even, columns, confidence).farther()
 
     def check(self, columns: dict[str, Column]) -> None:

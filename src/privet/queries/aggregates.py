@@ -1,4 +1,4 @@
-"""What can be asked of a group of rows: counts, sums, means, variances and quantiles. Requests, without any data.
+"""Aggregates of a group of rows: counts, sums, means, variances and quantiles. Requests, without any data.
 
 The functions are what users write, as `pv.sum("cost")`; `sum`, `min` and `max` hide Python's own in this file.
 """
@@ -33,7 +33,7 @@ from privet.tables import Bool, Column, Condition, Derive, Holds, Node
 @register
 @dataclass(frozen=True)
 class Count(Aggregate):
-    """How many rows; with a condition, how many on which it holds."""
+    """The number of rows; with a condition, of those on which it holds."""
 
     where: Condition | None = None
 
@@ -56,7 +56,7 @@ class Count(Aggregate):
 @register
 @dataclass(frozen=True)
 class CountPersons(Aggregate):
-    """How many persons."""
+    """The number of persons."""
 
     by_selection = True
 
@@ -189,8 +189,8 @@ class Quantile(Aggregate):
 @spelt()
 @door
 def count(where: object = None) -> Count:
-    """How many rows a group has; with a condition, on how many of them it holds. Several counts with conditions, of all
-    rows together, are planned as one: `table.counts(...)`.
+    """The number of rows that a group has; with a condition, on how many of them it holds. Several counts with
+    conditions, of all rows together, are planned as one: `table.counts(...)`.
 
     >>> count()
     Count(where=None)
@@ -203,7 +203,7 @@ def count(where: object = None) -> Count:
 @spelt()
 @door
 def count_persons() -> CountPersons:
-    """How many persons a group has.
+    """The number of persons that a group has.
 
     >>> count_persons()
     CountPersons()

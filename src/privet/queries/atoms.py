@@ -118,7 +118,7 @@ def _truth(condition: tree.Condition, stands: dict[str, list[Any]], columns: dic
 
 
 def _told(condition: tree.Compare | tree.IsIn | tree.IsMissing, column: Column, value: Any) -> bool | None:
-    """Whether a condition on a column holds for a value, None for a missing one; None where that is unknown."""
+    """True if a condition on a column holds for a value, None for a missing one; None where that is unknown."""
     if isinstance(condition, tree.IsMissing):
         return value is None
     if value is None:

@@ -73,7 +73,7 @@ class Batch:
         return self._planned(Guarantee(**promise))[0]
 
     def preview(self, **promise: Unpack[Promise]) -> "BatchPreview":
-        """What each query gets, and how far off its numbers may be; no data are looked at, and nothing is paid."""
+        """The share of each query, and how far off its numbers may be; no data are looked at, and nothing is paid."""
         made, shares = self._planned(Guarantee(**promise))
         told = {}
         for (name, query), share in zip(self.queries, shares, strict=True):
@@ -150,5 +150,5 @@ def _shared(weights: list[float], power: int) -> list[float]:
 
 
 def _sizes(shares: list[Promise]) -> list[float]:
-    """What the noise of a share is in inverse proportion to."""
+    """The sizes to which the noise of a share is in inverse proportion."""
     return [each.get("epsilon") or each.get("mu") or math.sqrt(each.get("rho") or 0.0) for each in shares]

@@ -51,7 +51,7 @@ class Pair:
 
 
 class Design(NamedTuple):
-    """What an engine adds up for some columns, and how it is read."""
+    """The sums that an engine makes of some columns, and how they are read."""
 
     plan: Bounded
     pairs: tuple[Pair, ...]
@@ -59,7 +59,8 @@ class Design(NamedTuple):
     slack: tuple[float, ...]  # half a step of each column
 
     def sensitivity(self, unit: Unit, norm: str) -> Sensitivity:
-        """How far one unit of privacy moves the vector: a row adds at most the tops in l1, their root of squares in l2."""
+        """The distance by which one unit of privacy moves the vector: a row adds at most the tops in l1, their root of
+        squares in l2."""
         tops, reach = [pair.top for pair in self.pairs], self.plan.reach
         if norm == "l1":
             return Sensitivity(Fraction(sum(tops) * reach.l1(unit)), norm="l1", unit=unit)
@@ -273,8 +274,8 @@ class CovarianceAnswers(TableAlgorithm, Algorithm[Data, Covariance]):
 
 
 def beyond(part: Any, many: int, confidence: float) -> tuple[str, float]:
-    """What the noise of `many` sums stays within together, with this probability: in l1 for Laplace noise, whose
-    absolute values add up to a gamma variable, and in l2 for normal noise.
+    """The bound within which the noise of `many` sums stays together, with this probability: in l1 for Laplace noise,
+    whose absolute values add up to a gamma variable, and in l2 for normal noise.
     """
     scale = float(part.scale)
     if isinstance(part, DiscreteLaplace):  # |whole-number noise| is dominated by |Laplace noise| + 1/2

@@ -61,8 +61,8 @@ class CovarianceQuestion(TableQuestion):
         return CovarianceAnswers(part=part, about=self.unit, at=part.at, **facts)
 
     def preview(self, *, expected_rows: int | None = None, **promise: Unpack[Promise]) -> "CovariancePreview":
-        """How far off each covariance, or correlation, may be, with so many rows (1,000 unless you say so) whose values lie
-        evenly between the bounds; no data are looked at, and nothing is paid.
+        """The distance by which each covariance, or correlation, may be off, with so many rows (1,000 unless you say
+        so) whose values lie evenly between the bounds; no data are looked at, and nothing is paid.
         """
         made = self.for_budget(**promise)
         rows = 1_000 if expected_rows is None else count("expected_rows", expected_rows, 1)

@@ -53,7 +53,7 @@ def explained_plan(plan: Bounded) -> str:
 
 
 def steps(node: Node) -> list[str]:
-    """What happens to rows, from the source on."""
+    """The steps that happen to rows, from the source on."""
     if isinstance(node, Source):
         return [f"table {node.name}", *(f"  {name}: {column.describe()}" for name, column in node.listed)]
     if isinstance(node, Where):

@@ -39,7 +39,7 @@ class Family:
 
     @property
     def width(self) -> int:
-        """How many numbers each group has."""
+        """The number of numbers that each group has."""
         return len(self.places) + self.missing if self.kind == "moments" else 1
 
     def exact(self, found: Aggregates) -> Array:
@@ -56,7 +56,7 @@ class Family:
         return np.concatenate([cells, (self.top * found.rows - cells.sum(axis=0))[None, :]])
 
     def sensitivity(self, reach: Reach, unit: Unit, norm: str) -> Sensitivity:
-        """How far one unit of privacy moves the vector."""
+        """The distance by which one unit of privacy moves the vector."""
         if self.kind == "persons" and not reach.repeated:
             moved = Fraction(reach.persons(unit)) if norm == "l1" else root(reach.persons(unit))
         elif self.kind == "signed":
@@ -68,7 +68,7 @@ class Family:
 
     @property
     def size(self) -> int:
-        """What one row adds to the vector at most: noise is compared in units of it."""
+        """The most that one row adds to the vector: noise is compared in units of it."""
         return max(abs(self.lower), abs(self.upper)) if self.kind == "signed" else self.top
 
     def evenly(self, rows: int) -> Array:
@@ -91,7 +91,7 @@ class Noisy(NamedTuple):
 
 
 class Want(NamedTuple):
-    """What an aggregate needs measured: a kind of family, of which column, and up to which power of it."""
+    """A measurement that an aggregate needs: a kind of family, of which column, and up to which power of it."""
 
     kind: Literal["rows", "persons", "signed", "moments"]
     column: str | None = None

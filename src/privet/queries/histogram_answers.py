@@ -115,7 +115,7 @@ class Distribution:
         return first, first + self.width / 2.0, first + self.width
 
     def between(self, low: Any, high: Any, *, confidence: float = _CONFIDENCE) -> Estimate:
-        """How many rows lie between two values."""
+        """The number of rows between two values."""
         first, last = self._cell(low), self._cell(high)
         if last < first or high < low:
             return Estimate(0.0, 0.0, open_fraction("confidence", confidence))
@@ -154,13 +154,13 @@ class Distribution:
         return self._ends(place)[1], self._ends(ends[0])[0], self._ends(ends[1])[2]
 
     def _spreads(self, q: float) -> Array:
-        """How far rows up to a cell, less q of all rows, may be off: a radius for each cell."""
+        """The distance by which rows up to a cell, less q of all rows, may be off: a radius for each cell."""
         square, mixed, whole, steps, all_steps = self._noise
         deviation = np.sqrt(np.maximum(square - 2.0 * q * mixed + q * q * whole, 0.0))
         return _radius(deviation, steps + q * all_steps)
 
     def _radii(self) -> Array:
-        """How far each bin may be off."""
+        """The distance by which each bin may be off."""
         cells, variances = self.answers.design.cells, self._variances
         square, steps, query = np.empty(cells), np.empty(cells), np.zeros(cells)
         for x in range(cells):

@@ -70,7 +70,7 @@ class TopQuestion(TableQuestion):
         return self.plan
 
     def told(self, **promise: Unpack[Promise]) -> str:
-        """What comes back: no number that could be off."""
+        """The form of the answer: no number that could be off."""
         return "the values in order, without counts"
 
     def for_budget(self, **promise: Unpack[Promise]) -> TopValues:
@@ -83,7 +83,7 @@ class TopQuestion(TableQuestion):
         return TopValues(plan=self.plan, choice=choice, about=self.unit, at=choice.at)
 
     def preview(self, **promise: Unpack[Promise]) -> TopValues:
-        """What would be paid for, with its price as `loss`; no data are looked at."""
+        """The query that would be paid for, with its price as `loss`; no data are looked at."""
         return self.for_budget(**promise)
 
 

@@ -1,4 +1,4 @@
-"""What is measured for a query: families of exact sums that share one noisy vector, and what follows from them."""
+"""The measurements of a query: families of exact sums that share one noisy vector, and what follows from them."""
 
 import math
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Compiled(NamedTuple):
 
 
 def compiled(rows: Node, names: tuple[str, ...], keys: KeySet | None, asked: tuple[Aggregate, ...]) -> Compiled:
-    """What an engine has to add up for these requests, and in which vectors it is released.
+    """The sums that an engine has to add up for these requests, and in which vectors it is released.
 
     Requests about one column share one family, and a plain count is read off a family that is there anyway.
     """
@@ -47,7 +47,7 @@ def compiled(rows: Node, names: tuple[str, ...], keys: KeySet | None, asked: tup
 
 
 def _steps(column: Column, degree: int) -> int:
-    """How many steps a column has between its bounds."""
+    """The number of steps that a column has between its bounds."""
     tick = tick_of(column, degree)
     return math.floor((column.span[1] - column.span[0]) / tick + 0.5)
 

@@ -1,4 +1,4 @@
-"""What people who know data frames call things, and what a private table has instead."""
+"""The names that people who know data frames use, and what a private table has instead."""
 
 from difflib import get_close_matches
 from inspect import signature

@@ -24,7 +24,7 @@ def public_rows(given: Any) -> dict[str, list[Any]]:
 
 
 def public_column(values: list[Any], mine: Column | None) -> Column:
-    """What a public column may contain is read off its values; one that tables are joined on is of the private kind.
+    """The column that describes public values, read off them; one that tables are joined on is of the private kind.
 
     >>> public_column(["A", "B", "A"], None)
     Category(values=('A', 'B'), null=False)

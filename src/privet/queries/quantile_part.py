@@ -43,7 +43,7 @@ class QuantilePart:
 
     @property
     def moved(self) -> int:
-        """How far one person (added or removed) moves the scores of all groups together."""
+        """The distance by which one person (added or removed) moves the scores of all groups together."""
         return moved_by(self.request, self.plan)
 
     def scores(self, found: Aggregates) -> Array:
@@ -62,14 +62,14 @@ class QuantilePart:
 
     @property
     def note(self) -> str:
-        """What the number is, whatever it was asked as. No interval in the units of the column is known: it depends on how
-        dense the data lie, of which nothing is released."""
+        """A note on what the number is, whatever it was asked as. No interval in the units of the column is known: it
+        depends on how dense the data lie, of which nothing is released."""
         share, column = float(self.request.q), self.request.column
         return f"{100 * share:.6g}% quantile, no interval: table.quantiles({column!r}, [{share:g}]) has one"
 
 
 def moved_by(request: Quantile, plan: Bounded) -> int:
-    """How far one person (added or removed) moves the scores of all groups together."""
+    """The distance by which one person (added or removed) moves the scores of all groups together."""
     a, b = request.q.numerator, request.q.denominator
     return max(a, b - a) * plan.rows.reach.most_rows
 
@@ -111,5 +111,5 @@ def with_bins(rows: Node, names: tuple[str, ...], keys: KeySet, column: str) -> 
 
 
 def is_date(rows: Node, column: str) -> bool:
-    """Whether the column holds days, which are counted from 1970."""
+    """True if the column holds days, which are counted from 1970."""
     return isinstance(rows.columns[column], Date)

@@ -160,7 +160,7 @@ class Query(TableQuestion, Shown):
     def preview(
         self, *, expected_rows: int | None = None, confidence: float = 0.95, **promise: Unpack[Promise]
     ) -> "Preview":
-        """What it costs and how far each number may be off; no data are looked at, and nothing is paid.
+        """Its price and how far each number may be off; no data are looked at, and nothing is paid.
 
         Of means and variances that depends on how many rows a group has: `expected_rows` (1,000 unless you say so).
         """
@@ -222,7 +222,7 @@ class Query(TableQuestion, Shown):
 @final
 @dataclass(frozen=True, eq=False)
 class Preview(Shown):
-    """What a query would cost, and the half-width of the interval of each number; None where it depends on the data."""
+    """The price of a query, and the half-width of the interval of each number; None where it depends on the data."""
 
     loss: PrivacyLoss
     half_width: dict[str, float | None]
@@ -256,7 +256,7 @@ class _NoWay(PrivetError):
 
 
 def _shares(way: str, target: Guarantee, parts: int, discovering: bool) -> tuple[Guarantee, Guarantee]:
-    """What each part may cost, and what the selection of keys may."""
+    """The prices that each part and the selection of keys may have."""
     if discovering and (target.epsilon is None or target.delta == 0.0):
         raise NoGuarantee("discovering keys needs an epsilon and a delta > 0")
     equal = (1.0 / parts,) * parts
@@ -294,7 +294,8 @@ def _spread(made: TableAnswers) -> float:
 
 
 def _half_width(made: TableAnswers, request: Aggregate, rows: int, confidence: float) -> float | None:
-    """How far the interval reaches to its farther side, by what answers a group of so many rows without noise."""
+    """The distance by which the interval reaches to its farther side, by what answers a group of so many rows without
+    noise."""
     if request.wants() is None:
         return None
     if request.by_selection and made.selection is not None:

@@ -37,7 +37,7 @@ class TableQuestion(ABC):
 
     @abstractmethod
     def preview(self, **promise: Unpack[Promise]) -> Any:
-        """What would be paid and how far off the answer may be; no data are looked at, and nothing is paid."""
+        """The price and how far off the answer may be; no data are looked at, and nothing is paid."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # libraries ask for these
@@ -54,12 +54,13 @@ class TableQuestion(ABC):
         return explained_plan(self.bounded())
 
     def told(self, **promise: Unpack[Promise]) -> Any:
-        """What the preview of a batch shows of this question: its own preview, unless a line says more."""
+        """The line of this question in the preview of a batch: its own preview, unless a line says more."""
         return self.preview(**promise)
 
 
 class TableAlgorithm(ABC):
-    """What algorithms over the data of a question share: `class Answers(TableAlgorithm, Algorithm[Data, Out])`.
+    """The common ground of algorithms over the data of a question: `class Answers(TableAlgorithm, Algorithm[Data,
+    Out])`.
 
     **Sensitivity:** of exact sums, by the reach of the plan (`tables.Reach`): a person's rows are bounded before anything
     is added up, by salted numbers that depend on those rows alone.

@@ -1,4 +1,4 @@
-"""How answers are read off noisy vectors: counts, sums, means and variances with both ends of their intervals."""
+"""Answers read off noisy vectors: counts, sums, means and variances with both ends of their intervals."""
 
 import math
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ class Read(NamedTuple):
     high: Any
 
     def farther(self) -> float:
-        """How far the interval of the first group reaches to its farther side.
+        """The distance by which the interval of the first group reaches to its farther side.
 
         >>> Read(2.0, 1.0, 5.0).farther()
         3.0
@@ -35,7 +35,7 @@ def counted(noisy: Array, wide: Any) -> Read:
 
 
 def count_of(noisy: Noisy, confidence: float) -> Read:
-    """How many there are, from sums that add up to `top` for each."""
+    """The number of rows, from sums that add up to `top` for each."""
     weights = np.full(noisy.family.width, 1.0 / noisy.family.top)
     return counted(weights @ noisy.values, radius(noisy.kind, noisy.scale, tuple(weights), confidence))
 
@@ -48,7 +48,7 @@ def sum_of(noisy: Noisy, confidence: float) -> Read:
 
 
 def sum_radius(noisy: Noisy, confidence: float) -> float:
-    """How far the sum of a column may be off, whatever the rows are."""
+    """The distance by which the sum of a column may be off, whatever the rows are."""
     return radius(noisy.kind, noisy.scale, tuple(_sum_weights(noisy.family)), confidence)
 
 
@@ -107,5 +107,5 @@ def span_of(column: Column) -> tuple[float, float]:
 
 
 def _rounded_by(family: Family, column: Column) -> float:
-    """How far a value may be from its whole number of steps."""
+    """The distance that a value may have from its whole number of steps."""
     return 0.0 if not isinstance(column, Float) and family.tick == 1.0 else family.tick / 2.0

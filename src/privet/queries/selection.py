@@ -97,15 +97,15 @@ class ColumnOf:
         return self._compared("!=", other)
 
     def isin(self, values: Any) -> Selection:
-        """Whether the value is one of these."""
+        """True if the value is one of these."""
         return Selection(tree.IsIn(self.expression, tuple(map(plain_value, items("values", values)))))
 
     def between(self, low: Any, high: Any) -> Selection:
-        """Whether the value lies between two others, both included."""
+        """True if the value lies between two others, both included."""
         return (self >= low) & (self <= high)
 
     def is_missing(self) -> Selection:
-        """Whether there is no value."""
+        """True if there is no value."""
         return Selection(tree.IsMissing(self.expression))
 
     def _plus(self, other: Any, sign: int) -> "ColumnOf":

@@ -28,7 +28,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Item(NamedTuple):
-    """What stands between two commas of SELECT: a key (no function), or an aggregate with what it is about."""
+    """An item between two commas of SELECT: a key (no function), or an aggregate with what it is about."""
 
     first: tuple[Token, ...]  # the name of the function, or of a key, with the table before it where that was said
     inside: int | None  # where what an aggregate is of begins, among the pieces of the text
@@ -277,6 +277,6 @@ class _Reader(RowReader):
 
 
 def _takes_a_number(make: Callable[..., Aggregate]) -> bool:
-    """Whether an aggregate is of a column and a number, as a quantile is."""
+    """True if an aggregate is of a column and a number, as a quantile is."""
     _, *more = signature(make).parameters.values()
     return any(each.default is each.empty for each in more)

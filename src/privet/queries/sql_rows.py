@@ -1,4 +1,4 @@
-"""What is said of one row in the small part of SQL: conditions, constants, columns, and values inside an aggregate."""
+"""Expressions over one row in the small part of SQL: conditions, constants, columns, and values inside an aggregate."""
 
 import operator
 from collections.abc import Callable
@@ -235,7 +235,7 @@ class RowReader:
         return ColumnOf(self.computed(at, If, then.expression, holds, other))
 
     def computed(self, at: int, make: Callable[..., Any], *parts: Any) -> Any:
-        """What is computed, if public facts allow it; of numbers alone a number."""
+        """The value that is computed, if public facts allow it; of numbers alone a number."""
         try:
             made = make(*parts)
             expression = getattr(made, "expression", made)

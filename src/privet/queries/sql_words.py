@@ -37,7 +37,7 @@ class Token(NamedTuple):
     at: int
 
     def is_(self, *words: str) -> bool:
-        """Whether it is one of these words or signs."""
+        """True if it is one of these words or signs."""
         return self.kind in ("name", "sign") and self.text.upper() in words
 
 

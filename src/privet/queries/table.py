@@ -289,12 +289,13 @@ class Table:
 
     @door
     def counts(self, /, **conditions: Any) -> HistogramQuestion:
-        """How many rows meet each condition, all answered from one set of noisy cells with the least error."""
+        """The number of rows that meet each condition, all answered from one set of noisy cells with the least
+        error."""
         return filtered_counts(self.rows, self.data, {name: condition_of(each) for name, each in conditions.items()})
 
     @door
     def histogram(self, column: str, *, width: float | None = None, bins: int | None = None) -> Query:
-        """How many rows each bin of a column has, or each value where no bins are asked for."""
+        """The number of rows in each bin of a column, or each value where no bins are asked for."""
         if width is None and bins is None:
             return self.group_by(column).agg(n=Count())
         return self.bin(column, width=width, bins=bins).group_by(f"{column}_bin").agg(n=Count())

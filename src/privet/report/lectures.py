@@ -123,7 +123,7 @@ def _moments(run: PrivacyLoss, delta: float) -> Bound:
 
 @dataclass(frozen=True)
 class PnSgdPrices:
-    """What a run of PN-SGD costs, three ways. `lecture` is the lecture's own arithmetic; the bounds are certified.
+    """The price of a run of PN-SGD, three ways. `lecture` is the lecture's own arithmetic; the bounds are certified.
 
     **Guarantee:** `rdp.upper` and `pld.upper` at the delta asked for, for replacing one record.
 
@@ -191,7 +191,7 @@ def noisy_gd_sigma(sensitivity: float, *, steps: int, n: int, epsilon: float, de
 
 
 def noisy_gd_price(sigma: float, *, sensitivity: float, steps: int, n: int, delta: float) -> Bound:
-    """What that noise costs on full batches: exactly a Gaussian with mu = sqrt(T) Delta / (n sigma).
+    """The price of that noise on full batches: exactly a Gaussian with mu = sqrt(T) Delta / (n sigma).
 
     **Guarantee:** two-sided, for replacing one record. **Reference:** Dong, Roth & Su 2019.
 

@@ -29,7 +29,7 @@ _TAIL = 0.05
 
 
 def remaining_in_words(remaining: Standing, unit: Unit) -> str:
-    """What is left, as one more count or many, and the error that they would have.
+    """The rest of a budget, as one more count or many, and the error that they would have.
 
     **Error:** each count is within the stated radius with probability 95%, for the noise alone.
 

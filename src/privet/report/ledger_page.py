@@ -91,7 +91,8 @@ def _sentence(ledger: Ledger, status: LedgerStatus) -> str:
 
 
 def _meaning(ledger: Ledger) -> dict[str, str] | None:
-    """What the promise means for one person, at the full budget: the promise holds at every moment, spent or not."""
+    """The meaning of the promise for one person, at the full budget: the promise holds at every moment, spent
+    or not."""
     budget = ledger.budget
     if budget is None or budget.epsilon is None:
         return None
@@ -122,7 +123,7 @@ def _share(row: LogRow, caps: dict[str, float]) -> float:
 
 
 def _line(row: LogRow, caps: dict[str, float]) -> dict[str, Any]:
-    """What is told of one charge."""
+    """The line about one charge."""
     return {
         "row": row,
         "when": _when(row),
@@ -153,7 +154,7 @@ def _lost(rows: list[LogRow]) -> str:
 
 
 def _picture(caps: dict[str, float], charges: list[LogRow]) -> dict[str, Any]:
-    """How much of the headline's rule was used after each charge, by the order of entries."""
+    """The share of the headline's rule that was used after each charge, by the order of entries."""
     sums = dict.fromkeys(caps, 0.0)
     points, step = [(0.0, 0.0)], max(1, len(charges) // 2000)
     for i, row in enumerate(charges, 1):

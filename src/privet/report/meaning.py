@@ -1,4 +1,4 @@
-"""What an (epsilon, delta) price lets anyone find out about one person, in numbers."""
+"""The meaning of an (epsilon, delta) price: what anyone can find out about one person, in numbers."""
 
 import math
 from dataclasses import dataclass

@@ -87,7 +87,7 @@ def _shares(counts: Array) -> Array:
 
 
 def _ends(coding: "Coding", place: int) -> tuple[str, str]:
-    """What the first and the last code stand for."""
+    """The values that the first and the last code stand for."""
     column = coding.listed[place][1]
     if isinstance(column, Category):
         ends = [str(column.values[0]), str(column.values[-1])]

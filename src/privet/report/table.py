@@ -43,7 +43,7 @@ def ladder_table(steps: Sequence[Step], *, delta: float) -> "Table":
 
 
 def ladder_notes(steps: Sequence[Step]) -> "Table | None":
-    """What each line of a wide ladder stands for and assumes; None where the table says it itself.
+    """Notes on what each line of a wide ladder stands for and assumes; None where the table says it itself.
 
     >>> from privet.report.rungs import Step
     >>> naive = Step("naive", None, None, 11996.3, 0.1, "T epsilon, T delta")

@@ -1,4 +1,4 @@
-"""What a price means for one person, in words that are true."""
+"""The meaning of a price for one person, in words that are true."""
 
 from privet.accounting import Bound
 from privet.privacy import Unit

@@ -42,13 +42,13 @@ class Compression:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many groups each column has."""
+        """The number of groups of each column."""
         return tuple(
             size if each is None else int(each.max()) + 1 for size, each in zip(self.wide, self.groups, strict=True)
         )
 
     def members(self, column: int) -> Array:
-        """How many codes each group of a column has."""
+        """The number of codes in each group of a column."""
         groups = self.groups[column]
         return np.ones(self.wide[column]) if groups is None else np.bincount(groups).astype(float)
 

@@ -1,4 +1,4 @@
-"""How far a model's tables may be from the data's, from what was released and from public facts."""
+"""The distance that a model's tables may have from the data's, from what was released and from public facts."""
 
 import math
 from collections.abc import Sequence
@@ -36,8 +36,8 @@ class CandidateBound(NamedTuple):
 
 
 def table_bound(sigma: float, cells: int, confidence: float) -> float:
-    """How far noisy counts of so many cells may be from the exact ones in l1: the mean, and Gaussian concentration of a
-    sigma sqrt(cells)-Lipschitz function.
+    """The distance that noisy counts of so many cells may have from the exact ones in l1: the mean, and Gaussian
+    concentration of a sigma sqrt(cells)-Lipschitz function.
 
     >>> round(table_bound(1.0, 100, 0.95), 3)
     104.266

@@ -1,4 +1,4 @@
-"""How good synthetic rows are: distances of tables of counts, workloads, and models that are trained on them.
+"""The quality of synthetic rows: distances of tables of counts, workloads, and models that are trained on them.
 
 `exact_…` compare with a table that may be looked at: a holdout that was set aside for it, or public data. Figures about
 private data are paid for (`distance`).
@@ -125,7 +125,8 @@ def distance(
 @final
 @dataclass(frozen=True)
 class Score:
-    """How often a model is right on a holdout: trained on synthetic rows, and on real ones where these were given.
+    """The share of rows on which a model is right on a holdout: trained on synthetic rows, and on real ones where these
+    were given.
 
     >>> Score(0.8, 0.85).synthetic
     0.8

@@ -43,7 +43,7 @@ class MarginalWorkload:
 
     @classmethod
     def of(cls, asked: Asked, task: Task) -> "MarginalWorkload":
-        """What was asked, in places of columns."""
+        """The sets of columns that were asked for, as places."""
         d = len(task.sizes)
         if isinstance(asked, int) and not isinstance(asked, bool):
             if asked < 1:

@@ -117,7 +117,7 @@ class MeanDistance(Algorithm[Data, float]):
         return float(noisy) * self._unit_of_distance
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
-        """How far the noise may move the distance."""
+        """The distance by which the noise may move the distance."""
         return ErrorBar(self.part.error(confidence).radius * self._unit_of_distance, confidence, "mean distance")
 
     @classmethod

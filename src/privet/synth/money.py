@@ -1,4 +1,5 @@
-"""What a promise buys: shares of epsilon, of rho or of the square of mu, noise and choices for them."""
+"""Shares of a promise and what they buy: shares of epsilon, of rho or of the square of mu, noise and choices
+for them."""
 
 import math
 from fractions import Fraction
@@ -71,7 +72,7 @@ class Purse:
         return 1.0 - math.fsum(self._spent)
 
     def buy(self, share: float) -> Guarantee:
-        """What a part may cost that has this share of the whole."""
+        """The price of a part that has this share of the whole."""
         if math.fsum([*self._spent, share]) > 1.0 + 2.0**-40:  # a share is worth 2^-36 less than it says
             raise InvalidParameter("the budget does not cover another part")
         self._spent.append(share)
@@ -79,7 +80,7 @@ class Purse:
 
 
 def growth(money: Guarantee) -> float:
-    """How many times as much a part costs with half the noise."""
+    """The factor by which half the noise raises the price of a part."""
     return 2.0 if money.epsilon is not None else 4.0
 
 

@@ -99,12 +99,12 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     @kept_property
     def edges(self) -> int:
-        """How many pairs are chosen: one less than there are columns, unless pairs are too large."""
+        """The number of pairs that are chosen: one less than there are columns, unless pairs are too large."""
         return len(self.task.sizes) - len(_components(len(self.task.sizes), self.pairs))
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """What a column, a choice and a pair cost, as shares of the budget."""
+        """The prices of a column, a choice and a pair, as shares of the budget."""
         d, edges = len(self.task.sizes), self.edges
         return (1.0 / (3 * d), 1.0 / (3 * edges), 1.0 / (3 * edges)) if edges else (1.0 / d, 0.0, 0.0)
 

@@ -113,7 +113,7 @@ class MWEMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         self._parts((1.0 - sum(counted)) / (self.rounds or self.queries.queries))  # rounds are no more than queries
 
     def _reach(self) -> Fraction:
-        """How far one person moves the answer to a query."""
+        """The distance by which one person moves the answer to a query."""
         moves = query_reach(self.queries, replace=self.task.unit.relation == "replace")
         return moves * self.task.coded.most_rows
 

@@ -1,4 +1,4 @@
-"""What a synthesis cost and why: the `privacy_` of a model."""
+"""The price of a synthesis and its reasons: the `privacy_` of a model."""
 
 from dataclasses import dataclass
 from html import escape

@@ -41,7 +41,7 @@ Measure = Literal["multisets", "sequences"]
 
 
 def rows_for(queries: int, alpha: float, rule: Rule = "lecture") -> int:
-    """How many rows a small database needs, so that some database answers every query within `alpha`.
+    """The number of rows that a small database needs, so that some database answers every query within `alpha`.
 
     The lecture's ln|Q|/alpha^2, at least 1 (it says 0 for one query; a database that is near enough is guaranteed for more
     than two). By Hoeffding's inequality floor(ln(2|Q|)/(2 alpha^2)) + 1 suffice, for any number of queries.
@@ -147,7 +147,8 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     @property
     def databases(self) -> int:
-        """How many databases are listed: multisets of m rows. Each stands for all its orders where sequences count."""
+        """The number of databases that are listed: multisets of m rows. Each stands for all its orders where sequences
+        count."""
         return math.comb(math.prod(self.task.sizes) + self.m - 1, self.m)
 
     @property
@@ -230,7 +231,7 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         return max(1, min(_MOST_HELD, _ROOM // (2 * self._widest() * self.m)))
 
     def _ranks(self, units: int) -> int:
-        """What the orders of a database add to its score at most, in steps."""
+        """The most that the orders of a database add to its score, in steps."""
         scale = float(self._choice(units).scale)
         return math.ceil(scale * math.lgamma(self.m + 1)) if self.measure == "sequences" else 0
 

@@ -1,4 +1,4 @@
-"""What the plans of all synthesizers share: a table goes in, a model comes out, one price for all parts."""
+"""The common ground of the plans of all synthesizers: a table goes in, a model comes out, one price for all parts."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

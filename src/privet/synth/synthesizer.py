@@ -69,7 +69,7 @@ class Synthesizer(ABC):
     @final
     @spelt_out
     def plan(self, schema: Schema, **promise: Unpack[Promise]) -> Any:
-        """What a fit would do, from public facts alone: `loss`, `describe()`; no data are looked at, nothing is paid.
+        """The plan of a fit, from public facts alone: `loss`, `describe()`; no data are looked at, nothing is paid.
 
         `schema` is a table, or columns by name, or what `tables.read_schema` gives.
         """

@@ -54,7 +54,7 @@ class SyntheticModel:
 
     @property
     def cells(self) -> int:
-        """How many numbers the calibrated model holds."""
+        """The number of numbers that the calibrated model holds."""
         return self.graph.plan.tree.cells
 
     @door
@@ -81,7 +81,8 @@ class SyntheticModel:
         return self.table(clique).transpose([clique.index(self.coding.names.index(each)) for each in names])
 
     def error(self, *names: str, confidence: float = 0.95) -> ErrorBar:
-        """How far `marginal` of these columns may be from the counts of the data: noise and misfit of the model.
+        """The distance that `marginal` of these columns may have from the counts of the data: noise and misfit of the
+        model.
 
         A table that was measured, or lies inside of one that was, has a bar for each cell, all of which hold at once. One
         that was a candidate of the last choice has a bar for the sum of all absolute differences. Any other has none.

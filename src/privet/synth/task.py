@@ -25,7 +25,7 @@ _MOST_CELLS = 2**24  # of the junction tree of the constraints
 @final
 @dataclass(frozen=True)
 class Task:
-    """What a synthesizer knows before it looks: the coded rows, the number of rows where that is public, constraints.
+    """Knowledge of a synthesizer before it looks: the coded rows, the number of rows where that is public, constraints.
 
     **Sensitivity:** of a table of counts, by the reach of the plan: all rows of a person may lie in one cell. The l1
     distance of a table from a public one moves by as much as the table does in l1.
@@ -69,7 +69,7 @@ class Task:
 
     @kept_property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each column has."""
+        """The number of codes of each column."""
         return self.coded.coding.sizes
 
     @property
@@ -79,12 +79,12 @@ class Task:
 
     @property
     def l1(self) -> Sensitivity:
-        """How far a table of counts moves in l1."""
+        """The distance by which a table of counts moves in l1."""
         return Sensitivity(Fraction(self.coded.reach.l1(self.unit)), norm="l1", unit=self.unit)
 
     @property
     def l2(self) -> Sensitivity:
-        """How far a table of counts moves in l2."""
+        """The distance by which a table of counts moves in l2."""
         reach = root_up(Fraction(self.coded.reach.l2_squared(self.unit)))
         return Sensitivity(Fraction(reach), norm="l2", unit=self.unit)
 

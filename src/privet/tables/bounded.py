@@ -1,4 +1,4 @@
-"""What an engine is asked for: whole numbers for every group, bounded for every person. The only door to data."""
+"""The request to an engine: whole numbers for every group, bounded for every person. The only door to data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -153,7 +153,7 @@ class Bounded:
 
     @property
     def reach(self) -> Reach:
-        """What one unit of privacy adds."""
+        """The most that one unit of privacy adds."""
         reach = self.rows.reach
         return reach if self.keys is None else reach.within(len(self.keys))
 

@@ -1,4 +1,4 @@
-"""What an engine is asked for where a model is fitted to counts: the rows of a plan as codes, bounded for every person."""
+"""The request to an engine where a model is fitted to counts: the rows of a plan as codes, bounded for every person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,12 +55,12 @@ class Coded:
 
     @property
     def reach(self) -> Reach:
-        """What one unit of privacy adds to a table of counts."""
+        """The most that one unit of privacy adds to a table of counts."""
         return in_one_group(self.rows).reach
 
     @property
     def most_rows(self) -> int:
-        """How many rows of one unit are kept."""
+        """The number of rows of one unit that are used."""
         return self.reach.most_rows
 
     def check(self, cliques: Cliques) -> None:

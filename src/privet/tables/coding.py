@@ -92,7 +92,7 @@ class Coding:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each column has, that of a missing value among them."""
+        """The number of codes of each column, that of a missing value among them."""
         return tuple(
             (listed_values(column) if edges is None else len(edges) + 1) + column.null
             for (_, column), edges in zip(self.listed, self.edges, strict=True)

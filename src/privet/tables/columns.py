@@ -19,7 +19,7 @@ _TICKS = 2**20  # steps of a column of floats, unless it says otherwise
 
 
 class Column(ABC):
-    """What a column may contain. Everything here is public, and none of it is read from the data.
+    """The public description of a column. Everything here is public, and none of it is read from the data.
 
     `null=True` says that a missing value is a group of its own when the column is grouped by; otherwise such rows are left
     out there. What lies outside of the bounds is moved to the nearer one, what is no value of this kind counts as missing.
@@ -33,7 +33,7 @@ class Column(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """What the column may contain, in words."""
+        """Words on what the column may contain."""
 
     @property
     def domain(self) -> tuple[Any, ...] | range | None:
@@ -42,7 +42,7 @@ class Column(ABC):
 
     @property
     def numeric(self) -> bool:
-        """Whether it can be added up."""
+        """True if it can be added up."""
         return False
 
     @property
@@ -197,7 +197,7 @@ class Category(Column):
 
     @property
     def texts(self) -> bool:
-        """Whether the values are texts."""
+        """True if the values are texts."""
         return isinstance(self.values[0], str)
 
     @property
@@ -376,7 +376,7 @@ def plain_value(value: Any) -> Any:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether it can be written in UTF-8, as engines and files need: half of a surrogate pair cannot.
+    """True if it can be written in UTF-8, as engines and files need: half of a surrogate pair cannot.
 
     >>> is_unicode("Zürich"), is_unicode("\\ud800")
     (True, False)

@@ -102,7 +102,7 @@ class Data:
 
 
 def _same_source(one: Any, two: Any) -> bool:
-    """Whether both are one file or one object: what they hold is not compared, since that is not public."""
+    """True if both are one file or one object: what they hold is not compared, since that is not public."""
     return one is two or (isinstance(one, str | Path) and isinstance(two, str | Path) and str(one) == str(two))
 
 

@@ -1,4 +1,4 @@
-"""What engines spell differently: one small table of primitives for each, and nothing else about SQL.
+"""Differences of spelling between engines: one small table of primitives for each, and nothing else about SQL.
 
 Only what gives the same answer everywhere is used: no engine's own rounding, hash, random numbers or sums of fractions,
 no `%` of negative numbers, no order of texts that depends on a collation.
@@ -75,7 +75,7 @@ class Dialect(ABC):
         return sql
 
     def is_nan(self, sql: str) -> str:
-        """Whether a double is NaN, which is equal to itself in SQL."""
+        """True if a double is NaN, which is equal to itself in SQL."""
         return f"{sql} = CAST('NaN' AS {self.double})"
 
     def present(self, sql: str) -> str:
@@ -116,7 +116,7 @@ class Dialect(ABC):
         return sql
 
     def together(self, person: str) -> str:
-        """What ends a query whose rows are then looked at person by person."""
+        """The end of a query whose rows are then looked at person by person."""
         return ""
 
     @abstractmethod
@@ -125,7 +125,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def matches(self, sql: str, pattern: str) -> str:
-        """Whether a whole text has this form."""
+        """True if a whole text has this form."""
 
     @abstractmethod
     def parsed(self, sql: str, type_: str) -> str:

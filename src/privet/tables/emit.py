@@ -465,7 +465,7 @@ _AS_IT_IS = ("int", "text", "bool", "date", "days")  # what has about as many va
 
 
 def _is_everything(plan: Bounded) -> bool:
-    """Whether the listed keys are all that the columns can have: then nothing is left out."""
+    """True if the listed keys are all that the columns can have: then nothing is left out."""
     assert plan.keys is not None
     size = 1
     for name in plan.names:
@@ -477,12 +477,13 @@ def _is_everything(plan: Bounded) -> bool:
 
 
 def _is_small(plan: Bounded) -> bool:
-    """Whether there is one key, and its number tells it."""
+    """True if there is one key, and its number tells it."""
     return [_small(plan.rows.columns[name]) for name in plan.names] == [True]
 
 
 def _small(column: Column) -> bool:
-    """Whether it holds numbers from 0 to 2^31 by its public bounds, and none that are missing: they number themselves."""
+    """True if it holds numbers from 0 to 2^31 by its public bounds, and none that are missing: they number
+    themselves."""
     if column.null or is_text(column):
         return False
     low, high = (min(column.domain or ()), max(column.domain or ())) if column.kind == "category" else column.span

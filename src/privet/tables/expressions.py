@@ -33,7 +33,7 @@ class Expression(ABC):
 
     @abstractmethod
     def column(self, columns: Columns) -> Column:
-        """What the values may be."""
+        """The column that describes the values."""
 
     @abstractmethod
     def names(self) -> frozenset[str]:
@@ -146,7 +146,8 @@ class Bin(Expression):
 @final
 @dataclass(frozen=True)
 class Cut(Expression):
-    """How many of the given edges a value has reached: 0 below the first one, as many as there are from the last one on.
+    """The number of the given edges that a value has reached: 0 below the first one, as many as there are from the
+    last one on.
 
     >>> Cut(Ref("age"), (18, 30, 65)).column({"age": Int(0, 110)})
     Int(lower=0, upper=3, null=False)
@@ -331,7 +332,7 @@ class IsMissing(Condition):
 
 @dataclass(frozen=True)
 class _Two(Condition):
-    """What two conditions that are joined have in common."""
+    """The common ground of two conditions that are joined."""
 
     left: Condition
     right: Condition
@@ -454,7 +455,7 @@ class Pattern(Expression):
 
 
 def listed_values(column: Column) -> int:
-    """How many values a column has by its public description, missing ones not counted.
+    """The number of values that a column has by its public description, missing ones not counted.
 
     >>> listed_values(Int(10, 19)), listed_values(Bool())
     (10, 2)

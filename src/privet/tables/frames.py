@@ -33,7 +33,7 @@ _KINDS: dict[str, Raw] = {"i": "int", "u": "int", "f": "float", "b": "bool", "M"
 
 
 def is_frame(data: Any) -> bool:
-    """Whether these are columns in memory.
+    """True if these are columns in memory.
 
     >>> is_frame({"a": [1]}), is_frame("visits.parquet")
     (True, False)
@@ -42,7 +42,7 @@ def is_frame(data: Any) -> bool:
 
 
 def is_arrow(data: Any) -> bool:
-    """Whether a frame hands out Arrow: a table or a batch of Arrow, or a Polars frame.
+    """True if a frame hands out Arrow: a table or a batch of Arrow, or a Polars frame.
 
     >>> is_arrow({"a": [1]})
     False
@@ -67,7 +67,7 @@ def frame_names(data: Any) -> list[str]:
 
 
 def _length(column: Any) -> int | None:
-    """How long a column is; None for what has no length, and is refused by its type where it is read."""
+    """The length of a column; None for what has no length, and is refused by its type where it is read."""
     try:
         return len(column)
     except TypeError:
@@ -227,7 +227,8 @@ def _objects(values: Array, column: Column | None) -> RawColumn:
 
 
 def _person_text(value: Any) -> str | None:
-    """What names a person, as a text: numbers as they are written without a fraction, so that 7, 7.0 and "7" are one."""
+    """The name of a person as a text: numbers as they are written without a fraction, so that 7, 7.0 and "7"
+    are one."""
     if isinstance(value, bool | np.bool_) or value is None:
         return None
     if isinstance(value, UUID):

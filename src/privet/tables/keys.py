@@ -139,7 +139,8 @@ def _plain_values(name: str, columns: Mapping[str, Column], given: set[Any]) -> 
 
 
 def _are_plain(column: Column, values: set[Any]) -> bool:
-    """Whether all are values that engines give back for the column: asked of all at once, for keys come by the thousand."""
+    """True if all are values that engines give back for the column: asked of all at once, for keys come by the
+    thousand."""
     kinds = set(map(type, values))
     if isinstance(column, Category):
         return kinds == {type(column.values[0])} and values.issubset(column.values)

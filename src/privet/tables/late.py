@@ -37,7 +37,7 @@ def only_added_up(plan: Bounded) -> frozenset[str]:
 
 
 def _fits(steps: Ticks, columns: Columns) -> bool:
-    """Whether doubles hold them and add them up without rounding, in every order, by public limits alone."""
+    """True if doubles hold them and add them up without rounding, in every order, by public limits alone."""
     column = steps.of.column(columns)
     if not isinstance(steps.of, Ref) or not isinstance(column, Int | Float):
         return False

@@ -35,7 +35,7 @@ class Node(ABC):
     @property
     @abstractmethod
     def fan_out(self) -> int:
-        """How many rows of the result one private row can become."""
+        """The number of rows of the result that one private row can become."""
 
     @property
     @abstractmethod
@@ -44,7 +44,7 @@ class Node(ABC):
 
     @property
     def reach(self) -> Reach:
-        """What one unit of privacy can add to groups of these rows.
+        """The most that one unit of privacy can add to groups of these rows.
 
         Rows of a person are bounded after everything else, on what is then there: rows carry their person along, so
         nothing before that matters. A row that is a unit by itself becomes at most `fan_out` rows, anywhere.

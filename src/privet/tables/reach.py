@@ -13,9 +13,9 @@ from privet.privacy import Unit
 @final
 @dataclass(frozen=True)
 class Reach:
-    """What one unit of privacy can add to a table of groups: at most `rows` rows, in at most `keys` groups, at most
-    `rows_per_key` in each; None where there is no such limit. `repeated` says that it may be counted as several persons of
-    one group, as a row that is a unit by itself and has met several rows of a public table.
+    """The most that one unit of privacy can add to a table of groups: at most `rows` rows, in at most `keys` groups, at
+    most `rows_per_key` in each; None where there is no such limit. `repeated` says that it may be counted as several
+    persons of one group, as a row that is a unit by itself and has met several rows of a public table.
 
     **Sensitivity:** of counts under add/remove, with r = min(rows, keys rows_per_key) and p = min(rows_per_key, r):
     l1 is r, l2 squared is floor(r/p) p^2 + (r mod p)^2, attained; without a limit by group all rows may share one, and l2
@@ -81,7 +81,7 @@ class Reach:
         return (r // p) * p * p + (r % p) ** 2
 
     def l1(self, unit: Unit) -> int:
-        """How far counts move in l1."""
+        """The distance by which counts move in l1."""
         return self.most_rows * _moves(unit)
 
     def l2_squared(self, unit: Unit) -> int:
@@ -89,7 +89,7 @@ class Reach:
         return self._squares * _moves(unit)
 
     def sums_l1(self, unit: Unit, lower: int, upper: int) -> int:
-        """How far sums move in l1 when a row adds a whole number from `lower` to `upper`, or nothing.
+        """The distance by which sums move in l1 when a row adds a whole number from `lower` to `upper`, or nothing.
 
         >>> Reach(2, 3).sums_l1(Unit("replace"), -1, 10)
         120
@@ -131,7 +131,8 @@ class Reach:
         return best
 
     def persons(self, unit: Unit) -> int:
-        """How far counts of persons move in l1, and the square of how far they move in l2: one number bounds both.
+        """The distance by which counts of persons move in l1, and the square of how far they move in l2: one number
+        bounds both.
 
         >>> Reach(keys=5, rows_per_key=3).persons(Unit()), Reach(1, 1, 1).times(3).persons(Unit())
         (5, 9)

@@ -1,4 +1,4 @@
-"""How a column that an engine holds is read: as a bounded whole number or double, a text, or missing."""
+"""The reading of a column that an engine holds: as a bounded whole number or double, a text, or missing."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,10 +29,10 @@ HELD: dict[str, str] = {
 
 
 class Reading(NamedTuple):
-    """How an engine reaches a private table: what stands after FROM, and how it holds each column. `person` is the name
+    """An engine's way to a private table: what stands after FROM, and how it holds each column. `person` is the name
     and the kind of the column that names persons, where that is read in another way than a column of values. `at` says
-    what a column is called there, where that is not its own name: an engine may take names that differ by upper and lower
-    case for one.
+    what a column is called there, where that is not its own name: an engine may take names that differ by upper and
+    lower case for one.
 
     >>> Reading("visits", {"age": "int"}).sql
     'visits'
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
     at: Mapping[str, str] = MappingProxyType({})
 
     def called(self, name: str) -> str:
-        """What the column is called there."""
+        """The name of the column there."""
         return self.at.get(name, name)
 
 

@@ -1,4 +1,4 @@
-"""What an engine is asked for where no sum of it will do: rows of numbers, one after the other."""
+"""The request to an engine where no sum of it will do: rows of numbers, one after the other."""
 
 from dataclasses import dataclass
 from typing import final
@@ -42,12 +42,12 @@ class Scan:
 
     @property
     def persons(self) -> bool:
-        """Whether rows are about persons."""
+        """True if rows are about persons."""
         return isinstance(self.rows.unit, Person)
 
     @property
     def most_rows(self) -> int:
-        """How many rows of one unit are kept."""
+        """The number of rows of one unit that are used."""
         return in_one_group(self.rows).reach.most_rows
 
     @property
@@ -57,5 +57,5 @@ class Scan:
 
     @property
     def width(self) -> int:
-        """How many numbers a row has."""
+        """The number of numbers that a row has."""
         return len(self.names) + self.persons

@@ -26,8 +26,8 @@ class Total(NamedTuple):
 
 
 class Sums:
-    """What is added up over rows. `first` are the columns that are made of what the rows hold, `second` those that are made
-    of these.
+    """Sums over rows. `first` are the columns that are made of what the rows hold, `second` those that are made of
+    these.
 
     `unmoved` are the aliases of numbers that were not moved into their bounds. Their steps are instead, which takes less
     than to ask on which side of a bound each number is: |t - low| - |t - high| is twice the moved step, less both ends.

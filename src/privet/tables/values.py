@@ -159,7 +159,7 @@ class Values:
 
 
 def is_text(column: Column) -> bool:
-    """Whether engines hold it as a text.
+    """True if engines hold it as a text.
 
     >>> is_text(Int(0, 1))
     False

@@ -1,4 +1,4 @@
-"""How often the whole suite may accuse the innocent: one budget, allocated here and nowhere else."""
+"""The rate at which the whole suite may accuse the innocent: one budget, allocated here and nowhere else."""
 
 from privet._validate import count
 from privet.errors import InvalidParameter

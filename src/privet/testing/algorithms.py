@@ -86,7 +86,7 @@ def _folded(parts: Sequence[tuple[PrivacyLoss, Path]], above: Path) -> PrivacyLo
 
 
 def _compare(algorithm: Any, found: PrivacyLoss) -> None:
-    """What both have in common is left out; the rest must cost the same."""
+    """A comparison that leaves out what both have in common; the rest must cost the same."""
     declared = algorithm.loss
     assert found.unit == declared.unit, f"{algorithm.name}: its parts speak about {found.unit.describe()}"
     if algorithm.at_most and type(declared) in _WHOLES:

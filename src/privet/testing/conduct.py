@@ -1,4 +1,4 @@
-"""How a mechanism conducts itself: where its coins come from, whether its bars hold, and what it says.
+"""The conduct of a mechanism: where its coins come from, whether its bars hold, and what it says.
 
 >>> from privet import mechanisms, testing
 >>> testing.check_every_coin_is_from_noise(next(iter(mechanisms.Laplace.examples())))
@@ -68,7 +68,7 @@ def check_every_coin_is_from_noise(example: Example) -> None:
 
 
 def _repeats(runs: Callable[[], Any]) -> bool:
-    """Whether the same source gives the same outputs. A sampler may turn to a table once it has been asked often, which
+    """True if the same source gives the same outputs. A sampler may turn to a table once it has been asked often, which
     reads the bits otherwise: then the next two agree."""
     return any(all(same_value(*pair) for pair in zip(runs(), runs(), strict=True)) for _ in range(3))
 
@@ -150,7 +150,7 @@ def _measured(value: Any, bar: Any) -> Array:
 
 
 def _named(value: Any, bar: Any) -> Any:
-    """What the bar is about, where that is an attribute of the value."""
+    """The subject of the bar, where that is an attribute of the value."""
     plain = isinstance(value, Mapping | np.ndarray) or not bar.of.isidentifier()
     return value if plain else getattr(value, bar.of, value)
 
@@ -163,7 +163,7 @@ def _picked(value: Any, bar: Any) -> Array:
 
 
 def _near_the_best(mechanism: SelectionMechanism, scores: Any, release: Any) -> bool:
-    """Whether no choice lies further below the best scores than its bar says."""
+    """True if no choice lies further below the best scores than its bar says."""
     known = list(range(len(scores))) if mechanism.candidates is None else list(mechanism.candidates)
     chosen = release.value if isinstance(release.value, tuple | list) else [release.value]
     worst = min(float(scores[known.index(item)]) for item in chosen)
@@ -211,7 +211,7 @@ def _marked(value: Any) -> Iterator[Any]:
 
 
 def _overheard(mechanism: Any, value: Any) -> tuple[str, BaseException | None]:
-    """What is printed, logged, warned of or raised during one release, as one text, and what was raised."""
+    """The words that are printed, logged, warned of or raised during one release, as one text, and what was raised."""
     out, log = io.StringIO(), io.StringIO()
     handler = logging.StreamHandler(log)
     logging.getLogger().addHandler(handler)

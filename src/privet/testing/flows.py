@@ -43,7 +43,7 @@ def check_exact_numbers_stay_inside(example: Example) -> None:
 
 
 def exact_flows(run: Callable[..., Any], algorithm: Any) -> list[str]:
-    """What is wrong with a `_run(self, prepared, source)`: a line for each exact quantity that leaves."""
+    """The faults of a `_run(self, prepared, source)`: a line for each exact quantity that leaves."""
     reader = _Reader(algorithm)
     if any(reader.returns(run, {"prepared": True, "cells": True}, 0)):
         reader.found.append(f"what {run.__qualname__} returns is computed from exact quantities")
@@ -59,7 +59,7 @@ class _Reader:
         self._known: dict[Any, list[bool]] = {}
 
     def returns(self, function: Callable[..., Any], exact: Taint, depth: int) -> list[bool]:
-        """Whether what a function returns is exact, given which arguments are: once, or for each entry of a tuple."""
+        """True if what a function returns is exact, given which arguments are: once, or for each entry of a tuple."""
         key = (function, tuple(sorted(exact.items())))
         if function.__qualname__ in TRUSTED:
             return [False]

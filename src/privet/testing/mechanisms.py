@@ -83,7 +83,7 @@ def check_parameters_are_frozen(example: Example) -> None:
 
 @law_of("mechanism")
 def check_meets_its_budget(example: Example) -> None:
-    """What `for_budget` returns stays within the budget and uses at least 99% of it.
+    """The mechanism from `for_budget` stays within the budget and uses at least 99% of it.
 
     >>> check_meets_its_budget(next(example_mechanisms()))
     """
@@ -269,8 +269,8 @@ def check_runs_are_independent(example: Example) -> None:
 
 @law_of("mechanism")
 def check_simulation_is_the_release(example: Example) -> None:
-    """What is audited is what is released: `simulate` and `release` are the base class's own, and a two-sample test
-    cannot tell their outputs apart. Nor those of a stream that is asked the same queries one by one.
+    """The audited outputs are the released ones: `simulate` and `release` are the base class's own, and a two-sample
+    test cannot tell their outputs apart. Nor those of a stream that is asked the same queries one by one.
 
     >>> check_simulation_is_the_release(next(example_mechanisms()))
     """

@@ -16,7 +16,7 @@ _LEAST = 12.0  # expected number in a category; smaller ones are put together
 
 
 def differ(left: Sequence[Any] | Array, right: Sequence[Any] | Array, level: float) -> bool:
-    """Whether the samples come from different laws; says so of equal laws with probability at most about `level`.
+    """True if the samples come from different laws; says so of equal laws with probability at most about `level`.
 
     Each number of an output is compared as it is and by its distance from the middle of the right sample: half the noise
     moves hardly anything else. Types, shapes and what is no number are categories.

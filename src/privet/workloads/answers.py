@@ -1,4 +1,4 @@
-"""What a release of many queries is: noisy measurements, and every answer that follows from them, with its interval."""
+"""A release of many queries: noisy measurements, and every answer that follows from them, with its interval."""
 
 from dataclasses import dataclass
 from fractions import Fraction

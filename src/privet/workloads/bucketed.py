@@ -17,7 +17,7 @@ from privet.workloads.workload import DENSE, Workload, as_workload
 @final
 @dataclass(frozen=True)
 class Bucketed(Workload):
-    """What a workload asks of buckets of consecutive cells, if each bucket's count lies evenly on its cells.
+    """A workload as it asks of buckets of consecutive cells, if each bucket's count lies evenly on its cells.
 
     `ends` are the ends of the buckets, not included: the last is the number of cells.
 

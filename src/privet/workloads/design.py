@@ -41,7 +41,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def groups(self) -> tuple[tuple[int, Fraction], ...]:
-        """How many measurements each group has, and its weight."""
+        """The number of measurements in each group, and its weight."""
 
     @abstractmethod
     def measure(self, histogram: Array) -> Array:
@@ -53,7 +53,8 @@ class Design(ABC):
 
     @abstractmethod
     def coefficients(self, query: Array) -> Array:
-        """How an answer rebuilt from the cells depends on each measurement: answer = coefficients . measurements."""
+        """The weights of measurements in an answer that is rebuilt from the cells: answer = coefficients .
+        measurements."""
 
     @abstractmethod
     def trace(self, workload: Workload) -> float:
@@ -74,7 +75,7 @@ class Design(ABC):
 
     @final
     def sensitivity(self, norm: NoiseNorm, unit: Unit | None = None, *, max_rows: int = 1) -> Sensitivity:
-        """How far the weighted measurements move between neighbours, exactly (an l2 norm rounded up).
+        """The distance by which the weighted measurements move between neighbours, exactly (an l2 norm rounded up).
 
         Add/remove: the longest column. Replace: the farthest pair of columns, or the longest column where that is more,
         since a row may lie outside the domain, or in a cell that is cut or missing. Several rows of a person may all lie
@@ -96,7 +97,7 @@ class Design(ABC):
     @property
     @final
     def measurements(self) -> int:
-        """How many measurements there are."""
+        """The number of measurements."""
         return sum(size for size, _ in self.groups)
 
     @kept_property
@@ -115,16 +116,17 @@ class Design(ABC):
 
     @property
     def biased(self) -> bool:
-        """Whether answers are off even without noise, as where cells are guessed: intervals then cover the noise only."""
+        """True if answers are off even without noise, as where cells are guessed: intervals then cover the
+        noise only."""
         return False
 
     @property
     def complete(self) -> bool:
-        """Whether the measurements determine every cell, and with them every query."""
+        """True if the measurements determine every cell, and with them every query."""
         return True
 
     def determines(self, query: Array) -> bool:
-        """Whether the measurements determine this query."""
+        """True if the measurements determine this query."""
         return self.complete
 
     def uncovered(self, workload: Workload) -> int | None:

@@ -126,7 +126,7 @@ class LinearQueries(Mechanism[Any, Answers]):
 
     @kept_property
     def design(self) -> Design:
-        """What is measured: worked out once, so that what is priced is what is drawn."""
+        """The measurements: worked out once, so that what is priced is what is drawn."""
         return self.strategy.design(self.workload, self.norm)
 
     @property

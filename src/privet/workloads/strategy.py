@@ -41,7 +41,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
-        """What is measured, from public facts alone."""
+        """The measurements, from public facts alone."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -49,7 +49,7 @@ class Strategy(ABC):
 
     @final
     def design(self, workload: Workload, norm: NoiseNorm) -> Design:
-        """What is measured to answer this workload with noise of this norm; remembered by these public facts."""
+        """The measurements that answer this workload with noise of this norm; remembered by these public facts."""
         as_workload(workload)
         if norm not in self.norms:
             raise InvalidParameter(f"norm must be {' or '.join(self.norms)} for {self.describe()}, got {norm!r:.40}")

@@ -36,7 +36,7 @@ class Workload(ABC):
     @property
     @abstractmethod
     def queries(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
 
     @abstractmethod
     def answers(self, histogram: Array) -> Array:
@@ -67,12 +67,12 @@ class Workload(ABC):
 
     @property
     def has_bucket_gram(self) -> bool:
-        """Whether `bucket_gram` can be built for a few buckets, however many cells there are."""
+        """True if `bucket_gram` can be built for a few buckets, however many cells there are."""
         return self.has_gram
 
     @abstractmethod
     def describe(self) -> str:
-        """What is asked, in words."""
+        """The questions in words."""
 
     @property
     @final
@@ -82,7 +82,7 @@ class Workload(ABC):
 
     @property
     def has_gram(self) -> bool:
-        """Whether `gram` can be built."""
+        """True if `gram` can be built."""
         return self.cells**2 <= DENSE
 
     @final

@@ -1,4 +1,4 @@
-"""What every filter is: a frozen rule, and the immutable value of what was spent under it."""
+"""The contract of filters: a frozen rule, and the immutable value of what was spent under it."""
 
 import math
 from abc import ABC, abstractmethod
@@ -110,11 +110,11 @@ class Rule(Filter):
     @property
     @abstractmethod
     def limits(self) -> tuple[float, ...]:
-        """What each sum may reach."""
+        """The limit of each sum."""
 
     @abstractmethod
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
-        """What one release costs in each currency."""
+        """The cost of one release in each currency."""
 
     @abstractmethod
     def pure_room(self, remaining: float) -> float:
@@ -126,7 +126,7 @@ class Rule(Filter):
         return tuple(to_amount(limit, up=False) or 0 for limit in self.limits)
 
     def _rest(self) -> float:
-        """What is left of delta for the conversion once `delta0` is set aside for failures of the parts (if it is)."""
+        """The rest of delta for the conversion once `delta0` is set aside for failures of the parts (if it is)."""
         rest = self.delta - at_least("delta0", getattr(self, "delta0", 0.0), 0.0)
         if rest <= 0.0:
             raise InvalidParameter(
@@ -137,7 +137,7 @@ class Rule(Filter):
 
 @dataclass(frozen=True)
 class FilterState:
-    """What was spent under a filter: an immutable value; `charge` returns the next one.
+    """Spending under a filter: an immutable value; `charge` returns the next one.
 
     A charge costs one price and one addition of integers per rule, however many came before. `sums` are the amounts
     that a ledger stores, one tuple per rule, in units of 10^-40 (None: infinite).
@@ -162,7 +162,8 @@ class FilterState:
         return replace(self.plus(self.price(loss, count, at=at)), unit=unit)
 
     def price(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> Sums:
-        """What `count` releases with this loss add to the sums: of several valid prices, one that keeps a rule going."""
+        """The amounts that `count` releases with this loss add to the sums: of several valid prices, one that keeps a
+        rule going."""
         return settle(tuple(rule.caps for rule in self.filter.rules), self.sums, self.offers(loss, count, at=at))
 
     def offers(self, loss: PrivacyLoss, count: int = 1, *, at: float | None = None) -> Offers:
@@ -196,7 +197,7 @@ class FilterState:
 
     @door(prices=("loss",))
     def what_fits(self, loss: PrivacyLoss, *, at: float | None = None) -> float:
-        """How many more releases with this loss fit: a whole number, or infinity when it is free."""
+        """The number of further releases with this loss that fit: a whole number, or infinity when it is free."""
         best = 0.0
         for rule, sums, offers in zip(self.filter.rules, self.sums, self.offers(loss, at=at), strict=True):
             if not _holds(rule, sums):
@@ -251,7 +252,7 @@ class FilterState:
 
     @property
     def remaining(self) -> dict[str, float]:
-        """What is left, by rule and currency."""
+        """The rest of the budget, by rule and currency."""
         return {f"{row.rule} {row.currency}": row.remaining for row in self.balances}
 
     def _check(self, loss: PrivacyLoss) -> Unit:

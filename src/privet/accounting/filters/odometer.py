@@ -60,7 +60,7 @@ class Odometer:
 
 @dataclass(frozen=True)
 class OdometerState:
-    """What an odometer has seen: an immutable value; `charge` returns the next one. Amounts in units of 10^-40.
+    """Sums of an odometer so far: an immutable value; `charge` returns the next one. Amounts in units of 10^-40.
 
     **Guarantee:** as of `Odometer`. For losses fixed in advance `accounting.epsilon` of their composition is smaller.
 
@@ -81,7 +81,8 @@ class OdometerState:
         return replace(self.plus(self.price(loss, count)), unit=unit)
 
     def price(self, loss: PrivacyLoss, count: int = 1) -> tuple[int, int]:
-        """What `count` releases with this loss add to rho and to the failures; refuses a loss without zCDP."""
+        """The amounts that `count` releases with this loss add to rho and to the failures; refuses a loss
+        without zCDP."""
         rho, failure = 0, 0
         for part, n in loss.parts():
             n *= whole_number("count", count)

@@ -135,7 +135,7 @@ def _largest_finite_loss(parts: list[tuple[PrivacyLoss, int]]) -> float:
 
 
 def _largest_loss(parts: list[tuple[PrivacyLoss, int]]) -> float:
-    """What pure DP says, rounded up: every loss is a float, off by a few units in the last place."""
+    """The epsilon of pure DP, rounded up: every loss is a float, off by a few units in the last place."""
     pures = [(part.pure(), n) for part, n in parts]
     return math.fsum(n * pure + 32.0 * UNIT_ROUNDOFF * n * (1.0 + pure) for pure, n in pures)
 

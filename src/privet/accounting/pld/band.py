@@ -51,7 +51,7 @@ def tilted_law(law: GridLaw, t: float, log_moment: float) -> Tilted:
 
 
 def _run(good: NDArray[np.bool_]) -> Array:
-    """How many entries of each row are true before the first false one."""
+    """The number of entries of each row that are true before the first false one."""
     if good.shape[1] == 0:
         return np.zeros(len(good), dtype=np.int64)
     return np.where(good.all(axis=1), good.shape[1], np.argmin(good, axis=1))

@@ -76,7 +76,8 @@ def known_of(
     noise: float,
     moment: Moment | None = None,
 ) -> dict[str, Any]:
-    """What both forms of a sum know; `size` is the sum of the moduli of its spectrum, `moment` bounds its log-moments."""
+    """Facts that both forms of a sum know; `size` is the sum of the moduli of its spectrum, `moment` bounds its
+    log-moments."""
     t, bottom = plan.tilt, _support(laws)[0] + first * step
 
     def of_all(order: float) -> float:

@@ -53,7 +53,8 @@ def _balance(p: Array, q: Array, start: int, growth: float) -> int | None:
 
 
 def _leave(p: Array, q: Array, nodes: Array, place: int, mass: Array, margin: float) -> float:
-    """What is left, merged and put on the highest node that its loss reaches; returns by how much it misses that."""
+    """The remaining masses, merged and put on the highest node that its loss reaches; returns by how much it misses
+    that."""
     total_p, total_q = float(p.sum()), float(q.sum())
     if total_p <= 0.0:
         return 0.0

@@ -202,7 +202,7 @@ class _Search:
         return Interval(*self._ends(direction, share, direction, two_sided=self.two_sided))
 
     def _nodes(self, share: float, direction: Direction | None = None) -> float:
-        """How long a window the plain way would use."""
+        """The length of the window that the plain way would use."""
         plan = self._plan(direction or self.first)[0]
         return (plan.high - plan.low) / _grid_step(self.parts, plan, share)
 

@@ -1,4 +1,4 @@
-"""What the engine returns: a certified interval."""
+"""The certified interval that the engine returns."""
 
 import math
 from dataclasses import dataclass

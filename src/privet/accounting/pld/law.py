@@ -21,7 +21,7 @@ class Upper:
     sign = 1.0  # losses may be off by a shift: an answer moves away from the truth by as much
 
     def factor(self, mass_error: float) -> float:
-        """What masses with this relative error are multiplied by."""
+        """The factor for masses with this relative error."""
         return 1.0 + mass_error
 
     def constant(self, law: "ComposedLaw") -> float:
@@ -140,7 +140,7 @@ class ComposedLaw(ABC):
         return self.bin_error * bins + self.wrapped * peak
 
     def __str__(self) -> str:
-        """What a reader wants to know of it.
+        """A line for readers.
 
         >>> from privet import privacy
         >>> from privet.accounting.pld.compose import compose

@@ -27,7 +27,7 @@ _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
 
 
 class Priced(Protocol):
-    """What the engine needs to know of a part: the pair behind it."""
+    """A part as the engine needs it: the pair behind it."""
 
     @property
     def kind(self) -> str:

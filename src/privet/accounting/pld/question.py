@@ -114,7 +114,8 @@ def _width(epsilon: float, tol: float) -> float:
 
 
 def _least_width(parts: Parts) -> float:
-    """What a grid is charged for its masses alone, at both ends: no interval of epsilon from it is narrower."""
+    """The least width that a grid is charged for its masses alone, at both ends: no interval of epsilon from it is
+    narrower."""
     return 4.0 * math.fsum(n * loss.variable("remove").mass_error for loss, n in parts)
 
 

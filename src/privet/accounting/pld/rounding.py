@@ -248,7 +248,8 @@ def lower_law(
 
 
 def _lost(mass: Array, p: Array, q: Array, nodes: Array) -> float:
-    """What rounding down took off the mean loss, relative to its variance: the Q-mass that a law has too much."""
+    """The part of the mean loss that rounding down took, relative to its variance: the Q-mass that a law has
+    too much."""
     growth = np.exp(-np.maximum(nodes, -_LARGEST_NODE))
     variance = float((p * np.minimum(np.abs(nodes), 1.0) ** 2).sum())
     return float((mass * growth).sum() - q.sum()) / max(variance, TINY)

@@ -152,7 +152,7 @@ class Certificate:
         return certificate
 
     def follows(self) -> bool:
-        """Whether verdict and bound are what the evidence gives."""
+        """True if verdict and bound are what the evidence gives."""
         try:
             return self._follows_first() if self.schema == _FIRST else self._follows()
         except (KeyError, TypeError, ValueError, AttributeError, PrivetError):

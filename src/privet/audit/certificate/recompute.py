@@ -32,7 +32,7 @@ _BOUNDS: dict[str, Callable[..., LowerBound]] = {
 
 @dataclass(frozen=True)
 class Recomputed:
-    """What follows from the evidence."""
+    """Figures that follow from the evidence."""
 
     verdict: str
     p_value: float

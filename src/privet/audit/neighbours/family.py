@@ -1,4 +1,4 @@
-"""What a family of neighbours is, pairs given by hand, and the check that they fit the claim."""
+"""The contract of families of neighbours, pairs given by hand, and the check that they fit the claim."""
 
 import inspect
 from abc import ABC, abstractmethod

@@ -113,7 +113,7 @@ def _places(base: Sequence[Any]) -> list[int]:
 
 
 def _values(name: str, held: Any) -> list[Any]:
-    """What a column may hold, the ends of its range at the ends of the list."""
+    """Values that a column may hold, the ends of its range at the ends of the list."""
     held = getattr(held, "values", held) if not callable(getattr(held, "values", None)) else held
     bounds = getattr(held, "bounds", held)
     if isinstance(bounds, tuple) and len(bounds) == 2 and all(isinstance(end, int | float) for end in bounds):

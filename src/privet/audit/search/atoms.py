@@ -64,7 +64,7 @@ class Odds(Learned):
 
 
 def _apart_from(column: Array, atoms: Iterable[float], middle: float, spread: float) -> Array:
-    """How far the numbers lie from the middle; 0 for atoms and for what is missing."""
+    """The distance of the numbers from the middle; 0 for atoms and for what is missing."""
     return np.where(np.isin(column, list(atoms)), 0.0, moderate((column - middle) / spread, _LIMIT))
 
 

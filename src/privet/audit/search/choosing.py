@@ -65,7 +65,7 @@ class Tallies:
 
     @property
     def events(self) -> int:
-        """How many events were looked at."""
+        """The number of events that were looked at."""
         return sum(group.thresholds.size for group in self._groups)
 
     def suspects(self, strain: Strain, most: int) -> list[Candidate]:

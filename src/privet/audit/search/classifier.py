@@ -96,7 +96,8 @@ def _answer(column: Array, cut: float, equal: bool) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TimeGivenValue(Learned):
-    """Whether a run took longer than runs with such a value take, in the direction that speaks for the left world.
+    """The event that a run took longer than runs with such a value take, in the direction that speaks for the left
+    world.
 
     Time alone may look alike in both worlds, and still tell the noise; together with the output it tells the input.
 
@@ -178,7 +179,7 @@ def logistic(inputs: Array, labels: Array) -> Array:
 
 
 def alone(names: Iterable[str]) -> bool:
-    """Whether one number says everything: then thresholds, windows and atoms see all of it."""
+    """True if one number says everything: then thresholds, windows and atoms see all of it."""
     return len({name for name in names if name.startswith(("value", "text"))} - {"value.error"}) < 2
 
 

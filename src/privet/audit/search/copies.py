@@ -135,7 +135,7 @@ def _nudged_function(function: types.FunctionType) -> Iterator[Any]:
 
 
 def holds_an_iterator(mechanism: Any) -> bool:
-    """Whether a function holds something that is used up from run to run and cannot be copied.
+    """True if a function holds something that is used up from run to run and cannot be copied.
 
     >>> def counting(steps):
     ...     return lambda value: value + next(steps)

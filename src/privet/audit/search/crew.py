@@ -22,7 +22,7 @@ _COMPARED, _COPIED = 1_000, 1e-7  # blocks that agree by so small a chance have 
 
 @dataclass(frozen=True, eq=False)
 class Crew:
-    """How many processes make the runs of a subject.
+    """The processes that make the runs of a subject.
 
     >>> [world.runs for world in Crew().both(Subject(abs), -1, 2, 3)]
     [3, 3]

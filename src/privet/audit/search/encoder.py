@@ -38,7 +38,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """What is looked at in an output, fixed before the tested runs are made.
+    """The features that are read of an output, fixed before the tested runs are made.
 
     >>> world = World(np.array([[0.5], [np.nan]]), np.array(["float", "float"], dtype=object), lengths=np.array([1, 1]))
     >>> sorted(Encoder((("", 0),), vocabulary={"float": 0}).columns(world))
@@ -148,7 +148,7 @@ class Encoder:
         return found
 
     def _members(self, world: World) -> dict[str, Array]:
-        """How often a target record is in a table, and how near its nearest row comes."""
+        """The number of times that a target record is in a table, and how near its nearest row comes."""
         if self.targets is None:
             return {}
         found = {}
@@ -319,7 +319,7 @@ def fit(
 
 
 def _unread(left: World, right: World) -> str | None:
-    """What of the outputs cannot be read, in words."""
+    """The pieces of the outputs that cannot be read, in words."""
     for world in (left, right):
         if world.opaque is not None and world.opaque.any():
             return "they hold objects without any readable part"

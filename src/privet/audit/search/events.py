@@ -24,7 +24,7 @@ _SPANS = (1, 2, 3, 5, 8, 13, 21, 34)
 
 
 def kind_of(feature: str, relation: Relation) -> str:
-    """What an event looks at, as one of `KINDS`: how a bug shows itself.
+    """The kind of feature that an event looks at, one of `KINDS`: how a bug shows itself.
 
     >>> kind_of("value[0]", "at most"), kind_of("value[0]", "equal to"), kind_of("value[1] - value[0]", "at least")
     ('threshold', 'atom', 'difference')
@@ -71,7 +71,7 @@ class Event:
 
     @property
     def kind(self) -> str:
-        """What it looks at: one of `KINDS`."""
+        """The kind of feature it looks at: one of `KINDS`."""
         return kind_of(self.feature, self.relation)
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class Tally:
 
     @property
     def kind(self) -> str:
-        """What these events look at: one of `KINDS`."""
+        """The kind of feature that these events look at: one of `KINDS`."""
         return kind_of(self.feature, self.relation)
 
     def event(self, index: int) -> Event:

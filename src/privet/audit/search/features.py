@@ -1,4 +1,4 @@
-"""What an observer may look at in numbers: their bits, their size, their signs, how they are spread."""
+"""Features of numbers that an observer may look at: their bits, their size, their signs, how they are spread."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def exponent(column: Array) -> Array:
 
 
 def special(values: Array, there: Array) -> Array:
-    """How many NaN, infinities and negative zeros an output has, as one number; `there` tells numbers from padding.
+    """The number of NaN, infinities and negative zeros in an output, as one number; `there` tells numbers from padding.
 
     >>> special(np.array([[1.0, np.nan, -0.0]]), np.array([[True, True, True]])).tolist()
     [100000001.0]

@@ -12,7 +12,7 @@ from privet.audit.search.running import Subject
 
 
 def held(subject: Subject, encoder: Encoder, pair: tuple[Any, Any], columns: list[dict[str, Array]]) -> str | None:
-    """Whether answers that never vary have noise in them all the same, in words.
+    """True if answers that never vary have noise in them all the same, in words.
 
     A number that the mechanism holds and that is added to its answers on either input may be such noise.
 

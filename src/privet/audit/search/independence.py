@@ -16,7 +16,7 @@ _MISSING = -1.2345e306  # equal to itself, unlike NaN
 
 
 def dependence(columns: list[dict[str, Array]], after_other: list[Array | None], first: tuple[str, ...]) -> str | None:
-    """What the runs of a world depend on besides their input, in words; None when nothing shows.
+    """The things that the runs of a world depend on besides their input, in words; None when nothing shows.
 
     `columns` are the two worlds' columns in the order of the runs, `first` names those that matter most.
 
@@ -38,7 +38,7 @@ def dependence(columns: list[dict[str, Array]], after_other: list[Array | None],
 
 
 def drifts(column: Array) -> bool:
-    """Whether the later runs of a world differ from the earlier ones.
+    """True if the later runs of a world differ from the earlier ones.
 
     >>> drifts(np.arange(1000.0)), drifts(np.tile([0.0, 1.0], 500))
     (True, False)
@@ -53,7 +53,7 @@ def _judged(name: str) -> bool:
 
 
 def apart(one: Array, other: Array) -> bool:
-    """Whether the shares of yes in two groups differ by more than exchangeable runs allow.
+    """True if the shares of yes in two groups differ by more than exchangeable runs allow.
 
     **Guarantee:** probability at most LEVEL, as either group is then a sample without replacement of the whole.
     **Reference:** Hoeffding 1963, section 6.
@@ -69,7 +69,7 @@ def apart(one: Array, other: Array) -> bool:
 
 
 def differs(one: Array, other: Array) -> bool:
-    """Whether two groups of runs on one input differ in how often they show the commonest value, or pass the median.
+    """True if two groups of runs on one input differ in how often they show the commonest value, or pass the median.
 
     >>> differs(np.zeros(100), np.ones(100)), differs(np.zeros(100), np.zeros(100))
     (True, False)
@@ -93,7 +93,7 @@ def _indicator(column: Array) -> Array:
 
 
 def _together(marks: Array) -> bool:
-    """Whether neighbouring runs agree or disagree too often: a swap of two runs moves the share by at most 2/m."""
+    """True if neighbouring runs agree or disagree too often: a swap of two runs moves the share by at most 2/m."""
     m = len(marks) // 2
     if m == 0:
         return False

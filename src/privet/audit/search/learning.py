@@ -23,7 +23,7 @@ def learn(left: Columns, right: Columns, *, kinds: frozenset[str]) -> dict[str, 
 
 
 def learnable(left: Columns, right: Columns, *, kinds: frozenset[str]) -> bool:
-    """Whether there is more to an output than one number, which thresholds, windows and atoms see all of.
+    """True if there is more to an output than one number, which thresholds, windows and atoms see all of.
 
     >>> learnable({"value[0]": np.zeros(200)}, {"value[0]": np.ones(200)}, kinds=frozenset({"projection"}))
     False

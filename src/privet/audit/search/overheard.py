@@ -1,4 +1,4 @@
-"""What is seen of a run besides its output: what it raised, warned of, printed and logged. All of it as keyed marks alone,
+"""Traces of a run besides its output: what it raised, warned of, printed and logged. All of it as keyed marks alone,
 since such texts quote what nobody expected them to: no number of theirs may come into a result or a certificate."""
 
 import contextlib
@@ -92,7 +92,7 @@ class Ears:
 
     @property
     def heard(self) -> list[str]:
-        """What was logged since it was cleared."""
+        """The messages that were logged since it was cleared."""
         return self._listener.heard
 
     def look_round(self, *, again: bool = False) -> None:

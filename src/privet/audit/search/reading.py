@@ -44,7 +44,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclasses.dataclass(eq=False)
 class Reading:
-    """What one output shows: arrays of numbers and single numbers by their place, marks of texts, and its form.
+    """The content of one output: arrays of numbers and single numbers by their place, marks of texts, and its form.
 
     `skeletons` are marks of texts whose numbers were left out: where even these differ in nearly every run, the texts
     cannot be compared. `opaque` names the places of what cannot be taken apart.
@@ -418,7 +418,8 @@ _LEAVES = frozenset(
 
 @lru_cache(maxsize=4_096)
 def _carries(kind: type) -> bool:
-    """Whether a type of number, text or container has room for attributes: a class that was derived may hide some there."""
+    """True if a type of number, text or container has room for attributes: a class that was derived may hide some
+    there."""
     if kind.__module__ in ("builtins", "numpy", "numpy.ma", "collections") or issubclass(
         kind, enum.Enum | np.ma.MaskedArray
     ):
@@ -432,7 +433,7 @@ _LIBRARY = ("builtins", "fractions", "decimal", "_decimal", "datetime", "numbers
 
 @lru_cache(maxsize=4_096)
 def _handler(kind: type) -> Callable[..., str] | None:
-    """How values of a type are read, where that is known."""
+    """The reader of values of a type, where there is one."""
     return next((handler for kinds, handler in _HANDLERS if issubclass(kind, kinds)), None)
 
 
@@ -440,7 +441,7 @@ _dtype_name = lru_cache(maxsize=256)(str)  # numpy spells a name out anew every 
 
 
 def beyond_doubles(whole: Array) -> bool:
-    """Whether 64-bit integers are too large for doubles to tell apart.
+    """True if 64-bit integers are too large for doubles to tell apart.
 
     >>> beyond_doubles(np.array([1, 2**60]))
     True

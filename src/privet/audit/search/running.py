@@ -74,7 +74,7 @@ def _streamed(start: Callable[[], Any], questions: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Iterated:
-    """What an iterator had to give: every run gets a new iterator over it."""
+    """The items of an iterator: every run gets a new iterator over it."""
 
     items: list[Any]
 
@@ -151,7 +151,7 @@ def _fingerprint(value: Any) -> bytes | None:
 
 @dataclass(eq=False)
 class Subject:
-    """What is audited, and how a run of it is looked at.
+    """The thing that is audited, and the way a run of it is looked at.
 
     `fresh` makes a new instance for every run; `view` turns an output into something that can be read; `features` and
     `score` are numbers of the user's own about an output. `notes` collects what was noticed while running; `told` is
@@ -323,7 +323,7 @@ class Subject:
         return [stack(looks, timed=self.timed, wanted=wanted) if looks else _nothing() for looks in seen]
 
     def problem(self, value: Any) -> BaseException | None:
-        """What a run on this input raises, as it is: for words to whoever owns mechanism and input."""
+        """The error that a run on this input raises, as it is: for words to whoever owns mechanism and input."""
         simulate = getattr(self.mechanism, "simulate", None)
         given, silence = _Input(value).fresh(), io.StringIO()
         try:
@@ -411,7 +411,7 @@ def _order(chosen: Array) -> list[int]:
 
 
 def usual_released(runs: int) -> float:
-    """How many of a world's runs come from `release`, where the others are simulated.
+    """The number of a world's runs that come from `release`, where the others are simulated.
 
     >>> usual_released(1_000), usual_released(50_000)
     (100, 500.0)

@@ -1,4 +1,4 @@
-"""How far counts lie outside a claim: for choosing events, never for testing them."""
+"""The distance by which counts lie outside a claim: for choosing events, never for testing them."""
 
 from dataclasses import dataclass
 

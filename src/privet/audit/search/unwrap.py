@@ -36,7 +36,7 @@ def _tensor(value: Any) -> Any:
 
 
 def arrays_of(value: Any) -> Any:
-    """What tables and models of our own hand out: a mapping of arrays, by name.
+    """The arrays of tables and models of our own: a mapping of arrays, by name.
 
     >>> arrays_of(3) is None
     True
@@ -90,7 +90,8 @@ def _sparse(value: Any) -> Any:
 
 
 def about(value: Any) -> dict[str, Any]:
-    """What a table says besides its cells: types and categories of columns, names of an index, notes that hang on it.
+    """The facts of a table besides its cells: types and categories of columns, names of an index, notes that hang on
+    it.
 
     >>> import pandas
     >>> about(pandas.Series(["a"], dtype=pandas.CategoricalDtype(["a", "b"]), name="x"))
@@ -115,7 +116,7 @@ def about(value: Any) -> dict[str, Any]:
 
 
 def is_table(value: Any) -> bool:
-    """Whether it is a table or a column of a library that is known for them.
+    """True if it is a table or a column of a library that is known for them.
 
     >>> import pandas
     >>> is_table(pandas.Series([1])), is_table([1])
@@ -142,7 +143,7 @@ def _array_like(value: Any) -> Any:
 
 
 def _file(value: Any) -> Any:
-    """What a file in memory or on a disc holds, wherever its reader stands."""
+    """The content of a file in memory or on a disc, wherever its reader stands."""
     if not isinstance(value, io.IOBase):
         return None
     if isinstance(value, io.StringIO | io.BytesIO):
@@ -163,7 +164,7 @@ def _iterated(value: Any) -> Any:
 
 
 def is_function(value: Any) -> bool:
-    """Whether it is a function or a method, not an object that can be called.
+    """True if it is a function or a method, not an object that can be called.
 
     >>> is_function(len)
     True
@@ -187,7 +188,7 @@ def _function(value: Any) -> Any:
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    """What an object carries by name: its attributes, and its slots.
+    """The values that an object carries by name: its attributes, and its slots.
 
     >>> import types
     >>> attributes(types.SimpleNamespace(a=1)), attributes(3)

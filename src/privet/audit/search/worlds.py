@@ -1,4 +1,4 @@
-"""What many runs on one input showed, as columns: numbers, lengths, marks, forms, rows, times."""
+"""The outputs of many runs on one input, as columns: numbers, lengths, marks, forms, rows, times."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """What many runs on one input showed: numbers, the form of each output, and the time it took.
+    """The outputs of many runs on one input: numbers, the form of each output, and the time it took.
 
     `values` has one row a run, padded with NaN; `forms` names type, dtype, shape, exception or warning of each run. A
     `simulate` whose outputs fit no array may return a world itself. The other fields hold what is not one array of
@@ -54,7 +54,7 @@ class World:
 
     @property
     def runs(self) -> int:
-        """How many runs were observed."""
+        """The number of runs that were observed."""
         return len(self.forms)
 
     @property

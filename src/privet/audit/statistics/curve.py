@@ -26,7 +26,7 @@ _BOX = 1e-3  # share of the level that the box of two bounds has beside the supr
 def curve_refutes(
     claim: PrivacyLoss, tp: Array | int, fp: Array | int, n: Array | int, n_out: Array | int, *, alpha: Array | float
 ) -> Array:
-    """Whether each of many events, taken alone, refutes the claim at level alpha.
+    """True if each of many events, taken alone, refutes the claim at level alpha.
 
     >>> from privet import privacy
     >>> curve_refutes(privacy.PureLoss(0.5), np.array([7, 700]), np.array([3, 300]), [10, 1000], [10, 1000], alpha=0.05)

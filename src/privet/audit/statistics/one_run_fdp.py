@@ -23,7 +23,7 @@ Mirror = Callable[[float], float]  # x -> f(1 - x) for a symmetric trade-off cur
 
 
 def one_run_rejects(guesses: Guesses, *, mirror: Mirror, alpha: float) -> bool:
-    """Whether a curve is refuted at level alpha by the number of correct guesses.
+    """True if a curve is refuted at level alpha by the number of correct guesses.
 
     `mirror(x)` is f(1 - x), which for a symmetric curve is the inverse of 1 - f.
 

@@ -22,7 +22,8 @@ Samples = Sample | Sequence[Sample]  # one sample per pair of neighbouring input
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What is to be tested: an event, the order of the worlds, one of the pairs of neighbours, and what it was chosen on.
+    """The subject of a test: an event, the order of the worlds, one of the pairs of neighbours, and what it was chosen
+    on.
 
     >>> runs = Sample(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
     >>> Choice(AtLeast(2.0), seen=(runs,)).count(runs)
@@ -42,7 +43,8 @@ class Choice:
         count("pair", self.pair)
 
     def count(self, samples: Samples) -> Counts:
-        """How often the event happened, on runs that had no part in choosing it: `ReusedData` otherwise."""
+        """The number of times that the event happened, on runs that had no part in choosing it: `ReusedData`
+        otherwise."""
         every = _several(samples)
         if self.pair >= len(every):
             raise InvalidParameter(f"pair {self.pair} was chosen, but only {len(every)} pairs of worlds were run")

@@ -19,7 +19,7 @@ _PRIOR = 1.0  # weight of the imagined past that keeps the first bets small
 
 @dataclass
 class _Wealth:
-    """What the bets rest on: sums over earlier pairs, one entry per bet (event and direction)."""
+    """The basis of the bets: sums over earlier pairs, one entry per bet (event and direction)."""
 
     gain: Array
     square: Array
@@ -88,7 +88,7 @@ class BettingTest:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were used; no more than it took to refute."""
+        """The number of pairs that were used; no more than it took to refute."""
         return self._pairs
 
     @property

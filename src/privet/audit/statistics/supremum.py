@@ -41,7 +41,7 @@ def supremum_p_value(counts: Counts, curve: Rates) -> float:
 
 
 def distance(tp: Array, fp: Array, n: int, n_out: int, points: tuple[Array, Array]) -> Array:
-    """How far counts lie below the points of a curve, in standard deviations; 0 on the other side.
+    """The distance by which counts lie below the points of a curve, in standard deviations; 0 on the other side.
 
     >>> distance(np.array([9, 5]), np.array([1, 5]), 10, 10, (np.array([0.5]), np.array([0.5]))).round(2).tolist()
     [3.75, 0.0]

@@ -1,4 +1,4 @@
-"""What the commands of `privet audit` have in common: options, claims, code named by module:name, and output."""
+"""The common ground of the commands of `privet audit`: options, claims, code named by module:name, and output."""
 
 import json as json_text
 import sys

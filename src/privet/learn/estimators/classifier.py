@@ -1,4 +1,4 @@
-"""What linear classifiers share: public classes, and predictions from margins."""
+"""The common ground of linear classifiers: public classes, and predictions from margins."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +13,7 @@ from privet.learn.problem import Target
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(ClassifierMixin):
-    """What linear classifiers add to a `LinearModel`. `classes` is the public list of labels: read off y it would leak."""
+    """A `LinearModel` that predicts classes. `classes` is the public list of labels: read off y it would leak."""
 
     classes: Any = None
     C: float = 1.0

@@ -1,4 +1,4 @@
-"""What estimators on columns share: public bounds as a task, and moments in the units of the data."""
+"""The common ground of estimators on columns: public bounds as a task, and moments in the units of the data."""
 
 from typing import Any
 

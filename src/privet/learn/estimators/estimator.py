@@ -34,7 +34,7 @@ from privet.queries import Table
 
 
 class _Asked(NamedTuple):
-    """How a fit is named in a ledger."""
+    """The name of a fit in a ledger."""
 
     key: str | None = None
     about: str | None = None
@@ -96,7 +96,7 @@ class PrivateEstimator(BaseEstimator):
     _cloned: ClassVar[bool] = False  # of the copies that scikit-learn makes: True
 
     def _predicts_numbers(self) -> bool:
-        """Whether targets are numbers, and not labels of classes."""
+        """True if targets are numbers, and not labels of classes."""
         return False
 
     def _check_targets(self, targets: Any) -> None:
@@ -231,7 +231,7 @@ class PrivateEstimator(BaseEstimator):
         return plan.release(records, source=self.source)
 
     def _is_exact(self) -> bool:
-        """Whether a fit without privacy is asked for (`epsilon=inf`); refused while a ledger is in force."""
+        """True if a fit without privacy is asked for (`epsilon=inf`); refused while a ledger is in force."""
         epsilon = self.epsilon
         if not (isinstance(epsilon, float | np.floating) and math.isinf(epsilon) and epsilon > 0):
             return False

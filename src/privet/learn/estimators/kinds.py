@@ -47,7 +47,7 @@ def check_kinds(rows: Any, *, objects: bool = True) -> None:
 
 
 def _columns(rows: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What to call it, its type, and its values: of a data frame for each column, else once."""
+    """The name to call it by, its type, and its values: of a data frame for each column, else once."""
     names, kinds = getattr(rows, "columns", None), getattr(rows, "dtypes", None)
     if names is not None and kinds is not None:
         for place, (name, kind) in enumerate(zip(names, kinds, strict=False)):
@@ -63,7 +63,7 @@ def _columns(rows: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _named(kind: Any) -> str | None:
-    """What a type holds that is no number, from the type alone; of categories, what they are."""
+    """The content of a type that is no number, from the type alone; of categories, what they are."""
     if hasattr(kind, "categories") and hasattr(kind.categories, "dtype"):
         return _named(kind.categories.dtype) or _of_objects(kind.categories)
     by_kind = _BY_KIND.get(getattr(kind, "kind", ""))
@@ -74,7 +74,7 @@ def _named(kind: Any) -> str | None:
 
 
 def _of_objects(values: Any) -> str | None:
-    """What is among objects that is no number."""
+    """The things among objects that are no numbers."""
     kinds = {type(each) for each in np.asarray(values, dtype=object).ravel()}
     for classes, found in _BY_CLASS:
         if any(issubclass(each, classes) for each in kinds):

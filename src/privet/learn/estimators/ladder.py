@@ -1,4 +1,4 @@
-"""What four ways of adding up prove about the price of a fit, from naive to tight."""
+"""The ladder of a fit: its price by four ways of adding up, from naive to tight."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What linear models share: public facts about rows, coefficients, and the choice of a solver."""
+"""The common ground of linear models: public facts about rows, coefficients, and the choice of a solver."""
 
 import math
 from abc import abstractmethod
@@ -41,7 +41,7 @@ class LinearModel(PrivateEstimator):
 
     @abstractmethod
     def _target(self) -> Target:
-        """What is predicted, from public facts."""
+        """The target of predictions, from public facts."""
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -104,7 +104,7 @@ class LinearModel(PrivateEstimator):
         self.coef_, self.intercept_ = plan.task.raw(value)
 
     def _margins(self, X: Any) -> Array:
-        """What the coefficients say about each row: X w + intercept."""
+        """The margin of each row: X w + intercept."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)

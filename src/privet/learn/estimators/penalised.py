@@ -1,4 +1,5 @@
-"""What least squares with penalties share: the solvers that know a proximal map, and which of them is taken."""
+"""The common ground of least squares with penalties: the solvers that know a proximal map, and which of them is
+taken."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ _MANY = 50  # columns, from which on a choice of coordinates is worth its price
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PenalisedRegressor(LinearRegressor):
-    """What least squares with a penalty add to a `LinearModel`: `alpha` is the penalty's weight, as in scikit-learn."""
+    """A `LinearModel` of least squares with a penalty: `alpha` is the penalty's weight, as in scikit-learn."""
 
     alpha: float = 1.0
 
@@ -37,7 +38,7 @@ class PenalisedRegressor(LinearRegressor):
 
     @abstractmethod
     def _penalty(self) -> Penalty:
-        """What is added to the mean loss."""
+        """The penalty that is added to the mean loss."""
 
     def _loss(self) -> Loss:
         return clipped_squares()

@@ -1,4 +1,4 @@
-"""What a fit cost and why: the `privacy_` of an estimator."""
+"""The price of a fit and its reasons: the `privacy_` of an estimator."""
 
 from dataclasses import dataclass
 from html import escape

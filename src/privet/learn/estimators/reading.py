@@ -121,7 +121,7 @@ def _objects(values: list[Any]) -> Array:
 
 
 def read_made(estimator: Any, made: Any, fitted: str) -> Array:
-    """What a transformer made, for the way back: numbers in as many columns as the attribute `fitted` is long."""
+    """The output of a transformer, for the way back: numbers in as many columns as the attribute `fitted` is long."""
     check_is_fitted(estimator)
     columns = len(getattr(estimator, fitted))
     try:
@@ -141,7 +141,7 @@ def dense(rows: Any) -> Array:
 
 
 def _unmasked(values: Any) -> Any:
-    """What is masked is missing: scikit-learn would read what lies under the mask."""
+    """Values with missing ones where they are masked: scikit-learn would read what lies under the mask."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     numbers = values.dtype.kind in "biuf"

@@ -1,4 +1,5 @@
-"""What regressions by squares share: their usual solver, and intervals of coefficients from what it released."""
+"""The common ground of regressions by squares: their usual solver, and intervals of coefficients from what it
+released."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,13 +24,13 @@ Method = Literal["normal", "bootstrap"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SquaresRegressor(LinearRegressor):
-    """What regressions by noisy sums add to a `LinearModel`: their usual solver, and intervals of coefficients."""
+    """A `LinearModel` from noisy sums: its usual solver, and intervals of coefficients."""
 
     def _loss(self) -> Loss:
         return Squared()
 
     def _ridge(self) -> float:
-        """What the usual solver adds to the diagonal."""
+        """The ridge that the usual solver adds to the diagonal."""
         return 0.0
 
     def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:

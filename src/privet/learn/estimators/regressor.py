@@ -1,4 +1,4 @@
-"""What linear regressions share: public bounds of y, and predictions within them."""
+"""The common ground of linear regressions: public bounds of y, and predictions within them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from privet.learn.problem import Target
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegressor(RegressorMixin):
-    """What linear regressions add to a `LinearModel`. `bounds_y` are public bounds of y; what lies outside is clipped."""
+    """A `LinearModel` that predicts numbers. `bounds_y` are public bounds of y; what lies outside is clipped."""
 
     bounds_y: Any = None
 

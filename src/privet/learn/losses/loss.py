@@ -32,7 +32,8 @@ class Loss(ABC):
 
     @property
     def outputs(self) -> int:
-        """How many margins a record has: 1, or one for each class; then margins and slopes have that many columns."""
+        """The number of margins that a record has: 1, or one for each class; then margins and slopes have that many
+        columns."""
         return 1
 
     @property

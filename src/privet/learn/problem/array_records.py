@@ -70,7 +70,7 @@ class ArrayRecords(Records):
         return ArrayRecords(put(self._rows, rows), put(self._targets, targets))
 
     def exact_content(self) -> Any:
-        """What tells two inputs of an example apart: not releasable."""
+        """The marks that tell two inputs of an example apart: not releasable."""
         rows = self._rows
         held = [rows.data, rows.indices, rows.indptr, list(rows.shape)] if _is_csr(rows) else [rows]
         return [*held, self._targets]

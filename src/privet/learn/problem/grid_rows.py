@@ -77,7 +77,7 @@ class GridRows:
         return self._records.exact_added(lambda records: part(_read(task, records)))
 
     def exact_count(self) -> int:
-        """How many records there are: not releasable where they can be added or removed."""
+        """The number of records: not releasable where they can be added or removed."""
         return int(self._added(_count))
 
     def picked(self, places: Array) -> "GridRows":
@@ -105,7 +105,7 @@ class GridRows:
         return _saturated(self._added(lambda pieces: _person_gradient(pieces, loss, w, clip_norm)))
 
     def exact_persons(self) -> int:
-        """How many persons there are: not releasable where they can come or go."""
+        """The number of persons: not releasable where they can come or go."""
         return int(self._added(_count_persons))
 
     def gram(self) -> Array:
@@ -216,7 +216,7 @@ def coefficient_grid(clip_norm: float) -> Grid:
 
 
 def gradient_reach(clip_norm: float, unit: Unit) -> Sensitivity:
-    """How far the sum of clipped gradients moves between neighbours, in steps of its grid.
+    """The distance by which the sum of clipped gradients moves between neighbours, in steps of its grid.
 
     >>> float(gradient_reach(1.0, Unit("replace"))) == 2.0**39
     True
@@ -225,8 +225,8 @@ def gradient_reach(clip_norm: float, unit: Unit) -> Sensitivity:
 
 
 def gram_reach(unit: Unit) -> Sensitivity:
-    """How far `GridRows.gram` moves between neighbours, in its steps of 2^-32: 5 where a record comes or goes, and 5
-    sqrt(2), not 10, where one is exchanged.
+    """The distance by which `GridRows.gram` moves between neighbours, in its steps of 2^-32: 5 where a record comes or
+    goes, and 5 sqrt(2), not 10, where one is exchanged.
 
     >>> float(gram_reach(Unit())) == 5.0 * 2.0**32
     True
@@ -334,7 +334,7 @@ def _tiles(pieces: Iterable[_Piece], largest: int = _SPARSE_TILE) -> Iterator[_P
 
 
 def _caps(lengths: Array, clip_norm: float) -> Array:
-    """How large the slope of a row of each length may be."""
+    """The largest slope of a row of each length."""
     with np.errstate(divide="ignore"):
         return np.where(lengths > 0.0, clip_norm * _BELOW / lengths, 0.0)
 

@@ -26,7 +26,7 @@ class Records(ABC):
     @property
     @abstractmethod
     def columns(self) -> int:
-        """How many columns there are: public, as a part of the schema."""
+        """The number of columns: public, as a part of the schema."""
 
     @property
     @abstractmethod
@@ -35,23 +35,24 @@ class Records(ABC):
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are CSR matrices: public."""
+        """True if rows are CSR matrices: public."""
         return False
 
     @property
     def length(self) -> int | None:
-        """How many records there are, where that is known without reading them: public only where records are exchanged
-        for others."""
+        """The number of records, where that is known without reading them: public only where records are exchanged for
+        others."""
         return None
 
     @property
     def about_persons(self) -> bool:
-        """Whether chunks say whose records they are: public."""
+        """True if chunks say whose records they are: public."""
         return False
 
     @property
     def unbounded(self) -> bool:
-        """Whether these are rows of persons of which nobody has chosen a bounded number yet: no fit of rows takes them."""
+        """True if these are rows of persons of which nobody has chosen a bounded number yet: no fit of rows
+        takes them."""
         return False
 
     @abstractmethod
@@ -60,17 +61,17 @@ class Records(ABC):
 
     @property
     def apart(self) -> bool:
-        """Whether they lie in pieces on several machines, and do not come here: then there are totals alone."""
+        """True if they lie in pieces on several machines, and do not come here: then there are totals alone."""
         return False
 
     @property
     def kept(self) -> bool:
-        """Whether what is made of all of them may be kept in memory: as far as they are there themselves."""
+        """True if what is made of all of them may be kept in memory: as far as they are there themselves."""
         return True
 
     def exact_added(self, part: Callable[["Records"], Any]) -> Any:
-        """What `part` makes of all records; of records in pieces the sum of what it makes of each piece, so it must be a
-        sum over records (an array, or a tuple of such). Not releasable."""
+        """The result of `part` on all records; of records in pieces the sum of what it makes of each piece, so it must
+        be a sum over records (an array, or a tuple of such). Not releasable."""
         return part(self)
 
     @final

@@ -48,7 +48,7 @@ class TableRecords(Records):
 
     @staticmethod
     def most_rows(rows: Node) -> int:
-        """How many rows of one unit are kept: a fit has one group."""
+        """The number of rows of one unit that are used: a fit has one group."""
         return in_one_group(rows).reach.most_rows
 
     @property

@@ -1,4 +1,4 @@
-"""What a model predicts, as public facts: classes, numbers within bounds, counts."""
+"""Targets of models, as public facts: classes, numbers within bounds, counts."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ from privet.errors import InvalidParameter
 
 
 class Target(ABC):
-    """How targets become numbers that a loss takes, from public facts alone."""
+    """The way from targets to numbers that a loss takes, from public facts alone."""
 
     @property
     @abstractmethod

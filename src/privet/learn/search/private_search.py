@@ -197,7 +197,7 @@ class PrivateSearchCV(PrivateEstimator):
         return self.best_estimator_
 
     def predict(self, X: Any) -> Array:
-        """What the best model predicts."""
+        """Predictions of the best model."""
         return np.asarray(self._best().predict(X))
 
     def predict_proba(self, X: Any) -> Array:
@@ -238,12 +238,13 @@ def _check_different(plans: Sequence[Any]) -> None:
 
 
 def _released(value: Any) -> Any:
-    """What a fit released: an array, or a record of them."""
+    """The output of a fit: an array, or a record of them."""
     return value if isinstance(value, Mapping) else np.asarray(value)
 
 
 def _epsilon(promise: Guarantee, loss: PrivacyLoss) -> float:
-    """What a search costs at the delta of the promise. It is priced by its Rényi curve: no accountant knows better."""
+    """The price of a search at the delta of the promise. It is priced by its Rényi curve: no accountant knows
+    better."""
     if promise.delta == 0.0:
         return loss.pure()
     return accounting.Rdp().epsilon(loss, promise.delta).upper
@@ -368,7 +369,7 @@ class SearchFit(Algorithm[Any, Any]):
         return Selected(tries, mean=self.mean, eta=_ETA[self.law], poisson=self.law == "poisson")
 
     def _tries(self) -> list[tuple[PrivacyLoss, ...]]:
-        """What a try with each of the candidates releases."""
+        """The outputs of a try with each of the candidates."""
         return [(plan.loss, self.judge.loss) for plan in self.plans]
 
     def _price_of(self, parts: Iterable[PrivacyLoss]) -> PrivacyLoss:
@@ -431,7 +432,7 @@ class SearchFit(Algorithm[Any, Any]):
 
     @property
     def _fallback(self) -> Any:
-        """What is answered without a try: a model of zeros, of which nothing is known. It is public."""
+        """The answer without a try: a model of zeros, of which nothing is known. It is public."""
         plan: Any = self.plans[0]
         size, target = plan.task.dimension, plan.task.target
         several = isinstance(target, Classes) and len(target.labels) > 2

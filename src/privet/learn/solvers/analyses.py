@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 
 def ends(unit: Unit) -> float:
-    """How many gradients move between neighbours."""
+    """The number of gradients that move between neighbours."""
     return 2.0 if unit.relation == "replace" else 1.0
 
 
@@ -72,7 +72,7 @@ def proved_sigma(analysis: Analysis, loss: Loss, point: Point, unit: Unit) -> fl
 
 
 def rkw_curvature(loss: Loss, strength: float) -> float:
-    """What stands for the curvature with Redberg, Koskela & Wang: ln(1 + it) = -ln(1 - beta/Lambda), rounded up.
+    """The stand-in for the curvature with Redberg, Koskela & Wang: ln(1 + it) = -ln(1 - beta/Lambda), rounded up.
 
     >>> from privet.learn.losses import Logistic
     >>> round(rkw_curvature(Logistic(), 0.5), 9)
@@ -86,7 +86,7 @@ def rkw_curvature(loss: Loss, strength: float) -> float:
 def proved_price(
     analysis: Analysis, loss: Loss, strength: float, sigma: float, point: Point | None, unit: Unit
 ) -> PrivacyLoss:
-    """What the analysis proves for this noise and regulariser, or an error where it proves nothing."""
+    """The price that the analysis proves for this noise and regulariser, or an error where it proves nothing."""
     if analysis == "rkw":
         curvature = rkw_curvature(loss, strength)
         return ObjectivePerturbationLoss(sigma / loss.lipschitz / _UP, curvature, "general", unit=unit)

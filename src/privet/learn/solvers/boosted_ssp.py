@@ -267,7 +267,7 @@ def exact_products(task: Task, moments: Any, level: int) -> Any:
 
 
 def later_share(first: Noise, later: Noise, moved: Array) -> float:
-    """How much the second product counts beside the first, which also bears what the Gram's noise does to its solution.
+    """The weight of the second product beside the first, which also bears what the Gram's noise does to its solution.
 
     >>> one = Noise(1.0, 1.0)
     >>> later_share(one, one, np.zeros(1)), later_share(one, one, np.array([2.0]))

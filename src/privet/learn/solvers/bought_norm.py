@@ -128,7 +128,7 @@ class BoughtNorm(Algorithm[Any, Any]):
 
 
 def fit_share(promise: Guarantee, plan: Any) -> Guarantee:
-    """What a fit was planned for: the rest of the promise where a norm was bought, else all of it.
+    """The promise that a fit was planned for: the rest of the promise where a norm was bought, else all of it.
 
     >>> fit_share(Guarantee(1.0, 1e-6), None).epsilon
     1.0
@@ -137,14 +137,14 @@ def fit_share(promise: Guarantee, plan: Any) -> Guarantee:
 
 
 def fit_within(value: Any, plan: Any) -> tuple[Any, Any]:
-    """What a fit released and its plan: those inside, for the norm that was bought, where one was."""
+    """The output of a fit and its plan: those inside, for the norm that was bought, where one was."""
     if not isinstance(plan, BoughtNorm):
         return value, plan
     return value["fit"], plan.fit_for(float(value["row_norm"]))
 
 
 def bought_words(plan: Any, inner: Any) -> tuple[str, ...]:
-    """What was bought and for what price, for `privacy_`; nothing where nothing was."""
+    """Words on what was bought and for what price, for `privacy_`; nothing where nothing was."""
     if not isinstance(plan, BoughtNorm):
         return ()
     return (

@@ -1,4 +1,4 @@
-"""How noisy steps share a promise: mu of the whole, noise of a step, and the number of records."""
+"""The shares of noisy steps in a promise: mu of the whole, noise of a step, and the number of records."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def gradient_noise(mu: float, clip_norm: float, unit: Any) -> Gaussian:
 
 
 def kept(make: Any, target: Guarantee, mu: float) -> Any:
-    """What `make` makes of mu, lessened until the price, rounded up, is within the promise."""
+    """The result of `make` for mu, lessened until the price, rounded up, is within the promise."""
     for k in range(40):  # by twice as much each time, 1/32 at most
         made = make(mu * (1.0 - 2.0 ** (k - 44)))
         if target.covers(made.loss):

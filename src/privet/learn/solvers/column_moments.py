@@ -22,7 +22,8 @@ _TILE = 2**10
 
 
 def moment_reach(columns: int, classes: int, unit: Unit) -> Sensitivity:
-    """How far (1, z_j, z_j^2 - 1/2) of all columns, each in the block of its class, moves between neighbours, in l2.
+    """The distance by which (1, z_j, z_j^2 - 1/2) of all columns, each in the block of its class, moves between
+    neighbours, in l2.
 
     >>> float(moment_reach(4, 1, Unit())) ** 2 >= 6.0, float(moment_reach(4, 2, Unit("replace")))
     (True, 4.0)
@@ -74,7 +75,7 @@ class ColumnMoments(OnRecords, Algorithm[Any, Any]):
 
     @property
     def classes(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return _classes(self.task)
 
     @property

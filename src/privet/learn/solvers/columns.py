@@ -104,8 +104,8 @@ class Columns:
         return np.array([self.clipped_sum(j, float(bounds[j])) for j in range(self.size)])
 
     def levels(self, largest: Array) -> Array:
-        """How many entries of each column have a square between 2^-(b+1) and 2^-b of that of the largest possible entry,
-        for b < LEVELS and the columns that `largest` names; and last, how many records there are."""
+        """The number of entries of each column that have a square between 2^-(b+1) and 2^-b of that of the largest
+        possible entry, for b < LEVELS and the columns that `largest` names; and last, how many records there are."""
         counts = [_counted(self._column(j)[1] / top) for j, top in enumerate(largest.tolist())]
         return np.append(np.concatenate(counts), float(self.count))
 
@@ -119,7 +119,8 @@ class Columns:
         return np.sqrt(total / self.size)
 
     def sizes(self, lengths: Array, unit: float) -> Array:
-        """How many records have a slope times length in each half octave around `unit`: those beyond count at the ends."""
+        """The number of records that have a slope times length in each half octave around `unit`: those beyond count at
+        the ends."""
         with np.errstate(all="ignore"):
             parts, exponents = np.frexp(np.abs(self._slope()) * lengths / unit)
         cells = 2 * exponents - (parts < _HALF_OCTAVE) + SIZES // 2
@@ -128,7 +129,7 @@ class Columns:
 
 
 def _counted(ratios: Array) -> Array:
-    """How many ratios have a square in each level below 1; what is 0, or below all levels, is left out."""
+    """The number of ratios that have a square in each level below 1; what is 0, or below all levels, is left out."""
     parts, exponents = np.frexp(ratios)
     levels = np.maximum(-2 * exponents + (np.abs(parts) < _HALF_OCTAVE), 0)
     return np.bincount(levels[(parts != 0.0) & (levels < LEVELS)], minlength=LEVELS).astype(np.float64)
@@ -164,7 +165,7 @@ def clip_bounds(moments: Array, clip: float, rule: str, largest: Array) -> Array
 
 
 def largest_entries(task: Task) -> Array:
-    """How large an entry of a unit row can be in each column, from public facts.
+    """The largest entry of a unit row in each column, from public facts.
 
     >>> largest_entries(Task(features=1, row_norm=1.0, intercept=False)).tolist()
     [1.0]

@@ -207,7 +207,7 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
 
     @property
     def every(self) -> int:
-        """How many steps there are in all rounds."""
+        """The number of steps in all rounds."""
         return (self.rounds - 1 + self.last) * self.steps
 
     @property

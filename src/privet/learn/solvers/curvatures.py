@@ -23,7 +23,7 @@ _UNSEEN = 0.5  # what may lie in the first of them beside what is seen there, in
 @final
 @dataclass(frozen=True)
 class Curvatures:
-    """What steps along columns need to know: sums of squares of the columns of unit rows, and the number of records.
+    """Curvatures for steps along columns: sums of squares of the columns of unit rows, and the number of records.
 
     >>> Curvatures((4.0, 1), 4).moments
     (4.0, 1.0)

@@ -1,4 +1,4 @@
-"""What solvers from sufficient statistics share: the target, the ridge, and the form of their answers."""
+"""The common ground of solvers from sufficient statistics: the target, the ridge, and the form of their answers."""
 
 from fractions import Fraction
 from typing import Any

@@ -86,7 +86,7 @@ def exact_gradient(summed: Summed, loss: Loss, strength: float, linear: Array, a
 
 
 def error_of_slopes(loss: Loss, wide: bool, length: float) -> float:
-    """How far the computed slope of one record can be off, at a point of that length.
+    """The distance by which the computed slope of one record can be off, at a point of that length.
 
     >>> from privet.learn.losses import Logistic
     >>> error_of_slopes(Logistic(), True, 2.0**20) < 1e-24 < 1e-15 < error_of_slopes(Logistic(), False, 10.0)

@@ -242,7 +242,7 @@ def exact_margins(rows: Array, weights: Array) -> Array:
 
 
 def margins_by(weights: Array) -> Callable[[Array], Array]:
-    """What makes `exact_margins` of rows.
+    """The function that makes `exact_margins` of rows.
 
     >>> margins_by(np.array([0.5, 3.0]))(np.array([[STEPS, 0.0]])).tolist()
     [0.5]

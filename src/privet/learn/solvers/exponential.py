@@ -60,7 +60,8 @@ class GridExponential(Solver):
 
 
 def score_reach(task: Task, loss: Loss, radius: float) -> Sensitivity:
-    """How far a score moves between neighbours, in steps of 2^-30: L radius for each record, twice that under replace.
+    """The distance by which a score moves between neighbours, in steps of 2^-30: L radius for each record, twice that
+    under replace.
 
     >>> round(float(score_reach(Task(features=1, row_norm=1.0), Logistic(), 5.0)) * 2.0**-30, 6)
     5.0

@@ -211,7 +211,8 @@ def in_units(penalty: UnitPenalty, bounds: Array, weights: Array) -> UnitPenalty
 
 
 def promises(u: Array, sums: Array, penalty: UnitPenalty) -> Array:
-    """How far a step along each coordinate would lead, in units in which a sum that moves by 1 moves it by at most 1.
+    """The distance by which a step along each coordinate would lead, in units in which a sum that moves by 1 moves it
+    by at most 1.
 
     >>> free = UnitPenalty(np.array([0.0, 2.0]), np.zeros(2), np.full(2, -9.0), np.full(2, 9.0))
     >>> promises(np.zeros(2), np.array([3.0, 3.0]), free).tolist()

@@ -1,4 +1,4 @@
-"""What public knobs of solvers and fields of plans may be: one domain for one name."""
+"""Domains of public knobs of solvers and of fields of plans: one domain for one name."""
 
 from collections.abc import Callable
 from dataclasses import fields

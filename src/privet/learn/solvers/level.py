@@ -30,7 +30,7 @@ def level_reach(unit: Unit) -> Sensitivity:
 
 
 class Mean(NamedTuple):
-    """What is known of the mean of targets: its value, the standard deviation of its noise, the number of records, and the
+    """Knowledge of the mean of targets: its value, the standard deviation of its noise, the number of records, and the
     standard deviation of the noise of that number as a share of it."""
 
     value: float

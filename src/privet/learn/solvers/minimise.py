@@ -293,7 +293,7 @@ def _rough(objective: Objective, records: float = math.inf) -> tuple[Array, Inve
 
 
 def _thick(inverse: Inverse, gradient: Array) -> Array:
-    """What divides by the Hessian of all records, from what divides by that of one in eight."""
+    """The function that divides by the Hessian of all records, from the one that divides by that of one in eight."""
     return np.asarray(inverse(gradient) / _THIN)
 
 

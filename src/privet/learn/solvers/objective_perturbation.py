@@ -137,7 +137,7 @@ def default_strength(epsilon: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class _Fit(OnRecords, Mechanism[Any, Any]):
-    """What both kinds of noise share: the objective, its minimum, and noise on that."""
+    """The common ground of both kinds of noise: the objective, its minimum, and noise on that."""
 
     task: Task
     model: Loss
@@ -197,12 +197,13 @@ class _Fit(OnRecords, Mechanism[Any, Any]):
 
     @property
     def _rounding(self) -> float:
-        """How far the rounded linear term can be from the one that is priced: it counts against the tolerance."""
+        """The distance by which the rounded linear term can be from the one that is priced: it counts against the
+        tolerance."""
         return float(2.0**self._grid.exponent) * math.sqrt(self._size)
 
     @property
     def _size(self) -> int:
-        """How many coefficients there are."""
+        """The number of coefficients."""
         return self.task.dimension * self.model.outputs
 
 
@@ -440,7 +441,7 @@ def least_multiplier(epsilon: float, delta: float, curvature: float, shape: Any,
         return ObjectivePerturbationLoss(floor * math.exp(log_factor), curvature, shape, unit=unit)
 
     def missing(log_factor: float) -> float:
-        """How many times too large delta is, as a logarithm; smooth."""
+        """The excess of delta as the logarithm of a factor; smooth."""
         return math.log(max(price(log_factor).bound(epsilon, quick=True), 5e-324) / delta)
 
     good, short = 0.0, missing(0.0)

@@ -1,4 +1,5 @@
-"""What the plans of all fits share: they read records of their task, and their parts are made for its reach."""
+"""The common ground of the plans of all fits: they read records of their task, and their parts are made for its
+reach."""
 
 from typing import Any, ClassVar
 

@@ -95,8 +95,8 @@ class OutputPerturbation(Solver):
 
 
 def minimum_reach(loss: Loss, strength: float, tolerance: float, unit: Unit) -> Sensitivity:
-    """How far the minimum moves between neighbours: L/strength, twice that under replace, for every record of a unit, and
-    what separates two computed minima from the exact ones.
+    """The distance by which the minimum moves between neighbours: L/strength, twice that under replace, for every
+    record of a unit, and what separates two computed minima from the exact ones.
 
     >>> float(minimum_reach(Logistic(), 4.0, 0.0, Unit("replace")))
     0.5

@@ -18,7 +18,8 @@ FARTHEST = 1e6  # coefficients on unit rows are kept within this, so that margin
 @final
 @dataclass(frozen=True)
 class Penalty:
-    """What is added to the mean loss, in the units of the data: `l1` |w|_1 + `l2`/2 |w|_2^2, and a box for every w_j.
+    """A penalty that is added to the mean loss, in the units of the data: `l1` |w|_1 + `l2`/2 |w|_2^2, and a box for
+    every w_j.
 
     The intercept is free of it.
 

@@ -89,8 +89,8 @@ class PersonFit(Algorithm[Any, Any]):
 
     @property
     def links(self) -> int:
-        """How many steps, each as large as one row, lead from data with a person to data without: one for each row that is
-        kept, or a single one where the sum of a person's rows is clipped as a row is.
+        """The number of steps, each as large as one row, that lead from data with a person to data without: one for
+        each row that is kept, or a single one where the sum of a person's rows is clipped as a row is.
         """
         return 1 if isinstance(self.rows, NoisyGDFit | StatisticsFit) and self.rows.by_person else self.max_rows
 
@@ -166,7 +166,7 @@ def _few(person: Person, data: dict[str, list[int]]) -> TableRecords:
 
 
 def coming_or_going(promise: Guarantee, about: Unit) -> Guarantee:
-    """What a person who comes or goes may cost: half of it (in mu) where one person is replaced by another.
+    """The price that a person who comes or goes may have: half of it (in mu) where one person is replaced by another.
 
     >>> coming_or_going(Guarantee(mu=0.5), Unit("replace", person="id")).mu <= 0.25
     True

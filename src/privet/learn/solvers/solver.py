@@ -15,7 +15,7 @@ from privet.privacy import Guarantee
 
 
 class Solver(ABC):
-    """How a linear model is fitted privately. Subclasses are frozen dataclasses of public knobs, one file each, under
+    """A way to fit a linear model privately. Subclasses are frozen dataclasses of public knobs, one file each, under
     `@register_solver`.
 
     `plan` looks at no data. What it returns is a frozen `Mechanism` (or `Algorithm`) with price, error and JSON form that

@@ -1,4 +1,5 @@
-"""How near to a minimum a computed one has to be: what noise and numbers of records allow, from public facts alone."""
+"""The distance from a minimum that a computed one may have: what noise and numbers of records allow, from public facts
+alone."""
 
 import math
 

@@ -98,7 +98,8 @@ class TukeyEM(Solver):
 
 
 def _models_reach(unit: Unit) -> Sensitivity:
-    """How many models can change between neighbours: a record is in one part, whatever it is exchanged for."""
+    """The number of models that can change between neighbours: a record is in one part, whatever it is
+    exchanged for."""
     return Sensitivity(Fraction(unit.group_size), norm="l1", unit=unit)
 
 
@@ -203,9 +204,9 @@ class TukeyFit(OnRecords, Mechanism[Any, Any]):
         return np.array([point if near >= limit else refused for near, point in zip(seen, chosen, strict=True)])
 
     def exact_distance(self, boxes: "Boxes", thin: int = 0) -> int:
-        """How many models can change before a neighbour could have too much weight on its outermost levels, or -1: not
-        releasable. Each comparison is one of whole numbers, so one model moves it by at most 1. `thin` parts, beyond one in
-        eight, take from it: models of too few records are near zero, and agree with each other.
+        """The number of models that can change before a neighbour could have too much weight on its outermost levels,
+        or -1: not releasable. Each comparison is one of whole numbers, so one model moves it by at most 1. `thin`
+        parts, beyond one in eight, take from it: models of too few records are near zero, and agree with each other.
         """
         low, high = -1, self.least - 1
         while low < high:
@@ -341,7 +342,7 @@ def _smallest_plan(facts: dict[str, Any]) -> TukeyFit:
 
 
 def _normal_boxes(plan: TukeyFit) -> Any:
-    """What the boxes would be if the models were at the quantiles of a normal law in every coordinate."""
+    """The boxes as they would be if the models were at the quantiles of a normal law in every coordinate."""
     made = Boxes.__new__(Boxes)
     ends = [ndtri(1.0 - (k - 0.5) / plan.models) * 2.0**20 for k in range(1, plan.models // 2 + 1)]
     made.counts = [0, *(max(int(2.0 * end), 1) ** plan.task.dimension for end in ends), *[0] * (plan.models // 2 + 2)]

@@ -1,4 +1,4 @@
-"""What the SQL stores share: one table of entries, one of balances, and the statements that read them."""
+"""The common ground of the SQL stores: one table of entries, one of balances, and the statements that read them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence

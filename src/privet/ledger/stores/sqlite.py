@@ -387,7 +387,7 @@ class SqliteStore(SqliteRows, Store):
         self._check_place()
 
     def _tidy(self, txn: SqliteTxn, durable: bool) -> None:
-        """What a turn still has to do after its commit: keep the head, close what others could not."""
+        """The rest of a turn after its commit: keep the head, close what others could not."""
         if durable and txn.last is not None:
             assert self._file is not None
             head = Head(self._file[1], txn.last.seq, txn.last.hash.hex())

@@ -1,5 +1,5 @@
-"""What an SQLite file of a ledger looks like inside: where it may lie, its tables, how rows are read and appended, and
-SQLite's errors as errors of the ledger.
+"""The inside of an SQLite file of a ledger: where it may lie, its tables, how rows are read and appended, and SQLite's
+errors as errors of the ledger.
 """
 
 import sqlite3
@@ -128,7 +128,7 @@ class SqliteRows(SqlRows, Reader):
         return entry_of(row)
 
     def damage(self) -> str | None:
-        """What is wrong with the file, in words: a schema (triggers included) that is not the one we wrote, or what SQLite
+        """The damage of the file, in words: a schema (triggers included) that is not the one we wrote, or what SQLite
         finds amiss in its pages and indexes. None where all is in order.
         """
         ours, theirs = set(_pristine()), set(self._rows(_EVERYTHING))

@@ -1,1 +1,2 @@
-"""What several protocols share: fractions that run, words of bits, hashes, frequencies and their intervals."""
+"""The common ground of several protocols: fractions that run, words of bits, hashes, frequencies and their
+intervals."""

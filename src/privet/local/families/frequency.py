@@ -80,7 +80,7 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
 
     @abstractmethod
     def supports(self, state: State, candidates: Array | None) -> Array:
-        """How many reports support each value, or each candidate."""
+        """The number of reports that support each value, or each candidate."""
 
     @abstractmethod
     def outcomes(self) -> Array:
@@ -120,7 +120,8 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         return (codes.reshape(()) if one else codes).astype(np.int64)
 
     def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
-        """How far each estimated share of `people` reports may be from the true one, all k of them at once.
+        """The distance that each estimated share of `people` reports may have from the true one, all k of them at
+        once.
 
         **Error:** noise of the reports alone: the normal approximation, or Chebyshev's inequality where it is poor.
         """
@@ -242,7 +243,7 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         return cross / (count("n", n, 1) * (p - q) ** 2)
 
     def _extra_cross(self, f: Array) -> Any:
-        """What pairs of values have in common beyond `pair_supports`."""
+        """The common supports of pairs of values beyond `pair_supports`."""
         return 0.0
 
     def combined(self, estimate: Estimate, weights: Any, *, confidence: float = 0.95) -> Estimate:
@@ -264,7 +265,7 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
 
 
 def people_of(counts: Any, k: int) -> Array:
-    """How many people hold each value, as whole numbers.
+    """The number of people that hold each value, as whole numbers.
 
     >>> people_of([3, 0], 2).tolist()
     [3, 0]

@@ -37,7 +37,7 @@ def pool(seed: int, count: int) -> tuple[Array, Array]:
 
 
 def parity(a: Any, b: Any) -> Array:
-    """Whether a and b have an odd number of ones in common: the sign of an entry of the Hadamard matrix.
+    """True if a and b have an odd number of ones in common: the sign of an entry of the Hadamard matrix.
 
     >>> parity(np.array([1, 3]), np.array([1, 3])).tolist()
     [1, 0]

@@ -28,7 +28,7 @@ def tail_of(confidence: float, *, among: int = 1, exact: bool = False) -> float:
 
 
 def needs_exact_law(n: int, p: float, q: float) -> bool:
-    """Whether too few reports are expected on some side for a normal approximation.
+    """True if too few reports are expected on some side for a normal approximation.
 
     >>> needs_exact_law(200, 0.5, 0.1), needs_exact_law(20_000, 0.5, 0.1)
     (True, False)

@@ -53,7 +53,7 @@ class Window:
 
     @property
     def odds(self) -> Fraction:
-        """How much likelier an output is inside a window than outside: e^epsilon."""
+        """The ratio of the density inside a window to that outside: e^epsilon."""
         return odds_of(self.inside, Fraction(self.levels, self.width))
 
     def row(self, level: int) -> tuple[Fraction, ...]:
@@ -272,8 +272,8 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
         return max(self.variance(value) for value in (low, high, (low + high) / 2.0))
 
     def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
-        """How far the estimated mean of `people` may be from theirs: Hoeffding's inequality below 100 reports, then the
-        normal law at the worst variance."""
+        """The distance that the estimated mean of `people` may have from theirs: Hoeffding's inequality below 100
+        reports, then the normal law at the worst variance."""
         n, miss = count("people", people, 1), 1.0 - open_fraction("confidence", confidence)
         if n >= _ENOUGH:
             radius = -ndtri(miss / 2.0) * math.sqrt(self.worst_variance / n)

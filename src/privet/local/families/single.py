@@ -9,8 +9,8 @@ from privet.mechanisms.families.columns import is_number, is_typed
 
 
 def is_single(value: Any) -> bool:
-    """Whether this is one person's value, whatever it is: a number, a text, something missing or strange. What holds many
-    is a container. A client with a strange value sends a report like everybody, as that value does within a list.
+    """True if this is one person's value, whatever it is: a number, a text, something missing or strange. What holds
+    many is a container. A client with a strange value sends a report like everybody, as that value does within a list.
 
     >>> is_single(3), is_single(None), is_single("red"), is_single([3]), is_single(np.zeros(1))
     (True, True, True, False, False)

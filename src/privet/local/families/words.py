@@ -12,7 +12,7 @@ _LISTED = 16  # bits of which all patterns are listed
 
 
 def words_for(bits: int) -> int:
-    """How many words hold so many bits.
+    """The number of words that hold so many bits.
 
     >>> words_for(64), words_for(65)
     (1, 2)
@@ -87,7 +87,7 @@ def in_range(words: Array, bits: int) -> Array:
 
 
 def bit_sums(words: Array, bits: int) -> Array:
-    """How many rows have each bit: three words become a sum and a carry, until few are left of every weight.
+    """The number of rows that have each bit: three words become a sum and a carry, until few are left of every weight.
 
     >>> bit_sums(np.array([[5], [4], [7]], dtype=np.uint64), 3).tolist()
     [2, 1, 3]

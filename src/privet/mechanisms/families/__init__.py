@@ -1,1 +1,1 @@
-"""What several mechanisms share by nature: noise on a number, choices, answers, records, columns, vectors."""
+"""The common nature of several mechanisms: noise on a number, choices, answers, records, columns, vectors."""

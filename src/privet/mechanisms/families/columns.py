@@ -1,4 +1,4 @@
-"""What comes in: which containers hold numbers, and how each is read. The rule is public; values play no part in it.
+"""Inputs: which containers hold numbers, and how each is read. The rule is public; values play no part in it.
 
 The type of a container and the dtype of a typed column are schema, hence public: what holds no numbers is refused by
 them. The type of a single element of a list is data: what is no number there counts as missing.
@@ -61,7 +61,7 @@ class Column(NamedTuple):
 
 
 def is_number(value: object) -> bool:
-    """Whether this is a single number, by its type: NaN is one.
+    """True if this is a single number, by its type: NaN is one.
 
     >>> is_number(3), is_number(np.float32("nan")), is_number("3"), is_number([3])
     (True, True, False, False)
@@ -70,7 +70,7 @@ def is_number(value: object) -> bool:
 
 
 def as_element(value: Any) -> Any:
-    """What is handed to a stream, as an element of a list: the number, or None for whatever is none. What an element is, is
+    """An item of a stream as an element of a list: the number, or None for whatever is none. What an element is, is
     data, and a refusal would tell.
 
     >>> as_element(3), as_element("3"), as_element([3])
@@ -84,7 +84,7 @@ def _nan_by_type(value: object) -> bool:
 
 
 def is_typed(value: object) -> bool:
-    """Whether the container has a dtype of its own: a column, not a list of anything.
+    """True if the container has a dtype of its own: a column, not a list of anything.
 
     >>> is_typed(np.zeros(2)), is_typed([0.0, 0.0])
     (True, False)
@@ -95,7 +95,7 @@ def is_typed(value: object) -> bool:
 
 
 def holds_booleans(value: object) -> bool:
-    """Whether a typed container holds booleans, by its schema.
+    """True if a typed container holds booleans, by its schema.
 
     >>> holds_booleans(np.array([True])), holds_booleans(np.array([1]))
     (True, False)
@@ -104,7 +104,7 @@ def holds_booleans(value: object) -> bool:
 
 
 def holds_floats(value: Any) -> bool:
-    """Whether a typed container holds numbers that need not be whole, by its schema.
+    """True if a typed container holds numbers that need not be whole, by its schema.
 
     >>> holds_floats(np.array([1.0])), holds_floats(np.array([1]))
     (True, False)
@@ -113,7 +113,7 @@ def holds_floats(value: Any) -> bool:
 
 
 def holds_no_text(value: Any) -> bool:
-    """Whether a typed container holds numbers, booleans, times or bytes, by its schema: no text can stand in it.
+    """True if a typed container holds numbers, booleans, times or bytes, by its schema: no text can stand in it.
 
     >>> holds_no_text(np.array([1.0])), holds_no_text(np.array(["a"])), holds_no_text(np.array([b"a"]))
     (True, False, True)
@@ -124,7 +124,7 @@ def holds_no_text(value: Any) -> bool:
 
 
 def is_labelled(value: object) -> bool:
-    """Whether a Series carries labels: an index other than 0, 1, 2, ... of its own making.
+    """True if a Series carries labels: an index other than 0, 1, 2, ... of its own making.
 
     >>> is_labelled(np.zeros(2))
     False
@@ -134,7 +134,7 @@ def is_labelled(value: object) -> bool:
 
 
 def is_grouped(value: object) -> bool:
-    """Whether a Series looks like one number per label rather than one per record: its index holds text, categories,
+    """True if a Series looks like one number per label rather than one per record: its index holds text, categories,
     intervals or several keys, or it bears the name that `value_counts` gives. Index dtype and names are schema.
 
     >>> is_grouped(np.zeros(2))
@@ -192,7 +192,7 @@ def admit_column(value: object, *, labels: bool = True) -> None:
 
 
 def is_table(value: object) -> bool:
-    """Whether this is a whole table, of whichever library, by its type.
+    """True if this is a whole table, of whichever library, by its type.
 
     >>> is_table(np.zeros(2)), is_table(np.zeros(2, dtype=[("a", int)]))
     (False, True)
@@ -206,8 +206,8 @@ def is_table(value: object) -> bool:
 
 
 def is_view(value: object) -> bool:
-    """Whether this is something about a table that is neither a table nor a column: groups, windows, readers. They can be
-    iterated over, but not record by record.
+    """True if this is something about a table that is neither a table nor a column: groups, windows, readers. They can
+    be iterated over, but not record by record.
 
     >>> is_view(np.zeros(2)), is_view([1])
     (False, False)
@@ -222,7 +222,7 @@ _REFUSED = {"text": _TEXT, "object": _OBJECTS, "wide": _WIDE, "other": _KIND}
 
 
 def dimensions(value: Any) -> int:
-    """How many dimensions a typed container has: 1 for a column, 0 for a number in the clothes of an array.
+    """The number of dimensions that a typed container has: 1 for a column, 0 for a number in the clothes of an array.
 
     >>> dimensions(np.zeros((2, 3))), dimensions(np.array(1.0))
     (2, 0)
@@ -234,7 +234,8 @@ def dimensions(value: Any) -> int:
 
 
 def column_kind(value: Any) -> str:
-    """What a typed container holds, from its schema alone: "bool", "whole", "float", "time", "span", or what is refused.
+    """The kind of values in a typed container, from its schema alone: "bool", "whole", "float", "time", "span", or what
+    is refused.
 
     >>> column_kind(np.zeros(3)), column_kind(np.array(["x"]))
     ('float', 'text')

@@ -1,4 +1,4 @@
-"""What noise with an exponential tail shares, Laplace's and that of `Ball`: its price and its calibration."""
+"""The common ground of noise with an exponential tail, Laplace's and that of `Ball`: its price and its calibration."""
 
 import math
 from fractions import Fraction

@@ -138,7 +138,7 @@ def clean_doubles(records: Array, bounds: tuple[float, float], missing: Missing)
 
 
 def public_missing(missing: Missing | None, bounds: tuple[float, float], unit: Unit) -> Missing:
-    """What becomes of a missing record: "drop", or the public number that stands for it.
+    """The fate of a missing record: "drop", or the public number that stands for it.
 
     Under add/remove the default is "drop": a record that is left out moves nothing. Under replace records are exchanged
     one for one, so each must count as something: by default the middle of the bounds.
@@ -163,7 +163,7 @@ def public_missing(missing: Missing | None, bounds: tuple[float, float], unit: U
 
 
 def missing_note(missing: Missing | None) -> str:
-    """What a release says about missing records.
+    """The note of a release about missing records.
 
     >>> missing_note("drop")
     'missing records left out; the bar covers noise alone'

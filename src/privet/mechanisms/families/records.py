@@ -71,7 +71,7 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
 
     @abstractmethod
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
-        """How far one record can move the vector of totals."""
+        """The distance by which one record can move the vector of totals."""
 
     @abstractmethod
     def _totals(self, clean: Array) -> list[int]:

@@ -75,7 +75,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
         return np.where(honest, true, other).astype(prepared.dtype)
 
     def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
-        """How far the estimated shares of `people` reports may be from the true ones.
+        """The distance that the estimated shares of `people` reports may have from the true ones.
 
         **Error:** noise of the reports alone. The normal approximation with a correction for whole counts; where few
         lies are expected, Bernstein's and Hoeffding's inequalities. For k > 2, all shares at once (union bound).
@@ -106,7 +106,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
 
 
 def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
-    """How far a sum of n independent indicators leaves its mean with probability `tail`."""
+    """The distance by which a sum of n independent indicators leaves its mean with probability `tail`."""
     if n * least >= _ENOUGH:
         return -ndtri(tail / 2.0) * math.sqrt(n * variance) + 0.5
     log = math.log(2.0 / tail)

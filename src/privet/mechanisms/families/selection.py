@@ -80,7 +80,7 @@ class SelectionMechanism(Mechanism[Any, Any]):
 
     @property
     def _reach(self) -> Fraction:
-        """How far two scores can move against each other, in units of the sensitivity."""
+        """The distance by which two scores can move against each other, in units of the sensitivity."""
         return Fraction(1 if self.monotonic else 2)
 
     @property
@@ -123,7 +123,7 @@ class SelectionMechanism(Mechanism[Any, Any]):
         return self.candidates[int(index)]
 
     def error(self, confidence: float = 0.95, *, candidates: int | None = None, optimal: int = 1) -> ErrorBar:
-        """How far the score of the choice may lie below the best score.
+        """The distance by which the score of the choice may lie below the best score.
 
         `candidates` is their number (needed unless the mechanism knows its list), `optimal` a public lower bound on how
         many of them reach the best score.

@@ -38,7 +38,7 @@ class Numbers:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of numbers."""
         return math.prod(self.shape)
 
     def fractions(self) -> list[Fraction]:
@@ -93,7 +93,7 @@ def read_value(value: Any) -> Numbers:
 
 
 def size_of(value: Any) -> int | None:
-    """How many numbers a value holds, from its container alone; None where it must be read to know.
+    """The number of numbers that a value holds, from its container alone; None where it must be read to know.
 
     >>> size_of(3), size_of([1, 2]), size_of(iter([1])) is None
     (1, 2, True)

@@ -1,1 +1,1 @@
-"""What several samplers share by nature: coins, enclosures, refined uniforms, rounding, scores, tails."""
+"""The common nature of several samplers: coins, enclosures, refined uniforms, rounding, scores, tails."""

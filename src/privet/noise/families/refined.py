@@ -30,7 +30,7 @@ class Refined:
         self.length += bits
 
     def below(self, real: Enclosure) -> bool:
-        """Whether U < x, for x given by enclosures."""
+        """True if U < x, for x given by enclosures."""
         while True:
             lo, hi = real(self.length)
             if self.value + 1 <= lo:

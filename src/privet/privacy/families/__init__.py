@@ -1,1 +1,1 @@
-"""What several kinds of price share by nature: mixtures, normal laws, curves, sums, sampling."""
+"""The common nature of several kinds of price: mixtures, normal laws, curves, sums, sampling."""

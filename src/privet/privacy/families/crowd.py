@@ -37,7 +37,7 @@ class Laws(NamedTuple):
 
 
 class Crowd:
-    """How many of N others are at an end and at the dip, and what that makes of the user's own report.
+    """The numbers of N others that are at an end and at the dip, and what that makes of the user's own report.
 
     >>> two = np.array([2.0])
     >>> fair = Laws(up=two, down=two, plus=two / 8, minus=two / 8, ends=0.5)

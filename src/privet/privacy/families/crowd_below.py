@@ -1,4 +1,5 @@
-"""What shuffled answers of k-ary randomized response do show: pairs from below, of data sets that are chosen here."""
+"""The least that shuffled answers of k-ary randomized response show: pairs from below, of data sets that are chosen
+here."""
 
 import math
 

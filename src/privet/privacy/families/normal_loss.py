@@ -1,4 +1,4 @@
-"""What every price knows whose worst pair is two normal distributions."""
+"""The common ground of prices whose worst pair is two normal distributions."""
 
 import math
 from abc import abstractmethod

@@ -92,7 +92,7 @@ def _merged(losses: Array, p: Array, q: Array) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class SampledGroupLoss(PrivacyLoss):
-    """What `size` records cost, each of which takes part with probability q in a release.
+    """The price of `size` records, each of which takes part with probability q in a release.
 
     With `exchanges` as many others leave. The dots of a continuous pair are connected first. It answers for `Grouped` and
     has no JSON form of its own.

@@ -51,7 +51,7 @@ def variable_of_sum(
 
 
 def _step(variables: list[tuple[LossVariable, int]]) -> float:
-    """How fine the lattice is."""
+    """The step of the lattice."""
     widest = max(high - low for low, high in (_ends(variable) for variable, _ in variables))
     deviations = [deviation(variable) for variable, _ in variables]
     spread = math.sqrt(math.fsum(n * s * s for s, (_, n) in zip(deviations, variables, strict=True)))

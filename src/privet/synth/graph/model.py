@@ -110,7 +110,7 @@ class GraphModel:
         return table, axes
 
     def _reaches(self, node: int, back: int, wanted: set[int]) -> bool:
-        """Whether a wanted column lies at a node or behind it."""
+        """True if a wanted column lies at a node or behind it."""
         if wanted & set(self.plan.tree.cliques[node]):
             return True
         return any(self._reaches(each, node, wanted) for each in self._near[node] if each != back)

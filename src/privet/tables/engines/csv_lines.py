@@ -33,8 +33,8 @@ class Piece(NamedTuple):
 
 
 class Lines:
-    """How lines with so many fields are read. `returns` is how many carriage returns the first line has at its end; a line
-    that has more is no row where `strict`, since they could belong to its last field.
+    """The rule by which lines with so many fields are read. `returns` is how many carriage returns the first line has
+    at its end; a line that has more is no row where `strict`, since they could belong to its last field.
 
     >>> import io
     >>> [piece.kind for piece in Lines(2, b",").pieces(io.BytesIO(b'1,2\\n3\\n4,"5\\n6,7\\n'))]
@@ -75,7 +75,7 @@ class Lines:
             yield self._one(ahead)
 
     def _alike(self, lines: bytes) -> bool:
-        """Whether all of these lines have as many fields as they should, no quotes, and no carriage return but at their
+        """True if all of these lines have as many fields as they should, no quotes, and no carriage return but at their
         ends. They are rows by the pattern as well: this changes speed only."""
         returns = lines.count(b"\r")
         if b'"' in lines or returns != (lines.count(b"\n") if len(self.end) == 2 else 0):
@@ -124,7 +124,7 @@ class Lines:
                 return
 
     def unreadable(self, rows: bytes) -> int:
-        """How many of these rows are no UTF-8."""
+        """The number of these rows that are no UTF-8."""
         try:
             rows.decode()
         except UnicodeDecodeError:
@@ -148,7 +148,7 @@ def _quoted(field: bytes) -> bytes:
 
 
 class _Ahead:
-    """What was read of a file and not yet looked at; its last line is ended where the file does not end it."""
+    """The part of a file that was read and not yet looked at; its last line is ended where the file does not end it."""
 
     def __init__(self, file: Any, end: bytes) -> None:
         self.file, self.end, self.held, self.at = file, end, b"", 0
@@ -156,7 +156,7 @@ class _Ahead:
         self._over = False
 
     def holds(self, many: int) -> bool:
-        """Whether there is anything left, with so many bytes at hand where there are as many."""
+        """True if there is anything left, with so many bytes at hand where there are as many."""
         while not self._over and len(self.held) - self.at < many:
             self._read(_BLOCK)
         return self.at < len(self.held)

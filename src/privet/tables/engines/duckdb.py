@@ -291,7 +291,7 @@ def _readings(connection: Any, plan: Bounded | Scan | Coded, sources: Sources) -
 
 
 def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
-    """What stands after FROM for this table, and how its columns are held: from its schema alone."""
+    """The text after FROM for this table, and how its columns are held: from its schema alone."""
     if isinstance(data, str | Path):
         reading = file_reading(connection, name, source, data)
     elif is_relation(data):
@@ -383,8 +383,8 @@ def provided(source: Source, data: Any, used: set[str]) -> Iterator[tuple[Any, R
 
 @one_failure
 def exact_kinds(data: Any, names: list[str]) -> dict[str, str]:
-    """What the texts of these columns are, read off their values: not releasable. A column is of the narrowest kind that
-    all of its values have; one without values is of texts."""
+    """The kinds of texts in these columns, read off their values: not releasable. A column is of the narrowest kind
+    that all of its values have; one without values is of texts."""
     source, d = Source("table", tuple((name, Text()) for name in names), Rows()), DuckDB()
     with provided(source, data, set(names)) as (connection, reading):
         made: dict[str, str] = {}
@@ -406,7 +406,7 @@ def exact_kinds(data: Any, names: list[str]) -> dict[str, str]:
 
 @one_failure
 def kinds(data: Any) -> Mapping[str, Raw]:
-    """How each column is held, from the schema alone."""
+    """The kind of each column in the engine, from the schema alone."""
     source = Source("table", (), Rows())
     with _connected({}) as connection:
         if isinstance(data, str | Path) or is_relation(data) or is_arrow(data):

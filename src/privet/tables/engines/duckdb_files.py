@@ -37,7 +37,7 @@ _CSV = (
 
 
 def raw_kind(type_: str) -> Raw:
-    """How DuckDB holds a column, by the name of its type.
+    """The kind of a column in DuckDB, by the name of its type.
 
     >>> raw_kind("BIGINT"), raw_kind("DECIMAL(18,3)"), raw_kind("DECIMAL(20,0)"), raw_kind("TIMESTAMP WITH TIME ZONE")
     ('int', 'decimal', 'wide', 'time')
@@ -57,7 +57,7 @@ def raw_kind(type_: str) -> Raw:
 
 
 def file_reading(connection: Any, name: str, source: Source, path: str | Path) -> Reading:
-    """What stands after FROM for a file, or for all files that a pattern names: rows of CSV files are to be provided under
+    """The text after FROM for a file, or for all files that a pattern names: rows of CSV files are to be provided under
     the given name."""
     files = files_of(path)
     if are_texts(path, files):
@@ -119,7 +119,7 @@ def _named(path: str) -> str:
 
 
 def are_texts(path: str | Path, files: list[str]) -> bool:
-    """Whether these are CSV files, and not Parquet files.
+    """True if these are CSV files, and not Parquet files.
 
     >>> are_texts("visits.csv", ["visits.csv"])
     True
@@ -191,9 +191,9 @@ def _rows_of(path: str, first: "FirstLine", lines: Lines, folder: str) -> str:
 
 
 def lines_of(path: str, first: "FirstLine", source: Source) -> Lines:
-    """How the lines of a file are read. Where its last column names persons, a line that has more carriage returns at its
-    end than the first one is no row: whether they belong to the name cannot be told, and two persons would be taken for
-    one, or one for two."""
+    """The rule by which the lines of a file are read. Where its last column names persons, a line that has more
+    carriage returns at its end than the first one is no row: whether they belong to the name cannot be told, and two
+    persons would be taken for one, or one for two."""
     about = source.about
     last = isinstance(about, Person) and about.column == first.names[-1]
     return Lines(len(first.names), _separator(path).encode(), first.returns, strict=last)
@@ -208,7 +208,8 @@ def pieces_of(path: str, lines: Lines) -> Iterator[Piece]:
 
 
 def counted_lines(source: Source, path: str | Path) -> Counter[str]:
-    """How many lines of CSV files are left out, by reason, and how many rows are no UTF-8 ("letters"): exact."""
+    """The number of lines of CSV files that are left out, by reason, and how many rows are no UTF-8
+    ("letters"): exact."""
     made: Counter[str] = Counter()
     for each in files_of(path):
         lines = lines_of(each, first_line(each), source)
@@ -249,7 +250,7 @@ def _refuse_damaged(path: str) -> None:
 
 @lru_cache(maxsize=256)
 def _unpacks(path: str, inode: int, size: int, changed: int) -> bool:
-    """Whether a file, as it was when it had this size and was changed then, can be unpacked: asked once."""
+    """True if a file, as it was when it had this size and was changed then, can be unpacked: asked once."""
     try:
         with gzip.open(path, "rb") as file:
             while file.read(_UNPACKED):

@@ -21,7 +21,7 @@ _GONE = "its connection is closed, what it reads is gone or has changed, or a tr
 
 
 def is_relation(data: Any) -> bool:
-    """Whether these are rows that a connection of DuckDB would make.
+    """True if these are rows that a connection of DuckDB would make.
 
     >>> is_relation({"age": [30]})
     False
@@ -30,8 +30,8 @@ def is_relation(data: Any) -> bool:
 
 
 def relation_reading(name: str, source: Source, data: Any) -> Reading:
-    """How a relation is read under this name. DuckDB takes names that differ by upper and lower case for one, and would
-    read the first: of another column, or of other persons."""
+    """The reading of a relation under this name. DuckDB takes names that differ by upper and lower case for one, and
+    would read the first: of another column, or of other persons."""
     wanted = {*source.columns, *([source.about.column] if isinstance(source.about, Person) else [])}
     _refuse_unreadable(data)
     alike: dict[str, list[str]] = {}
@@ -64,7 +64,7 @@ def _refuse_unreadable(data: Any) -> None:
 
 
 def _is_collated(data: Any, column: str) -> bool:
-    """Whether some texts that differ are equal in this column; none of its rows is looked at."""
+    """True if some texts that differ are equal in this column; none of its rows is looked at."""
     d = DuckDB()
     listed = ", ".join(f"({d.text(each)})" for each in _SPELLINGS)
     held = f"SELECT {d.quote(column)} AS x FROM privet_relation WHERE false UNION ALL SELECT * FROM (VALUES {listed})"

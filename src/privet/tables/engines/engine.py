@@ -23,7 +23,7 @@ class RowsApart(ABC):
 
     @abstractmethod
     def exact_parts(self, part: Part) -> list[Any]:
-        """What `part` makes of the rows of each piece, in blocks as they come: not releasable."""
+        """The results of `part` on the rows of each piece, in blocks as they come: not releasable."""
 
 
 class Engine(ABC):
@@ -39,7 +39,7 @@ class Engine(ABC):
 
     @abstractmethod
     def takes(self, data: Any) -> bool:
-        """Whether this engine reads such data, by their type alone."""
+        """True if this engine reads such data, by their type alone."""
 
     @abstractmethod
     def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
@@ -69,7 +69,7 @@ class Engine(ABC):
         raise InvalidData("rows of codes are read from files and data in memory: hand in the table as one of these")
 
     def same_rows(self, one: Any, two: Any) -> bool:
-        """Whether two tables share a row that is held once, as far as that can be told without a look at a value."""
+        """True if two tables share a row that is held once, as far as that can be told without a look at a value."""
         return one is two or bool(one == two)
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
@@ -77,7 +77,8 @@ class Engine(ABC):
         raise InvalidParameter("settings are those of DuckDB, which reads files and data in memory: give them there")
 
     def kinds(self, data: Any, *, look: bool) -> Mapping[str, str]:
-        """How each column is held, from the schema; with `look`, texts by their values: for the custodian alone."""
+        """The kind of each column in the engine, from the schema; with `look`, texts by their values: for the custodian
+        alone."""
         raise InvalidData("a schema is drafted from a file or from data in memory; write that of a database by hand")
 
 

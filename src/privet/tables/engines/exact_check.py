@@ -29,8 +29,8 @@ _HEAD = ("column", "missing", "not read", "moved")
 @final
 @dataclass(frozen=True)
 class ColumnCheck:
-    """How many values of a column are `missing`, are not what the schema says and count as missing (`not_read`), or lie
-    beyond its bounds and are `moved` there."""
+    """The number of values of a column that are `missing`, are not what the schema says and count as missing
+    (`not_read`), or lie beyond its bounds and are `moved` there."""
 
     missing: int
     not_read: int
@@ -40,8 +40,8 @@ class ColumnCheck:
 @final
 @dataclass(frozen=True)
 class Check:
-    """What a schema makes of a table, exactly: for its custodian, never releasable. `lines` are those of CSV files that are
-    left out, by reason; `nobody` counts the rows without a person.
+    """The result of a schema on a table, exactly: for its custodian, never releasable. `lines` are those of CSV files
+    that are left out, by reason; `nobody` counts the rows without a person.
 
     >>> print(Check(3, {"short": 1}, {"age": ColumnCheck(0, 1, 0)}, None))
     3 rows. Exact, for the custodian alone: none of this may be released.
@@ -75,8 +75,8 @@ class Check:
 
 @one_failure
 def exact_check(data: Any, *, columns: Mapping[str, Column], unit: Rows | Person | None = None) -> Check:
-    """What a schema makes of a table: lines that are left out, values that are missing, not read or moved to a bound, and
-    rows without a person. **Guarantee:** none; the counts are exact, for the custodian, never releasable.
+    """The result of a schema on a table: lines that are left out, values that are missing, not read or moved to a
+    bound, and rows without a person. **Guarantee:** none; the counts are exact, for the custodian, never releasable.
 
     >>> from privet.tables.columns import Int
     >>> exact_check({"age": [30, 300, None]}, columns={"age": Int(0, 110)}).columns["age"]
@@ -105,7 +105,7 @@ def exact_check(data: Any, *, columns: Mapping[str, Column], unit: Rows | Person
 
 
 def _counts(source: Source, reading: Reading, name: str) -> list[str]:
-    """How many values are missing, not read and moved, as SQL."""
+    """The number of values that are missing, not read and moved, as SQL."""
     d, column, raw = DuckDB(), source.columns[name], reading.raw[name]
     reader, held = Reader(d), d.quote(reading.called(name))
     made = reader.canonical(name, column, raw, at=reading.called(name))

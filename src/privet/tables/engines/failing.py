@@ -1,4 +1,4 @@
-"""What is said when an engine fails: always the same, since its own words may quote data."""
+"""The message when an engine fails: always the same, since its own words may quote data."""
 
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -73,7 +73,7 @@ def cancellable(
     *,
     told: bool = True,
 ) -> Any:
-    """What `ask` returns. It runs in a thread of its own, so that an interrupt reaches us while the engine works: then
+    """The result of `ask`. It runs in a thread of its own, so that an interrupt reaches us while the engine works: then
     the engine's query is cancelled, and awaited, before the interrupt goes on. `progress` tells percent, where the
     engine does; not `told` is what is a part of something longer.
 

@@ -103,8 +103,8 @@ class PostgresTable:
 
 
 def raw_kind(name: str, kind: str, modifier: int, by_bytes: bool = True) -> Raw:
-    """How PostgreSQL holds a column, by its type, the kind of the type, what modifies it, and whether texts that differ are
-    unequal in its collation.
+    """The kind of a column in PostgreSQL, by its type, the kind of the type, what modifies it, and whether texts that
+    differ are unequal in its collation.
 
     >>> raw_kind("int8", "b", -1), raw_kind("mood", "e", -1), raw_kind("numeric", "b", (20 << 16) + 4)
     ('int', 'text', 'wide')

@@ -1,4 +1,4 @@
-"""Whether two tables that DuckDB reads are the same data under two names, told without a look at a value."""
+"""The same data under two names in DuckDB, found without a look at a value."""
 
 import os
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from privet.tables.frames import frame_names, is_arrow, is_frame
 
 
 def same_data(one: Any, two: Any) -> bool:
-    """Whether they share a row that is held once: a file, a piece of memory or a relation. Copies in memory are not told
-    apart from other data.
+    """True if they share a row that is held once: a file, a piece of memory or a relation. Copies in memory are not
+    told apart from other data.
 
     >>> import numpy as np
     >>> ages = np.array([30, 40, 50])

@@ -44,8 +44,8 @@ _KINDS: dict[str, Raw] = {
 
 
 def raw_kind(type_: str) -> Raw:
-    """How Spark holds a column, by the name of its type. What a text with a collation of its own takes for equal is
-    not what its bytes say.
+    """The kind of a column in Spark, by the name of its type. What a text with a collation of its own takes for equal
+    is not what its bytes say.
 
     >>> raw_kind("bigint"), raw_kind("decimal(20,0)"), raw_kind("string collate UTF8_LCASE")
     ('int', 'wide', 'collated')
@@ -98,7 +98,7 @@ def _collected(session: Any, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _asked(session: Any, ask: Callable[[], Any]) -> Any:
-    """What Spark says; an interrupt stops what it was asked, and that alone."""
+    """The answer of Spark; an interrupt stops what it was asked, and that alone."""
     tag = f"privet-{uuid4().hex}"
 
     def tagged() -> Any:

@@ -36,7 +36,7 @@ class SparkRows(RowsApart):
 
     @one_failure
     def exact_parts(self, part: Part) -> list[Any]:
-        """What `part` makes of the rows of each partition, in blocks as they come: not releasable."""
+        """The results of `part` on the rows of each partition, in blocks as they come: not releasable."""
         session = self._sources[self._scan.rows.sources[0].name].sparkSession
         tag = f"privet-{uuid4().hex}"
 
@@ -62,7 +62,7 @@ class SparkRows(RowsApart):
 
 
 def _work(part: Part, scan: Scan) -> Callable[[Any], Any]:
-    """What a partition does with its batches of Arrow; sent to other machines, which need privet too."""
+    """The work of a partition on its batches of Arrow; sent to other machines, which need privet too."""
     names, persons = [f"v{place}" for place in range(len(scan.names))], scan.persons
 
     def work(batches: Any) -> Any:

@@ -153,7 +153,7 @@ def check_cells(loss: PrivacyLoss) -> None:
 
 @law_of("loss")
 def check_enclosure(loss: PrivacyLoss) -> None:
-    """What a variable certifies about its curve contains what its masses say, and is narrow; so for its mirror image.
+    """The certificate of a variable for its curve contains what its masses say, and is narrow; so for its mirror image.
 
     >>> check_enclosure(privacy.PoissonSampled(privacy.GaussianLoss(1.0), 0.1))
     """
@@ -251,8 +251,8 @@ def _merged(variable: LossVariable, count: int) -> tuple[Array, Array]:
 
 @law_of("loss")
 def check_statements_cover_pair(loss: PrivacyLoss) -> None:
-    """What a price states (pure, approximate, zCDP, GDP) holds for its own pair, where that pair is attained; a price that
-    is known only as (epsilon, delta) has the worst pair with this statement.
+    """Every statement of a price (pure, approximate, zCDP, GDP) holds for its own pair, where that pair is attained; a
+    price that is known only as (epsilon, delta) has the worst pair with this statement.
 
     >>> check_statements_cover_pair(privacy.LaplaceLoss(2.0))
     """

@@ -59,7 +59,7 @@ def check_fit_is_paid_once(example: Any) -> None:
 
 @law_of("estimator")
 def check_mistakes_are_unpaid(example: Any) -> None:
-    """What public facts show to be wrong is refused with a sentence and without a charge, and leaves nothing fitted.
+    """A mistake that public facts show is refused with a sentence and without a charge, and leaves nothing fitted.
 
     >>> from privet.learn import StandardScaler
     >>> check_mistakes_are_unpaid(next(iter(StandardScaler.examples())))
@@ -159,8 +159,8 @@ def check_what_is_fitted_was_released(example: Any) -> None:
 
 
 def _left_in(model: Any) -> dict[str, Any]:
-    """What a fit has left in a model, and in models within it: all but parameters and `privacy_`, which says whether the
-    fit was read back."""
+    """The traces of a fit in a model, and in models within it: all but parameters and `privacy_`, which says whether
+    the fit was read back."""
     parameters = {*model.get_params(deep=False), "privacy_"}
     left = {name: value for name, value in vars(model).items() if name not in parameters}
     return {name: _left_in(value) if hasattr(value, "get_params") else value for name, value in left.items()}

@@ -25,7 +25,8 @@ _NOT_NUMBERS: tuple[Any, ...] = ("1", True, None, math.nan, [True, 2.0], ["2"], 
 
 
 def _shape(variable: LossVariable, top: float) -> Array:
-    """What tells two pairs apart: the curve where it matters, the largest finite loss, the mass at infinity."""
+    """The marks that tell two pairs apart: the curve where it matters, the largest finite loss, the mass at
+    infinity."""
     losses = variable.atoms().losses
     ends = (float(losses[-1]) if len(losses) else 0.0, variable.span(1e-12)[1], variable.p_only)
     return np.concatenate((variable.delta(top * np.array([0.0, 0.1, 0.25, 0.5, 0.75, 0.9])), ends))

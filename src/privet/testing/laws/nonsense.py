@@ -140,7 +140,8 @@ def _near(one: Any, other: Any) -> bool:
 
 
 def _nonsense(value: Any, numbers: tuple[Any, ...]) -> Iterator[Any]:
-    """What is tried instead of a healthy value of this type; of a sequence, also in the place of each of two items."""
+    """The values that are tried instead of a healthy value of this type; of a sequence, also in the place of each of
+    two items."""
     if isinstance(value, bool):
         yield from _FLAGS
     elif _is_number(value):
@@ -154,7 +155,7 @@ def _nonsense(value: Any, numbers: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _never(name: str, value: Any, bad: Any) -> bool:
-    """Whether nonsense of this type cannot be meant: accepted, it would be taken for something else."""
+    """True if nonsense of this type cannot be meant: accepted, it would be taken for something else."""
     if name in _ANYTHING:
         return False
     if isinstance(value, tuple) and isinstance(bad, tuple) and len(value) == len(bad):
@@ -192,7 +193,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def faults_of_a_loss(loss: PrivacyLoss) -> Iterator[str]:
-    """What is wrong with a price, in words: an answer that is no number, negative or above what is possible, a form that
+    """The faults of a price, in words: an answer that is no number, negative or above what is possible, a form that
     JSON does not hold. A refusal to answer is no fault.
 
     >>> list(faults_of_a_loss(privacy.LaplaceLoss(2.0)))
@@ -230,7 +231,7 @@ def faults_of_a_loss(loss: PrivacyLoss) -> Iterator[str]:
 
 
 def faults_of_a_mechanism(mechanism: Mechanism[Any, Any]) -> Iterator[str]:
-    """What is wrong with a mechanism's price and public form, in words.
+    """The faults of a mechanism's price and public form, in words.
 
     >>> from privet import mechanisms
     >>> list(faults_of_a_mechanism(mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)))

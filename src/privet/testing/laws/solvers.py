@@ -47,7 +47,8 @@ def _plans(example: Any) -> Iterator[tuple[Unit, Any]]:
 
 
 def _kept(promise: Guarantee, loss: PrivacyLoss) -> bool:
-    """Whether a price is within a promise: by what it says itself, else by the accountant that it was calibrated with."""
+    """True if a price is within a promise: by what it says itself, else by the accountant that it was
+    calibrated with."""
     if promise.covers(loss):
         return True
     return promise.epsilon is not None and accounting.delta(loss, epsilon=promise.epsilon).upper <= promise.delta

@@ -50,7 +50,7 @@ class StrategyExample:
 
     @property
     def design(self) -> Design:
-        """What is measured."""
+        """The measurements."""
         return self.strategy.design(self.workload, self.norm)
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ def example_strategies() -> Iterator[StrategyExample]:
 
 
 def _matrix(design: Design) -> Array:
-    """What is measured of each cell, weighted: a column for each cell."""
+    """The measurements of each cell, weighted: a column for each cell."""
     columns = [np.asarray(design.measure(cell)) for cell in np.eye(design.cells, dtype=np.int64)]
     return np.stack(columns, axis=1) * design._row_weights()[:, None]
 

@@ -30,7 +30,7 @@ _CALLED_RUNS = 20_000  # one by one
 @final
 @dataclass(frozen=True)
 class Outcome:
-    """What the referee said about one twin."""
+    """The verdict of the referee about one twin."""
 
     verdict: audit.Verdict
     kind: str
@@ -51,12 +51,12 @@ class Verdicts:
 
     @property
     def caught(self) -> bool:
-        """Whether the bug was found."""
+        """True if the bug was found."""
         return self.broken.verdict == "violated"
 
     @property
     def accused(self) -> bool:
-        """Whether the sound twin was called broken."""
+        """True if the sound twin was called broken."""
         return self.sound.verdict == "violated"
 
     def to_dict(self) -> dict[str, Any]:

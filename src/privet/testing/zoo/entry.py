@@ -1,4 +1,4 @@
-"""What an entry of the zoo is: a bug from the field, its sound twin, and how the referee must notice the difference."""
+"""The entries of the zoo: a bug from the field, its sound twin, and how the referee must notice the difference."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

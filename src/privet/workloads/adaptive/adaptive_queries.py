@@ -89,7 +89,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
 
     @property
     def form(self) -> Form:
-        """What the strategy gives back, with what was measured."""
+        """The form of the strategy's answer, with what was measured."""
         return Kept(self.strategy.kept)
 
     def _admit(self, value: Any) -> None:

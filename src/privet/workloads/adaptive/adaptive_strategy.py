@@ -43,7 +43,8 @@ class Task:
 
     @property
     def rows(self) -> int:
-        """How many rows may change between neighbours, each by entering or leaving a cell (replace does both)."""
+        """The number of rows that may change between neighbours, each by entering or leaving a cell (replace does
+        both)."""
         return self.max_rows * self.unit.group_size * (2 if self.unit.relation == "replace" else 1)
 
     def share(self, part: float) -> Guarantee:

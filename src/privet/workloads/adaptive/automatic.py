@@ -76,7 +76,7 @@ class Automatic(AdaptiveStrategy):
         return task.rest(1.0 - self.share, self._total(task).loss)
 
     def _inside(self, task: Task) -> Task:
-        """What is left for DAWA."""
+        """The rest for DAWA."""
         return task if self.rows is not None or task.norm != "l1" else task.within(1.0 - self.share)
 
     def _total(self, task: Task) -> Geometric:
@@ -93,7 +93,7 @@ class Automatic(AdaptiveStrategy):
         return task.measuring(self._left(task), chosen).release(cells, source=source).value
 
     def choice(self, task: Task, rows: float) -> Strategy | DAWA:
-        """What is taken for this many rows: a function of public facts and of `rows`.
+        """The strategy that is taken for this many rows: a function of public facts and of `rows`.
 
         >>> from privet.privacy import Guarantee
         >>> from privet.workloads import Points, Prefix
@@ -125,7 +125,7 @@ class Automatic(AdaptiveStrategy):
         return winner
 
     def _asks_cells(self, task: Task) -> bool:
-        """Whether single cells are asked for, in a setting that DAWA is priced for."""
+        """True if single cells are asked for, in a setting that DAWA is priced for."""
         cells, workload = task.workload.cells, task.workload
         if task.norm != "l1" or cells > MOST_CELLS:
             return False

@@ -83,7 +83,7 @@ class DAWA(AdaptiveStrategy):
 
 
 def fits_buckets(strategy: Strategy, workload: Workload) -> bool:
-    """Whether a strategy works over every partition of the cells into buckets.
+    """True if a strategy works over every partition of the cells into buckets.
 
     >>> from privet.workloads import Cells, EveryQuery, Prefix
     >>> fits_buckets(Cells(), Prefix(8)), fits_buckets(EveryQuery(), Prefix(8))

@@ -1,4 +1,4 @@
-"""What multiplicative weights release: a few noisy answers, and the cells that were fitted to them."""
+"""The output of multiplicative weights: a few noisy answers, and the cells that were fitted to them."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -110,7 +110,8 @@ def _parts(share: float, rounds: int, task: Task) -> tuple[Geometric, Exponentia
 
 
 def query_reach(workload: Workload, *, replace: bool) -> Fraction:
-    """How far one row that enters or leaves a cell (`replace`: moves to another, too) moves the answer to a query.
+    """The distance by which one row that enters or leaves a cell (`replace`: moves to another, too) moves the answer to
+    a query.
 
     >>> query_reach(Prefix(8), replace=True)
     Fraction(1, 1)

@@ -134,7 +134,8 @@ class NoisyPartition(Mechanism[Any, Array]):
 
 
 def reach(width: int) -> int:
-    """How far one row that enters or leaves a cell moves the rounded deviation of a bucket of this many cells.
+    """The distance by which one row that enters or leaves a cell moves the rounded deviation of a bucket of this many
+    cells.
 
     The deviation itself moves by at most 2 - 2/width; it is whole for two cells.
 

@@ -1,1 +1,1 @@
-"""What several strategies share by nature: trees, dense matrices, the spectrum of nested blocks."""
+"""The common nature of several strategies: trees, dense matrices, the spectrum of nested blocks."""

@@ -45,7 +45,7 @@ class Haar(Design):
 
     @property
     def _levels(self) -> int:
-        """How many widths there are: K = 2^levels."""
+        """The number of widths: K = 2^levels."""
         return (self.domain - 1).bit_length()
 
     @property

@@ -1,4 +1,4 @@
-"""What each set of attributes adds to its subsets: residual tables, orthogonal to each other."""
+"""The part of a table that its subsets do not have: residual tables, orthogonal to each other."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -83,7 +83,7 @@ def best_weights(parts: Array, widths: tuple[int, ...], norm: str) -> Array:
 
 
 def _slopes(parts: Array, wide: Array, weights: Array) -> Array:
-    """How fast the trace falls with each squared weight: b_l times the sum over j >= l of t_j / lambda_j^2."""
+    """The rate at which the trace falls with each squared weight: b_l times the sum over j >= l of t_j / lambda_j^2."""
     eigenvalues = np.cumsum(weights * weights * wide, axis=1)
     falls = parts / (eigenvalues * eigenvalues)
     return np.asarray(wide * np.cumsum(falls[:, ::-1], axis=1)[:, ::-1])

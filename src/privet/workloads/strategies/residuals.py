@@ -18,7 +18,8 @@ from privet.workloads.workload import Workload
 @register
 @dataclass(frozen=True)
 class ResidualTables(Strategy):
-    """What each set of attributes adds to its subsets, with the noise that makes the total error of the tables least.
+    """Residual tables: what each set of attributes adds to its subsets, with the noise that makes the total error of
+    the tables least.
 
     Exact optimum over all strategies for Gaussian noise, in closed form: the weight of a set grows with the fourth root
     of what the tables put on it. Never builds the full domain to plan.

@@ -21,7 +21,7 @@ from privet.workloads.streams.counter import Counter, Counting
 @register
 @dataclass(frozen=True, kw_only=True)
 class BinaryTreeCount(Counter):
-    """How many rows there were so far, after every step of a stream of at most `horizon` steps; memory of log2(horizon)
+    """The number of rows so far, after every step of a stream of at most `horizon` steps; memory of log2(horizon)
     numbers.
 
     When 2^j divides the step t, and no higher power does, the rows of the last 2^j steps are summed and get noise: that
@@ -57,7 +57,7 @@ class BinaryTreeCount(Counter):
 
     @property
     def levels(self) -> int:
-        """How many widths of blocks there are."""
+        """The number of widths of blocks."""
         return self.horizon.bit_length()
 
     @property

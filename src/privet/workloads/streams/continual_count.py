@@ -18,7 +18,7 @@ from privet.workloads.streams.square_root_count import SquareRootCount
 @door
 @dataclass(frozen=True, kw_only=True)
 class ContinualCount:
-    """How many rows there were so far, after every one of at most `horizon` steps of a stream.
+    """The number of rows so far, after every one of at most `horizon` steps of a stream.
 
     `max_rows` is how many rows a person may have in all steps together; somebody else must have bounded it.
 

@@ -37,17 +37,17 @@ class CountStream:
 
     @property
     def step(self) -> int:
-        """How many steps were taken."""
+        """The number of steps that were taken."""
         return self._step
 
     @property
     def remaining(self) -> int:
-        """How many steps are left until the horizon."""
+        """The number of steps that are left until the horizon."""
         return int(self._mechanism.horizon) - self._step
 
     @property
     def insecure(self) -> bool:
-        """Whether the noise comes from a seeded stream and protects nobody: its answers say so too."""
+        """True if the noise comes from a seeded stream and protects nobody: its answers say so too."""
         return self._source is not None and bool(getattr(self._source, "insecure", True))
 
     def add(self, counted: Any, *, step: int | None = None) -> float:

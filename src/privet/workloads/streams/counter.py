@@ -86,7 +86,8 @@ class Counter(Mechanism[Any, Any]):
 
     @abstractmethod
     def _longest(self) -> Fraction:
-        """How far one row in one step moves what is measured: the l1 norm, or the square of the l2 norm."""
+        """The distance by which one row in one step moves what is measured: the l1 norm, or the square of the
+        l2 norm."""
 
     @abstractmethod
     def _farthest(self) -> Fraction:
@@ -154,7 +155,7 @@ class Counter(Mechanism[Any, Any]):
 
     @final
     def _steps(self, steps: int | None) -> int:
-        """How many steps are listed, checked."""
+        """The number of steps that are listed, checked."""
         listed = self.horizon if steps is None else count("steps", steps, 1)
         if listed > min(self.horizon, _LISTED):
             raise InvalidParameter(
@@ -191,7 +192,8 @@ class Counter(Mechanism[Any, Any]):
         return (f"counts beyond {self.most:,} are cut there",)
 
     def error(self, confidence: float = 0.95, *, step: int | None = None) -> ErrorBar:
-        """How far the sum may be off after a step, the last one unless another is named, by the exact law of the noise."""
+        """The distance by which the sum may be off after a step, the last one unless another is named, by the exact law
+        of the noise."""
         at = self.horizon if step is None else count("step", step, 1)
         if at > self.horizon:
             raise InvalidParameter(f"step must be at most the horizon, {self.horizon:,}: got {at:,}")

@@ -27,7 +27,7 @@ _NEAR = 1e-9  # far more than a Fourier transform rounds
 @register
 @dataclass(frozen=True, kw_only=True)
 class SquareRootCount(Counter):
-    """How many rows there were so far, after every step of a stream of at most `horizon` steps, with Gaussian noise; memory
+    """The number of rows so far, after every step of a stream of at most `horizon` steps, with Gaussian noise; memory
     of `band` numbers.
 
     Step t measures c_0 x_t + c_1 x_(t-1) + ... over the last `band` counts, with c = 1, 1/2, 3/8, 5/16, ... rounded to
