@@ -1,0 +1,82 @@
+"""Clipped sums that know their sensitivity: the building block of training loops of one's own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from privet._calls import door
+from privet._private import Private
+from privet.deep.clipping import Clip
+from privet.deep.engines.engine import Batch, Engine, batch_size
+from privet.deep.engines.make import Way, make_engine
+from privet.deep.isolation import check_isolation
+from privet.mechanisms import Sensitivity
+from privet.privacy import Unit, as_unit
+
+
+@dataclass(frozen=True)
+class ClippedSum:
+    """A sum of clipped gradients, and what one record can move it by.
+
+    **Guarantee:** none: the sum has no noise yet, and comes out as `sums.exact_value` only.
+    **Sensitivity:** `sensitivity(unit)`, derived from the clipping that was done; what accumulation in float32 adds, some
+    1e-5 of it, is stated in `docs/proofs/deep/clipped_sums.md`.
+    """
+
+    sums: Private[dict[str, Tensor]]
+    bound: float
+
+    def sensitivity(self, unit: Unit | None = None) -> Sensitivity:
+        """The distance that the sum moves, in l2 over all parameters together: the bound, twice for an exchanged record.
+
+        >>> ClippedSum(Private({}), 0.5).sensitivity(Unit("replace")).value
+        Fraction(1, 1)
+        """
+        unit = as_unit(unit)
+        records = (2 if unit.relation == "replace" else 1) * unit.group_size
+        return Sensitivity(records * Fraction(self.bound), norm="l2", unit=unit)
+
+
+@dataclass(frozen=True)
+class ClippedSums:
+    """A function from batches to `ClippedSum`s, under the model's present parameters."""
+
+    model: nn.Module
+    per_example_loss: Callable[[Any, Any], Tensor]
+    engine: Engine
+
+    def __call__(self, inputs: Batch, targets: Batch, *, mask: Tensor | None = None) -> ClippedSum:
+        """The clipped sum of a batch; with a `mask`, of the records that it keeps."""
+        check_isolation(self.model, self.per_example_loss, inputs, targets)
+        if mask is None:
+            mask = torch.ones(batch_size(inputs), dtype=torch.bool)
+        return ClippedSum(
+            Private(self.engine(dict(self.model.named_parameters()), inputs, targets, mask)), self.engine.bound
+        )
+
+
+@door
+def clipped_sum(
+    model: nn.Module,
+    per_example_loss: Callable[[Any, Any], Tensor],
+    clip: Clip,
+    *,
+    engine: Way = "auto",
+    chunk: int | None = None,
+) -> ClippedSums:
+    """A function that sums clipped gradients over a batch, and says what one record can move them by.
+
+    >>> from privet import deep
+    >>> from privet.privacy import Unit
+    >>> model = nn.Linear(3, 2)
+    >>> def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    ...     return nn.functional.cross_entropy(outputs, targets, reduction="none")
+    >>> summed = clipped_sum(model, loss, deep.Flat(0.5))(torch.eye(3), torch.tensor([0, 1, 0]))
+    >>> summed.sums, float(summed.sensitivity()), float(summed.sensitivity(Unit("replace")))
+    (Private(...), 0.5, 1.0)
+    """
+    return ClippedSums(model, per_example_loss, make_engine(model, per_example_loss, clip, engine=engine, chunk=chunk))

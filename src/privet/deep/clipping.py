@@ -1,0 +1,108 @@
+"""Clipping: how far one record's gradient is scaled down, and what it can then move a sum by."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from privet._calls import door
+from privet._validate import set_frozen
+from privet.errors import InvalidParameter, SerialisationError
+
+_SMALLEST, _LARGEST = 2.0**-40, 2.0**40  # squares and products of a clipped gradient stay inside float32
+
+
+class Clip(ABC):
+    """The contract of clipping: a factor for each record, found from an upper bound on its gradient's norm."""
+
+    clip_norm: float
+
+    @property
+    def bound(self) -> float:
+        """The largest norm of one record's clipped gradient, all parameters together.
+
+        >>> Flat(0.5).bound
+        0.5
+        """
+        return self.clip_norm
+
+    @abstractmethod
+    def factors(self, norms: torch.Tensor) -> torch.Tensor:
+        """One factor a record: times anything of at most that norm, the product is at most `bound` long."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+
+
+@door
+@dataclass(frozen=True)
+class Flat(Clip):
+    """Clipping of the whole gradient at one norm: longer ones are scaled down to it, shorter ones are left as they are.
+
+    **Sensitivity:** one record moves the sum by at most `clip_norm` (l2); exchanging one, by twice that.
+    **Reference:** Abadi et al. 2016.
+
+    >>> Flat(1.0).factors(torch.tensor([0.5, 4.0])).tolist()
+    [1.0, 0.25]
+    """
+
+    clip_norm: float
+
+    def __post_init__(self) -> None:
+        set_frozen(self, clip_norm=_norm("clip_norm", self.clip_norm))
+
+    def factors(self, norms: torch.Tensor) -> torch.Tensor:
+        return self.clip_norm / norms.clamp(min=self.clip_norm)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"clip": "flat", "clip_norm": self.clip_norm}
+
+
+@door
+@dataclass(frozen=True)
+class Automatic(Clip):
+    """Clipping without a norm to tune: every gradient is scaled to just under `clip_norm`, short ones a little less.
+
+    The factor is `clip_norm / (norm + gamma)`: gradients much shorter than `gamma` keep their order.
+
+    **Sensitivity:** one record moves the sum by less than `clip_norm` (l2); exchanging one, by twice that.
+    **Reference:** Bu, Wang, Zha & Karypis 2022, "Automatic clipping".
+
+    >>> Automatic(gamma=1.0).factors(torch.tensor([0.0, 1.0, 3.0])).tolist()
+    [1.0, 0.5, 0.25]
+    """
+
+    clip_norm: float = 1.0
+    gamma: float = 0.01
+
+    def __post_init__(self) -> None:
+        set_frozen(self, clip_norm=_norm("clip_norm", self.clip_norm), gamma=_norm("gamma", self.gamma))
+
+    def factors(self, norms: torch.Tensor) -> torch.Tensor:
+        return self.clip_norm / (norms + self.gamma)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"clip": "automatic", "clip_norm": self.clip_norm, "gamma": self.gamma}
+
+
+def clip_from_dict(form: dict[str, Any]) -> Clip:
+    """The clipping that `to_dict` has written.
+
+    >>> clip_from_dict(Flat(2.0).to_dict())
+    Flat(clip_norm=2.0)
+    """
+    kinds: dict[str, type[Any]] = {"flat": Flat, "automatic": Automatic}
+    kind = kinds.get(str(form.get("clip")))
+    if kind is None:
+        raise SerialisationError(f"clip must be one of {', '.join(kinds)}, got {form.get('clip')!r}")
+    made: Clip = kind(**{name: value for name, value in form.items() if name != "clip"})
+    return made
+
+
+def _norm(name: str, value: object) -> float:
+    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")
+    if not _SMALLEST <= number <= _LARGEST:
+        raise InvalidParameter(f"{name} must be a number between 2^-40 and 2^40, got {value!r}")
+    return number

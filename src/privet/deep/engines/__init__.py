@@ -1,0 +1,1 @@
+"""Engines: three ways to the same clipped sums."""

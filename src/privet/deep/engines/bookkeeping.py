@@ -1,0 +1,235 @@
+"""Clipped sums by book-keeping: one backward pass over the batch, no parameter gradients, no second pass.
+
+The pass is differentiated with respect to the outputs of layers only. From each layer's input and the gradient at its
+output, rules find the norm of every record's gradient and then, once the factors are known, the weighted sum.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from privet.deep.clipping import Clip
+from privet.deep.engines.engine import (
+    Batch,
+    Engine,
+    ExampleLosses,
+    batch_size,
+    cast_down,
+    leaves,
+    mapped,
+    rows,
+    slices,
+    sum_type,
+)
+from privet.deep.engines.public import NoCoins, public_like
+from privet.deep.engines.vmapped import Vmapped
+from privet.deep.engines.watch import Watch, noticed
+from privet.deep.engines.written_out import norms as written_out
+from privet.deep.rules.term import bias_term, weight_term
+from privet.deep.rules.use import Term, Use, Written, widened
+from privet.errors import InternalError, InvalidParameter
+
+_AXES = {"conv1d": 1, "conv2d": 2, "conv3d": 3}
+
+
+class Unfit(Exception):
+    """A finding that the batched pass cannot go on with: records are not first, or parameters are used outside of layers."""
+
+    def __init__(self, outside: set[str]) -> None:
+        super().__init__()
+        self.outside = outside
+
+
+class Bookkeeping(Engine):
+    """Norms and sums by rules; parameters that no rule covers are differentiated record by record in the same pass."""
+
+    def __init__(self, losses: ExampleLosses, clip: Clip, chunk: int | None) -> None:
+        super().__init__(losses, clip, chunk)
+        self.apart = False
+        self.outside: frozenset[str] = frozenset()
+        self._checked: set[tuple[object, ...]] = set()
+
+    def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
+        self._check_once(parameters, inputs, targets)
+        total: dict[str, Tensor] = {}
+        for part in slices(batch_size(inputs), self.chunk or batch_size(inputs)):
+            terms = self.terms(parameters, rows(inputs, part), rows(targets, part))
+            factors, counts = self._factors(norms(terms, mask[part]), mask[part])
+            for name, each in parameters.items():
+                kind = sum_type(each)
+                found = terms[name].total(cast_down(factors, kind), counts) if name in terms else None
+                added = each.new_zeros(each.shape, dtype=kind) if found is None else found
+                total[name] = total[name].add_(added) if name in total else added
+        return total
+
+    def _check_once(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> None:
+        """The start-up check, for each new form of records: on made-up ones, rules must find the true gradients."""
+        form = tuple((each.shape[1:], each.dtype) for each in (*leaves(inputs), *leaves(targets)))
+        if form in self._checked:
+            return
+        taken = {size for each in leaves(inputs) for size in each.shape}
+        size = next(each for each in range(3, 100) if each not in taken)  # so that records are no other axis
+        batch = public_like(inputs, size), public_like(targets, size)
+        near = {
+            name: each + 0.1 * public_like(each, len(each)) if each.ndim else each for name, each in parameters.items()
+        }
+        with NoCoins():
+            terms = self.terms(near, *batch)
+            oracle = Vmapped(self.losses, self.clip, None).gradients(near, *batch)
+        everyone = torch.ones(size, dtype=torch.bool, device=leaves(inputs)[0].device)
+        compare(terms, norms(terms, everyone), oracle, everyone)
+        self._checked.add(form)
+
+    def terms(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> dict[str, Term]:
+        """The share of every parameter that the pass has met; the others have no gradient."""
+        if not self.apart:
+            try:
+                return terms_of(parameters, self._batched(parameters, inputs, targets), {})
+            except Unfit as reason:
+                self.apart, self.outside = True, frozenset(reason.outside)
+        return terms_of(parameters, *self._apart(parameters, inputs, targets))
+
+    def _batched(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> list[Use]:
+        """All uses, from one pass over the batch as it is."""
+        size, uses, edges, versions = batch_size(inputs), list[Use](), list[GradientEdge](), list[int]()
+
+        def tap(use: Use, output: Tensor) -> Tensor:
+            if not _has_records_first(use, output, size):
+                raise Unfit(set())
+            known = noticed(output)
+            uses.append(use)
+            edges.append(get_gradient_edge(known))
+            versions.append(use.given._version)
+            return known
+
+        tracked = {name: each.detach().requires_grad_() for name, each in parameters.items()}
+        with torch.enable_grad(), Watch(tracked, tap):
+            losses = self._losses(tracked, inputs, targets)
+        if not losses.requires_grad:
+            return []
+        wanted: list[Any] = [*edges, *tracked.values()]
+        found = torch.autograd.grad(losses.sum(), wanted, allow_unused=True)
+        outside = {name for name, each in zip(tracked, found[len(edges) :], strict=True) if each is not None}
+        if outside:
+            raise Unfit(outside)
+        if any(use.given._version != version for use, version in zip(uses, versions, strict=True)):
+            raise InvalidParameter(
+                "the model writes over a layer's input after the layer has read it (x += y, relu_): compute a new tensor "
+                "instead, or choose engine='vmapped'"
+            )
+        for use, gradient in zip(uses, found, strict=False):
+            use.gradient = gradient
+            use.given = use.given.detach()
+        return [use for use in uses if use.gradient is not None]
+
+    def _apart(
+        self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch
+    ) -> tuple[list[Use], dict[str, Tensor]]:
+        """All uses, from one pass in which each record is a batch of its own, and the gradients of what has no rule."""
+        ruled = {name: each for name, each in parameters.items() if name not in self.outside}
+        others = {name: parameters[name] for name in self.outside}
+        shapes: list[tuple[torch.Size, torch.dtype, torch.device]] = []
+
+        def look(use: Use, output: Tensor) -> Tensor:
+            shapes.append((output.shape, output.dtype, output.device))
+            return output
+
+        with torch.no_grad(), Watch(ruled, look):
+            self._losses(parameters, rows(inputs, slice(0, 1)), rows(targets, slice(0, 1)))
+        probes = [torch.zeros((), dtype=kind, device=device).expand(shape) for shape, kind, device in shapes]
+        kinds: list[Use] = []
+
+        def loss(
+            probes: list[Tensor], others: dict[str, Tensor], inputs: Batch, targets: Batch
+        ) -> tuple[Tensor, list[Tensor]]:
+            uses: list[Use] = []
+
+            def tap(use: Use, output: Tensor) -> Tensor:
+                uses.append(use)
+                return output + probes[len(uses) - 1]
+
+            record = [mapped(lambda each: each.unsqueeze(0), part) for part in (inputs, targets)]
+            with Watch(ruled, tap):
+                one = self._losses({**ruled, **others}, *record).sum()
+            kinds[:] = [Use(use.kind, probes[0], use.weight, use.bias, use.options) for use in uses]
+            return one, [use.given for use in uses]
+
+        each = torch.func.vmap(
+            torch.func.grad(loss, argnums=(0, 1), has_aux=True),
+            in_dims=(None, None, 0, None if targets is None else 0),
+            randomness="different",
+        )
+        with sdpa_kernel(
+            SDPBackend.MATH
+        ):  # the fused kernels of attention have no rule for `vmap`: one record at a time
+            (backs, rest), givens = each(probes, others, inputs, targets)
+        uses = [
+            one
+            for use, given, back in zip(kinds, givens, backs, strict=True)
+            for one in _records_first(use, given, back)
+        ]
+        return uses, rest
+
+
+def _records_first(use: Use, given: Tensor, back: Tensor) -> list[Use]:
+    """The uses behind one call on a single record: for layers on images, one for each image that the record was cut into."""
+    plain = 2 + _AXES.get(use.kind, 0)  # records, channels, space
+    if use.kind == "group_norm" or (use.kind in _AXES and given.ndim > plain):
+        pairs = zip(given.unbind(1), back.unbind(1), strict=True)
+        return [replace(use, given=one, gradient=other) for one, other in pairs]
+    return [replace(use, given=given, gradient=back)]
+
+
+def _has_records_first(use: Use, output: Tensor, size: int) -> bool:
+    """A check that the first axis counts records, as far as it can be seen here; the start-up check sees the rest."""
+    if min(output.ndim, use.given.ndim) == 0 or len(output) != size or len(use.given) != size:
+        return False
+    return use.given.ndim == 2 + _AXES[use.kind] if use.kind in _AXES else True
+
+
+def norms(terms: Mapping[str, Term], mask: Tensor) -> Tensor:
+    """An upper bound on what each record adds to the weighted sum under a factor of one, one number an entry of `mask`."""
+    if not terms:  # a loss that no parameter moves
+        return torch.zeros_like(mask, dtype=torch.float64)
+    square = torch.stack([term.square for term in terms.values()]).sum(0).clamp(min=0.0)
+    slack = torch.stack([term.slack for term in terms.values()]).sum(0)
+    return (square.sqrt() + slack.sqrt()) * (1.0 + 2.0**-45)
+
+
+def compare(terms: Mapping[str, Term], found: Tensor, oracle: Mapping[str, Tensor], everyone: Tensor) -> None:
+    """Nothing, or an error where norms or sums by rules are not those of the gradients that are written out."""
+    exact = written_out(oracle)
+    narrow = any(each.dtype in (torch.bfloat16, torch.float16) for each in oracle.values())
+    near = 0.1 if narrow else 1e-3
+    agree = bool((found >= exact * (1.0 - near)).all()) and bool((found <= 1.5 * exact + near * exact.max()).all())
+    scale = max(float(each.abs().max()) for each in oracle.values())
+    for name, each in oracle.items():
+        expected = each.sum(0)
+        sums = terms[name].total(everyone.to(sum_type(each)), everyone) if name in terms else torch.zeros_like(expected)
+        agree = agree and bool((sums - expected).abs().max() <= near * scale * len(everyone))
+    if not agree:
+        raise InvalidParameter(
+            "on made-up records the quick engine does not find the gradients that the model has, record by record: the "
+            "model draws randomness other than nn.Dropout, or lets records meet; choose engine='vmapped' "
+            "or see check_isolation"
+        )
+
+
+def terms_of(parameters: Mapping[str, Tensor], uses: list[Use], rest: Mapping[str, Tensor]) -> dict[str, Term]:
+    """Uses gathered by parameter, not by layer: there tied and repeated uses meet."""
+    terms: dict[str, Term] = {name: Written(widened(each)) for name, each in rest.items()}
+    for name, each in parameters.items():
+        as_weight = [use for use in uses if use.weight == name]
+        as_bias = [use for use in uses if use.bias == name]
+        if as_weight and as_bias:
+            raise InternalError(f"{name!r} is a weight and a bias: choose engine='vmapped'")
+        if as_weight:
+            terms[name] = weight_term(as_weight, each.shape)
+        elif as_bias:
+            terms[name] = bias_term(as_bias)
+    return terms

@@ -1,0 +1,196 @@
+"""The contract of engines: from a batch to the sum of its clipped gradients.
+
+An engine is handed parameters, records and a mask. What it returns is a **sum**: the divisor is public and belongs to the
+plan. Shapes follow the padded batch, never the number of records that the mask keeps.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from privet.deep.clipping import Clip
+from privet.errors import InvalidData, InvalidParameter
+
+Batch = Any
+"""A tensor, or a tuple or a mapping of such; the first axis of each tensor counts the records."""
+
+_LIST_OF_LOSSES = (
+    "the loss must return one number a record, a tensor of shape [B]: use reduction='none', and take means over the parts "
+    "of one record only"
+)
+
+
+class ExampleLosses(nn.Module):
+    """A model and its loss as one module, that returns one loss a record.
+
+    The loss takes `(outputs, targets)`; one whose first argument is called `model` takes `(model, batch)` instead, and
+    calls the model as it likes.
+    """
+
+    def __init__(self, model: nn.Module, per_example_loss: Callable[[Any, Any], Tensor]) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = per_example_loss
+        names = [] if isinstance(per_example_loss, nn.Module) else list(inspect.signature(per_example_loss).parameters)
+        self.whole = names[:1] == ["model"]
+        if isinstance(per_example_loss, nn.Module) and any(
+            each.requires_grad for each in per_example_loss.parameters()
+        ):
+            raise InvalidParameter("the loss has parameters of its own: make them part of the model")
+
+    def forward(self, inputs: Batch, targets: Batch) -> Tensor:
+        """The losses of a batch, in a tensor of shape [B]."""
+        if self.whole:
+            losses = self.loss(self.model, inputs if targets is None else (inputs, targets))
+        else:
+            losses = self.loss(called(self.model, inputs), targets)
+        size = batch_size(inputs)
+        if not isinstance(losses, Tensor) or losses.shape != (size,):
+            got = f"shape {list(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
+            raise InvalidParameter(f"{_LIST_OF_LOSSES}; got {got} for a batch of {size}")
+        return losses
+
+
+class Engine(ABC):
+    """One way to the clipped sums of a model's gradients.
+
+    **Guarantee:** none: what it returns has no noise yet.
+    **Sensitivity:** `bound`, in l2 over all parameters together, for one record more or less.
+    """
+
+    def __init__(self, losses: ExampleLosses, clip: Clip, chunk: int | None) -> None:
+        self.losses = losses
+        self.clip = clip
+        self.chunk = chunk
+        trained = {name: each for name, each in losses.model.named_parameters() if each.requires_grad}
+        if not trained:
+            raise InvalidParameter("no parameter of the model requires a gradient: nothing would be trained")
+        self.shapes = {name: each.shape for name, each in trained.items()}
+
+    @property
+    def bound(self) -> float:
+        """The distance, in l2 over all parameters together, that one record moves the sum by at most."""
+        return self.clip.bound
+
+    def __call__(
+        self, parameters: Mapping[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor
+    ) -> dict[str, Tensor]:
+        """The sum of the clipped gradients of the records that `mask` keeps, by the name of the parameter."""
+        size = batch_size(inputs)
+        trained = self._trained(parameters)
+        if mask.dtype != torch.bool or mask.shape != (size,):
+            raise InvalidData(f"mask must be a boolean tensor of shape [{size}], one entry a record")
+        if size == 0:
+            return {name: each.new_zeros(each.shape, dtype=sum_type(each)) for name, each in trained.items()}
+        with exact_products():
+            return self._sums(trained, _as_dict(inputs), _as_dict(targets), mask)
+
+    @abstractmethod
+    def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
+        """The sums of a batch that has records."""
+
+    def _trained(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        missing = [name for name in self.shapes if name not in parameters]
+        wrong = [name for name, shape in self.shapes.items() if name in parameters and parameters[name].shape != shape]
+        if missing or wrong:
+            raise InvalidData(
+                f"parameters must hold every trained parameter of the model: look at {(missing + wrong)[0]!r}"
+            )
+        return {name: parameters[name].detach() for name in self.shapes}
+
+    def _losses(self, parameters: Mapping[str, Tensor], inputs: Batch, targets: Batch) -> Tensor:
+        """The losses under these parameters; those that are not named keep the model's values."""
+        named = {f"model.{name}": each for name, each in parameters.items()}
+        losses: Tensor = torch.func.functional_call(self.losses, named, (inputs, targets))
+        return losses
+
+    def _factors(self, norms: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The factor of each record, and which records count at all: finite ones that the mask keeps."""
+        counts = torch.isfinite(norms) & mask
+        factors = self.clip.factors(torch.where(counts, norms, 1.0).to(torch.float64))
+        return torch.where(counts, factors, 0.0), counts
+
+
+def called(model: nn.Module, inputs: Batch) -> Any:
+    """The model's outputs: a tuple is spread over its arguments, a mapping over its keywords."""
+    if isinstance(inputs, Mapping):
+        return model(**inputs)
+    return model(*inputs) if isinstance(inputs, tuple | list) else model(inputs)
+
+
+def batch_size(batch: Batch) -> int:
+    """The number of records: the first axis of every tensor."""
+    tensors = leaves(batch)
+    if not tensors or any(each.ndim == 0 for each in tensors):
+        raise InvalidData(
+            "inputs must be a tensor, or a tuple or mapping of tensors, whose first axis counts the records"
+        )
+    sizes = {each.shape[0] for each in tensors}
+    if len(sizes) > 1:
+        raise InvalidData("the tensors of a batch disagree about the number of records: their first axes must be equal")
+    return sizes.pop()
+
+
+def leaves(batch: Batch) -> list[Tensor]:
+    """The tensors of a batch."""
+    if isinstance(batch, Tensor):
+        return [batch]
+    parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, tuple | list) else ()
+    return [leaf for part in parts for leaf in leaves(part)]
+
+
+def mapped(make: Callable[[Tensor], Tensor], batch: Batch) -> Batch:
+    """The same batch with every tensor replaced."""
+    if isinstance(batch, Tensor):
+        return make(batch)
+    if isinstance(batch, Mapping):
+        return {name: mapped(make, part) for name, part in batch.items()}
+    if isinstance(batch, tuple | list):
+        return tuple(mapped(make, part) for part in batch)
+    return batch
+
+
+def rows(batch: Batch, part: slice) -> Batch:
+    """Some of the records."""
+    return mapped(lambda each: each[part], batch)
+
+
+def slices(size: int, chunk: int) -> Iterator[slice]:
+    """Pieces of a batch, in order."""
+    return (slice(first, min(first + chunk, size)) for first in range(0, size, chunk))
+
+
+def sum_type(tensor: Tensor) -> torch.dtype:
+    """The type in which gradients of a parameter are scaled and summed: float32 or better."""
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
+
+
+def cast_down(factors: Tensor, kind: torch.dtype) -> Tensor:
+    """Factors in the type of the sum, shrunk by more than casting them and multiplying by them can add.
+
+    Proof: `docs/proofs/deep/clipped_sums.md`.
+    """
+    return (factors * (1.0 - (2.0**-49 if kind == torch.float64 else 2.0**-21))).to(kind)
+
+
+@contextmanager
+def exact_products() -> Iterator[None]:
+    """A region in which products of float32 numbers are those of float32: no TF32, no bfloat16 behind the curtain."""
+    before, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+        torch.backends.cudnn.allow_tf32 = convolutions
+
+
+def _as_dict(batch: Batch) -> Batch:
+    """The same batch in tuples and dicts, which `vmap` knows; other mappings it does not."""
+    return mapped(lambda each: each, batch)

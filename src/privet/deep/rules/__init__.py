@@ -1,0 +1,1 @@
+"""Rules: norms and weighted sums of per-example gradients that are never written out."""

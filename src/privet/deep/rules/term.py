@@ -1,0 +1,63 @@
+"""From the uses of one parameter to its term: the rule that fits them all."""
+
+import torch
+from torch import Tensor
+
+from privet.deep.rules import conv, embedding, linear, norm
+from privet.deep.rules.cost import writes_out
+from privet.deep.rules.tied import TiedGhost
+from privet.deep.rules.use import Term, Use, Written
+
+_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d")
+
+
+def weight_term(uses: list[Use], shape: torch.Size) -> Term:
+    """The share of a weight, over all of its uses: two uses of one weight are never measured apart."""
+    kinds = {use.kind for use in uses}
+    if kinds == {"linear"}:
+        a, g = linear.joined(uses)
+        if writes_out(len(a), a.shape[1], a.shape[2], g.shape[2]):
+            return Written(linear.written(uses))
+        return linear.LinearGhost(a, g)
+    if kinds == {"embedding"}:
+        return embedding.EmbeddingGhost(*embedding.words(uses, shape[0]), shape)
+    if kinds == {"embedding", "linear"}:
+        tables = [use for use in uses if use.kind == "embedding"]
+        bottom = embedding.EmbeddingGhost(*embedding.words(tables, shape[0]), shape)
+        return TiedGhost(bottom, linear.LinearGhost(*linear.joined([use for use in uses if use.kind == "linear"])))
+    if kinds <= {"conv1d", "conv2d"} and len(kinds) == 1 and _patches_pay(uses, shape):
+        return conv.ConvGhost(uses, shape)
+    return Written(_added([_written(use, shape) for use in uses]))
+
+
+def bias_term(uses: list[Use]) -> Term:
+    """The share of a bias or shift: output gradients, added over positions."""
+    return Written(_added([_shift(use) for use in uses]))
+
+
+def _patches_pay(uses: list[Use], shape: torch.Size) -> bool:
+    grouped = any(use.options.get("groups", 1) != 1 for use in uses)
+    positions = sum(use.back[0, 0].numel() for use in uses)
+    return not grouped and not writes_out(len(uses[0].back), positions, shape[1:].numel(), shape[0])
+
+
+def _written(use: Use, shape: torch.Size) -> Tensor:
+    if use.kind in _CONVOLUTIONS:
+        return conv.written(use, shape)
+    if use.kind == "linear":
+        return linear.written([use])
+    if use.kind == "embedding":
+        return embedding.written([use], shape)
+    return norm.written(use)
+
+
+def _shift(use: Use) -> Tensor:
+    if use.kind in _CONVOLUTIONS:
+        return use.back.flatten(2).sum(2)
+    if use.kind == "linear":
+        return norm.summed(use.back, (use.back.shape[-1],))
+    return norm.shift(use)
+
+
+def _added(rows: list[Tensor]) -> Tensor:
+    return rows[0] if len(rows) == 1 else torch.stack(rows).sum(0)

@@ -1,0 +1,139 @@
+"""The isolation check passes models that treat records apart, and names the place where they meet."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+from torch import nn  # noqa: E402
+
+from privet.deep import check_isolation  # noqa: E402
+from privet.errors import InvalidParameter  # noqa: E402
+
+IMAGES, CLASSES = torch.zeros(2, 1, 6, 6), torch.zeros(2, dtype=torch.int64)
+
+
+def loss(outputs, targets):
+    return F.cross_entropy(outputs, targets, reduction="none")
+
+
+class Around(nn.Module):
+    """A small model with something in its middle."""
+
+    def __init__(self, middle: nn.Module) -> None:
+        super().__init__()
+        self.first, self.middle, self.last = nn.Conv2d(1, 4, 3), middle, nn.Linear(64, 3)
+
+    def forward(self, x):
+        return self.last(self.middle(self.first(x)).flatten(1))
+
+
+class Centred(nn.Module):
+    def forward(self, x):
+        return x - x.mean(0)
+
+
+class Counting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, x):
+        self.seen += 1
+        return x
+
+
+class Neighbour(nn.Module):
+    def forward(self, x):
+        return x + 1e-4 * x.roll(1, 0)
+
+
+class Noisy(nn.Module):
+    def forward(self, x):
+        return x + torch.randn_like(x)
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [nn.Identity(), nn.GroupNorm(2, 4), nn.Dropout(0.5), nn.Dropout2d(0.5), nn.InstanceNorm2d(4, affine=True),
+     nn.BatchNorm2d(4).eval(), nn.LayerNorm([4, 4, 4])],
+    ids=lambda each: type(each).__name__,
+)  # fmt: skip
+def test_models_that_treat_records_apart_pass(middle):
+    assert check_isolation(Around(middle), loss, IMAGES, CLASSES) is None
+
+
+@pytest.mark.parametrize(
+    ("middle", "said"),
+    [
+        (nn.BatchNorm2d(4), r"middle \(BatchNorm2d\).*GroupNorm"),
+        (nn.BatchNorm2d(4, track_running_stats=False).eval(), "normalises over the batch"),
+        (nn.InstanceNorm2d(4, track_running_stats=True), "track_running_stats=False"),
+        (Centred(), r"records meet in middle \(Centred\)"),
+        (Neighbour(), r"records meet in middle \(Neighbour\)"),
+        (Counting(), r"changes 'middle.seen'"),
+        (Noisy(), "two passes"),
+    ],
+    ids=[
+        "batch norm",
+        "its statistics of the batch",
+        "running statistics",
+        "centring",
+        "neighbours",
+        "buffer",
+        "coins",
+    ],
+)
+def test_the_place_where_records_meet_is_named(middle, said):
+    with pytest.raises(InvalidParameter, match=said):
+        check_isolation(Around(middle), loss, IMAGES, CLASSES)
+
+
+def test_what_the_check_changed_is_put_back():
+    model = Around(Counting())
+    with pytest.raises(InvalidParameter):
+        check_isolation(model, loss, IMAGES, CLASSES)
+    assert model.middle.seen == 0
+    assert model.training
+
+
+@pytest.mark.parametrize(
+    ("meeting", "said"),
+    [
+        (lambda outputs, targets: loss(outputs, targets) / len(targets), "how many others"),
+        (lambda outputs, targets: loss(outputs - outputs.mean(0), targets), "records meet in the loss"),
+        (lambda outputs, targets: loss(outputs, targets.flip(0)), "records meet in the loss"),
+        (F.cross_entropy, "reduction='none'"),
+        (lambda outputs, targets: loss(outputs, targets)[:, None], "one number a record"),
+    ],
+    ids=["divided by the batch", "centred", "another's target", "scalar", "column"],
+)
+def test_a_loss_that_mixes_is_refused(meeting, said):
+    with pytest.raises(InvalidParameter, match=said):
+        check_isolation(Around(nn.Identity()), meeting, IMAGES, CLASSES)
+
+
+@pytest.mark.parametrize("bad", [{"max_norm": 1.0}, {"scale_grad_by_freq": True}, {"sparse": True}])
+def test_embeddings_that_rewrite_or_mix_are_refused(bad):
+    words = torch.zeros(3, 4, dtype=torch.int64)
+    model = nn.Sequential(nn.Embedding(5, 3, **bad), nn.Flatten(), nn.Linear(12, 2))
+    with pytest.raises(InvalidParameter, match=next(iter(bad))):
+        check_isolation(model, loss, words, torch.zeros(3, dtype=torch.int64))
+    assert check_isolation(nn.Sequential(nn.Embedding(5, 3), *model[1:]), loss, words, CLASSES[:1].expand(3)) is None
+
+
+def test_attention_with_dropout_can_be_checked():
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = nn.Linear(4, 3)
+
+        def forward(self, x):
+            return self.last(F.scaled_dot_product_attention(x, x, x, None, 0.3).mean(1))
+
+    assert check_isolation(Attention(), loss, torch.zeros(2, 5, 4), CLASSES) is None
+
+
+def test_only_shapes_and_types_of_the_data_are_used():
+    poisoned = torch.full_like(IMAGES, float("nan"))
+    assert check_isolation(Around(nn.Identity()), loss, poisoned, CLASSES - 100) is None
