@@ -38,7 +38,7 @@ _AXES = {"conv1d": 1, "conv2d": 2, "conv3d": 3}
 
 
 class Unfit(Exception):
-    """A finding that the batched pass cannot go on with: records are not first, or parameters are used outside of layers."""
+    """A finding that the batched pass cannot go on with: records not first, or parameters used outside of layers."""
 
     def __init__(self, outside: set[str]) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class Bookkeeping(Engine):
 
 
 def _records_first(use: Use, given: Tensor, back: Tensor) -> list[Use]:
-    """The uses behind one call on a single record: for layers on images, one for each image that the record was cut into."""
+    """The uses behind one call on a single record: for layers on images, one for each image of the record."""
     plain = 2 + _AXES.get(use.kind, 0)  # records, channels, space
     if use.kind == "group_norm" or (use.kind in _AXES and given.ndim > plain):
         pairs = zip(given.unbind(1), back.unbind(1), strict=True)

@@ -56,7 +56,7 @@ def written(use: Use, shape: torch.Size) -> Tensor:
 
 
 def patches(use: Use, shape: torch.Size) -> tuple[Tensor, Tensor]:
-    """The part that each output position sees [B, T, C k], and its gradient [B, T, p]: for one group, on one or two axes."""
+    """The part that each output position sees [B, T, C k], and its gradient [B, T, p]: one group, one or two axes."""
     geometry = Geometry(use, shape)
     given, back = geometry.padded(use.input), use.back
     kernel, dilation, padding, stride = geometry.kernel, geometry.dilation, geometry.padding, geometry.stride

@@ -90,6 +90,6 @@ def compounded(count: int, unit: float) -> float:
 
 
 def floor(tensor: Tensor) -> float:
-    """The amount that a sum of squares is raised by for each term, so that products lost below the smallest number are covered."""
+    """The amount that sums of squares are raised by for each term, to cover products below the smallest number."""
     kind = torch.finfo(tensor.dtype)
     return kind.tiny / (kind.eps / 2)
