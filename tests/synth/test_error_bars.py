@@ -35,6 +35,21 @@ def test_bars_of_measured_and_contained_tables_cover(promise: Guarantee) -> None
     assert inside >= runs * 0.65  # both at once at 80% or more; fewer than 26 of 40 has a chance below 2%
 
 
+@pytest.mark.parametrize("promise", [Guarantee(rho=0.1), Guarantee(2.0)], ids=str)
+def test_bars_know_that_codes_were_picked_by_their_own_noise(promise: Guarantee) -> None:
+    """Of 1,000 codes that nobody has, those that stand alone are the ones with most noise."""
+    size, rows = 1_000, [[0]] * 900 + [[1]] * 600
+    plan = synth.MST(steps=5)._plan(task_of(sizes=(size,)), promise)
+    exact = np.bincount(np.ravel(rows), minlength=size)
+    runs, inside, picked = 30, 0, 0
+    for seed in range(runs):
+        model = plan.release(data_of(rows), source=Seeded(seed)).value
+        picked += model.compression.sizes[0] > 3  # others than the two that people have stand alone
+        inside += bool(np.all(np.abs(model.marginal("a") - exact) <= model.error("a").radius))
+    assert picked >= runs / 2
+    assert inside >= runs * 0.85  # at 95%, fewer than 26 of 30 has a chance below 2%
+
+
 def test_the_l1_bound_of_a_table_covers() -> None:
     rng = np.random.default_rng(1)
     noise = np.abs(rng.normal(size=(4_000, 30))).sum(axis=1) * 2.0

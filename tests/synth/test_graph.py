@@ -212,6 +212,15 @@ def test_what_underflows_in_one_clique_may_matter_in_another() -> None:
     assert joint[1, 1].sum() > 0.5
 
 
+@pytest.mark.parametrize("low", [-700.0, -715.0, -744.0, -760.0])
+def test_a_code_that_has_next_to_no_rows_has_finite_tables(low: float) -> None:
+    """Both sides of the smallest numbers there are: 1 over such a count is no double any more."""
+    plan = TreePlan((2, 2, 2), [(0, 1), (1, 2)])
+    model = GraphModel(plan, [np.array([[0.0, low], [0.0, low]]), np.zeros((2, 2))], 100.0)
+    np.testing.assert_allclose(model.marginal((0, 2)), np.full((2, 2), 25.0), rtol=1e-12)
+    assert model.marginal((0, 1, 2))[:, 1, :].max() < 1e-290
+
+
 def test_structural_zeros_stay_empty_and_the_rest_is_fitted() -> None:
     allowed = {(0, 1): np.array([[True, False], [True, True]]), (1, 2): np.array([[True, True], [False, True]])}
     model = fitted((2, 2, 2), CHAIN, 100.0, allowed=allowed, steps=3_000, tolerance=1e-10)

@@ -64,7 +64,9 @@ def cell_bar(
         onto = Reduction(measured, clique, graph.plan.sizes)
         variance = onto.sum(1.0 / weights)
         asked = [each for each in measurements if each.clique == measured]
-        if all(each.normal for each in asked):
+        if any(each.cell_variance is not None for each in asked):
+            wide = _merged_radius(asked[0], beta)
+        elif all(each.normal for each in asked):
             wide = -ndtri(beta / variance.size / 2.0) * np.sqrt(variance)
         else:
             wide = _laplace_radius(asked, variance, values.size // variance.size, beta / variance.size)
@@ -82,11 +84,27 @@ def _laplace_radius(asked: Sequence[Measurement], variance: Array, many: int, ta
     table was measured once with one scale b, by Pr[|noise| > r] <= 2 exp(-r/b) for each of them.
     """
     radius = np.sqrt(variance / tail)
-    if len(asked) > 1 or asked[0].cell_variance is not None:
+    if len(asked) > 1:
         return radius
-    v = asked[0].sigma ** 2
+    return np.minimum(radius, many * _laplace_quantile(asked[0].sigma, tail / many))
+
+
+def _laplace_quantile(sigma: float, tail: float) -> float:
+    """A radius that one noise of Laplace's law in whole numbers leaves with probability at most `tail`."""
+    v = sigma**2
     q = (v + 1.0 - math.sqrt(2.0 * v + 1.0)) / v  # the law's ratio: its variance is 2q/(1 - q)^2
-    return np.minimum(radius, many * math.log(2.0 * many / tail) / -math.log(q))
+    return math.log(2.0 / tail) / -math.log(q)
+
+
+def _merged_radius(seen: Measurement, beta: float) -> Array:
+    """The radius of groups of codes that were formed by the noise of their own counts: those that stay by themselves were
+    picked for much noise, the others for little. So all codes are bounded at once, and a sum by all of its members.
+    """
+    assert seen.cell_variance is not None
+    members: Array = seen.cell_variance / seen.sigma**2  # a group has the variance of its members
+    tail = beta / float(members.sum())
+    alone = -ndtri(tail / 2.0) * seen.sigma if seen.normal else _laplace_quantile(seen.sigma, tail)
+    return members * alone
 
 
 def _unmerged(graph: GraphModel, compression: Compression, clique: Clique, radius: Array) -> Array:

@@ -102,9 +102,9 @@ class GraphModel:
             found, found_axes = _summed(found, found_axes, tuple(i for i in found_axes if i in wanted or i in shared))
             known = self._part(each, shared)
             onto = Reduction(found_axes, shared, self.plan.sizes)
-            view = found.reshape(onto.shape)
-            scale = np.divide(1.0, known, out=np.zeros_like(known), where=known > 0.0)
-            found = (view * onto.spread(scale)).reshape(found.shape)
+            view, whole = found.reshape(onto.shape), onto.spread(known)
+            # a share of a whole is at most 1; 1 over the whole may be infinite where that is next to nothing
+            found = np.divide(view, whole, out=np.zeros_like(view), where=whole > 0.0).reshape(found.shape)
             keep = tuple(sorted((set(axes) | set(found_axes)) & (wanted | ahead | later)))
             table, axes = _times(table, axes, found, found_axes, keep)
         return table, axes
