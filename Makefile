@@ -18,6 +18,9 @@ WITH_ALL_VERSIONS := tests/package/test_cli_starts.py tests/package/test_errors.
   tests/package/test_floors.py tests/newcomer tests/cli tests/report tests/laws/test_losses.py \
   tests/learn/test_scikit_learn.py tests/tables/test_values.py
 
+# Tests start many processes: each of them reads compiled code, where it may be kept.
+test test-slow: export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-lowest test-newest mutate lint format docs bench clean
 
@@ -28,10 +31,10 @@ demo: $(CORE)  ## core install on a bare machine, then `privet demo`
 	@$(DEMO_VENV)/bin/privet demo
 
 test: $(DEV)  ## every test but the slow ones
-	$(BIN)/pytest -n $(JOBS) -rs
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -rs
 
 test-slow: $(DEV)  ## the slow tests
-	$(BIN)/pytest -n $(JOBS) -rs -m slow
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -rs -m slow
 
 test-lowest: $(LOWEST)  ## first calls, commands and laws with the oldest dependencies that are allowed
 	.venv-lowest/bin/pytest -q -n $(JOBS) $(wildcard $(WITH_ALL_VERSIONS))

@@ -33,7 +33,18 @@ SLOW_SECONDS = 3600.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A slow test has an hour; all others have what `timeout` in pyproject.toml says."""
+    """A slow test has an hour; all others have what `timeout` in pyproject.toml says. Tests of one server come together,
+    so that of several workers (`--dist worksteal`: each begins with a stretch of the list) one starts it.
+    """
     for item in items:
         if item.get_closest_marker("slow") is not None:
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+    items.sort(key=_server)
+
+
+def _server(item: pytest.Item) -> int:
+    """Spark first, whose start takes longest, then PostgreSQL, then everything that needs no server."""
+    needed = getattr(item, "fixturenames", ())
+    if "session" in needed or "Spark" in item.name:
+        return 0
+    return 1 if "postgres_url" in needed or "postgres" in item.name.lower() else 2

@@ -59,7 +59,10 @@ def test_gaussian_tradeoff_at_tiny_rates():
     assert accounting.tradeoff(privacy.GaussianLoss(0.1), 1e-20) <= truth
 
 
-@pytest.mark.parametrize(("q", "mu", "alpha"), [(0.01, 0.25, 150.0), (1e-4, 0.5, 75.0), (0.01, 15.0, 4.5)])
+@pytest.mark.parametrize(
+    ("q", "mu", "alpha"),
+    [(0.01, 0.25, 150.0), (1e-4, 0.5, 75.0), pytest.param(0.01, 15.0, 4.5, marks=pytest.mark.slow)],
+)
 def test_sampled_gaussian_renyi_at_high_orders(q: float, mu: float, alpha: float):
     value = float(privacy.PoissonSampled(privacy.GaussianLoss(1.0 / mu), q=q).rdp(np.array([alpha])).values[0])
     with mp.workdps(30):
@@ -184,6 +187,7 @@ def test_a_delta_too_small_for_a_float_is_not_zero():
     assert 0.0 < bound.upper <= 1e-290
 
 
+@pytest.mark.slow
 def test_losses_at_the_size_of_rounding_do_not_crash():
     bound = PLD().delta(privacy.Repeated(privacy.GaussianLoss(1e12), 2), 0.0)
     truth = closed_forms.gaussian_delta(0, mp.sqrt(2) / mpf(10) ** 12)

@@ -58,7 +58,7 @@ def test_compositions_of_finite_pairs_are_enclosed_on_a_grid():
 
 def test_closed_forms_are_enclosed():
     source = random.Random(2)
-    assert attack(hunt.closed_cases(source, 15), source) == []
+    assert attack(hunt.closed_cases(source, 5), source) == []
 
 
 def test_discrete_gaussians_are_enclosed():

@@ -7,8 +7,9 @@ import pytest
 
 from privet import mechanisms, testing
 from privet.mechanisms import mechanism as registry
+from tests.firsts import mechanism_examples
 
-EXAMPLES = list(testing.example_mechanisms())
+EXAMPLES = list(mechanism_examples())
 LEVEL = testing.alarm_level("mechanisms", of=2 * len(EXAMPLES))  # the slow run takes the other half
 IDS = [f"{example.mechanism.name}-{place}" for place, example in enumerate(EXAMPLES)]
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from privet import privacy, testing
+from tests.firsts import first_of_each
 
 
 def short(loss):
@@ -11,11 +12,11 @@ def short(loss):
 
 
 ACCOUNTANTS = [pytest.param(accountant, id=type(accountant).__name__) for accountant in testing.accountants()]
-EXAMPLES = [
-    pytest.param(loss, id=f"{kind}-{index}")
-    for kind, losses in testing.example_losses().items()
-    for index, loss in enumerate(losses)
-]
+EXAMPLES = first_of_each(
+    (loss for losses in testing.example_losses().values() for loss in losses),
+    lambda loss: loss.kind,
+    lambda loss, number: f"{loss.kind}-{number}",
+)
 FAMILIES = [pytest.param(family, id=family.name) for family in testing.example_families()]
 
 SMALL = privacy.Unit("replace")

@@ -10,12 +10,13 @@ from privet import learn, testing
 from privet.errors import InvalidParameter
 from privet.learn.estimators import EstimatorExample, PrivateEstimator, registered_estimators
 from privet.privacy import PureLoss
+from tests.firsts import first_of_each
 
 EXAMPLES = [example for kind in registered_estimators().values() for example in kind.examples()]
 
 
 @pytest.mark.parametrize("check_law", testing.laws_of("estimator"), ids=lambda law: law.__name__)
-@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+@pytest.mark.parametrize("example", first_of_each(EXAMPLES, lambda example: example.kind))
 def test_law(check_law, example):
     check_law(example)
 

@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from privet import privacy, testing
+from tests.firsts import first_of_each
 
-EXAMPLES = [
-    pytest.param(loss, id=f"{kind}-{index}")
-    for kind, losses in testing.example_losses().items()
-    for index, loss in enumerate(losses)
-]
+EXAMPLES = first_of_each(
+    (loss for losses in testing.example_losses().values() for loss in losses),
+    lambda loss: loss.kind,
+    lambda loss, number: f"{loss.kind}-{number}",
+)
 
 # Laws that ask for no number of an accountant are quick enough for random prices.
 RANDOM_LAWS = [

@@ -2,12 +2,10 @@
 
 import random
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,50 +15,20 @@ from privet._validate import above, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.privacy import Guarantee
+from tests.firsts import first_of_each, mechanism_examples
 from tests.mechanisms import test_blocks as in_blocks
 from tests.seams import toy
 
-EXAMPLES = list(testing.example_mechanisms())
+EXAMPLES = list(mechanism_examples())
 
 
-def _ids(examples: list[Example]) -> list[str]:
-    """Each mechanism counts its own examples: the names stay when another mechanism joins."""
-    seen: Counter[str] = Counter()
-    named = []
-    for example in examples:
-        named.append(f"{example.mechanism.name}-{seen[example.mechanism.name]}")
-        seen[example.mechanism.name] += 1
-    return named
-
-
-IDS = _ids(EXAMPLES)
-
-
-# Laws that draw thousands of times or try hundreds of arguments: a first example of each mechanism meets them in every
-# run, further ones in `make test-slow`. Laws about neighbours meet all examples always: only some of them strain a branch.
-_MANY_DRAWS = (
-    testing.check_simulation_is_the_release,
-    testing.check_error_bars_cover,
-    testing.check_every_coin_is_from_noise,
-    testing.check_refuses_nonsense,
+PARAMS = first_of_each(
+    EXAMPLES, lambda example: example.mechanism.name, lambda example, number: f"{example.mechanism.name}-{number}"
 )
 
 
-def _cases() -> list[Any]:
-    """Every law with every example."""
-    return [
-        pytest.param(
-            law,
-            example,
-            id=f"{name}-{law.__name__}",
-            marks=[pytest.mark.slow] if law in _MANY_DRAWS and not name.endswith("-0") else [],
-        )
-        for example, name in zip(EXAMPLES, IDS, strict=True)
-        for law in testing.MECHANISM_LAWS
-    ]
-
-
-@pytest.mark.parametrize(("check_law", "example"), _cases())
+@pytest.mark.parametrize("check_law", testing.MECHANISM_LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("example", PARAMS)
 def test_law(check_law: Callable[[Example], None], example: Example):
     check_law(example)
 

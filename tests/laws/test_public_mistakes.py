@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import privet as pv
-from privet import testing
 from privet.errors import InvalidData, PrivetError
 from privet.mechanisms import Mechanism, Release
 from privet.workloads import (
@@ -34,9 +33,10 @@ from privet.workloads import (
     SquareRoot,
     Wavelet,
 )
+from tests.firsts import mechanism_examples
 from tests.laws.test_mechanisms import Coin
 
-FIRST = {example.mechanism.name: example for example in reversed(list(testing.example_mechanisms()))}
+FIRST = {example.mechanism.name: example for example in reversed(list(mechanism_examples()))}
 
 
 def mistakes(left):

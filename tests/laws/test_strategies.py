@@ -9,12 +9,13 @@ from privet import testing
 from privet.workloads import Prefix, registered_strategies
 from privet.workloads.families.tree import Tree
 from privet.workloads.strategy import Strategy
+from tests.firsts import first_of_each
 
 EXAMPLES = list(testing.example_strategies())
 
 
 @pytest.mark.parametrize("check_law", testing.laws_of("strategy"), ids=lambda law: law.__name__)
-@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+@pytest.mark.parametrize("example", first_of_each(EXAMPLES, lambda example: example.kind))
 def test_law(check_law, example):
     check_law(example)
 

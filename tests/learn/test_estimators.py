@@ -236,7 +236,7 @@ def test_copies_and_clones_reach_one_ledger():
     assert len(reserves(ledger)) == 3
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_searches_pay_for_every_fit_from_one_ledger_and_say_so(jobs, tmp_path, monkeypatch):
     with pv.Ledger.create(str(tmp_path / "books"), budget=pv.Budget(20.0, 1e-3)) as ledger:
         model = learn.LogisticRegression(epsilon=0.5, delta=1e-6, row_norm=3.0, classes=[0, 1])

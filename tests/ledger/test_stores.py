@@ -123,12 +123,13 @@ def test_a_clock_that_goes_back_changes_nothing(place, monkeypatch):
 
 def test_sums_never_fall_below_the_exact_ones(place):
     ledger = pv.Ledger.create(place, budget=pv.Budget(1.0))
+    count = 50 if "postgres" in place else 500  # the sums are made here, whoever stores them
     for epsilon in (1e-9, 0.1 + 0.2 - 0.3 + 1e-17, 1 / 3 * 1e-7):
         before = ledger.spent.sums[0][0]
-        ledger.reserve_many([PureLoss(epsilon)] * 500)
+        ledger.reserve_many([PureLoss(epsilon)] * count)
         charged = Fraction(ledger.spent.sums[0][0] - before, 10**40)
         decimal = min(Fraction(epsilon), Fraction(repr(epsilon)))  # a short decimal is meant as it is written
-        assert 500 * decimal <= charged <= 500 * decimal * (1 + Fraction(1, 10**12))
+        assert count * decimal <= charged <= count * decimal * (1 + Fraction(1, 10**12))
 
 
 def test_texts_made_by_hand_are_the_encoder_s():

@@ -14,12 +14,13 @@ import pytest
 from scipy.sparse import csr_array
 
 import privet as pv
-from privet import mechanisms as M, testing
+from privet import mechanisms as M
 from privet.errors import InvalidData
 from privet.privacy import Unit
+from tests.firsts import mechanism_examples
 
 REPLACE = Unit("replace")
-EVERY = list({example.mechanism.name: example.mechanism for example in testing.example_mechanisms()}.values())
+EVERY = list({example.mechanism.name: example.mechanism for example in mechanism_examples()}.values())
 
 NUMBERS = [20, 30.5, 70, 41, 20, 65]
 WITH_GAPS = [20, None, 70, math.nan, 20, 65]

@@ -37,7 +37,9 @@ def test_vaccine(epsilon, chosen):
     assert laplace_law([10.0, 15.0], scale)[1] == pytest.approx(chosen, abs=5e-9)
 
 
-@pytest.mark.parametrize("kind", ["laplace", "gumbel", "exponential"])
+@pytest.mark.parametrize(
+    "kind", ["laplace", *(pytest.param(each, marks=pytest.mark.slow) for each in ("gumbel", "exponential"))]
+)
 def test_each_noise_has_its_law(kind):
     mechanism = NoisyMax.for_budget(epsilon=1.0, sensitivity=1.0, noise=kind)
     laws = {
@@ -49,7 +51,7 @@ def test_each_noise_has_its_law(kind):
     assert {name for name, law in laws.items() if fits(draws, law)} == {kind}
 
 
-@pytest.mark.parametrize("factor", [2 / 3, 3 / 2])
+@pytest.mark.parametrize("factor", [pytest.param(2 / 3, marks=pytest.mark.slow), 3 / 2])
 def test_sampler_of_another_scale_is_noticed(factor):
     other = NoisyMax(scale=2.0 * factor, sensitivity=1.0)
     assert not fits(other.simulate([0.0, 2.0, 3.0], 12_000), laplace_law([0.0, 2.0, 3.0], 2.0))

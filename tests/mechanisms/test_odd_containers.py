@@ -15,10 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from privet import testing
 from privet.errors import InvalidData
+from tests.firsts import mechanism_examples
 
-EVERY = {example.mechanism.name: example.mechanism for example in testing.example_mechanisms()}
+EVERY = {example.mechanism.name: example.mechanism for example in mechanism_examples()}
 SECRET = "4711"
 
 

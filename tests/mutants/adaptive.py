@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Table
 
-_LAWS = "tests/laws/test_mechanisms.py -k 'test_law and (adaptive_queries or noisy_partition)'"
+_LAWS = "tests/laws/test_mechanisms.py -m '' -k 'test_law and (adaptive_queries or noisy_partition)'"
 ADAPTIVE = Table(
     "tests/workloads/test_dawa.py",
     "tests/workloads/test_mwem.py tests/workloads/test_automatic.py",

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Table, stem
 
-MECHANISMS = Table("tests/mechanisms", "tests/laws/test_mechanisms.py", "tests/audit/test_every_mechanism.py")
+MECHANISMS = Table("tests/mechanisms", "tests/laws/test_mechanisms.py -m ''", "tests/audit/test_every_mechanism.py")
 
 NOISE = "tests/mechanisms/test_noise_that_runs.py"
 
@@ -26,7 +26,7 @@ MEMBERS = {
 def plant(name: str, place: str, old: str, new: str, *tests: str) -> None:
     """The laws of the noise and of the mechanism first, since they take seconds, then its own tests, then everything."""
     member = stem(place)
-    laws = f"tests/laws/test_mechanisms.py -k 'test_law and ({MEMBERS.get(member, member)})'"
+    laws = f"tests/laws/test_mechanisms.py -m '' -k 'test_law and ({MEMBERS.get(member, member)})'"
     own = f"tests/mechanisms -k '{MEMBERS.get(member, member)}'"
     MECHANISMS.plant(name, place, old, new, *(tests or (NOISE, laws, own, *MECHANISMS.tests)))
 

@@ -18,7 +18,7 @@ MEMBERS = {
 def plant(name: str, place: str, old: str, new: str) -> None:
     """The laws of the price first, since they take seconds, then its own tests, then everything."""
     member = stem(place)
-    laws = f"tests/laws/test_losses.py -k 'test_every_law and ({MEMBERS.get(member, member)})'"
+    laws = f"tests/laws/test_losses.py -m '' -k 'test_every_law and ({MEMBERS.get(member, member)})'"
     own = f"tests/privacy -k '{member}'"
     PRIVACY.plant(name, place, old, new, laws, own, *PRIVACY.tests)
 

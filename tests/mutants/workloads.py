@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Table
 
-_LAWS = "tests/laws/test_mechanisms.py -k 'test_law and (linear_queries or tree_count or square_root_count)'"
+_LAWS = "tests/laws/test_mechanisms.py -m '' -k 'test_law and (linear_queries or tree_count or square_root_count)'"
 WORKLOADS = Table(
     "tests/workloads/test_designs.py",
     "tests/workloads/test_release.py tests/workloads/test_newcomer.py",

@@ -27,7 +27,7 @@ class Copy:
         for name in COPIED:
             place = ROOT / name
             if place.is_dir():
-                shutil.copytree(place, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(place, root / name)  # with compiled code, which knows its source by the time of it
             else:
                 shutil.copy(place, root / name)
         return cls(root)
@@ -135,6 +135,7 @@ def test_the_command_line_finds_the_price_and_its_json(grown, tmp_path):
     assert 1.99 < found["calibration"]["value"] <= 2.0
 
 
+@pytest.mark.slow
 def test_style_architecture_laws_and_audit_agree(grown):
     copy, _, _ = grown
     copy.run("-m", "ruff", "check", "src")

@@ -76,7 +76,12 @@ def told_size(rate: float, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "rate", "truth"), [("Poisson", 0.01, 2.4e-3), ("truncated", 0.01, 2.4e-3), ("allocation", 1.0, 0.238)]
+    ("name", "rate", "truth"),
+    [
+        ("Poisson", 0.01, 2.4e-3),
+        ("truncated", 0.01, 2.4e-3),
+        pytest.param("allocation", 1.0, 0.238, marks=pytest.mark.slow),
+    ],
 )
 def test_a_release_that_shows_the_size_of_its_batch_is_not_covered(name: str, rate: float, truth: float):
     """The limit of these prices: noise of multiplier 1 on a sum, under zero-out, with the size of the batch beside it.

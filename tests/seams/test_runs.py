@@ -404,7 +404,7 @@ def check_once(indices: list[int], total: int) -> None:
 
 
 @pytest.mark.parametrize("durable", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
-@pytest.mark.parametrize("how", ["exit", "raise"])
+@pytest.mark.parametrize("how", ["exit", pytest.param("raise", marks=pytest.mark.slow)])
 def test_the_process_ends_at_every_step(durable, tmp_path, how):
     url = durable
     opened(url).close()

@@ -101,26 +101,37 @@ def test_an_engine_that_takes_what_another_reads_is_seen(monkeypatch: pytest.Mon
 
 
 def test_duckdb_on_arrays() -> None:
-    assert disagreements(Case.frames, range(60)) == []
+    assert disagreements(Case.frames, range(30)) == []
 
 
 def test_duckdb_on_files_and_arrow(tmp_path: Path) -> None:
-    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(60, 75)) == []
-    assert disagreements(lambda case: put_arrow(case.tables), range(75, 90)) == []
+    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(60, 66)) == []
+    assert disagreements(lambda case: put_arrow(case.tables), range(75, 81)) == []
 
 
 def test_postgres(clinic: Any, postgres_url: str) -> None:
-    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(60)) == []
+    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(20)) == []
 
 
 def test_spark(session: Any, tmp_path: Path) -> None:
-    """With adaptive execution, which may plan stages anew while they run, and code made of the query; and without both.
-    Of the first 400 cases these have together nearly every node, expression, kind of key and limit of a person."""
-    for enabled, seeds in (("true", (29, 202, 117)), ("false", (11, 10, 132))):
+    """With adaptive execution, which may plan stages anew while they run, and code made of the query; and without both."""
+    assert spark_disagreements(session, tmp_path, (("true", (202,)), ("false", (11,)))) == []
+
+
+@pytest.mark.slow
+def test_spark_on_what_plans_may_hold(session: Any, tmp_path: Path) -> None:
+    """Of the first 400 cases these have together nearly every node, expression, kind of key and limit of a person."""
+    assert spark_disagreements(session, tmp_path, (("true", (29, 202, 117)), ("false", (11, 10, 132)))) == []
+
+
+def spark_disagreements(session: Any, tmp_path: Path, tried: Iterable[tuple[str, tuple[int, ...]]]) -> list[int]:
+    wrong = []
+    for enabled, seeds in tried:
         session.conf.set("spark.sql.adaptive.enabled", enabled)
         session.conf.set("spark.sql.codegen.wholeStage", enabled)
         session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if enabled == "true" else "NO_CODEGEN")
-        assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), seeds) == []
+        wrong += disagreements(lambda case: put_spark(session, case.tables, tmp_path), seeds)
+    return wrong
 
 
 def test_spark_moves_rows_once_by_person_and_once_by_group(session: Any, tmp_path: Path) -> None:

@@ -87,20 +87,20 @@ def disagreements(put: Put, seeds: Iterable[int]) -> list[int]:
 
 
 def test_duckdb_on_arrays() -> None:
-    assert disagreements(Case.frames, range(25)) == []
+    assert disagreements(Case.frames, range(12)) == []
 
 
 def test_duckdb_on_files_and_arrow(tmp_path: Path) -> None:
-    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(40, 46)) == []
-    assert disagreements(lambda case: put_arrow(case.tables), range(52, 58)) == []
+    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(40, 43)) == []
+    assert disagreements(lambda case: put_arrow(case.tables), range(52, 55)) == []
 
 
 def test_postgres(clinic: Any, postgres_url: str) -> None:
-    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(25)) == []
+    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(6)) == []
 
 
 def test_spark(session: Any, tmp_path: Path) -> None:
-    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), (29, 202, 117, 11)) == []
+    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), (29,)) == []
 
 
 def test_engines_without_a_way_of_their_own_count_by_all_codes() -> None:
@@ -116,7 +116,7 @@ def test_engines_without_a_way_of_their_own_count_by_all_codes() -> None:
 def test_many_plans_on_every_engine(session: Any, clinic: Any, postgres_url: str, tmp_path: Path) -> None:
     assert disagreements(Case.frames, range(1000)) == []
     assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(300)) == []
-    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), range(40)) == []
+    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), (*range(40), 202, 117)) == []
 
 
 @pytest.mark.parametrize(
@@ -250,14 +250,15 @@ def test_rows_of_a_person_are_the_same_in_every_table() -> None:
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("most", [1, 3])
-def test_one_person_moves_every_table_by_no_more_than_the_reach(relation: Any, most: int) -> None:
+@pytest.mark.parametrize("tries", [6, pytest.param(25, marks=pytest.mark.slow)])
+def test_one_person_moves_every_table_by_no_more_than_the_reach(relation: Any, most: int, tries: int) -> None:
     coding = Coding.of({n: COLUMNS[n] for n in ("x", "c", "d")}, bins={"x": 3, "d": 4})
     cliques = [(0,), (1,), (2,), (0, 1), (0, 1, 2), ()]
     moved = []
     for about in (Person("id", max_rows=most, relation=relation), Rows(relation=relation)):
         source = Source("t", tuple(COLUMNS.items()), about)
         coded = Coded(source, coding)
-        for seed in range(25):
+        for seed in range(tries):
             pair = neighbours(np.random.default_rng(seed), Subject("marginals", coded.bounded, ("t",)))
             one, two = (exact_marginals(coded, cliques, frames(each), SALTS) for each in pair)
             for a, b in zip(one, two, strict=True):

@@ -8,6 +8,10 @@ import pytest
 
 Fresh = Callable[[], str]
 
+# What is tried on a file is tried again on a server in `make test-slow`. Races for the last of a budget, what only a server
+# can do wrong, and the contract of stores (tests/ledger/test_stores.py) meet one in every run.
+SERVER = pytest.param("postgres", marks=pytest.mark.slow)
+
 
 @pytest.fixture
 def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Fresh:

@@ -12,12 +12,12 @@ from privet.errors import BudgetExceeded, InvalidData, LedgerError, NotPrivate, 
 from privet.mechanisms import AboveThreshold, Laplace
 from privet.mechanisms.payment import observed
 from privet.noise import Seeded
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books
 
 BUDGET = pv.Budget(epsilon=1.0)
 STEP = Laplace.for_budget(epsilon=0.1, sensitivity=1.0)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 
 
 def tenths(ledger: pv.Ledger) -> int:

@@ -16,13 +16,13 @@ import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, PrivetError
 from tests.ledger.hostile import nursery
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, check_seen
 
 BUDGET = pv.Budget(epsilon=1.0)
 RULE = BasicFilter(1.0)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
-DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
+DURABLE = pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 
 
 class Estimator(BaseEstimator):

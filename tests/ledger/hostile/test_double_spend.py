@@ -8,10 +8,10 @@ import privet as pv
 from privet.errors import PrivetError
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.checks import check_one_thread_wins
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of
 
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 
 
 def open_for_one(url: str) -> pv.Ledger:
@@ -85,7 +85,7 @@ def test_a_reservation_is_recorded_once(fresh: Fresh, key: str | None):
 
 
 @pytest.mark.parametrize("key", [None, "k"])
-@pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 def test_a_mechanism_that_returns_twice_is_released_once(fresh: Fresh, tmp_path: Path, key: str | None):
     url = fresh()
     pv.Ledger.create(url, budget=pv.Budget(epsilon=1.0)).close()

@@ -5,7 +5,7 @@ import pytest
 import privet as pv
 from privet.accounting.filters import BasicFilter
 from tests.ledger.hostile import nursery
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, check_seen, sums_of
 
 CAP = 10.0
@@ -31,7 +31,7 @@ def check_retry(ledger: pv.Ledger, key: str, seen: list[float]) -> str:
     return "paid"
 
 
-@pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 @pytest.mark.parametrize("how", ["exit", "raise"])
 def test_every_step(fresh: Fresh, tmp_path, how: str):
     url = fresh()

@@ -14,11 +14,11 @@ import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, LedgerError, LedgerTampered, LedgerUnavailable
 from tests.ledger.hostile import nursery
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, check_books, check_seen
 
 BUDGET = pv.Budget(epsilon=1.0)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 FRESH = pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
 
 

@@ -26,12 +26,12 @@ from privet.errors import (
 from privet.mechanisms import Release
 from privet.privacy import ApproxLoss, PureLoss, Unit
 from tests.ledger.hostile.checks import SECRET, check_failures, check_refusals, everything_about, throw
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, sums_of
 
 BUDGET = pv.Budget(epsilon=1.0)
 RULE = BasicFilter(1.0)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 MEMORY = pytest.mark.parametrize("fresh", ["memory"], indirect=True)
 
 
@@ -214,7 +214,7 @@ def test_releases_carry_no_time_of_their_own(fresh: Fresh):
                 assert set(entry.facts["run"]) == {"id", "next", "paid"}
 
 
-@pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 def test_seeded_noise_is_refused(fresh: Fresh):
     with pv.Ledger.create(fresh(), budget=BUDGET) as ledger:
         with pytest.raises(NotPrivate):

@@ -17,13 +17,13 @@ from privet.errors import LedgerBusy
 from privet.ledger.signals import HeldSignals, give_way
 from privet.privacy import PureLoss
 from tests.ledger.hostile import nursery
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, check_books, impatient
 from tests.ledger.hostile.test_unavailable import another_writer
 
 STEP = PureLoss(0.001)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
-DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
+DURABLE = pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 
 
 @pytest.fixture(autouse=True)

@@ -15,12 +15,12 @@ from privet.ledger.places import carried
 from privet.ledger.stores import draft
 from privet.ledger.verify import _imported, verify_export
 from tests.ledger.hostile.checks import SECRET
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin
 
 BUDGET = pv.Budget(epsilon=1.0)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
-DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
+DURABLE = pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 SQLITE = pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
 
 

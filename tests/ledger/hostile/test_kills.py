@@ -6,11 +6,11 @@ import privet as pv
 from privet.accounting.filters import BasicFilter
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.checks import check_race
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Books, check_books, check_seen
 
 LEAST = 20  # values that a caller must have seen, else nothing was tried
-DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+DURABLE = pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 
 
 def check_kills(url: str, folder: str, *, cap: float, kills: int, to_the_end: bool = False) -> Books:

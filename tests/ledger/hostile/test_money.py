@@ -11,10 +11,10 @@ from privet.accounting.filters import BasicFilter, basic_zcdp_or_gdp
 from privet.errors import BudgetExceeded, MixedUnits, PrivetError
 from privet.privacy import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, Repeated, Unit
 from tests.ledger.hostile.checks import check_boundary
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, sums_of
 
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 UNIT = Fraction(1, 10**40)
 
 

@@ -12,12 +12,12 @@ from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger import AnchorFile, new_signing_key
 from privet.ledger.stores import sqlite_draft
 from tests.ledger.hostile import nursery
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin
 
 BUDGET = pv.Budget(epsilon=1.0)
-DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+DURABLE = pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 
 
 @EVERY

@@ -17,12 +17,12 @@ from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.verify import Auditor
 from privet.privacy import PureLoss
 from tests.ledger.hostile import checks, nursery
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, check_books, impatient
 
 BUDGET = pv.Budget(epsilon=100.0)
 STEP = PureLoss(0.001)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 POSTGRES = pytest.mark.parametrize("fresh", ["postgres"], indirect=True)
 
 
@@ -141,7 +141,7 @@ def test_a_frozen_server_is_not_waited_for(fresh: Fresh, moment: str):
 # --- writers take turns -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 def test_nobody_is_passed_over(fresh: Fresh):
     checks.check_turns(fresh(), workers=8, seconds=200.0)
 

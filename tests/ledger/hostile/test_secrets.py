@@ -22,11 +22,11 @@ from privet.errors import (
 )
 from privet.ledger.url import parse_url, secrets_for
 from tests.ledger.hostile.checks import SECRET, everything_about
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin
 
 BUDGET = pv.Budget(epsilon=1.0)
-EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+EVERY = pytest.mark.parametrize("fresh", ["memory", "sqlite", SERVER], indirect=True)
 
 
 def begin(url: str, budget: pv.Budget = BUDGET, **others) -> pv.Ledger:

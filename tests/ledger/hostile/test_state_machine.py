@@ -160,6 +160,7 @@ def test_sqlite():
     check_machine("sqlite", examples=10, steps=25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", ["postgres"], indirect=True)
 def test_postgres(fresh):
     check_machine("postgres", fresh, examples=4, steps=20)

@@ -14,14 +14,14 @@ import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import LedgerBusy, LedgerError, LedgerTampered, LedgerUnavailable, PrivetError
 from tests.ledger.hostile import nursery
-from tests.ledger.hostile.conftest import Fresh
+from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, check_seen, forge_head, impatient
 
 BUDGET = pv.Budget(epsilon=1.0)
 RULE = BasicFilter(1.0)
 SQLITE = pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
 POSTGRES = pytest.mark.parametrize("fresh", ["postgres"], indirect=True)
-DURABLE = pytest.mark.parametrize("fresh", ["sqlite", "postgres"], indirect=True)
+DURABLE = pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
 
 
 @contextmanager

@@ -1,0 +1,42 @@
+"""The first example of each kind in every run, further ones in `make test-slow`.
+
+Every law meets every member in both (`tests/whole_run.py` demands it of `make test`); further examples of a member are
+other settings of it.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, TypeVar
+
+import pytest
+
+from privet import testing
+from privet.mechanisms import Example
+
+_T = TypeVar("_T")
+
+
+@cache
+def mechanism_examples() -> tuple[Example, ...]:
+    """The examples of every mechanism, made once for all modules: many are calibrated, which takes seconds in all."""
+    return tuple(testing.example_mechanisms())
+
+
+def first_of_each(
+    examples: Iterable[_T],
+    kind: Callable[[_T], object],
+    name: Callable[[_T, int], str] = lambda example, _: str(example),
+) -> list[Any]:
+    """Parameters for pytest: all examples, each after the first of its kind marked as slow. `name` is made of the example
+    and its number among those of its kind, so that names stay when another kind joins.
+
+    >>> [(param.id, [mark.name for mark in param.marks]) for param in first_of_each([3, 5, 4], lambda x: x % 2)]
+    [('3', []), ('5', ['slow']), ('4', [])]
+    """
+    seen: dict[object, int] = {}
+    params = []
+    for example in examples:
+        number = seen.get(kind(example), 0)
+        seen[kind(example)] = number + 1
+        params.append(pytest.param(example, id=name(example, number), marks=[pytest.mark.slow] if number else []))
+    return params
